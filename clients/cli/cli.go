@@ -5,19 +5,25 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
-const description = `Scheduling decisions as kube-scheduler would make them, for the cluster in manifests.
+const description = `Scheduling decisions as kube-scheduler would make them, for a cluster that is live or in manifests.
 
 The exit status is 0 if all pods were placed, a node is feasible, or the nodes can be drained; 1 if not; 2 if the request was invalid or got no
-answer; 3 if kube-scheduler might reject a pod because of fields that are not read, or if there was nothing to place though
-the manifests have workloads. Workloads of kinds that are not read are listed on standard error; they do not
-change the exit status if there are other pods to place.`
+answer; 3 if kube-scheduler might reject a pod because of fields that are not read, if a change of a workload is not decided, or if
+there was nothing to place though the manifests have workloads. Workloads of kinds that are not read are listed on standard error;
+they do not change the exit status if there are other pods to place.`
 
 // commands is the grammar of the command line.
 type commands struct {
+	Version kong.VersionFlag `help:"Print the version."`
+
 	Place       placeCommand       `cmd:"" help:"Place the pending pods: one by one in the order of kube-scheduler's queue, or in their groups."`
 	Filter      filterCommand      `cmd:"" help:"List the feasible nodes of a pod, and why the others are not; without one, the pods that kube-scheduler would evict. Does not score: where scores overflow, only score and place fail the pod."`
 	Score       scoreCommand       `cmd:"" help:"Score the feasible nodes of a pod."`
@@ -45,6 +51,18 @@ type exited int
 
 // Run runs the command and returns its exit code.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	return RunAs(ctx, name, args, stdin, stdout, stderr)
+}
+
+// name is the name of the command.
+const name = "stowage"
+
+// RunAs is Run for a program of a path. One that is named kubectl-stowage is a plugin of kubectl, which its usage says.
+func RunAs(ctx context.Context, program string, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	called := name
+	if strings.TrimSuffix(filepath.Base(program), ".exe") == "kubectl-stowage" {
+		called = "kubectl stowage"
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			e, ok := r.(exited)
@@ -54,7 +72,8 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			code = int(e)
 		}
 	}()
-	parser, err := kong.New(&commands{}, kong.Name("stowage"), kong.Description(description), kong.Writers(stdout, stderr),
+	parser, err := kong.New(&commands{}, kong.Name(called), kong.Vars{"version": telemetry.Version()},
+		kong.Description(description), kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		return fail(stderr, err)

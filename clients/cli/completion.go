@@ -42,7 +42,7 @@ func takesFile(f *kong.Flag) bool {
 }
 
 func bash(w io.Writer, a *kong.Application) {
-	fmt.Fprintf(w, "_%[1]s() {\n  local cur=${COMP_WORDS[COMP_CWORD]} words=\n  COMPREPLY=()\n", a.Name)
+	fmt.Fprintf(w, "_%[1]s() {\n  local cur=${COMP_WORDS[COMP_CWORD]} words=\n  COMPREPLY=()\n", name)
 	fmt.Fprintln(w, "  case ${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD-1]} in")
 	var commands []string
 	for _, c := range a.Children {
@@ -74,15 +74,15 @@ func bash(w io.Writer, a *kong.Application) {
 		}
 		fmt.Fprintf(w, "    *:%s) words=%q ;;\n", c.Name, strings.Join(words, " "))
 	}
-	fmt.Fprintf(w, "    esac\n  fi\n  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _%[1]s %[1]s\n", a.Name)
+	fmt.Fprintf(w, "    esac\n  fi\n  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _%[1]s %[1]s\n", name)
 }
 
 func fish(w io.Writer, a *kong.Application) {
-	fmt.Fprintf(w, "complete -c %s -f\n", a.Name)
+	fmt.Fprintf(w, "complete -c %s -f\n", name)
 	for _, c := range a.Children {
-		fmt.Fprintf(w, "complete -c %s -n __fish_use_subcommand -a %s -d %q\n", a.Name, c.Name, c.Help)
+		fmt.Fprintf(w, "complete -c %s -n __fish_use_subcommand -a %s -d %q\n", name, c.Name, c.Help)
 		for _, f := range c.Flags {
-			line := fmt.Sprintf("complete -c %s -n '__fish_seen_subcommand_from %s' -l %s", a.Name, c.Name, f.Name)
+			line := fmt.Sprintf("complete -c %s -n '__fish_seen_subcommand_from %s' -l %s", name, c.Name, f.Name)
 			if f.Short != 0 {
 				line += " -s " + string(f.Short)
 			}
@@ -97,7 +97,7 @@ func fish(w io.Writer, a *kong.Application) {
 			fmt.Fprintln(w, line)
 		}
 		for _, p := range c.Positional {
-			fmt.Fprintf(w, "complete -c %s -n '__fish_seen_subcommand_from %s' -a %q\n", a.Name, c.Name, strings.ReplaceAll(p.Enum, ",", " "))
+			fmt.Fprintf(w, "complete -c %s -n '__fish_seen_subcommand_from %s' -a %q\n", name, c.Name, strings.ReplaceAll(p.Enum, ",", " "))
 		}
 	}
 }

@@ -2,8 +2,15 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
 
-	"github.com/stowage-scheduler/stowage/clients/stowage"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/stowage-scheduler/stowage/clients/connect"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server"
 )
@@ -14,10 +21,37 @@ type services struct {
 	stowagev1.SimulationServiceClient
 }
 
+// remote has the flags of a server. Those of TLS are as in the other commands.
+type remote struct {
+	Server            []string `placeholder:"ADDRESS" help:"Server address, host:port; several are replicas. Without one, this process answers."`
+	StowageCAFile     string   `name:"stowage-ca-file" placeholder:"FILE" help:"With --server: PEM certificates of the authorities of the server's certificate. Without it connections are in plain text."`
+	StowageCertFile   string   `placeholder:"FILE" help:"With --server: PEM client certificate."`
+	StowageKeyFile    string   `placeholder:"FILE" help:"With --server: PEM key of --stowage-cert-file."`
+	StowageServerName string   `placeholder:"NAME" help:"With --server: name in the server's certificate, if it is not the host of --server."`
+}
+
+func (r *remote) settings() *connect.Stowage {
+	return &connect.Stowage{
+		StowageAddress: r.Server, StowageCAFile: r.StowageCAFile, StowageCertFile: r.StowageCertFile, StowageKeyFile: r.StowageKeyFile,
+		StowageServerName: r.StowageServerName,
+	}
+}
+
+// check refuses flags that do not go together. kong calls only one of several Validate methods of a command.
+func (r *remote) check() error {
+	if len(r.Server) > 0 {
+		return r.settings().Validate()
+	}
+	if r.StowageCAFile+r.StowageCertFile+r.StowageKeyFile+r.StowageServerName != "" {
+		return errors.New("the flags of TLS need --server")
+	}
+	return nil
+}
+
 // connect returns a client of the given servers, or of a server inside the process.
-func (q *question) connect(ctx context.Context) (services, func(), error) {
-	if len(q.Server) > 0 {
-		c, err := stowage.Dial(q.Server)
+func (r *remote) connect(ctx context.Context) (services, func(), error) {
+	if len(r.Server) > 0 {
+		c, err := r.settings().Dial(slog.New(slog.DiscardHandler))
 		if err != nil {
 			return services{}, nil, err
 		}
@@ -29,4 +63,42 @@ func (q *question) connect(ctx context.Context) (services, func(), error) {
 	}
 	both := services{stowagev1.NewPlacementServiceClient(conn), stowagev1.NewSimulationServiceClient(conn)}
 	return both, func() { _ = stop() }, nil
+}
+
+// hints say what to do about texts in errors of connections.
+var hints = []struct{ text, hint string }{
+	{"first record does not look like a TLS handshake", "the server speaks plain text: leave out --stowage-ca-file"},
+	{"certificate signed by unknown authority", "--stowage-ca-file has to hold the authority of the server's certificate"},
+	{"certificate is valid for", "--stowage-server-name is the name to expect in it"},
+	{"because it doesn't contain any IP SANs", "--stowage-server-name is the name to expect in it"},
+	{"certificate required", "the server asks for --stowage-cert-file and --stowage-key-file"},
+	{"bad certificate", "the server does not accept the certificate of --stowage-cert-file"},
+	{"error reading server preface", "if the server speaks TLS, --stowage-ca-file is needed"},
+	{"no such host", "the name of --server is not known"},
+	{"connection refused", "nothing listens there"},
+}
+
+// explained says which server an error is of and what may be wrong, in place of the words of gRPC.
+func (r *remote) explained(err error) error {
+	s, ok := status.FromError(err)
+	if !ok || len(r.Server) == 0 {
+		return err
+	}
+	text := s.Message()
+	for _, of := range []string{"connection error: desc = ", "last connection error: "} {
+		if _, cause, found := strings.Cut(text, of); found {
+			text = strings.Trim(cause, `"`)
+		}
+	}
+	text = strings.TrimPrefix(strings.ReplaceAll(text, `\"`, `"`), "transport: ")
+	for _, h := range hints {
+		if strings.Contains(text, h.text) {
+			text += " (" + h.hint + ")"
+			break
+		}
+	}
+	if s.Code() != codes.Unavailable {
+		text = s.Code().String() + ": " + text
+	}
+	return fmt.Errorf("server %s: %s", strings.Join(r.Server, ", "), text)
 }

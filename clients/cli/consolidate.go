@@ -24,37 +24,36 @@ type consolidateCommand struct {
 // Run is called by kong.
 func (c *consolidateCommand) Run(s *session, code *answered) error {
 	c.templates = c.Template
-	snapshot, scheduler, err := c.read(s)
-	if err != nil {
-		return err
-	}
-	_, unpriced, err := snapshot.ConsolidateRequest(c.Nodes)
-	if err != nil {
-		return err
-	}
-	if len(unpriced) > 0 {
-		fmt.Fprintf(s.stderr, "stowage: without a price, and therefore not removed: %s\n", report.Names(unpriced))
-	}
-	client, stop, err := c.connect(s.ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	var answer *stowagev1.ConsolidateResponse
-	if err := c.ask(s, snapshot, func() (proto.Message, error) {
-		request, _, err := snapshot.ConsolidateRequest(c.Nodes)
+	return c.ask(s, c.priced, func(a *asked) (proto.Message, error) {
+		request, _, err := a.snapshot.ConsolidateRequest(c.Nodes)
 		if err != nil {
 			return nil, err
 		}
-		request.Context.Profile, request.TieBreak, request.TieBreakSeed = scheduler.Profile, c.tieBreak(), c.Seed
+		request.Context.Profile, request.TieBreak, request.TieBreakSeed = a.scheduler.Profile, c.tieBreak(), c.Seed
 		request.MaxActions, request.MaxNodesPerAction, request.MaxSteps = c.MaxActions, c.MaxNodesPerAction, c.MaxSteps
-		answer, err = client.Consolidate(s.ctx, request)
-		return request, err
-	}); err != nil {
-		return err
+		answer, err := a.Consolidate(s.ctx, request)
+		if err != nil {
+			return request, err
+		}
+		return request, c.print(s, a.snapshot, answer, code)
+	})
+}
+
+// priced lists the nodes that have no price.
+func (c *consolidateCommand) priced(a *asked) error {
+	_, unpriced, err := a.snapshot.ConsolidateRequest(c.Nodes)
+	if len(unpriced) > 0 {
+		fmt.Fprintf(a.stderr, "stowage: without a price, and therefore not removed: %s\n", report.Names(unpriced))
 	}
+	return err
+}
+
+// print prints an answer.
+func (c *consolidateCommand) print(
+	s *session, snapshot *kube.Snapshot, answer *stowagev1.ConsolidateResponse, code *answered,
+) error {
 	var removed []string
-	for _, a := range answer.GetActions() {
+	for _, a := range answer.Actions {
 		removed = append(removed, a.GetDrain().GetNodes().GetNames()...)
 	}
 	var evicted kube.Evicted

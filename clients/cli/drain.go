@@ -44,27 +44,22 @@ func (c *drainCommand) Validate() error {
 
 // Run is called by kong.
 func (c *drainCommand) Run(s *session, code *answered) error {
-	snapshot, scheduler, err := c.read(s)
-	if err != nil {
-		return err
-	}
-	client, stop, err := c.connect(s.ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	var parts []*stowagev1.DrainResponse
-	if err := c.ask(s, snapshot, func() (proto.Message, error) {
-		request, err := c.request(snapshot)
+	return c.ask(s, nil, func(a *asked) (proto.Message, error) {
+		request, err := c.request(a.snapshot)
 		if err != nil {
 			return nil, err
 		}
-		request.Context.Profile = scheduler.Profile
-		parts, err = drained(s.ctx, client, request)
-		return request, err
-	}); err != nil {
-		return err
-	}
+		request.Context.Profile = a.scheduler.Profile
+		parts, err := drained(s.ctx, a, request)
+		if err != nil {
+			return request, err
+		}
+		return request, c.print(s, a.snapshot, parts, code)
+	})
+}
+
+// print prints an answer.
+func (c *drainCommand) print(s *session, snapshot *kube.Snapshot, parts []*stowagev1.DrainResponse, code *answered) error {
 	evicted := snapshot.Evicted(c.Nodes, c.Force)
 	if !c.IgnoreBudgets {
 		tellNotReady(s, evicted)
@@ -127,7 +122,9 @@ func (c *drainCommand) request(snapshot *kube.Snapshot) (*stowagev1.DrainRequest
 }
 
 // drained returns the parts of the answer.
-func drained(ctx context.Context, client services, request *stowagev1.DrainRequest) ([]*stowagev1.DrainResponse, error) {
+func drained(
+	ctx context.Context, client stowagev1.SimulationServiceClient, request *stowagev1.DrainRequest,
+) ([]*stowagev1.DrainResponse, error) {
 	stream, err := client.Drain(ctx, request)
 	if err != nil {
 		return nil, err

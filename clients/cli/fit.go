@@ -23,22 +23,14 @@ type fitCommand struct {
 
 // Run is called by kong.
 func (c *fitCommand) Run(s *session, code *answered) error {
-	snapshot, scheduler, err := c.read(s)
-	if err != nil {
-		return err
-	}
-	client, stop, err := c.connect(s.ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	return c.ask(s, snapshot, func() (proto.Message, error) {
+	return c.ask(s, nil, func(a *asked) (proto.Message, error) {
+		snapshot := a.snapshot
 		mix, err := c.mix(snapshot)
 		if err != nil {
 			return nil, err
 		}
 		request := snapshot.FitRequest(mix)
-		request.Context.Profile, request.TopologyKey = scheduler.Profile, c.By
+		request.Context.Profile, request.TopologyKey = a.scheduler.Profile, c.By
 		request.IncludeChanges, request.TieBreak, request.TieBreakSeed = c.Changes, c.tieBreak(), c.Seed
 		if c.MaxUnits > 0 {
 			request.MaxUnits = &c.MaxUnits
@@ -52,7 +44,7 @@ func (c *fitCommand) Run(s *session, code *answered) error {
 			}
 		}
 		if answer == nil {
-			if answer, err = client.Fit(s.ctx, request); err != nil {
+			if answer, err = a.Fit(s.ctx, request); err != nil {
 				return request, err
 			}
 		}

@@ -50,33 +50,28 @@ func (c *placeCommand) Validate() error {
 
 // Run is called by kong.
 func (c *placeCommand) Run(s *session, code *answered) error {
-	snapshot, scheduler, err := c.read(s)
-	if err != nil {
-		return err
-	}
-	if c.Joint {
-		snapshot.PlaceRestJointly(c.AtLeast, c.MaxSteps)
-	}
-	client, stop, err := c.connect(s.ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
 	ctx := s.ctx
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.Timeout)
 		defer cancel()
 	}
-	mode := c.queueMode(s, snapshot, scheduler)
-	return c.ask(s, snapshot, func() (proto.Message, error) {
+	var mode stowagev1.QueueMode
+	return c.ask(s, func(a *asked) error {
+		if c.Joint {
+			a.snapshot.PlaceRestJointly(c.AtLeast, c.MaxSteps)
+		}
+		mode = c.queueMode(s, a.snapshot, a.scheduler)
+		return nil
+	}, func(a *asked) (proto.Message, error) {
+		snapshot, scheduler := a.snapshot, a.scheduler
 		request := snapshot.PlaceRequest()
 		request.QueueMode = mode
 		request.TieBreak, request.TieBreakSeed = c.tieBreak(), c.Seed
 		request.Explain, request.AllowPartial = c.Output == "table", c.Partial
 		request.IncludeChanges, request.Context.Profile = c.Changes, scheduler.Profile
 		request.IncludePreemption = !scheduler.NoPreemption
-		return request, c.place(ctx, s, client, snapshot, request, code)
+		return request, c.place(ctx, s, a, snapshot, request, code)
 	})
 }
 

@@ -25,48 +25,29 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 }
 
 func (q *onePod) filter(s *session, code *answered, explain bool) error {
-	snapshot, scheduler, err := q.read(s)
-	if err != nil {
-		return err
-	}
-	client, stop, err := q.connect(s.ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	return q.ask(s, snapshot, func() (proto.Message, error) {
-		entry, _, err := q.entry(snapshot)
-		if err != nil {
-			return nil, err
-		}
-		pod := entry.Pods.Pod
-		if entry.Message != "" {
-			*code = exitNo
-			return nil, q.notTried(s, entry, &stowagev1.FilterResponse{Message: entry.Message, Unread: pod.Unread})
-		}
+	return q.ask(s, code, func(message string, unread []*stowagev1.UnreadField) proto.Message {
+		return &stowagev1.FilterResponse{Message: message, Unread: unread}
+	}, func(a *asked, about *stowagev1.DecisionContext, pod *stowagev1.Pod) (proto.Message, error) {
 		request := &stowagev1.FilterRequest{
-			Context: &stowagev1.DecisionContext{
-				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: scheduler.Profile, IncludeNodeNames: true,
-			}, Pod: pod, Explain: explain,
-			IncludeChanges: explain, IncludePreemption: !scheduler.NoPreemption,
+			Context: about, Pod: pod, Explain: explain, IncludeChanges: explain, IncludePreemption: !a.scheduler.NoPreemption,
 		}
-		answer, err := client.Filter(s.ctx, request)
+		answer, err := a.Filter(s.ctx, request)
 		if err != nil {
 			return request, err
 		}
-		*code = q.verdict(s, snapshot, len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
+		*code = q.verdict(s, a.snapshot, len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
 		if q.Output != "table" {
 			return request, q.printMessage(s.stdout, answer)
 		}
 		report.Filter(s.stdout, answer, width)
-		x := report.Explanation{Cluster: snapshot.Cluster, Width: width}
+		x := report.Explanation{Cluster: a.snapshot.Cluster, Width: width}
 		if !explain {
 			x.WriteOutcome(s.stdout, "", answer.GetPreemption())
 		} else {
 			x.Write(s.stdout, answer.GetExplanation())
 			x.WritePreemption(s.stdout, pod.GetNominatedNodeName(), answer.GetPreemption())
-			rejected := len(snapshot.Cluster.Nodes) > 0 && !answer.GetInternalError() // a reason for kube-scheduler to run preemption
-			if scheduler.NoPreemption && rejected && len(answer.GetFeasibleNodes().GetIndexes()) == 0 {
+			rejected := len(a.snapshot.Cluster.Nodes) > 0 && !answer.GetInternalError() // a reason for kube-scheduler to run preemption
+			if a.scheduler.NoPreemption && rejected && len(answer.GetFeasibleNodes().GetIndexes()) == 0 {
 				x.WriteNoPreemption(s.stdout, "the profile has no preemption")
 			}
 			if len(answer.GetFeasibleNodes().GetIndexes()) == 0 {
@@ -83,35 +64,15 @@ type scoreCommand struct{ onePod }
 
 // Run is called by kong.
 func (c *scoreCommand) Run(s *session, code *answered) error {
-	snapshot, scheduler, err := c.read(s)
-	if err != nil {
-		return err
-	}
-	client, stop, err := c.connect(s.ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	return c.ask(s, snapshot, func() (proto.Message, error) {
-		entry, _, err := c.entry(snapshot)
-		if err != nil {
-			return nil, err
-		}
-		pod := entry.Pods.Pod
-		if entry.Message != "" {
-			*code = exitNo
-			return nil, c.notTried(s, entry, &stowagev1.ScoreResponse{Message: entry.Message, Unread: pod.Unread})
-		}
-		request := &stowagev1.ScoreRequest{
-			Context: &stowagev1.DecisionContext{
-				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: scheduler.Profile, IncludeNodeNames: true,
-			}, Pod: pod, IncludePluginScores: true,
-		}
-		answer, err := client.Score(s.ctx, request)
+	return c.ask(s, code, func(message string, unread []*stowagev1.UnreadField) proto.Message {
+		return &stowagev1.ScoreResponse{Message: message, Unread: unread}
+	}, func(a *asked, about *stowagev1.DecisionContext, pod *stowagev1.Pod) (proto.Message, error) {
+		request := &stowagev1.ScoreRequest{Context: about, Pod: pod, IncludePluginScores: true}
+		answer, err := a.Score(s.ctx, request)
 		if err != nil {
 			return request, err
 		}
-		*code = c.verdict(s, snapshot, len(answer.GetNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
+		*code = c.verdict(s, a.snapshot, len(answer.GetNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
 		if c.Output != "table" {
 			return request, c.printMessage(s.stdout, answer)
 		}

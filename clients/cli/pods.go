@@ -13,6 +13,8 @@ type podPlacement struct {
 	Kind string `json:"kind"`
 	// Replica counts the pods of one name from 0.
 	Replica int `json:"replica"`
+	// From is the pod's former node, if that is gone.
+	From string `json:"from,omitempty"`
 	// Node is absent if the pod has none. Reason is then given.
 	Node   string `json:"node,omitempty"`
 	Reason string `json:"reason,omitempty"`
@@ -56,7 +58,7 @@ func (n *podNames) part(a *stowagev1.PlaceStreamResponse) []podPlacement {
 // were not attempted, then those that were evicted.
 func (n *podNames) placement(out []podPlacement, i int, p *stowagev1.Placement) []podPlacement {
 	entry := n.snapshot.Entry(i)
-	pod := podPlacement{Namespace: entry.Origin.Namespace, Name: entry.Origin.Name, Kind: entry.Origin.Kind}
+	pod := podPlacement{Namespace: entry.Origin.Namespace, Name: entry.Origin.Name, Kind: entry.Origin.Kind, From: entry.Gone}
 	if pod.Kind == "StatefulSet" {
 		pod.Name = entry.Pods.GetPod().GetName()
 	}

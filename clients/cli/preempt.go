@@ -25,30 +25,10 @@ func (c *preemptCommand) Run(s *session, code *answered) error {
 	case c.MaxSteps > 0 && !c.AcrossNodes:
 		return errors.New("--max-steps goes with --across-nodes")
 	}
-	snapshot, scheduler, err := c.read(s)
-	if err != nil {
-		return err
-	}
-	client, stop, err := c.connect(s.ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	return c.ask(s, snapshot, func() (proto.Message, error) {
-		entry, _, err := c.entry(snapshot)
-		if err != nil {
-			return nil, err
-		}
-		pod := entry.Pods.Pod
-		if entry.Message != "" {
-			*code = exitNo
-			return nil, c.notTried(s, entry, &stowagev1.PreemptResponse{Message: entry.Message, Unread: pod.Unread})
-		}
-		request := &stowagev1.PreemptRequest{
-			Context: &stowagev1.DecisionContext{
-				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: scheduler.Profile, IncludeNodeNames: true,
-			}, Pod: pod,
-		}
+	return c.ask(s, code, func(message string, unread []*stowagev1.UnreadField) proto.Message {
+		return &stowagev1.PreemptResponse{Message: message, Unread: unread}
+	}, func(a *asked, about *stowagev1.DecisionContext, pod *stowagev1.Pod) (proto.Message, error) {
+		request := &stowagev1.PreemptRequest{Context: about, Pod: pod}
 		if c.Safe {
 			request.Safe = &stowagev1.SafePreemptionOptions{MaxCascades: c.MaxCascades}
 		}
@@ -58,15 +38,15 @@ func (c *preemptCommand) Run(s *session, code *answered) error {
 				request.AcrossNodes.MaxSteps = &c.MaxSteps
 			}
 		}
-		answer, err := client.Preempt(s.ctx, request)
+		answer, err := a.Preempt(s.ctx, request)
 		if err != nil {
 			return request, err
 		}
-		*code = c.verdict(s, snapshot, len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
+		*code = c.verdict(s, a.snapshot, len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
 		if c.Output != "table" {
 			return request, c.printMessage(s.stdout, answer)
 		}
-		x := report.Explanation{Cluster: snapshot.Cluster, Width: width}
+		x := report.Explanation{Cluster: a.snapshot.Cluster, Width: width}
 		x.WritePreempt(s.stdout, pod.GetNominatedNodeName(), answer)
 		report.Unread(s.stdout, answer.Unread, width)
 		return request, nil

@@ -21,29 +21,22 @@ type provisionCommand struct {
 // Run is called by kong.
 func (c *provisionCommand) Run(s *session, code *answered) error {
 	c.templates = c.Template
-	snapshot, scheduler, err := c.read(s)
-	if err != nil {
-		return err
-	}
-	if len(snapshot.NodeTemplates) == 0 {
-		return errors.New("--template: there are no Nodes")
-	}
-	client, stop, err := c.connect(s.ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	return c.ask(s, snapshot, func() (proto.Message, error) {
-		request := snapshot.ProvisionRequest()
-		request.Context.Profile, request.TieBreakSeed, request.MaxNodes = scheduler.Profile, c.Seed, c.MaxNodes
+	return c.ask(s, func(a *asked) error {
+		if len(a.snapshot.NodeTemplates) == 0 {
+			return errors.New("--template: there are no Nodes")
+		}
+		return nil
+	}, func(a *asked) (proto.Message, error) {
+		request := a.snapshot.ProvisionRequest()
+		request.Context.Profile, request.TieBreakSeed, request.MaxNodes = a.scheduler.Profile, c.Seed, c.MaxNodes
 		if c.MaxSteps > 0 {
 			request.MaxSteps = &c.MaxSteps
 		}
-		answer, err := client.Provision(s.ctx, request)
+		answer, err := a.Provision(s.ctx, request)
 		if err != nil {
 			return request, err
 		}
-		return request, c.print(s, snapshot, answer, code)
+		return request, c.print(s, a.snapshot, answer, code)
 	})
 }
 

@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/stowage-scheduler/stowage/clients/apply"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/report"
@@ -21,15 +23,18 @@ import (
 
 // question has the flags that all requests share.
 type question struct {
-	File    []string `short:"f" required:"" sep:"none" placeholder:"PATH" help:"Manifests: a file, a directory, or - for standard input. May be repeated."`
-	Server  []string `placeholder:"ADDRESS" help:"Server address, host:port; several are replicas. Without one, this process answers."`
-	Profile string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML: a Profile of the contract or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
-	Output  string   `short:"o" enum:"table,json,yaml" default:"table" help:"How to print the answer: ${enum}."`
+	cluster
+	remote
+	File      []string `short:"f" sep:"none" placeholder:"PATH" help:"Manifests, also compressed by gzip: a file, a directory, a URL of http or https, or - for standard input. May be repeated. Without it, the cluster of the kubeconfig is read."`
+	Recursive bool     `short:"R" help:"Read the directories in a directory of --file, too."`
+	Profile   string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML: a Profile of the contract or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
+	Output    string   `short:"o" enum:"table,json,yaml" default:"table" help:"How to print the answer: ${enum}."`
 
 	SchedulerName string `placeholder:"NAME" help:"The schedulerName of the pods to place, and of the profile in a KubeSchedulerConfiguration, which needs it if there are several. * is that of any pod. Default: that of the only profile, else default-scheduler."`
 
 	AllowUnread bool `help:"Exit with 0 in place of 3 where kube-scheduler might reject a pod because of fields that are not read."`
 
+	forbidden []error  // kinds of objects of the cluster that may not be read
 	workloads []string // workloads of kinds that are not read
 	templates []string // paths of templates of nodes
 }
@@ -59,9 +64,24 @@ func (q *question) read(s *session) (*kube.Snapshot, *schedulerconfig.Scheduler,
 
 // snapshot reads the manifests, and lists on standard error the objects that do not count.
 func (q *question) snapshot(s *session, schedulerName string) (*kube.Snapshot, error) {
-	r := manifest.NewReader(kube.Options{SchedulerName: schedulerName})
+	selector, err := labels.Parse(q.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("--selector: %w", err)
+	}
+	r := manifest.NewReader(kube.Options{SchedulerName: schedulerName, Namespace: q.Namespace, Labels: selector})
+	r.Apply, r.Namespace = apply.Manifest, q.Namespace
+	if q.live() {
+		if err := q.readCluster(s, r); err != nil {
+			return nil, err
+		}
+	}
+	r.Recursive = q.Recursive
 	for _, path := range q.File {
-		if err := r.ReadPath(path, s.stdin); err != nil {
+		read := func() error { return r.ReadPath(path, s.stdin) }
+		if isURL(path) {
+			read = func() error { return fetch(s.ctx, r, path) }
+		}
+		if err := read(); err != nil {
 			return nil, err
 		}
 	}
@@ -75,7 +95,16 @@ func (q *question) snapshot(s *session, schedulerName string) (*kube.Snapshot, e
 		return nil, err
 	}
 	if len(out.Cluster.Nodes)+len(out.Queue)+len(out.Waiting)+len(out.Others)+len(out.HomelessPods) == 0 {
+		if q.live() {
+			return nil, errors.New("the cluster has no nodes and no pods")
+		}
 		return nil, errors.New("the manifests have no nodes and no pods")
+	}
+	for _, line := range r.Told() {
+		fmt.Fprintf(s.stderr, "stowage: %s\n", line)
+	}
+	for _, u := range out.Undecided {
+		fmt.Fprintf(s.stderr, "stowage: not decided: %v\n", &u)
 	}
 	if skipped := r.Skipped(); len(skipped) > 0 {
 		fmt.Fprintf(s.stderr, "stowage: not read: %s\n", strings.Join(skipped, ", "))
@@ -83,7 +112,13 @@ func (q *question) snapshot(s *session, schedulerName string) (*kube.Snapshot, e
 	if q.workloads = r.SkippedWorkloads(); len(q.workloads) > 0 {
 		fmt.Fprintf(s.stderr, "stowage: the pods of these count only where the manifests state them: %s\n", strings.Join(q.workloads, ", "))
 	}
-	if e := out.Existing; len(e) == 1 {
+	if n := out.LeftOut; n > 0 {
+		fmt.Fprintf(s.stderr, "stowage: left out by --namespace and --selector, though kube-scheduler places them too: %s\n",
+			counted(int(n), "pending pod", "pending pods"))
+	}
+	if e := out.Existing; q.live() {
+		// whose pods all are there
+	} else if len(e) == 1 {
 		fmt.Fprintf(s.stderr, "stowage: %s %s/%s exists already: its pods are taken from the manifests\n", e[0].Kind, e[0].Namespace, e[0].Name)
 	} else if len(e) > 1 {
 		fmt.Fprintf(s.stderr, "stowage: %s %s/%s and %d more exist already: their pods are taken from the manifests\n",
@@ -115,11 +150,39 @@ func misreads(w io.Writer, all []*kube.Misread) {
 // maximumRefusals bounds how often a question is put again. An error names 32 fields.
 const maximumRefusals = 100
 
-// ask puts a question about a snapshot. If the server rejects objects of the snapshot, they are reduced, and it is put
-// again. put returns its request, nil if it fails before the request.
-func (q *question) ask(s *session, snapshot *kube.Snapshot, put func() (proto.Message, error)) error {
+// asked is what a question is put with.
+type asked struct {
+	*session
+	services
+	snapshot  *kube.Snapshot
+	scheduler *schedulerconfig.Scheduler
+}
+
+// ask reads what the flags name, connects, and puts a question about it. If the server rejects objects of the snapshot, they are
+// reduced, and it is put again. check, which may be nil, comes before the connection; put returns its request, nil if it fails
+// before the request.
+func (q *question) ask(s *session, check func(*asked) error, put func(*asked) (proto.Message, error)) error {
+	if err := q.check(); err != nil {
+		return err
+	}
+	snapshot, scheduler, err := q.read(s)
+	if err != nil {
+		return err
+	}
+	a := &asked{session: s, snapshot: snapshot, scheduler: scheduler}
+	if check != nil {
+		if err := check(a); err != nil {
+			return err
+		}
+	}
+	client, stop, err := q.connect(s.ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	a.services = client
 	for refusals := 0; ; refusals++ {
-		request, err := put()
+		request, err := put(a)
 		if request == nil || err == nil {
 			return err
 		}
@@ -209,7 +272,7 @@ func (q *question) located(err error, snapshot *kube.Snapshot, request proto.Mes
 		out = append(out, errors.New(strings.Join(parts, ": ")))
 	}
 	if len(out) == 0 {
-		return err
+		return q.explained(err)
 	}
 	return errors.Join(out...)
 }
@@ -220,19 +283,30 @@ type onePod struct {
 	Pod string `placeholder:"NAME" help:"The pending pod, by its name or its workload's. Needed if there are several."`
 }
 
-func (q *onePod) read(s *session) (*kube.Snapshot, *schedulerconfig.Scheduler, error) {
-	snapshot, scheduler, err := q.question.read(s)
-	if err != nil {
-		return nil, nil, err
-	}
-	entry, alike, err := q.entry(snapshot)
-	if err != nil {
-		return nil, nil, err
-	}
-	if alike > 1 {
-		fmt.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, q.Pod, entry.Pods.Pod.Name)
-	}
-	return snapshot, scheduler, nil
+// ask puts a question about the pod. notQueued returns the answer if kube-scheduler does not queue it.
+func (q *onePod) ask(s *session, code *answered, notQueued func(message string, unread []*stowagev1.UnreadField) proto.Message,
+	put func(*asked, *stowagev1.DecisionContext, *stowagev1.Pod) (proto.Message, error),
+) error {
+	return q.question.ask(s, func(a *asked) error {
+		entry, alike, err := q.entry(a.snapshot)
+		if err == nil && alike > 1 {
+			fmt.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, q.Pod, entry.Pods.Pod.Name)
+		}
+		return err
+	}, func(a *asked) (proto.Message, error) {
+		entry, _, err := q.entry(a.snapshot)
+		if err != nil {
+			return nil, err
+		}
+		pod := entry.Pods.Pod
+		if entry.Message != "" {
+			*code = exitNo
+			return nil, q.notTried(s, entry, notQueued(entry.Message, pod.Unread))
+		}
+		return put(a, &stowagev1.DecisionContext{
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: a.snapshot.Cluster}, Profile: a.scheduler.Profile, IncludeNodeNames: true,
+		}, pod)
+	})
 }
 
 // entry returns the pod, unless it does not convert, and the number of pods alike.

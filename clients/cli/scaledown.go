@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -17,31 +18,32 @@ type scaleDownCommand struct {
 
 // Run is called by kong.
 func (c *scaleDownCommand) Run(s *session, code *answered) error {
-	snapshot, scheduler, err := c.read(s)
-	if err != nil {
+	var w *kube.Scalable
+	return c.ask(s, func(a *asked) (err error) {
+		w, err = a.snapshot.Scalable(c.Workload)
 		return err
-	}
-	w, err := snapshot.Scalable(c.Workload)
-	if err != nil {
-		return err
-	}
-	client, stop, err := c.connect(s.ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	var answer *stowagev1.ScaleDownResponse
-	if err := c.ask(s, snapshot, func() (proto.Message, error) {
-		request := snapshot.ScaleDownRequest(w, c.Replicas)
-		request.Context.Profile = scheduler.Profile
-		answer, err = client.ScaleDown(s.ctx, request)
-		return request, err
-	}); err != nil {
-		return err
-	}
+	}, func(a *asked) (proto.Message, error) {
+		request := a.snapshot.ScaleDownRequest(w, c.Replicas)
+		request.Context.Profile = a.scheduler.Profile
+		answer, err := a.ScaleDown(s.ctx, request)
+		if err != nil {
+			return request, err
+		}
+		return request, c.print(s, a.snapshot, w, answer, code)
+	})
+}
+
+// print prints an answer.
+func (c *scaleDownCommand) print(s *session, snapshot *kube.Snapshot, w *kube.Scalable, answer *stowagev1.ScaleDownResponse,
+	code *answered,
+) error {
 	*code = c.verdict(s, snapshot, true, answer.Unread)
 	if w.Controller != nil {
-		fmt.Fprintf(s.stderr, "stowage: %s is controlled by %s, which is not in the manifests: that one has to be scaled\n", w.Origin, w.Controller)
+		where := ", which is not in the manifests"
+		if w.Controlled {
+			where = ""
+		}
+		fmt.Fprintf(s.stderr, "stowage: %s is controlled by %s%s: that one has to be scaled\n", w.Origin, w.Controller, where)
 	}
 	if w.Kind == "StatefulSet" {
 		fmt.Fprintf(s.stderr, "stowage: StatefulSet %s/%s will delete the pods with the highest ordinals, whatever their costs\n", w.Namespace, w.Name)

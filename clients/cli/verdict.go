@@ -34,6 +34,12 @@ func (q *question) verdict(s *session, snapshot *kube.Snapshot, ok bool, unread 
 	if n := len(unknown); n > 0 {
 		why = append(why, fmt.Sprintf("%s not understood", counted(n, "object is", "objects are")))
 	}
+	if n := len(q.forbidden); n > 0 {
+		why = append(why, fmt.Sprintf("%s of objects may not be read", counted(n, "kind", "kinds")))
+	}
+	if n := len(snapshot.Undecided); n > 0 {
+		why = append(why, fmt.Sprintf("%s not decided", counted(n, "change is", "changes are")))
+	}
 	if len(why) == 0 || q.AllowUnread {
 		return exitYes
 	}
@@ -51,7 +57,9 @@ func (q *question) nothingAsked(s *session, snapshot *kube.Snapshot) bool {
 	if len(snapshot.Others) > 0 {
 		why = append(why, "pods of other schedulers")
 	}
-	if p := snapshot.Podless; len(p) == 1 {
+	if p := snapshot.Podless; q.live() {
+		// these have no pods
+	} else if len(p) == 1 {
 		why = append(why, fmt.Sprintf("%s, whose pods are not in the manifests", p[0]))
 	} else if len(p) > 1 {
 		why = append(why, fmt.Sprintf("%s and %d more, whose pods are not in the manifests", p[0], len(p)-1))

@@ -30,6 +30,10 @@ type Options struct {
 	CountPods bool
 	// SchedulerName is the spec.schedulerName of the pods in the queue, that of kube-scheduler if empty, or AnyScheduler.
 	SchedulerName string
+	// Namespace and Labels leave the other pending pods out of the queue, and the workloads of other namespaces out of Scalables. A
+	// pod group is left out only as a whole. Empty and nil leave nothing out.
+	Namespace string
+	Labels    labels.Selector
 	// GivenOrder keeps the queue in the order in which the objects were added.
 	GivenOrder bool
 }
@@ -68,6 +72,8 @@ type Snapshot struct {
 	Queue []Entry
 	// Others are the pending pods of other schedulers.
 	Others []Entry
+	// LeftOut is the number of pending pods that Options.Namespace and Options.Labels leave out.
+	LeftOut uint64
 	// Waiting are pending pods that are not in the queue: kube-scheduler does not queue them, or they do not convert.
 	Waiting []Entry
 	// PodGroups are the groups that entries of the queue name, then those that only have pods on nodes.
@@ -79,6 +85,8 @@ type Snapshot struct {
 	Existing []Origin
 	// Podless are admitted workloads with replicas. None of their pods was added.
 	Podless []Origin
+	// Undecided are the changes of workloads that the snapshot does not contain.
+	Undecided []Undecided
 	// NodeTemplates are templates of nodes to add, with the pods of DaemonSets.
 	NodeTemplates []*stowagev1.NodeTemplate
 	// Misreads are the objects that do not convert.
@@ -91,11 +99,12 @@ type Snapshot struct {
 	// Scalables are the workloads that can be scaled, existing ones included.
 	Scalables []Scalable
 
-	places    map[proto.Message]place
-	nodes     []*corev1.Node     // those of Cluster
-	residents map[int][]resident // by node
-	admission *admission
-	around    *surroundings
+	places     map[proto.Message]place
+	nodes      []*corev1.Node // those of Cluster
+	unselected []Origin
+	residents  map[int][]resident // by node
+	admission  *admission
+	around     *surroundings
 }
 
 // Builder gathers objects into a snapshot. Nodes, and pods on a node, keep the order in which they are added, which decides
@@ -104,34 +113,39 @@ type Snapshot struct {
 // If an object does not convert, Add returns a *Misread, and the rest of the snapshot is not affected. Any other error
 // means that the object cannot be in the snapshot.
 type Builder struct {
-	options    Options
-	nodes      []*corev1.Node // for DaemonSets
-	converted  []*stowagev1.Node
-	nodeIndex  map[string]int
-	namespaces []*stowagev1.Namespace
-	selectors  []*stowagev1.WorkloadSelector
-	budgets    []*stowagev1.PodDisruptionBudget
-	running    []runningPod
-	runningIn  map[string][]*stowagev1.ScheduledPod // by group name
-	residents  map[int][]resident                   // by node
-	nominated  []nomination
-	queue      []slot
-	waiting    []Entry
-	groups     map[string]addedGroup
-	workloads  map[string]*schedulingv1beta1.Workload
-	existing   []Origin
-	withPods   withPods
-	scalables  []Scalable
-	generated  map[string]int // pods without a name, by their substitute
-	misreads   []*Misread
-	admission  admission
-	around     surroundings
-	closed     map[string]bool // nodes that take no pods
-	seen       map[string]bool // kind, namespace and name of unique objects
-	at         string          // the name that From set
-	places     map[proto.Message]place
-	templates  []nodeTemplate
-	daemonSets []*appsv1.DaemonSet // all, for templates
+	options     Options
+	nodes       []*corev1.Node // for DaemonSets
+	converted   []*stowagev1.Node
+	nodeIndex   map[string]int
+	namespaces  []*stowagev1.Namespace
+	selectors   []*stowagev1.WorkloadSelector
+	budgets     []*stowagev1.PodDisruptionBudget
+	running     []runningPod
+	runningIn   map[string][]*stowagev1.ScheduledPod // by group name
+	residents   map[int][]resident                   // by node
+	nominated   []nomination
+	queue       []slot
+	waiting     []Entry
+	groups      map[string]addedGroup
+	workloads   map[string]*schedulingv1beta1.Workload
+	existing    []Origin
+	withPods    withPods
+	scalables   []Scalable
+	unselected  []Origin       // workloads without a selector
+	generated   map[string]int // pods without a name, by their substitute
+	misreads    []*Misread
+	admission   admission
+	around      surroundings
+	closed      map[string]bool // nodes that take no pods
+	seen        map[string]bool // kind, namespace and name of unique objects
+	at          string          // the name that From set
+	places      map[proto.Message]place
+	templates   []nodeTemplate
+	daemonSets  []*appsv1.DaemonSet // all, for templates
+	before      metav1.Object       // the object that is added next, before its change
+	changes     []change
+	undecided   []Undecided
+	replicaSets []*appsv1.ReplicaSet // of Deployments
 }
 
 // slot is a position in the queue: pods, or a DaemonSet whose pods depend on the nodes.
@@ -275,6 +289,7 @@ func (b *Builder) exists(kind string, o metav1.Object, replicas *int32, selector
 	}
 	origin := Origin{Kind: kind, Namespace: namespaceOf(o), Name: o.GetName()}
 	b.withPods.workload(origin, o, replicas, selector)
+	b.changed(origin, o)
 	if metav1.GetControllerOfNoCopy(o) == nil {
 		b.existing = append(b.existing, origin)
 	}
@@ -300,6 +315,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	out := &Snapshot{Cluster: &stowagev1.Cluster{
 		Namespaces: b.namespaces, WorkloadSelectors: b.selectors, PodDisruptionBudgets: b.budgets,
 	}}
+	b.takeAway()
 	out.HomelessPods = b.settle()
 	b.nominate()
 	b.close()
@@ -321,8 +337,10 @@ func (b *Builder) Build() (*Snapshot, error) {
 	out.Cluster.Nodes, out.Cluster.NodeClasses = compact.Nodes(b.converted)
 	b.placeClasses(out.Cluster)
 	b.expandQueue()
+	b.makeChanges()
 	b.admitPending()
 	out.Others = b.leaveToOthers()
+	out.LeftOut = b.leaveOut()
 	if !b.options.GivenOrder {
 		b.sortQueue()
 	}
@@ -341,9 +359,10 @@ func (b *Builder) Build() (*Snapshot, error) {
 	}
 	out.Cluster.PodTemplates = templates.List()
 	out.Waiting, out.Misreads = b.waiting, b.misreads
-	out.Existing = b.existing
+	out.Existing, out.Undecided = b.existing, b.undecided
 	out.Podless = b.withPods.podless()
 	out.Live = slices.ContainsFunc(b.nodes, func(n *corev1.Node) bool { return admitted(n) })
+	out.unselected = b.unselected
 	out.places, out.residents, out.admission, out.around = b.places, b.residents, &b.admission, &b.around
 	return out, nil
 }

@@ -19,7 +19,7 @@ type place struct {
 }
 
 // From names the objects that are added next, such as "web.yaml: document 2: Pod web", for Locate.
-func (b *Builder) From(at string) { b.at = at }
+func (b *Builder) From(at string) { b.at, b.before = at, nil }
 
 // Locate translates a field path of a server's error about a request with this snapshot into an object and the path in that
 // object. For a template or a node class, the object is the first that uses it. A field that comes from no object is not

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -28,6 +29,31 @@ func (b *Builder) leaveToOthers() (others []Entry) {
 		return of != name
 	})
 	return others
+}
+
+// leaveOut takes the pods that are not asked about out of the queue, and returns their number.
+func (b *Builder) leaveOut() (pods uint64) {
+	asked := func(s slot) bool {
+		return (b.options.Namespace == "" || s.origin.Namespace == b.options.Namespace) &&
+			(b.options.Labels == nil || b.options.Labels.Matches(labels.Set(s.facts.stamp.pod.Labels)))
+	}
+	groups := map[string]bool{}
+	for _, s := range b.queue {
+		if s.facts.group != "" && asked(s) {
+			groups[s.facts.group] = true
+		}
+	}
+	b.queue = slices.DeleteFunc(b.queue, func(s slot) bool {
+		if asked(s) || groups[s.facts.group] {
+			return false
+		}
+		pods += uint64(s.pods.GetCount())
+		return true
+	})
+	b.waiting = slices.DeleteFunc(b.waiting, func(e Entry) bool {
+		return b.options.Namespace != "" && e.Origin.Namespace != b.options.Namespace
+	})
+	return pods
 }
 
 // sortQueue sorts the queue as kube-scheduler does. Pods that are equal in it keep the order in which they were added.

@@ -96,7 +96,9 @@ func (b *Builder) settle() []HomelessPod {
 			if r.misread == nil {
 				r.misread = b.note(r.at, o, true, r.againErr)
 			}
-			b.waiting = append(b.waiting, waits(o, 1, r.againErr, r.misread))
+			e := waits(o, 1, r.againErr, r.misread)
+			e.Gone = r.node
+			b.waiting = append(b.waiting, e)
 			continue
 		}
 		queue = append(queue, b.queue[taken:r.before]...)

@@ -10,15 +10,17 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Scalable is a workload whose number of replicas can be changed: one that no other added workload controls.
+// Scalable is a workload whose number of replicas can be changed.
 type Scalable struct {
 	Origin
 	// Selector selects its pods.
 	Selector *stowagev1.LabelSelector
 	// Pod is a pod that the workload would create.
 	Pod *stowagev1.Pod
-	// Controller is the object outside the snapshot that decides the number of replicas; nil if there is none.
+	// Controller is the object that decides the number of replicas; nil if there is none.
 	Controller *Origin
+	// Controlled says that the controller was added, too.
+	Controlled bool
 
 	facts facts
 }
@@ -26,6 +28,7 @@ type Scalable struct {
 // scalable records a workload that can be scaled.
 func (b *Builder) scalable(origin Origin, object metav1.Object, selector *stowagev1.LabelSelector, s stamp) error {
 	if selector == nil {
+		b.unselected = append(b.unselected, origin)
 		return nil
 	}
 	f := factsOf(origin, templateSpec, s)
@@ -45,24 +48,35 @@ func (b *Builder) scalable(origin Origin, object metav1.Object, selector *stowag
 
 // scaled returns the workloads that can be scaled, once everything is added.
 func (b *Builder) scaled() []Scalable {
+	for i := range b.scalables {
+		w := &b.scalables[i]
+		w.Controlled = w.Controller != nil && b.seen[w.Controller.Kind+" "+w.Controller.Namespace+"/"+w.Controller.Name]
+	}
 	return slices.DeleteFunc(b.scalables, func(w Scalable) bool {
-		return w.Controller != nil && b.seen[w.Controller.Kind+" "+w.Controller.Namespace+"/"+w.Controller.Name]
+		return b.options.Namespace != "" && w.Namespace != b.options.Namespace
 	})
 }
 
-// Scalable returns the workload of a name, "name" or "namespace/name", or the only one if the name is empty.
+// Scalable returns the workload of a name, "name" or "namespace/name", or the only one if the name is empty. Workloads whose
+// controller was added count if no other one has the name.
 func (s *Snapshot) Scalable(name string) (*Scalable, error) {
-	var found []*Scalable
+	var found, controlled []*Scalable
 	var all []string
 	for i := range s.Scalables {
 		w := &s.Scalables[i]
 		full := w.Namespace + "/" + w.Name
-		if !slices.Contains(all, full) {
+		if !slices.Contains(all, full) && !w.Controlled {
 			all = append(all, full)
 		}
-		if name == "" || name == full || name == w.Name {
+		switch named := name == full || name == w.Name; {
+		case w.Controlled && named:
+			controlled = append(controlled, w)
+		case !w.Controlled && (named || name == ""):
 			found = append(found, w)
 		}
+	}
+	if len(found) == 0 {
+		found = controlled
 	}
 	switch {
 	case len(found) == 1:
@@ -71,6 +85,8 @@ func (s *Snapshot) Scalable(name string) (*Scalable, error) {
 		return nil, fmt.Errorf("there are several workloads, name one of %s", strings.Join(all, ", "))
 	case len(all) > 0:
 		return nil, fmt.Errorf("there is no workload %q, only %s", name, strings.Join(all, ", "))
+	case len(s.unselected) > 0:
+		return nil, fmt.Errorf("%s has no spec.selector, which tells its pods", s.unselected[0])
 	}
 	return nil, fmt.Errorf("there is no Deployment, ReplicaSet, ReplicationController or StatefulSet")
 }

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -96,6 +97,9 @@ func (b *Builder) replicaSet(rs *appsv1.ReplicaSet, selector *stowagev1.Workload
 		}
 	}
 	if exists {
+		if metav1.GetControllerOfNoCopy(rs) != nil {
+			b.replicaSets = append(b.replicaSets, rs)
+		}
 		return nil
 	}
 	return b.replicas(origin, rs.Spec.Replicas, o.pod(&rs.Spec.Template, rs.Name, nil))
@@ -152,19 +156,26 @@ func (b *Builder) AddStatefulSet(ss *appsv1.StatefulSet) error {
 func (b *Builder) statefulSet(ss *appsv1.StatefulSet, selector *stowagev1.WorkloadSelector, origin Origin) error {
 	exists := b.exists("StatefulSet", ss, ss.Spec.Replicas, ss.Spec.Selector)
 	b.selector(selector)
-	o := owner{"apps/v1", "StatefulSet", ss.Name, namespaceOf(ss)}
-	template := ss.Spec.Template.DeepCopy()
-	template.Spec.Volumes = append(claimVolumes(ss), template.Spec.Volumes...)
-	claims := len(ss.Spec.VolumeClaimTemplates)
-	if err := b.scalable(origin, ss, selector.Selector, stamp{pod: o.pod(template, ss.Name, nil), claims: claims}); err != nil {
+	pod := stamp{pod: statefulOwner(ss).pod(statefulTemplate(ss), ss.Name, nil), claims: len(ss.Spec.VolumeClaimTemplates)}
+	if err := b.scalable(origin, ss, selector.Selector, pod); err != nil {
 		return err
 	}
 	if exists {
 		return nil
 	}
-	n, err := ordinals(ss.Spec.Replicas, field.NewPath("spec", "replicas"))
+	stamps, err := statefulPods(ss, "", 0)
 	if err != nil {
 		return err
+	}
+	return b.enqueue(origin, templateSpec, stamps...)
+}
+
+// statefulPods returns the pods of a StatefulSet without the first ones. revision is that of its template, empty if it is not
+// known.
+func statefulPods(ss *appsv1.StatefulSet, revision string, without int) ([]stamp, error) {
+	n, err := ordinals(ss.Spec.Replicas, field.NewPath("spec", "replicas"))
+	if err != nil {
+		return nil, err
 	}
 	first := 0
 	if ss.Spec.Ordinals != nil {
@@ -172,18 +183,31 @@ func (b *Builder) statefulSet(ss *appsv1.StatefulSet, selector *stowagev1.Worklo
 	}
 	hash, err := templateHash(&ss.Spec.Template)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	stamps := make([]stamp, 0, n)
-	for i := first; i < first+n; i++ {
+	o := statefulOwner(ss)
+	template := statefulTemplate(ss)
+	var stamps []stamp
+	for i := first + without; i < first+n; i++ {
 		name := fmt.Sprintf("%s-%d", ss.Name, i)
-		stamps = append(stamps, stamp{count: 1, claims: claims, pod: o.pod(template, name, map[string]string{
-			appsv1.ControllerRevisionHashLabelKey: ss.Name + "-" + hash,
+		stamps = append(stamps, stamp{count: 1, claims: len(ss.Spec.VolumeClaimTemplates), pod: o.pod(template, name, map[string]string{
+			appsv1.ControllerRevisionHashLabelKey: cmp.Or(revision, ss.Name+"-"+hash),
 			appsv1.StatefulSetPodNameLabel:        name,
 			appsv1.PodIndexLabel:                  strconv.Itoa(i),
 		})})
 	}
-	return b.enqueue(origin, templateSpec, stamps...)
+	return stamps, nil
+}
+
+func statefulOwner(ss *appsv1.StatefulSet) owner {
+	return owner{"apps/v1", "StatefulSet", ss.Name, namespaceOf(ss)}
+}
+
+// statefulTemplate returns the template of a StatefulSet's pods with the volumes of their claims.
+func statefulTemplate(ss *appsv1.StatefulSet) *corev1.PodTemplateSpec {
+	out := ss.Spec.Template.DeepCopy()
+	out.Spec.Volumes = append(claimVolumes(ss), out.Spec.Volumes...)
+	return out
 }
 
 // claimVolumes returns the volumes that a StatefulSet's claim templates add to its pods.
@@ -198,8 +222,12 @@ func claimVolumes(ss *appsv1.StatefulSet) []corev1.Volume {
 }
 
 // AddJob adds the pods that a Job without a uid would start with: as many as parallelism and completions allow, none while
-// it is suspended.
+// it is suspended. A Job without a name is another one each time.
 func (b *Builder) AddJob(j *batchv1.Job) error {
+	if j.Name == "" {
+		j = j.DeepCopy()
+		j.Name = b.generatedName(namespaceOf(j), j.GenerateName)
+	}
 	if err := b.once("Job", namespaceOf(j), j.Name); err != nil {
 		return err
 	}

@@ -6,8 +6,13 @@
 // are skipped with a notice, including kinds of other API groups that share the name of one that is read, and other versions
 // of those that are read.
 //
+// Files are a cluster and what is to be applied to it. Of objects with the same kind, namespace and name in several files, one
+// with a uid was read from a cluster, and those without are applied to it by Reader.Apply; its workload then has the pods
+// that were read, and more replicas are pods to place. Of objects that were all read from a cluster, or none, the last counts.
+// Told lists them.
+//
 // The namespace of an object exists. If no manifest has it, its only label is the one that the API server sets on every
 // namespace.
 //
-// A Reader reads at most MaximumBytes in all. It is for one goroutine.
+// A Reader reads at most MaximumBytes in all, counted after what is compressed is unpacked. It is for one goroutine.
 package manifest

@@ -19,10 +19,11 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
-// kind is the decoder of one kind.
+// kind is the reader of one kind.
 type kind struct {
 	apiVersions []string
-	add         func(b *kube.Builder, raw []byte) (metav1.Object, error)
+	empty       func() metav1.Object
+	add         func(*kube.Builder, metav1.Object) error
 }
 
 // schedulingVersions are the versions of scheduling.k8s.io that share one shape of PodGroups and Workloads.
@@ -33,26 +34,29 @@ var deviceVersions = []string{"resource.k8s.io/v1", "resource.k8s.io/v1beta2", "
 
 // kinds are the kinds that decisions depend on.
 var kinds = map[string]kind{
-	"Node":                  {[]string{"v1"}, adder((*kube.Builder).AddNode)},
-	"Namespace":             {[]string{"v1"}, adder((*kube.Builder).AddNamespace)},
-	"Pod":                   {[]string{"v1"}, adder((*kube.Builder).AddPod)},
-	"Service":               {[]string{"v1"}, adder((*kube.Builder).AddService)},
-	"ReplicationController": {[]string{"v1"}, adder((*kube.Builder).AddReplicationController)},
-	"Deployment":            {[]string{"apps/v1"}, adder((*kube.Builder).AddDeployment)},
-	"ReplicaSet":            {[]string{"apps/v1"}, adder((*kube.Builder).AddReplicaSet)},
-	"StatefulSet":           {[]string{"apps/v1"}, adder((*kube.Builder).AddStatefulSet)},
-	"DaemonSet":             {[]string{"apps/v1"}, adder((*kube.Builder).AddDaemonSet)},
-	"Job":                   {[]string{"batch/v1"}, adder((*kube.Builder).AddJob)},
-	"CronJob":               {[]string{"batch/v1"}, adder((*kube.Builder).AddCronJob)},
-	"PodGroup":              {schedulingVersions, adder((*kube.Builder).AddPodGroup)},
-	"CompositePodGroup":     {[]string{"scheduling.k8s.io/v1alpha3"}, adder((*kube.Builder).AddCompositePodGroup)},
-	"Workload":              {schedulingVersions, adder((*kube.Builder).AddWorkload)},
-	"LimitRange":            {[]string{"v1"}, adder((*kube.Builder).AddLimitRange)},
-	"PriorityClass":         {[]string{"scheduling.k8s.io/v1"}, adder((*kube.Builder).AddPriorityClass)},
-	"RuntimeClass":          {[]string{"node.k8s.io/v1"}, adder((*kube.Builder).AddRuntimeClass)},
-	"DeviceClass":           {deviceVersions, adder((*kube.Builder).AddDeviceClass)},
-	"PodDisruptionBudget":   {[]string{"policy/v1"}, adder((*kube.Builder).AddPodDisruptionBudget)},
+	"Node":                  reads([]string{"v1"}, (*kube.Builder).AddNode),
+	"Namespace":             reads([]string{"v1"}, (*kube.Builder).AddNamespace),
+	"Pod":                   reads([]string{"v1"}, (*kube.Builder).AddPod),
+	"Service":               reads([]string{"v1"}, (*kube.Builder).AddService),
+	"ReplicationController": reads([]string{"v1"}, (*kube.Builder).AddReplicationController),
+	"Deployment":            reads([]string{"apps/v1"}, (*kube.Builder).AddDeployment),
+	"ReplicaSet":            reads([]string{"apps/v1"}, (*kube.Builder).AddReplicaSet),
+	"StatefulSet":           reads([]string{"apps/v1"}, (*kube.Builder).AddStatefulSet),
+	"DaemonSet":             reads([]string{"apps/v1"}, (*kube.Builder).AddDaemonSet),
+	"Job":                   reads([]string{"batch/v1"}, (*kube.Builder).AddJob),
+	"CronJob":               reads([]string{"batch/v1"}, (*kube.Builder).AddCronJob),
+	"PodGroup":              reads(schedulingVersions, (*kube.Builder).AddPodGroup),
+	"CompositePodGroup":     reads([]string{"scheduling.k8s.io/v1alpha3"}, (*kube.Builder).AddCompositePodGroup),
+	"Workload":              reads(schedulingVersions, (*kube.Builder).AddWorkload),
+	"LimitRange":            reads([]string{"v1"}, (*kube.Builder).AddLimitRange),
+	"PriorityClass":         reads([]string{"scheduling.k8s.io/v1"}, (*kube.Builder).AddPriorityClass),
+	"RuntimeClass":          reads([]string{"node.k8s.io/v1"}, (*kube.Builder).AddRuntimeClass),
+	"DeviceClass":           reads(deviceVersions, (*kube.Builder).AddDeviceClass),
+	"PodDisruptionBudget":   reads([]string{"policy/v1"}, (*kube.Builder).AddPodDisruptionBudget),
 }
+
+// nodeTemplates reads Nodes as templates.
+var nodeTemplates = reads([]string{"v1"}, (*kube.Builder).AddNodeTemplate)
 
 type object interface {
 	corev1.Node | corev1.Namespace | corev1.Pod | corev1.Service | corev1.ReplicationController |
@@ -62,13 +66,11 @@ type object interface {
 		policyv1.PodDisruptionBudget
 }
 
-func adder[T object](add func(*kube.Builder, *T) error) func(*kube.Builder, []byte) (metav1.Object, error) {
-	return func(b *kube.Builder, raw []byte) (metav1.Object, error) {
-		o := new(T)
-		if err := decode(raw, o); err != nil {
-			return nil, err
-		}
-		return any(o).(metav1.Object), add(b, o)
+func reads[T object](apiVersions []string, add func(*kube.Builder, *T) error) kind {
+	return kind{
+		apiVersions: apiVersions,
+		empty:       func() metav1.Object { return any(new(T)).(metav1.Object) },
+		add:         func(b *kube.Builder, o metav1.Object) error { return add(b, any(o).(*T)) },
 	}
 }
 

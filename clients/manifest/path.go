@@ -3,12 +3,18 @@ package manifest
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
-// ReadPath reads a file, the files of a directory that end in .yaml, .yml or .json, or, as "-", standard input.
+// extensions are those of the files of a directory that are read. Each may be followed by .gz.
+var extensions = []string{".json", ".yaml", ".yml"}
+
+// ReadPath reads a file, the files of a directory that end in .yaml, .yml or .json, or in these and .gz, or, as "-", standard
+// input. With Recursive it reads those of directories in it, too, but follows no links to directories.
 func (r *Reader) ReadPath(path string, stdin io.Reader) error {
 	if path == "-" {
 		return r.Read("standard input", stdin)
@@ -20,22 +26,27 @@ func (r *Reader) ReadPath(path string, stdin io.Reader) error {
 	if !info.IsDir() {
 		return r.readFile(path)
 	}
-	entries, err := os.ReadDir(path) // sorted by name
-	if err != nil {
-		return err
-	}
 	found := false
-	for _, e := range entries {
-		if e.IsDir() || !slices.Contains([]string{".json", ".yaml", ".yml"}, filepath.Ext(e.Name())) {
-			continue
+	root := path + string(filepath.Separator)                                      // so that a link to a directory is followed
+	err = filepath.WalkDir(root, func(at string, e fs.DirEntry, err error) error { // sorted by name
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && at != root && !r.Recursive:
+			return filepath.SkipDir
+		case e.IsDir() || !slices.Contains(extensions, filepath.Ext(strings.TrimSuffix(e.Name(), ".gz"))):
+			return nil
 		}
 		found = true
-		if err := r.readFile(filepath.Join(path, e.Name())); err != nil {
-			return err
-		}
-	}
-	if !found {
+		return r.readFile(at)
+	})
+	switch {
+	case err != nil:
+		return err
+	case !found && r.Recursive:
 		return fmt.Errorf("%s: no .yaml, .yml or .json files", path)
+	case !found:
+		return fmt.Errorf("%s: no .yaml, .yml or .json files; -R reads those of directories in it", path)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -32,13 +33,25 @@ const (
 
 // Reader reads manifests into a snapshot.
 type Reader struct {
+	// Namespace is that of objects that state none.
+	Namespace string
+	// Recursive makes ReadPath read directories in directories.
+	Recursive bool
+	// Apply applies a manifest to an object of a cluster, apply.Manifest; into is an empty object of its type. Without it such a
+	// manifest is an error.
+	Apply func(current, into metav1.Object, manifest map[string]any) (metav1.Object, error)
+
 	builder   *kube.Builder
 	bytesLeft int64
-	skipped   map[string]int               // objects by kind
-	workloads map[string]int               // those with pods
-	used      map[string]bool              // namespaces of objects
-	stated    map[string]bool              // Namespace objects
-	digests   map[string][sha256.Size]byte // of the first object of each kind, namespace and name
+	skipped   map[string]int  // objects by kind
+	workloads map[string]int  // those with pods
+	used      map[string]bool // namespaces of objects
+	stated    map[string]bool // Namespace objects
+	entries   []*entry
+	known     map[string]*entry // by kind, namespace and name
+	file      int               // counts the files
+	told      []string
+	toldCount int
 	errs      []error
 	templates bool // whether Nodes are templates
 }
@@ -52,21 +65,36 @@ func NewReader(o kube.Options) *Reader {
 		workloads: map[string]int{},
 		used:      map[string]bool{},
 		stated:    map[string]bool{},
-		digests:   map[string][sha256.Size]byte{},
+		known:     map[string]*entry{},
 	}
 }
 
-// Read reads the documents of one file; errors contain name. An object that was read before does not count again; one that
-// differs under the same name is an error. The error lists everything that is wrong, up to a number.
+// Read reads the documents of one file, which may be compressed by gzip; errors contain name. An object that was read before does
+// not count again. One of another file that differs under the same name changes or replaces it, see the package documentation; in
+// one file that is an error. The error lists everything that is wrong, up to a number.
 func (r *Reader) Read(name string, in io.Reader) error {
 	r.errs = nil
-	limited := &io.LimitedReader{R: in, N: r.bytesLeft + 1}
+	r.file++
+	plain, err := unpacked(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	limited := &io.LimitedReader{R: plain, N: r.bytesLeft + 1}
 	r.documents(name, bufio.NewReader(limited))
 	r.bytesLeft = limited.N - 1
 	if r.bytesLeft < 0 {
 		return fmt.Errorf("%s: more than %d bytes of manifests", name, MaximumBytes)
 	}
 	return errors.Join(r.errs...)
+}
+
+// unpacked returns what is compressed by gzip, which its first bytes tell, uncompressed.
+func unpacked(in io.Reader) (io.Reader, error) {
+	buffered := bufio.NewReader(in)
+	if magic, _ := buffered.Peek(2); string(magic) != "\x1f\x8b" {
+		return buffered, nil
+	}
+	return gzip.NewReader(buffered)
 }
 
 // ReadTemplates reads a path as ReadPath does. Its Nodes are templates of nodes to add, and everything else is refused.
@@ -136,7 +164,7 @@ func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int
 	}
 	head := struct {
 		metav1.TypeMeta
-		Metadata struct{ Name, Namespace string }
+		Metadata struct{ Name, GenerateName string }
 		Items    *[]json.RawMessage
 	}{}
 	if err := json.Unmarshal(raw, &head); err != nil {
@@ -170,7 +198,7 @@ func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int
 			r.fail(at, fmt.Errorf("kind: %q is not allowed, only Node is", head.Kind))
 			return
 		}
-		k.add = adder((*kube.Builder).AddNodeTemplate)
+		k = nodeTemplates
 	}
 	if name, other := k.ofOthers(head.TypeMeta); other {
 		r.skip(name, raw)
@@ -189,31 +217,71 @@ func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int
 		r.fail(at, field.NotSupported(field.NewPath("apiVersion"), head.APIVersion, k.apiVersions))
 		return
 	}
-	if head.Metadata.Name == "" && head.Kind != "Pod" {
+	if head.Metadata.Name == "" && head.Kind != "Pod" && (head.Kind != "Job" || head.Metadata.GenerateName == "") {
 		r.fail(at, errors.New("metadata.name: Required value"))
 		return
 	}
-	if name := head.Metadata.Name; name != "" && !r.templates {
-		key, digest := head.Kind+" "+cmp.Or(head.Metadata.Namespace, metav1.NamespaceDefault)+"/"+name, sha256.Sum256(raw)
-		if first, known := r.digests[key]; known && first == digest {
-			return
-		} else if !known {
-			r.digests[key] = digest
-		}
-	}
-	r.builder.From(at)
-	o, err := k.add(r.builder, raw)
-	if misread := (*kube.Misread)(nil); err != nil && !errors.As(err, &misread) {
+	if err := r.object(entry{kind: k, at: at, file: r.file}, head.Kind, raw); err != nil {
 		r.fail(at, err)
-		return
 	}
-	switch head.Kind {
+}
+
+// object reads an object of a kind that decisions depend on.
+func (r *Reader) object(e entry, kind string, raw []byte) error {
+	e.object, e.digest = e.kind.empty(), sha256.Sum256(raw)
+	if err := decode(raw, e.object); err != nil {
+		return err
+	}
+	if e.object.GetUID() == "" {
+		e.raw = raw
+	}
+	return r.take(e, kind)
+}
+
+// Add takes in an object that was read from a cluster.
+func (r *Reader) Add(kind string, o metav1.Object) error {
+	at := "cluster: " + kind + " " + o.GetName()
+	if o.GetNamespace() != "" {
+		at = "cluster: " + kind + " " + o.GetNamespace() + "/" + o.GetName()
+	}
+	return r.take(entry{kind: kinds[kind], at: at, object: o}, kind)
+}
+
+// take takes in an object.
+func (r *Reader) take(e entry, kind string) error {
+	o := e.object
+	switch kind {
 	case "Node", "PriorityClass", "RuntimeClass", "DeviceClass":
 	case "Namespace":
 		r.stated[o.GetName()] = true
 	default:
-		r.used[cmp.Or(o.GetNamespace(), metav1.NamespaceDefault)] = true
+		o.SetNamespace(cmp.Or(o.GetNamespace(), r.Namespace, metav1.NamespaceDefault))
+		r.used[o.GetNamespace()] = true
 	}
+	if r.templates {
+		r.builder.From(e.at)
+		if err := e.kind.add(r.builder, o); !errors.As(err, new(*kube.Misread)) {
+			return err
+		}
+		return nil
+	}
+	if o.GetName() == "" {
+		r.entries = append(r.entries, &e)
+		return nil
+	}
+	key := kind + " " + o.GetNamespace() + "/" + o.GetName()
+	known := r.known[key]
+	switch {
+	case known == nil:
+		r.known[key] = &e
+		r.entries = append(r.entries, &e)
+		return nil
+	case known.digest == e.digest && (e.file != 0 || o.GetUID() == known.object.GetUID()):
+		return nil // a list that is read in parts may state an object twice
+	case known.file == e.file && e.file != 0:
+		return fmt.Errorf("metadata.name: Duplicate value: %s %q is there already: %s", kind, o.GetName(), known.at)
+	}
+	return r.merge(known, e)
 }
 
 func (r *Reader) fail(at string, err error) {
@@ -222,6 +290,20 @@ func (r *Reader) fail(at string, err error) {
 
 // Snapshot builds the snapshot. The Reader must not be used afterwards.
 func (r *Reader) Snapshot() (*kube.Snapshot, error) {
+	r.errs = nil
+	for _, e := range r.entries {
+		r.builder.From(e.at)
+		if e.before != nil {
+			r.builder.Before(e.before)
+		}
+		err := e.kind.add(r.builder, e.object)
+		if err != nil && !errors.As(err, new(*kube.Misread)) && len(r.errs) < maximumErrors {
+			r.fail(e.at, err)
+		}
+	}
+	if len(r.errs) > 0 {
+		return nil, errors.Join(r.errs...)
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.used)) {
 		r.builder.From("Namespace " + name)
 		if r.stated[name] {

@@ -1,6 +1,9 @@
 package manifest_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -282,6 +285,75 @@ func TestReadPath(t *testing.T) {
 		if err := r.ReadPath(path, nil); err == nil {
 			t.Errorf("%s was read", path)
 		}
+	}
+}
+
+func TestReadPathOfDirectories(t *testing.T) {
+	dir := t.TempDir()
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, _ = w.Write([]byte("{apiVersion: v1, kind: Node, metadata: {name: z}}"))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"b/c/d.yml": "{apiVersion: v1, kind: Node, metadata: {name: d}}",
+		"b/a.yaml":  "{apiVersion: v1, kind: Node, metadata: {name: a}}",
+		"e.json.gz": packed.String(), "f.gz": packed.String()[:9], "b/README": "x",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path      string
+		recursive bool
+		want      []string
+	}{
+		{dir, false, []string{"node z"}},
+		{link, false, []string{"node z"}},
+		{dir, true, []string{"node a", "node d", "node z"}},
+		{filepath.Join(dir, "b", "c"), true, []string{"node d"}},
+	} {
+		r := manifest.NewReader(kube.Options{})
+		r.Recursive = c.recursive
+		if err := r.ReadPath(c.path, nil); err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, summary(s)); d != "" {
+			t.Errorf("%s, %v (-want +got)\n%s", c.path, c.recursive, d)
+		}
+	}
+	r := manifest.NewReader(kube.Options{})
+	if err := r.ReadPath(filepath.Join(dir, "f.gz"), nil); err == nil || !strings.Contains(err.Error(), "f.gz: unexpected EOF") {
+		t.Error(err)
+	}
+	if err := r.Read("half", bytes.NewReader(packed.Bytes()[:packed.Len()-9])); err == nil || !strings.Contains(err.Error(), "half: document 1: unexpected EOF") {
+		t.Error(err)
+	}
+}
+
+func TestJobsWithoutANameAreOthersEachTime(t *testing.T) {
+	const job = "{apiVersion: batch/v1, kind: Job, metadata: {generateName: j-}, spec: {template: {spec: {containers: [{name: c}]}}}}"
+	r := manifest.NewReader(kube.Options{})
+	if err := r.Read("input", strings.NewReader(job+"\n---\n"+job)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"namespace default", "pending Job default/j-*", "pending Job default/j-*2"}, summary(s)); d != "" {
+		t.Error(d)
 	}
 }
 

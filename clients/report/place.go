@@ -62,6 +62,7 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 		fmt.Fprintf(w, ", %d evicted again", n)
 	}
 	fmt.Fprintln(w)
+	p.displaced(w, a)
 	workloads := p.workloads(a, nil)
 	rows := [][]string{{"PODS", "KIND", "PLACED", "NODES"}}
 	for _, l := range workloads {
@@ -105,6 +106,20 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 		unread = append(unread, placement.GetUnread()...)
 	}
 	Unread(w, unread, p.Width)
+}
+
+// displaced writes how many of the pods whose node is gone have another.
+func (p *Place) displaced(w io.Writer, a *stowagev1.PlaceResponse) {
+	var all, placed uint64
+	for i, placement := range a.GetPlacements() {
+		if entry := p.Snapshot.Entry(i); entry.Gone != "" {
+			all += uint64(entry.Pods.PodCount())
+			placed += uint64(len(placement.GetNodes().GetIndexes()))
+		}
+	}
+	if all > 0 {
+		fmt.Fprintf(w, "of %s whose node is gone, %d placed\n", plural(all, "pod"), placed)
+	}
 }
 
 // maximumEvictions bounds the lines about evictions.

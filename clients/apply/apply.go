@@ -1,0 +1,115 @@
+// Package apply applies manifests to objects as kubectl apply --server-side=false does (k8s.io/kubectl/pkg/cmd/apply/patcher.go,
+// v0.37): fields that the last applied manifest had and this one has not are removed, and others that only the object has stay.
+//
+// It is a package of its own because apimachinery's patches depend on much that other readers of manifests need not compile.
+package apply
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Manifest returns an object with a manifest applied to it, in into, an empty object of its type. It changes the manifest.
+func Manifest(current, into metav1.Object, manifest map[string]any) (metav1.Object, error) {
+	modified, err := stated(manifest, current.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	var original []byte
+	if last, ok := current.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; ok {
+		original = []byte(last)
+	}
+	now, err := json.Marshal(current)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := strategicpatch.NewPatchMetaFromStruct(into)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := strategicpatch.CreateThreeWayMergePatch(original, modified, now, meta, true)
+	if err != nil {
+		return nil, fmt.Errorf("cannot be applied: %w", err)
+	}
+	text, err := strategicpatch.StrategicMergePatchUsingLookupPatchMeta(now, patch, meta)
+	if err != nil {
+		return nil, fmt.Errorf("cannot be applied: %w", err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return nil, err
+	}
+	if pod, ok := into.(*corev1.Pod); ok {
+		return into, keepSpec(pod, current.(*corev1.Pod))
+	}
+	return into, nil
+}
+
+// stated returns a manifest as kubectl apply sends it: in its namespace, without what only the API server writes, and with itself
+// as the last applied one.
+func stated(tree map[string]any, namespace string) ([]byte, error) {
+	delete(tree, "status")
+	object, _ := tree["metadata"].(map[string]any)
+	if object == nil {
+		object = map[string]any{}
+		tree["metadata"] = object
+	}
+	for _, name := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"} {
+		delete(object, name)
+	}
+	if namespace != "" {
+		object["namespace"] = namespace
+	}
+	annotations, _ := object["annotations"].(map[string]any)
+	if annotations == nil {
+		annotations = map[string]any{}
+	}
+	delete(annotations, corev1.LastAppliedConfigAnnotation)
+	self, err := json.Marshal(tree)
+	if err != nil {
+		return nil, err
+	}
+	annotations[corev1.LastAppliedConfigAnnotation] = string(self)
+	object["annotations"] = annotations
+	return json.Marshal(tree)
+}
+
+// defaultTolerations are the taints that the API server lets every pod tolerate for a time
+// (plugin/pkg/admission/defaulttolerationseconds, v1.37).
+var defaultTolerations = []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable}
+
+// keepSpec completes the spec of a pod after an update, and refuses what the API server does not change
+// (pkg/apis/core/validation/validation.go ValidatePodUpdate, v1.37).
+func keepSpec(pod, before *corev1.Pod) error {
+	for _, t := range before.Spec.Tolerations {
+		if slices.ContainsFunc(pod.Spec.Tolerations, func(o corev1.Toleration) bool { return equality.Semantic.DeepEqual(t, o) }) {
+			continue
+		}
+		if !slices.Contains(defaultTolerations, t.Key) {
+			return field.Forbidden(field.NewPath("spec", "tolerations"), "the API server takes none away from a pod that exists")
+		}
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, t)
+	}
+	without := func(p *corev1.Pod) *corev1.PodSpec {
+		s := p.Spec.DeepCopy()
+		s.Tolerations, s.SchedulingGates, s.ActiveDeadlineSeconds, s.TerminationGracePeriodSeconds = nil, nil, nil, nil
+		for i := range s.Containers {
+			s.Containers[i].Image = ""
+		}
+		for i := range s.InitContainers {
+			s.InitContainers[i].Image = ""
+		}
+		return s
+	}
+	if !equality.Semantic.DeepEqual(without(before), without(pod)) {
+		return field.Forbidden(field.NewPath("spec"), "the API server changes only images, tolerations and scheduling gates of a pod "+
+			"that exists: leave the pod out of the cluster's manifests to create it anew")
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/stowage-scheduler/stowage/clients/manifest"
+)
+
+// Bounds of a manifest that is read from a URL.
+const (
+	fetchTimeout      = time.Minute
+	maximumFetchBytes = 256 << 20
+)
+
+func isURL(path string) bool {
+	return strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://")
+}
+
+// fetch reads the manifests of a URL.
+func fetch(ctx context.Context, r *manifest.Reader, url string) (err error) {
+	request, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	url = request.URL.Redacted()
+	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("%s: not read within %v", url, fetchTimeout))
+	defer cancel()
+	defer func() {
+		if cause := context.Cause(ctx); err != nil && cause != nil {
+			err = cause
+		}
+	}()
+	request.Header.Set("User-Agent", "stowage")
+	client := http.Client{CheckRedirect: func(to *http.Request, via []*http.Request) error {
+		switch {
+		case len(via) > 5:
+			return errors.New("more than 5 redirects")
+		case to.URL.Scheme != "https" && via[0].URL.Scheme == "https":
+			return errors.New("a redirect from https to " + to.URL.Scheme)
+		}
+		return nil
+	}}
+	answer, err := client.Do(request.WithContext(ctx))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, answer.Status)
+	}
+	return r.Read(url, &bounded{in: answer.Body, left: maximumFetchBytes})
+}
+
+// bounded is a reader that fails after a number of bytes.
+type bounded struct {
+	in   io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.in.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fmt.Errorf("more than %d bytes", maximumFetchBytes)
+	}
+	return n, err
+}

@@ -1,0 +1,79 @@
+// Package dump lists the objects of a live cluster that decisions depend on. It only lists, in chunks.
+package dump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/pager"
+)
+
+// chunk is the number of objects of a request, as kubectl's.
+const chunk = 500
+
+// Role is the name of the ClusterRole in deploy/reader that has the access needed.
+const Role = "stowage-reader"
+
+// kind is a kind of objects to list.
+type kind struct {
+	name, resource string
+	// needed says that there is no answer without these objects. Others may be forbidden, or not served.
+	needed bool
+	list   func(context.Context, kubernetes.Interface, metav1.ListOptions) (runtime.Object, error)
+}
+
+// list adapts the method of a typed client.
+func list[L runtime.Object, C interface {
+	List(context.Context, metav1.ListOptions) (L, error)
+}](client func(kubernetes.Interface) C) func(context.Context, kubernetes.Interface, metav1.ListOptions) (runtime.Object, error) {
+	return func(ctx context.Context, api kubernetes.Interface, o metav1.ListOptions) (runtime.Object, error) {
+		return client(api).List(ctx, o)
+	}
+}
+
+// Read lists the objects and adds each of them. Pods that have ended are left out: they occupy nothing. Pods come before nodes, so
+// that the node of a pod is there unless it is gone. The objects of kinds that the user may not list are left out, too, and
+// forbidden has the reasons; those that the API server does not have are none.
+func Read(ctx context.Context, api kubernetes.Interface, add func(kind string, o metav1.Object) error) (forbidden []error, err error) {
+	for _, k := range kinds {
+		pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return k.list(ctx, api, o) })
+		pages.PageSize = chunk
+		o := metav1.ListOptions{}
+		if k.name == "Pod" {
+			o.FieldSelector = running
+		}
+		err := pages.EachListItem(ctx, o, func(item runtime.Object) error {
+			object, err := meta.Accessor(item)
+			if err != nil {
+				return err
+			}
+			object.SetManagedFields(nil)
+			return add(k.name, object)
+		})
+		switch {
+		case err == nil:
+		case k.needed && apierrors.IsForbidden(err):
+			return nil, fmt.Errorf("%w: ClusterRole %s has the access that is needed", err, Role)
+		case !k.needed && apierrors.IsForbidden(err):
+			forbidden = append(forbidden, err)
+		case !k.needed && apierrors.IsNotFound(err):
+		case ctx.Err() != nil:
+			return nil, errors.New("interrupted")
+		default:
+			return nil, fmt.Errorf("cannot list %s: %w", k.resource, err)
+		}
+	}
+	return forbidden, nil
+}
+
+var running = fields.AndSelectors(
+	fields.OneTermNotEqualSelector("status.phase", "Succeeded"),
+	fields.OneTermNotEqualSelector("status.phase", "Failed"),
+).String()

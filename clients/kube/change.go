@@ -1,0 +1,292 @@
+package kube
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Undecided is a change of a workload that a snapshot does not contain: its pods are as they were.
+type Undecided struct {
+	Origin
+	// At is the object with the change, as From named it.
+	At string
+	// Message says what would change.
+	Message string
+}
+
+func (u *Undecided) String() string { return u.At + ": " + u.Message }
+
+// change is a workload of a cluster before and after a change.
+type change struct {
+	origin        Origin
+	at            string
+	before, after metav1.Object
+	// leaves says which pods leave, nil if none or if it is not known which.
+	leaves func(*corev1.Pod) bool
+}
+
+// Before states what the object was that is added next, with the same uid. The pods of a workload are those that were added and,
+// if its number of replicas grows, the new ones.
+func (b *Builder) Before(o metav1.Object) { b.before = o }
+
+// changed records a workload with a change.
+func (b *Builder) changed(origin Origin, after metav1.Object) {
+	if before := b.before; before != nil && before.GetUID() == after.GetUID() {
+		b.changes = append(b.changes, change{origin: origin, at: b.at, before: before, after: after})
+	}
+}
+
+// takeAway takes the pods away that leave their nodes, and decides which leave the queue, once everything is added.
+func (b *Builder) takeAway() {
+	for i := range b.changes {
+		c := &b.changes[i]
+		if c.leaves = b.leaving(c); c.leaves != nil {
+			b.running = slices.DeleteFunc(b.running, func(r runningPod) bool { return c.leaves(r.facts.stamp.pod) })
+			b.nominated = slices.DeleteFunc(b.nominated, func(n nomination) bool { return c.leaves(n.pod) })
+		}
+	}
+}
+
+// leaving returns which pods of a workload with fewer replicas leave, nil if that is not known: all of them, or of a StatefulSet
+// those with the highest ordinals.
+func (b *Builder) leaving(c *change) func(*corev1.Pod) bool {
+	var was, is int32
+	owned := func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, c.after) }
+	switch after := c.after.(type) {
+	case *appsv1.Deployment:
+		was, is = replicasOf(c.before.(*appsv1.Deployment).Spec.Replicas), replicasOf(after.Spec.Replicas)
+		selector, err := metav1.LabelSelectorAsSelector(after.Spec.Selector)
+		if err != nil {
+			return nil
+		}
+		owned = func(p *corev1.Pod) bool {
+			of := metav1.GetControllerOfNoCopy(p)
+			return of != nil && of.Kind == "ReplicaSet" && namespaceOf(p) == c.origin.Namespace && selector.Matches(labels.Set(p.Labels))
+		}
+	case *appsv1.ReplicaSet:
+		was, is = replicasOf(c.before.(*appsv1.ReplicaSet).Spec.Replicas), replicasOf(after.Spec.Replicas)
+		if metav1.GetControllerOfNoCopy(after) != nil {
+			return nil
+		}
+	case *corev1.ReplicationController:
+		was, is = replicasOf(c.before.(*corev1.ReplicationController).Spec.Replicas), replicasOf(after.Spec.Replicas)
+	case *appsv1.StatefulSet:
+		was, is = replicasOf(c.before.(*appsv1.StatefulSet).Spec.Replicas), replicasOf(after.Spec.Replicas)
+		if edited(&c.before.(*appsv1.StatefulSet).Spec.Template, &after.Spec.Template) {
+			return nil
+		}
+		end := int(is)
+		if after.Spec.Ordinals != nil {
+			end += int(after.Spec.Ordinals.Start)
+		}
+		if is < was {
+			return func(p *corev1.Pod) bool {
+				ordinal, err := strconv.Atoi(p.Name[strings.LastIndex(p.Name, "-")+1:])
+				return owned(p) && err == nil && ordinal >= end
+			}
+		}
+	case *batchv1.Job:
+		was, is = jobPods(c.before.(*batchv1.Job)), jobPods(after)
+	}
+	if is < was && is == 0 {
+		return owned
+	}
+	return nil
+}
+
+// makeChanges queues the pods that changed workloads create, once everything is added.
+func (b *Builder) makeChanges() {
+	for _, c := range b.changes {
+		b.at = c.at
+		if c.leaves != nil {
+			b.queue = slices.DeleteFunc(b.queue, func(s slot) bool { return c.leaves(s.facts.stamp.pod) })
+			continue
+		}
+		message, err := b.change(c)
+		if message != "" {
+			b.undecided = append(b.undecided, Undecided{c.origin, c.at, message})
+		}
+		_ = b.misreadPods(c.origin, 1, err)
+	}
+}
+
+// change queues the pods that one changed workload creates. message is what it leaves out.
+func (b *Builder) change(c change) (message string, err error) {
+	switch after := c.after.(type) {
+	case *appsv1.Deployment:
+		before := c.before.(*appsv1.Deployment)
+		if edited(&before.Spec.Template, &after.Spec.Template) && !after.Spec.Paused {
+			return rollout, nil
+		}
+		n, message := grown(before.Spec.Replicas, after.Spec.Replicas)
+		if n == 0 {
+			return message, nil
+		}
+		o, template, ok := b.revision(before)
+		if !ok {
+			return fmt.Sprintf("%d more replicas are not placed: there are pods of several revisions, and no ReplicaSet that tells "+
+				"the current one", n), nil
+		}
+		return "", b.enqueue(c.origin, templateSpec, stamp{pod: o.pod(template, after.Name, nil), count: n})
+	case *appsv1.ReplicaSet:
+		before := c.before.(*appsv1.ReplicaSet)
+		n, message := grown(before.Spec.Replicas, after.Spec.Replicas)
+		if of := metav1.GetControllerOfNoCopy(after); of != nil && (n > 0 || message != "") {
+			return fmt.Sprintf("its replicas stay: %s %s decides them", of.Kind, of.Name), nil
+		}
+		o := owner{"apps/v1", "ReplicaSet", after.Name, c.origin.Namespace}
+		return message, b.enqueue(c.origin, templateSpec, stamp{pod: o.pod(&after.Spec.Template, after.Name, nil), count: n})
+	case *corev1.ReplicationController:
+		n, message := grown(c.before.(*corev1.ReplicationController).Spec.Replicas, after.Spec.Replicas)
+		if n == 0 || after.Spec.Template == nil {
+			return message, nil
+		}
+		o := owner{"v1", "ReplicationController", after.Name, c.origin.Namespace}
+		return message, b.enqueue(c.origin, templateSpec, stamp{pod: o.pod(after.Spec.Template, after.Name, nil), count: n})
+	case *appsv1.StatefulSet:
+		before := c.before.(*appsv1.StatefulSet)
+		revision := after.Status.UpdateRevision
+		if edited(&before.Spec.Template, &after.Spec.Template) {
+			if revision = ""; after.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType {
+				return rollout, nil
+			}
+		}
+		n, message := grown(before.Spec.Replicas, after.Spec.Replicas)
+		if n == 0 {
+			return message, nil
+		}
+		stamps, err := statefulPods(after, revision, int(replicasOf(before.Spec.Replicas)))
+		if err != nil {
+			return "", err
+		}
+		return "", b.enqueue(c.origin, templateSpec, stamps...)
+	case *appsv1.DaemonSet:
+		before := c.before.(*appsv1.DaemonSet)
+		if edited(&before.Spec.Template, &after.Spec.Template) && after.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType {
+			return rollout, nil
+		}
+	case *batchv1.Job:
+		return b.changeJob(c, c.before.(*batchv1.Job), after)
+	}
+	return "", nil
+}
+
+// changeJob queues the pods that a Job creates once it may run more of them at a time.
+func (b *Builder) changeJob(c change, before, after *batchv1.Job) (message string, err error) {
+	was, is := jobPods(before), jobPods(after)
+	n, message := grown(&was, &is)
+	switch {
+	case n == 0:
+		return message, nil
+	case edited(&before.Spec.Template, &after.Spec.Template) && was > 0:
+		return "its template stays: the API server does not change that of a Job that runs", nil
+	case was+after.Status.Succeeded > 0 && after.Spec.CompletionMode != nil &&
+		*after.Spec.CompletionMode == batchv1.IndexedCompletion:
+		return fmt.Sprintf("%d more pods are not placed: which indexes are left is not read", n), nil
+	}
+	spec := after.Spec.DeepCopy()
+	spec.Parallelism, spec.Completions = new(int32(n)), nil
+	o := owner{"batch/v1", "Job", after.Name, c.origin.Namespace}
+	return "", b.job(spec, o, c.origin, field.NewPath("spec"))
+}
+
+// jobPods is the number of pods that a Job runs at a time.
+func jobPods(j *batchv1.Job) int32 {
+	n := replicasOf(active(j))
+	if j.Spec.Completions != nil {
+		n = max(0, min(n, *j.Spec.Completions-j.Status.Succeeded))
+	}
+	return n
+}
+
+const rollout = "its template changes: the rollout that replaces its pods is not decided; they stay as they are"
+
+// edited reports whether the pods of a template are replaced by those of another one.
+func edited(before, after *corev1.PodTemplateSpec) bool {
+	return !equality.Semantic.DeepEqual(before, after)
+}
+
+func replicasOf(n *int32) int32 {
+	if n == nil {
+		return 1
+	}
+	return max(0, *n)
+}
+
+// grown returns by how much a number of replicas grows, and says what is left out if it falls.
+func grown(before, after *int32) (n uint32, message string) {
+	was, is := replicasOf(before), replicasOf(after)
+	if is < was {
+		return 0, fmt.Sprintf("of %d replicas %d remain: which ones leave is not decided; they stay", was, is)
+	}
+	return uint32(is - was), ""
+}
+
+// revision returns the ReplicaSet of a Deployment that has its template, and the template of its pods
+// (pkg/controller/deployment/util/deployment_util.go FindNewReplicaSet, v1.37). If no ReplicaSet was added, the Deployment's pods
+// tell its name; it is not ok if they tell several.
+func (b *Builder) revision(d *appsv1.Deployment) (o owner, template *corev1.PodTemplateSpec, ok bool) {
+	plain := func(t *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
+		out := t.DeepCopy()
+		delete(out.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
+		return out
+	}
+	o = owner{"apps/v1", "ReplicaSet", "", namespaceOf(d)}
+	var found *appsv1.ReplicaSet
+	added := false
+	for _, rs := range b.replicaSets {
+		if !metav1.IsControlledBy(rs, d) {
+			continue
+		}
+		added = true
+		if (found == nil || rs.CreationTimestamp.Before(&found.CreationTimestamp)) &&
+			equality.Semantic.DeepEqual(plain(&rs.Spec.Template), plain(&d.Spec.Template)) {
+			found = rs
+		}
+	}
+	if found != nil {
+		o.name = found.Name
+		return o, &found.Spec.Template, true
+	}
+	hash, err := b.commonHash(d, added)
+	if err != nil || hash == "" {
+		return o, nil, false
+	}
+	o.name = d.Name + "-" + hash
+	template = d.Spec.Template.DeepCopy()
+	template.Labels = withLabels(template.Labels, map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: hash})
+	return o, template, true
+}
+
+// commonHash returns the revision that all pods of a Deployment share, that of its template if there are none, and nothing if they
+// differ. strange says that none of its ReplicaSets has its template: the revision is new.
+func (b *Builder) commonHash(d *appsv1.Deployment, strange bool) (string, error) {
+	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+	if err != nil {
+		return "", err
+	}
+	var hashes []string
+	for _, l := range b.withPods.pods[namespaceOf(d)] {
+		if hash := l[appsv1.DefaultDeploymentUniqueLabelKey]; hash != "" && selector.Matches(l) {
+			hashes = append(hashes, hash)
+		}
+	}
+	slices.Sort(hashes)
+	switch hashes = slices.Compact(hashes); {
+	case len(hashes) == 0 || strange:
+		return templateHash(&d.Spec.Template)
+	case len(hashes) == 1:
+		return hashes[0], nil
+	}
+	return "", nil
+}
