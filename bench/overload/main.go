@@ -29,8 +29,8 @@ func main() {
 	forms := flag.String("forms", "address,inline,place", "the calls to overload with")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	ok, err := run(ctx, *server, *nodes, *hostile, strings.Split(*forms, ","), *duration)
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "overload:", err)
 	}

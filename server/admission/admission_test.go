@@ -18,7 +18,7 @@ import (
 func from(ctx context.Context, name string) context.Context { return WithClient(ctx, name) }
 
 // hold admits a request that must get a seat at once.
-func hold(t *testing.T, l *Limiter, ctx context.Context, work time.Duration) *Lease {
+func hold(ctx context.Context, t *testing.T, l *Limiter, work time.Duration) *Lease {
 	t.Helper()
 	lease, err := l.Admit(ctx, 0, work, 1)
 	if err != nil {
@@ -53,7 +53,11 @@ func TestSeats(t *testing.T) {
 					return
 				}
 				n := now.Add(1)
-				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+				for {
+					m := most.Load()
+					if n <= m || most.CompareAndSwap(m, n) {
+						break
+					}
 				}
 				time.Sleep(time.Millisecond)
 				now.Add(-1)
@@ -154,7 +158,7 @@ func TestLongWorkGivesWay(t *testing.T) {
 		time.Sleep(time.Second)
 		for range 100 {
 			begin := time.Now()
-			lease := hold(t, l, from(t.Context(), "neighbour"), time.Millisecond)
+			lease := hold(from(t.Context(), "neighbour"), t, l, time.Millisecond)
 			if waited := time.Since(begin); waited > 4*slice {
 				t.Errorf("waited %v", waited)
 			}
@@ -172,7 +176,7 @@ func TestLongWorkGivesWay(t *testing.T) {
 func TestAllGoroutinesGiveWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Settings{Seats: 1})
-		lease := hold(t, l, from(t.Context(), "a"), time.Second)
+		lease := hold(from(t.Context(), "a"), t, l, time.Second)
 		ctx, stop := context.WithCancel(lease.Context(t.Context()))
 		ctx = Within(ctx)
 		var steps atomic.Int64
@@ -209,7 +213,7 @@ func TestAllGoroutinesGiveWay(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	refused := func(t *testing.T, l *Limiter, ctx context.Context, work time.Duration, want Reason) {
+	refused := func(ctx context.Context, t *testing.T, l *Limiter, work time.Duration, want Reason) {
 		t.Helper()
 		begin := time.Now()
 		_, err := l.Admit(ctx, 0, work, 1)
@@ -226,9 +230,9 @@ func TestRefusals(t *testing.T) {
 			l := New(Settings{Seats: 1})
 			soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			defer cancel()
-			alone := hold(t, l, soon, time.Hour) // whatever it takes, as nobody waits
-			refused(t, l, soon, 20*time.Millisecond, Late)
-			refused(t, l, soon, 1<<62, Late)
+			alone := hold(soon, t, l, time.Hour) // whatever it takes, as nobody waits
+			refused(soon, t, l, 20*time.Millisecond, Late)
+			refused(soon, t, l, 1<<62, Late)
 			alone.Release()
 			empty(t, l)
 		})
@@ -236,11 +240,11 @@ func TestRefusals(t *testing.T) {
 	t.Run("deadline of others' work", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := New(Settings{Seats: 1})
-			first := hold(t, l, t.Context(), time.Millisecond)
+			first := hold(t.Context(), t, l, time.Millisecond)
 			var all sync.WaitGroup
 			for range 10 {
 				all.Go(func() {
-					lease := hold(t, l, t.Context(), 4*time.Millisecond)
+					lease := hold(t.Context(), t, l, 4*time.Millisecond)
 					time.Sleep(4 * time.Millisecond)
 					lease.Release()
 				})
@@ -248,7 +252,7 @@ func TestRefusals(t *testing.T) {
 			synctest.Wait()
 			soon, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
 			defer cancel()
-			refused(t, l, soon, 4*time.Millisecond, Late)
+			refused(soon, t, l, 4*time.Millisecond, Late)
 			first.Release()
 			all.Wait()
 			empty(t, l)
@@ -257,13 +261,13 @@ func TestRefusals(t *testing.T) {
 	t.Run("wait", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := New(Settings{Seats: 1, MaxWait: 3 * time.Millisecond})
-			first := hold(t, l, t.Context(), time.Millisecond)
+			first := hold(t.Context(), t, l, time.Millisecond)
 			var all sync.WaitGroup
 			for range hand { // one for each queue of the client
-				all.Go(func() { hold(t, l, t.Context(), 4*time.Millisecond).Release() })
+				all.Go(func() { hold(t.Context(), t, l, 4*time.Millisecond).Release() })
 			}
 			synctest.Wait()
-			refused(t, l, t.Context(), time.Millisecond, Long)
+			refused(t.Context(), t, l, time.Millisecond, Long)
 			first.Release()
 			all.Wait()
 			empty(t, l)
@@ -272,16 +276,16 @@ func TestRefusals(t *testing.T) {
 	t.Run("queue", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := New(Settings{Seats: 1})
-			first := hold(t, l, t.Context(), time.Millisecond)
+			first := hold(t.Context(), t, l, time.Millisecond)
 			var all sync.WaitGroup
 			for range hand * queueLength {
-				all.Go(func() { hold(t, l, t.Context(), time.Millisecond).Release() })
+				all.Go(func() { hold(t.Context(), t, l, time.Millisecond).Release() })
 			}
 			synctest.Wait()
-			refused(t, l, t.Context(), time.Millisecond, Full)
+			refused(t.Context(), t, l, time.Millisecond, Full)
 			other, err := context.WithTimeout(from(t.Context(), "another"), time.Hour)
 			defer err()
-			all.Go(func() { hold(t, l, other, time.Millisecond).Release() })
+			all.Go(func() { hold(other, t, l, time.Millisecond).Release() })
 			first.Release()
 			all.Wait()
 			empty(t, l)
@@ -293,7 +297,7 @@ func TestRefusals(t *testing.T) {
 func TestLateInTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Settings{Seats: 1})
-		first := hold(t, l, t.Context(), time.Millisecond)
+		first := hold(t.Context(), t, l, time.Millisecond)
 		soon, cancel := context.WithTimeout(from(t.Context(), "b"), 30*time.Millisecond)
 		defer cancel()
 		var all sync.WaitGroup
@@ -316,12 +320,12 @@ func TestExpect(t *testing.T) {
 		l := New(Settings{Seats: 1})
 		soon, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		lease := hold(t, l, soon, time.Millisecond)
+		lease := hold(soon, t, l, time.Millisecond)
 		if err := lease.Expect(time.Minute, 1); err != nil {
 			t.Error("alone:", err)
 		}
 		var all sync.WaitGroup
-		all.Go(func() { hold(t, l, from(t.Context(), "other"), time.Millisecond).Release() })
+		all.Go(func() { hold(from(t.Context(), "other"), t, l, time.Millisecond).Release() })
 		synctest.Wait()
 		if _, ok := errors.AsType[*Refusal](lease.Expect(time.Minute, 1)); !ok {
 			t.Error("it is not refused while others wait")
@@ -361,7 +365,7 @@ func TestEndedWhileWaiting(t *testing.T) {
 func TestBlocking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Settings{Seats: 1})
-		lease := hold(t, l, from(t.Context(), "slow reader"), time.Millisecond)
+		lease := hold(from(t.Context(), "slow reader"), t, l, time.Millisecond)
 		var all sync.WaitGroup
 		all.Go(func() {
 			if err := lease.Blocking(func() error { time.Sleep(time.Minute); return nil }); err != nil {
@@ -373,12 +377,12 @@ func TestBlocking(t *testing.T) {
 			lease.Release()
 		})
 		begin := time.Now()
-		hold(t, l, from(t.Context(), "other"), time.Millisecond).Release()
+		hold(from(t.Context(), "other"), t, l, time.Millisecond).Release()
 		if waited := time.Since(begin); waited > 2*slice {
 			t.Errorf("waited %v", waited)
 		}
 		all.Wait()
-		if err := hold(t, l, t.Context(), 1).Blocking(func() error { return net.ErrClosed }); !errors.Is(err, net.ErrClosed) {
+		if err := hold(t.Context(), t, l, 1).Blocking(func() error { return net.ErrClosed }); !errors.Is(err, net.ErrClosed) {
 			t.Error(err)
 		}
 	})
@@ -397,7 +401,10 @@ func TestAllAtOnce(t *testing.T) {
 					var parts sync.WaitGroup
 					for range 2 {
 						parts.Go(func() {
-							for asked.Err() == nil && time.Since(lease.began) < 8*time.Millisecond {
+							for time.Since(lease.began) < 8*time.Millisecond {
+								if asked.Err() != nil {
+									return
+								}
 							}
 						})
 					}
@@ -430,7 +437,7 @@ func TestNobodyStarves(t *testing.T) {
 						time.Sleep(time.Second)
 					}
 					begin := time.Now()
-					lease := hold(t, l, name, time.Millisecond)
+					lease := hold(name, t, l, time.Millisecond)
 					lock.Lock()
 					longest = max(longest, time.Since(begin))
 					lock.Unlock()

@@ -72,7 +72,11 @@ func (g *Gate) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context 
 	if !ok {
 		return ctx
 	}
-	for begun := g.begun.Load(); number > begun && !g.begun.CompareAndSwap(begun, number); begun = g.begun.Load() {
+	for {
+		begun := g.begun.Load()
+		if number <= begun || g.begun.CompareAndSwap(begun, number) {
+			break
+		}
 	}
 	now := time.Now().UnixNano()
 	took := now - g.last.Swap(now)

@@ -34,7 +34,6 @@ type Lease struct {
 	estimate time.Duration
 	width    int64 // goroutines that compute
 	began    time.Time
-	waited   time.Duration
 
 	state atomic.Uint32
 	since atomic.Int64 // beginning of the slice

@@ -154,10 +154,8 @@ func (q *queues) judge(l *Lease, c *queue, begun bool) *Refusal {
 	// Each slice waits until all others of the queue have had theirs.
 	whole := max(work, shared(c.ahead+min(work, slice)))
 	if work > slice {
-		whole = max(work, shared(c.ahead+slice)*(work/slice))
-		if shared(c.ahead+slice) > time.Hour || work/slice > time.Duration(time.Hour/slice) {
-			whole = max(work, time.Hour)
-		}
+		turns := float64(work) / float64(slice)
+		whole = max(work, time.Duration(min(float64(shared(c.ahead+slice))*turns, 1<<62)))
 	}
 	refusal := func(r Reason, after time.Duration) *Refusal {
 		return &Refusal{r, min(max(after, minRetry), maxRetry)}

@@ -20,9 +20,9 @@ func TestMonotone(t *testing.T) {
 	for range 20_000 {
 		var s Size
 		v := reflect.ValueOf(&s).Elem()
-		for i := range v.NumField() {
+		for _, f := range v.Fields() {
 			if rng.IntN(3) > 0 {
-				v.Field(i).SetInt(rng.Int64N(1 << rng.IntN(31)))
+				f.SetInt(rng.Int64N(1 << rng.IntN(31)))
 			}
 		}
 		before := s.Estimate()
@@ -36,9 +36,9 @@ func TestMonotone(t *testing.T) {
 		}
 		larger[name] = larger[name] || after > before
 	}
-	for i := range reflect.TypeFor[Size]().NumField() {
-		if name := reflect.TypeFor[Size]().Field(i).Name; !larger[name] {
-			t.Errorf("%s does not matter", name)
+	for f := range reflect.TypeFor[Size]().Fields() {
+		if !larger[f.Name] {
+			t.Errorf("%s does not matter", f.Name)
 		}
 	}
 }
@@ -47,8 +47,8 @@ func TestMonotone(t *testing.T) {
 func TestLargest(t *testing.T) {
 	var s Size
 	v := reflect.ValueOf(&s).Elem()
-	for i := range v.NumField() {
-		v.Field(i).SetInt(1 << 62)
+	for _, f := range v.Fields() {
+		f.SetInt(1 << 62)
 	}
 	if s.Estimate() != longest {
 		t.Errorf("got %v", s.Estimate())
