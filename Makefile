@@ -136,6 +136,14 @@ bench-trace: ## Compare joint placement with FGD and best fit on the GPU trace i
 load: $(PROTOVALIDATE) ## Load a server on loopback with requests of 5,000 nodes and print ghz's report.
 	bench/load/run.sh
 
+# Callers of a million pods each beside a neighbour; 0 overloads a server with ordinary calls. How long each load lasts.
+HOSTILE ?= 0
+OVERLOAD_DURATION ?= 5s
+.PHONY: overload
+overload: ## Put up to four times the load on a server that it can answer; HOSTILE=1000 for a neighbour of hostile callers.
+	@CGO_ENABLED=0 go build -o build/overload/ ./server/cmd/stowage-server ./bench/overload
+	@build/overload/overload -server build/overload/stowage-server -hostile $(HOSTILE) -duration $(OVERLOAD_DURATION)
+
 # How many cases `make parity` compares, and from which seed on; a run that was stopped goes on from the seed it printed.
 CASES ?= 100000
 SEED ?= 0

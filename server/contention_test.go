@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,8 +23,11 @@ const module = "github.com/stowage-scheduler/stowage/"
 // onThePath are the packages that requests run through, with those below them.
 var onThePath = []string{
 	"engine", "proto/content", "server/placement", "server/snapshots", "server/decode", "server/encode", "server/wire",
-	"server/interceptor", "server/telemetry",
+	"server/interceptor", "server/telemetry", "server/work", "server/admission",
 }
+
+// locked are the files with a lock that requests take only when they have to wait, or are refused.
+var locked = []string{"../server/admission/queue.go"}
 
 // TestNoLocks finds locks in the source that are held too briefly to show in a profile. A WaitGroup is allowed: its user
 // waits for goroutines of its own.
@@ -35,6 +39,9 @@ func TestNoLocks(t *testing.T) {
 				return err
 			}
 			files++
+			if slices.Contains(locked, filepath.ToSlash(path)) {
+				return nil
+			}
 			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 			if err != nil {
 				return err
@@ -121,7 +128,7 @@ func TestNobodyWaitsForALock(t *testing.T) {
 				continue
 			}
 			for _, ours := range onThePath {
-				if strings.HasPrefix(holder, module+ours) {
+				if strings.HasPrefix(holder, module+ours) && !strings.HasPrefix(holder, module+"server/admission.(*queues).") {
 					t.Errorf("%s profile: %s waits for a lock", name, holder)
 				}
 			}

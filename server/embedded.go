@@ -17,7 +17,7 @@ import (
 )
 
 // NewEmbedded serves in process and returns a connection to the server: the same service and interceptors over an
-// in-memory listener, for command-line tools and tests. It has no size or rate limits. It has no logs, metrics or traces
+// in-memory listener, for command-line tools and tests. It has no limits of size, rate or work. It has no logs, metrics or traces
 // and ignores the OTEL_* variables: those configure the host process, whose output and exit must not depend on an exporter.
 // stop closes the connection and stops the server. The server also stops when ctx is done.
 func NewEmbedded(ctx context.Context) (conn *grpc.ClientConn, stop func() error, err error) {
@@ -40,6 +40,7 @@ func ServeEmbedded(ctx context.Context) (dial func(context.Context, string) (net
 		MaxInFlightBytes:       math.MaxInt64,
 		MaxConcurrentStreams:   math.MaxUint32,
 		MaxSnapshotBytes:       1 << 30,
+		Seats:                  -1,
 	}
 	s, h := newGRPC(&c, slog.New(slog.DiscardHandler), nil, nil, placement.New(c.MaxSnapshotBytes, nil))
 	h.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)

@@ -13,9 +13,11 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/interceptor"
 	"github.com/stowage-scheduler/stowage/server/placement"
+	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
@@ -67,9 +69,15 @@ func newGRPC(
 	if creds != nil {
 		options = append(options, grpc.Creds(creds))
 	}
+	limiter := newAdmission(c, log, tel)
+	if limiter != nil {
+		gate := admission.NewGate(limiter, func(r *admission.Refusal) error { return rpcerror.Busy(r.After) })
+		options = append(options, grpc.InTapHandle(gate.Enter), grpc.StatsHandler(gate))
+	}
 	s := grpc.NewServer(options...)
 	if p, ok := service.(*placement.Service); ok {
 		p.SetLimits(limits(c))
+		p.SetAdmission(limiter)
 		placement.Register(s, p)
 	} else {
 		stowagev1.RegisterPlacementServiceServer(s, service)
@@ -78,6 +86,23 @@ func newGRPC(
 	healthv1.RegisterHealthServer(s, h)
 	reflection.RegisterV1(s)
 	return s, h
+}
+
+// newAdmission returns what requests take turns by, nil for nothing.
+func newAdmission(c *config.Config, log *slog.Logger, tel *telemetry.Telemetry) *admission.Limiter {
+	if c.Seats < 0 {
+		return nil
+	}
+	settings := admission.Settings{Seats: c.Seats, MaxWait: c.MaxQueueWait}
+	if tel == nil {
+		return admission.New(settings)
+	}
+	settings.Observer = tel.Admission
+	l := admission.New(settings)
+	if err := tel.Admission.Watch(l); err != nil {
+		log.Warn("no metrics of seats and queues", "error", err)
+	}
+	return l
 }
 
 // limits are those that a configuration sets. The largest number there is stands for none.

@@ -24,6 +24,8 @@ type Config struct {
 	MaxSnapshotBytes       int64         `default:"1073741824" help:"Memory budget of the snapshot cache; the least recently used snapshots are evicted."`
 	RateLimitPerSecond     float64       `default:"0" help:"Maximum requests per second; 0 means no limit."`
 	RateLimitBurst         int           `default:"100" help:"Burst size of the rate limit, in requests."`
+	Seats                  int           `default:"0" help:"Requests that compute at a time; 0 means one for each processor, -1 means no limit."`
+	MaxQueueWait           time.Duration `default:"1s" help:"Requests that would wait longer for a seat fail with RESOURCE_EXHAUSTED and RetryInfo; 0 means that only their deadline counts."`
 	MaxRequestDuration     time.Duration `default:"1m" help:"Maximum duration of a request, whatever its own deadline; 0 means no limit."`
 	MaxConnectionAge       time.Duration `default:"30m" help:"Maximum age of a connection before a graceful close, so that clients reach new replicas; 0 means no limit."`
 

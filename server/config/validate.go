@@ -30,6 +30,7 @@ func (c *Config) Validate() error {
 	check(c.MaxInFlightBytes >= int64(c.MaxReceiveMessageBytes), "max-in-flight-bytes",
 		"must be at least max-receive-message-bytes, is %d", c.MaxInFlightBytes)
 	check(c.MaxSnapshotBytes >= 0, "max-snapshot-bytes", "must not be negative, is %d", c.MaxSnapshotBytes)
+	check(c.Seats >= -1 && c.Seats <= 1e6, "seats", "must be -1 to 1000000, is %d", c.Seats)
 	check(c.MaxConcurrentStreams >= 1, "max-concurrent-streams", "must be at least 1")
 	check(c.RateLimitPerSecond == 0 || c.RateLimitPerSecond >= 0.001 && c.RateLimitPerSecond <= 1e9,
 		"rate-limit-per-second", "must be 0, or 0.001 to 1e9, is %v", c.RateLimitPerSecond)
@@ -38,7 +39,7 @@ func (c *Config) Validate() error {
 		key string
 		d   time.Duration
 	}{
-		{"max-request-duration", c.MaxRequestDuration}, {"max-connection-age", c.MaxConnectionAge},
+		{"max-queue-wait", c.MaxQueueWait}, {"max-request-duration", c.MaxRequestDuration}, {"max-connection-age", c.MaxConnectionAge},
 		{"drain-delay", c.DrainDelay}, {"shutdown-grace-period", c.ShutdownGracePeriod},
 	} {
 		check(d.d >= 0, d.key, "must not be negative, is %v", d.d)

@@ -106,6 +106,9 @@ func (d *decoder) over() bool { return d.full || d.ended != nil }
 // Nominates reports whether pods are nominated to nodes. Decisions about a pod then depend on its name, as it does not count.
 func (c *Cluster) Nominates() bool { return c.nominated > 0 }
 
+// Pods returns the number of pods on all nodes, those that are nominated to them included.
+func (c *Cluster) Pods() int { return int(c.pods) }
+
 // finish adds the workload selectors and the budgets in canonical order, so that clusters with equal content have equal
 // responses.
 func (d *decoder) finish() {

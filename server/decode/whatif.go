@@ -83,6 +83,14 @@ func (r *Request) WhatIf(in *stowagev1.WhatIfRequest) WhatIfCall {
 // Len returns the number of scenarios.
 func (c *WhatIfCall) Len() int { return len(c.scenarios) }
 
+// Bytes returns the size of the scenarios.
+func (c *WhatIfCall) Bytes() (n int) {
+	for _, s := range c.scenarios {
+		n += len(s)
+	}
+	return n
+}
+
 // StatedScenario is a scenario as a message. Of its pods the message has only what responses repeat.
 type StatedScenario struct {
 	*stowagev1.Scenario

@@ -16,12 +16,15 @@ var drain = streamed[*stowagev1.DrainRequest, engine.DrainOptions]{
 	name:      "Drain",
 	unmarshal: unmarshalWhole[*stowagev1.DrainRequest],
 	read:      (*decode.Request).Drain,
+	class:     ofDrain,
+	work:      drainWork,
 	serve:     serveDrain,
 }
 
 // Drain tells what draining nodes leads to.
 func (s *Service) Drain(in *stowagev1.DrainRequest, stream grpc.ServerStreamingServer[stowagev1.DrainResponse]) error {
-	return statusOf(respondInParts(stream.Context(), s, &drain, in, fromMessage(in.GetContext().GetCluster()), nil, inMessages(stream)))
+	cluster := fromMessage(in.GetContext().GetCluster())
+	return statusOf(respondInParts(stream.Context(), s, &drain, in, cluster, asked{}, inMessages(stream)))
 }
 
 func serveDrain(ctx context.Context, to *answering, o engine.DrainOptions) (placed int, err error) {

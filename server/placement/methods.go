@@ -6,9 +6,11 @@ import (
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/encode"
 	"github.com/stowage-scheduler/stowage/server/wire"
+	"github.com/stowage-scheduler/stowage/server/work"
 )
 
 // method describes an RPC: requests M become engine calls C with results R.
@@ -20,8 +22,11 @@ type method[M request, C, R any] struct {
 	// cached enables the response cache.
 	cached bool
 	// key returns the cache key of a request within its snapshot; equal keys imply equal responses. Empty means not cached.
-	key    func(M, *decode.Asked) string
-	read   func(*decode.Request, M) C
+	key  func(M, *decode.Asked) string
+	read func(*decode.Request, M) C
+	// work returns the size of the work of a call, and how many processors it keeps busy.
+	work   func(*decode.Cluster, C) (work.Size, int)
+	class  admission.Class
 	decide func(context.Context, *decode.Cluster, C) (R, error)
 	// count returns the feasible nodes or the placed pods, and the pods placed by scanning all nodes, for metrics.
 	count  func(R) (feasible, scanned int)
@@ -34,6 +39,9 @@ type streamed[M request, C any] struct {
 	// unmarshal decodes an encoded request without its cluster. What it returns separately, the message lacks.
 	unmarshal func([]byte, M) (*decode.Asked, error)
 	read      func(*decode.Request, M) C
+	// work and class are as in method.
+	work  func(*decode.Cluster, C) (work.Size, int)
+	class admission.Class
 	// serve decides and sends the responses. It returns the number of placed pods, for metrics. Errors of sending end it.
 	serve func(context.Context, *answering, C) (placed int, err error)
 }
@@ -44,6 +52,7 @@ type answering struct {
 	named   bool         // whether the request includes names
 	names   encode.Names // nil if it does not
 	send    func(wire.Encoded) error
+	turn    *turn
 }
 
 // unmarshalWhole decodes a request that has no part to decode separately.
@@ -56,6 +65,8 @@ var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter
 	unmarshal: unmarshalPod[*stowagev1.FilterRequest],
 	cached:    true,
 	key:       decode.FilterKey,
+	class:     ofFilter,
+	work:      filterWork,
 	read:      (*decode.Request).Filter,
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.FilterCall) (*verdict.Filter, error) {
 		return c.Filter(ctx, call.Pod, call.Options)
@@ -74,6 +85,8 @@ var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
 	unmarshal: unmarshalPod[*stowagev1.ScoreRequest],
 	cached:    true,
 	key:       decode.ScoreKey,
+	class:     ofScore,
+	work:      scoreWork,
 	read:      (*decode.Request).Score,
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.ScoreCall) (*verdict.Score, error) {
 		return c.Score(ctx, call.Pod, call.Options)
@@ -87,6 +100,8 @@ var preempt = method[*stowagev1.PreemptRequest, decode.FilterCall, *verdict.Filt
 	unmarshal: unmarshalPod[*stowagev1.PreemptRequest],
 	cached:    true,
 	key:       decode.PreemptKey,
+	class:     ofPreempt,
+	work:      filterWork,
 	read:      (*decode.Request).Preempt,
 	decide:    filter.decide,
 	count:     filter.count,
@@ -97,6 +112,8 @@ var place = method[*stowagev1.PlaceRequest, decode.PlaceCall, *verdict.Place]{
 	name:      "Place",
 	unmarshal: decode.ReadPlace,
 	key:       uncached[*stowagev1.PlaceRequest],
+	class:     ofPlace,
+	work:      placeWork,
 	read:      (*decode.Request).Place,
 	decide:    decidePlace,
 	count:     countPlaced,
@@ -126,6 +143,8 @@ var scaleDown = method[*stowagev1.ScaleDownRequest, decode.ScaleDownCall, *verdi
 	name:      "ScaleDown",
 	unmarshal: unmarshalPod[*stowagev1.ScaleDownRequest],
 	key:       uncached[*stowagev1.ScaleDownRequest],
+	class:     ofScaleDown,
+	work:      scaleDownWork,
 	read:      (*decode.Request).ScaleDown,
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.ScaleDownCall) (*verdict.ScaleDown, error) {
 		d, err := c.ScaleDown(ctx, call.Pod, call.Options)
@@ -143,6 +162,8 @@ var fit = method[*stowagev1.FitRequest, decode.FitCall, *verdict.Fit]{
 	name:      "Fit",
 	unmarshal: unmarshalWhole[*stowagev1.FitRequest],
 	key:       uncached[*stowagev1.FitRequest],
+	class:     ofFit,
+	work:      fitWork,
 	read:      (*decode.Request).Fit,
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.FitCall) (*verdict.Fit, error) {
 		if err := decode.FitDomains(c.FitDomains(ctx, call.Options)); err != nil {

@@ -15,6 +15,8 @@ var provision = method[*stowagev1.ProvisionRequest, decode.ProvisionCall, *verdi
 	unmarshal: unmarshalWhole[*stowagev1.ProvisionRequest],
 	key:       uncached[*stowagev1.ProvisionRequest],
 	read:      (*decode.Request).Provision,
+	class:     ofProvision,
+	work:      provisionWork,
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.ProvisionCall) (*verdict.Provision, error) {
 		if err := interceptor.Reserve(ctx, c.ProvisionBytes(call.Queue, &call.Options)/heapPerByte); err != nil {
 			return nil, err

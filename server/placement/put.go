@@ -10,6 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/wire"
+	"github.com/stowage-scheduler/stowage/server/work"
 )
 
 // PutSnapshot receives a snapshot in steps and adds it to the cache.
@@ -19,7 +20,8 @@ func (s *Service) PutSnapshot(stream grpc.ClientStreamingServer[stowagev1.PutSna
 
 // put decodes the steps as they arrive and caches the complete snapshot.
 func (s *Service) put(stream grpc.ServerStream) error {
-	p := putStream{service: s, stream: stream}
+	p := putStream{service: s, stream: stream, turn: s.turn(stream.Context(), ofPut)}
+	defer p.turn.end()
 	for !p.ended {
 		if err := p.step(); err != nil {
 			return statusOf(err)
@@ -49,6 +51,7 @@ func (s *Service) put(stream grpc.ServerStream) error {
 type putStream struct {
 	service *Service
 	stream  grpc.ServerStream
+	turn    *turn
 	// parts decodes the parts of a cluster; cluster is the base with the deltas so far. Both are nil before the first step.
 	parts   *decode.Request
 	cluster *decode.Cluster
@@ -70,7 +73,7 @@ func (p *putStream) receive() (*wire.Request, error) {
 	m := new(stowagev1.PutSnapshotRequest)
 	in := wire.NewRequest(m, partField)
 	in.Read = func(rest []byte) error { return decode.Unmarshal(rest, m) }
-	if err := p.stream.RecvMsg(in); errors.Is(err, io.EOF) {
+	if err := p.turn.blocking(func() error { return p.stream.RecvMsg(in) }); errors.Is(err, io.EOF) {
 		return nil, decode.Refuse("end", stowagev1.ViolationReason_VIOLATION_REASON_REQUIRED, "is missing, the stream ended early")
 	} else if err != nil {
 		return nil, err
@@ -91,6 +94,10 @@ func isPart(in *wire.Request) bool {
 
 // apply applies a step and frees it.
 func (p *putStream) apply(in *wire.Request) error {
+	if err := p.turn.begin(work.Size{Bytes: int64(in.Cluster.Len())}, 1); err != nil {
+		in.Free()
+		return err
+	}
 	if isPart(in) {
 		return p.part(in)
 	}
@@ -113,7 +120,7 @@ func (p *putStream) part(in *wire.Request) error {
 		return decode.Refuse("part", stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED, "must not come with a base")
 	}
 	if p.parts == nil {
-		p.parts = decode.NewRequest(p.stream.Context())
+		p.parts = decode.NewRequest(p.turn.ctx)
 	}
 	if decode.Follow(in.Cluster) {
 		return p.pipeline(in)
@@ -171,7 +178,7 @@ func (p *putStream) delta(in *stowagev1.ClusterDelta) error {
 		}
 		p.reserved = true
 	}
-	r := decode.On(p.stream.Context(), p.cluster)
+	r := decode.On(p.turn.ctx, p.cluster)
 	r.Delta("delta", in)
 	if err := r.Err(); err != nil {
 		return err
@@ -200,7 +207,7 @@ func (p *putStream) end(in *stowagev1.PutSnapshotEnd) error {
 	if address != p.cluster.Address {
 		return rpcerror.AddressMismatch(address, p.cluster.Address)
 	}
-	c, err := p.cluster.Compact(p.stream.Context())
+	c, err := p.cluster.Compact(p.turn.ctx)
 	if err != nil {
 		return err
 	}

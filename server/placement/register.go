@@ -105,14 +105,15 @@ func unary[T any, M interface {
 		message := M(new(T))
 		in := wire.NewRequest(message, contextField, clusterField)
 		var hit lookup
-		var pod *decode.Asked
+		var ask asked
 		in.Read = func(rest []byte) (err error) {
 			if in.Cluster == nil && m.cached {
 				if hit = s.lookup(rest, m.name); hit.response != nil {
 					return nil
 				}
 			}
-			pod, err = m.unmarshal(rest, message)
+			ask.rawKey, ask.bytes = hit.rawKey, len(rest)
+			ask.pods, err = m.unmarshal(rest, message)
 			return err
 		}
 		if err := receive(in); err != nil {
@@ -133,7 +134,7 @@ func unary[T any, M interface {
 			if hit.response != nil {
 				return s.serveCached(ctx, m.name, hit.snapshot, hit.response), nil
 			}
-			return respond(ctx, s, m, message, fromFrames(in), pod, hit.rawKey)
+			return respond(ctx, s, m, message, fromFrames(in), ask)
 		}
 		if interceptor == nil {
 			return handle(ctx, request)
@@ -150,9 +151,10 @@ func inParts[T any, M interface {
 	return func(_ any, to grpc.ServerStream) error {
 		message := M(new(T))
 		in := wire.NewRequest(message, contextField, clusterField)
-		var asked *decode.Asked
+		var ask asked
 		in.Read = func(rest []byte) (err error) {
-			asked, err = m.unmarshal(rest, message)
+			ask.bytes = len(rest)
+			ask.pods, err = m.unmarshal(rest, message)
 			return err
 		}
 		if err := to.RecvMsg(in); err != nil {
@@ -163,14 +165,14 @@ func inParts[T any, M interface {
 			return statusOf(decodeError(in.Err(), decode.ErrNoMessage))
 		}
 		send := func(part wire.Encoded) error { return to.SendMsg(part) }
-		return statusOf(respondInParts(to.Context(), s, m, message, fromFrames(in), asked, send))
+		return statusOf(respondInParts(to.Context(), s, m, message, fromFrames(in), ask, send))
 	}
 }
 
 // fromFrames reads the inline cluster of a request from its frames.
-func fromFrames(in *wire.Request) inlineCluster {
+func fromFrames(in *wire.Request) *inlineCluster {
 	if in.Cluster == nil {
 		return nil
 	}
-	return func(r *decode.Request) { r.Part("context.cluster", in.Cluster) }
+	return &inlineCluster{in.Cluster.Len(), func(r *decode.Request) { r.Part("context.cluster", in.Cluster) }}
 }

@@ -22,28 +22,46 @@ type request interface {
 	GetContext() *stowagev1.DecisionContext
 }
 
-// inlineCluster decodes the cluster in a request. It is nil if the request has none.
-type inlineCluster func(*decode.Request)
+// inlineCluster is the cluster in a request. It is nil if the request has none.
+type inlineCluster struct {
+	bytes  int
+	decode func(*decode.Request)
+}
 
-// respond handles a request and returns its encoded response. pod replaces the pod of the message, unless it is nil. rawKey
-// is the key of the encoded request in the response cache, empty if it has none.
+// asked is what a request has besides its message and its cluster.
+type asked struct {
+	// pods replaces the pods of the message, unless it is nil.
+	pods *decode.Asked
+	// rawKey is the key of the encoded request in the response cache, empty if it has none.
+	rawKey string
+	// bytes is the size of the encoded request without its cluster.
+	bytes int
+}
+
+// respond handles a request and returns its encoded response.
 func respond[M request, C, R any](
-	ctx context.Context, s *Service, m *method[M, C, R], in M, inline inlineCluster, pod *decode.Asked, rawKey string,
+	ctx context.Context, s *Service, m *method[M, C, R], in M, inline *inlineCluster, ask asked,
 ) (wire.Encoded, error) {
 	timing := s.startTimer(m.name)
-	r, snapshot, err := s.decodeCluster(ctx, in, inline, pod)
+	turn, err := s.before(ctx, m.class, in, inline, ask.bytes)
+	if err != nil {
+		return nil, err
+	}
+	defer turn.end()
+	ctx = turn.ctx
+	r, snapshot, err := s.decodeCluster(ctx, in, inline, ask.pods)
 	if err != nil {
 		return nil, statusOf(err)
 	}
-	r.Ask(pod)
+	r.Ask(ask.pods)
 	key := ""
 	if snapshot != nil {
 		defer s.snapshots.Recount(snapshot)
 	}
 	if snapshot != nil && in.GetContext().GetSnapshot().GetDelta() == nil {
-		key = m.key(in, pod)
+		key = m.key(in, ask.pods)
 		if hit, ok := snapshot.Kept(key).(*cachedResponse); ok {
-			hit.addRawKey(snapshot, rawKey)
+			hit.addRawKey(snapshot, ask.rawKey)
 			return s.serveCached(ctx, m.name, snapshot, hit), nil
 		}
 	}
@@ -53,6 +71,11 @@ func respond[M request, C, R any](
 	}
 	cluster := r.Cluster()
 	timing.decodeDone()
+	if err := turn.begin(m.work(cluster, call)); err != nil {
+		return nil, err
+	}
+	timing.lap()
+	ctx = turn.ctx
 	result, err := m.decide(ctx, cluster, call)
 	if err != nil {
 		return nil, statusOf(err)
@@ -68,36 +91,47 @@ func respond[M request, C, R any](
 	}
 	feasible, scanned := m.count(result)
 	if key != "" {
-		cache(snapshot, key, encoded, feasible).addRawKey(snapshot, rawKey)
+		cache(snapshot, key, encoded, feasible).addRawKey(snapshot, ask.rawKey)
 	}
 	timing.encodeDone(ctx, cluster.Len(), feasible, scanned)
 	return encoded, nil
 }
 
-// respondInParts handles a request and sends the parts of its response. asked is as in respond.
+// respondInParts handles a request and sends the parts of its response.
 func respondInParts[M request, C any](
-	ctx context.Context, s *Service, m *streamed[M, C], in M, inline inlineCluster, asked *decode.Asked,
+	ctx context.Context, s *Service, m *streamed[M, C], in M, inline *inlineCluster, ask asked,
 	send func(wire.Encoded) error,
 ) error {
 	timing := s.startTimer(m.name)
-	r, snapshot, err := s.decodeCluster(ctx, in, inline, asked)
+	turn, err := s.before(ctx, m.class, in, inline, ask.bytes)
+	if err != nil {
+		return err
+	}
+	defer turn.end()
+	ctx = turn.ctx
+	r, snapshot, err := s.decodeCluster(ctx, in, inline, ask.pods)
 	if err != nil {
 		return err
 	}
 	if snapshot != nil {
 		defer s.snapshots.Recount(snapshot)
 	}
-	r.Ask(asked)
+	r.Ask(ask.pods)
 	call := m.read(r, in)
 	if err := r.Err(); err != nil {
 		return err
 	}
-	to := &answering{cluster: r.Cluster(), send: send}
+	to := &answering{cluster: r.Cluster(), turn: turn}
 	timing.decodeDone()
+	if err := turn.begin(m.work(to.cluster, call)); err != nil {
+		return err
+	}
+	timing.lap()
+	to.send = func(part wire.Encoded) error { return turn.blocking(func() error { return send(part) }) }
 	if to.named = in.GetContext().GetIncludeNodeNames(); to.named {
 		to.names = to.cluster.Names()
 	}
-	placed, err := m.serve(ctx, to, call)
+	placed, err := m.serve(turn.ctx, to, call)
 	if err != nil {
 		return err
 	}
@@ -107,9 +141,9 @@ func respondInParts[M request, C any](
 }
 
 // decodeCluster decodes a request's inline cluster, or looks up its snapshot and applies its delta. The returned snapshot is
-// nil for an inline cluster. asked is as in respond.
+// nil for an inline cluster. asked is the pods of the request, nil if they are in the message.
 func (s *Service) decodeCluster(
-	ctx context.Context, in request, inline inlineCluster, asked *decode.Asked,
+	ctx context.Context, in request, inline *inlineCluster, asked *decode.Asked,
 ) (*decode.Request, *decode.Cluster, error) {
 	reference := in.GetContext().GetSnapshot()
 	if reference == nil {
@@ -119,7 +153,7 @@ func (s *Service) decodeCluster(
 		}
 		r.Based(in.GetContext())
 		if inline != nil {
-			inline(r)
+			inline.decode(r)
 		}
 		return r, nil, nil
 	}

@@ -3,8 +3,9 @@
 // cluster, so they are one package.
 //
 // The service caches snapshots by content address, responses by snapshot and request, and the parts of inline clusters that
-// are not nodes. Caches have budgets and never change a response, except that a snapshot may be missing. The service is safe
-// for concurrent use and holds no locks.
+// are not nodes. Caches have budgets and never change a response, except that a snapshot may be missing. Requests that compute
+// take turns by package admission; those whose answer is remembered do not. The service is safe for concurrent use and holds no
+// locks.
 package placement
 
 import (
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/snapshots"
@@ -29,6 +31,7 @@ type Service struct {
 	nodeless  decode.Nodeless
 	decisions *telemetry.Decisions
 	limits    Limits
+	admission *admission.Limiter // nil for none
 }
 
 // New returns a service with a memory budget for snapshots. decisions may be nil.
@@ -38,37 +41,37 @@ func New(snapshotBytes int64, decisions *telemetry.Decisions) *Service {
 
 // Filter returns the feasible nodes of a pod and the rejections of the others.
 func (s *Service) Filter(ctx context.Context, r *stowagev1.FilterRequest) (*stowagev1.FilterResponse, error) {
-	return message[stowagev1.FilterResponse](respond(ctx, s, &filter, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
+	return message[stowagev1.FilterResponse](respond(ctx, s, &filter, r, fromMessage(r.GetContext().GetCluster()), asked{}))
 }
 
 // Score returns the scores of a pod's feasible nodes.
 func (s *Service) Score(ctx context.Context, r *stowagev1.ScoreRequest) (*stowagev1.ScoreResponse, error) {
-	return message[stowagev1.ScoreResponse](respond(ctx, s, &score, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
+	return message[stowagev1.ScoreResponse](respond(ctx, s, &score, r, fromMessage(r.GetContext().GetCluster()), asked{}))
 }
 
 // Place places the pods of a queue.
 func (s *Service) Place(ctx context.Context, r *stowagev1.PlaceRequest) (*stowagev1.PlaceResponse, error) {
-	return message[stowagev1.PlaceResponse](respond(ctx, s, &place, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
+	return message[stowagev1.PlaceResponse](respond(ctx, s, &place, r, fromMessage(r.GetContext().GetCluster()), asked{}))
 }
 
 // Preempt returns the victims of a pod without feasible nodes.
 func (s *Service) Preempt(ctx context.Context, r *stowagev1.PreemptRequest) (*stowagev1.PreemptResponse, error) {
-	return message[stowagev1.PreemptResponse](respond(ctx, s, &preempt, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
+	return message[stowagev1.PreemptResponse](respond(ctx, s, &preempt, r, fromMessage(r.GetContext().GetCluster()), asked{}))
 }
 
 // ScaleDown selects the replicas of a workload to delete.
 func (s *Service) ScaleDown(ctx context.Context, r *stowagev1.ScaleDownRequest) (*stowagev1.ScaleDownResponse, error) {
-	return message[stowagev1.ScaleDownResponse](respond(ctx, s, &scaleDown, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
+	return message[stowagev1.ScaleDownResponse](respond(ctx, s, &scaleDown, r, fromMessage(r.GetContext().GetCluster()), asked{}))
 }
 
 // Fit counts how many more pods fit.
 func (s *Service) Fit(ctx context.Context, r *stowagev1.FitRequest) (*stowagev1.FitResponse, error) {
-	return message[stowagev1.FitResponse](respond(ctx, s, &fit, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
+	return message[stowagev1.FitResponse](respond(ctx, s, &fit, r, fromMessage(r.GetContext().GetCluster()), asked{}))
 }
 
 // Provision finds nodes to add so that the pods of a queue have nodes.
 func (s *Service) Provision(ctx context.Context, r *stowagev1.ProvisionRequest) (*stowagev1.ProvisionResponse, error) {
-	return message[stowagev1.ProvisionResponse](respond(ctx, s, &provision, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
+	return message[stowagev1.ProvisionResponse](respond(ctx, s, &provision, r, fromMessage(r.GetContext().GetCluster()), asked{}))
 }
 
 // Consolidate finds nodes to remove or to replace.
@@ -77,11 +80,11 @@ func (s *Service) Consolidate(ctx context.Context, r *stowagev1.ConsolidateReque
 }
 
 // fromMessage reads the inline cluster of a decoded request.
-func fromMessage(c *stowagev1.Cluster) inlineCluster {
+func fromMessage(c *stowagev1.Cluster) *inlineCluster {
 	if c == nil {
 		return nil
 	}
-	return func(r *decode.Request) { r.Message(c) }
+	return &inlineCluster{proto.Size(c), func(r *decode.Request) { r.Message(c) }}
 }
 
 // message decodes a response for callers of the generated interface.

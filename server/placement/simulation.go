@@ -32,11 +32,12 @@ func serveMessage[T, R any, M interface {
 		return rpcerror.Internal(err)
 	}
 	rest := M(new(T))
-	asked, err := m.unmarshal(encoded, rest)
+	pods, err := m.unmarshal(encoded, rest)
 	if err != nil {
 		return statusOf(decodeError(err, decode.ErrNoMessage))
 	}
-	return statusOf(respondInParts(to.Context(), s, m, rest, fromMessage(in.GetContext().GetCluster()), asked, inMessages(to)))
+	cluster, ask := fromMessage(in.GetContext().GetCluster()), asked{pods: pods, bytes: len(encoded)}
+	return statusOf(respondInParts(to.Context(), s, m, rest, cluster, ask, inMessages(to)))
 }
 
 // inMessages sends the parts of an answer decoded, to callers of the generated interface.
@@ -54,6 +55,8 @@ var whatIf = streamed[*stowagev1.WhatIfRequest, decode.WhatIfCall]{
 	name:      "WhatIf",
 	unmarshal: decode.ReadWhatIf,
 	read:      (*decode.Request).WhatIf,
+	class:     ofWhatIf,
+	work:      whatIfWork,
 	serve:     serveWhatIf,
 }
 
@@ -70,6 +73,7 @@ const largeAnswer = 1 << 20
 // work take memory.
 func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (placed int, err error) {
 	room := reservation{workers: int64(min(runtime.GOMAXPROCS(0), call.Len()))}
+	var sum scenarios
 	evicting, removing := to.cluster.CopiedByChange(false, false), to.cluster.CopiedByChange(false, true)
 	check := func(ctx context.Context, i int) (checked struct{}, err error) {
 		stated, err := call.Scenario(i)
@@ -89,10 +93,14 @@ func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (pl
 		if err := room.atLeast(ctx, bytes/heapPerByte); err != nil {
 			return checked, err
 		}
+		sum.add(stated)
 		return checked, stated.Check(ctx, to.cluster)
 	}
 	checked := func(int, struct{}) error { return nil }
 	if err := engine.InParallel(ctx, call.Len(), engine.ParallelOptions[struct{}]{}, check, checked); err != nil {
+		return 0, err
+	}
+	if err := to.turn.begin(sum.work(to.cluster, call.Len())); err != nil {
 		return 0, err
 	}
 	compute := func(ctx context.Context, i int) (answer, error) {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/encode"
 	"github.com/stowage-scheduler/stowage/server/wire"
@@ -17,9 +18,10 @@ import (
 func (s *Service) receivePlaceStream(stream grpc.ServerStream) error {
 	m := new(stowagev1.PlaceStreamRequest)
 	in := wire.NewRequest(m, placeField, contextField, clusterField)
-	var pods *decode.Asked
+	var ask asked
 	in.Read = func(rest []byte) (err error) {
-		pods, err = decode.ReadPlaceStream(rest, m)
+		ask.bytes = len(rest)
+		ask.pods, err = decode.ReadPlaceStream(rest, m)
 		return err
 	}
 	if err := stream.RecvMsg(in); err != nil {
@@ -30,27 +32,27 @@ func (s *Service) receivePlaceStream(stream grpc.ServerStream) error {
 		return statusOf(decodeError(in.Err(), decode.ErrNoMessage))
 	}
 	send := func(part *stowagev1.PlaceStreamResponse) error { return stream.SendMsg(part) }
-	return s.servePlaceStream(stream.Context(), m, fromFrames(in), pods, send)
+	return s.servePlaceStream(stream.Context(), m, fromFrames(in), ask, send)
 }
 
 // PlaceStream places the pods of a queue and streams the placements.
 func (s *Service) PlaceStream(in *stowagev1.PlaceStreamRequest, stream grpc.ServerStreamingServer[stowagev1.PlaceStreamResponse]) error {
 	cluster := fromMessage(in.GetPlace().GetContext().GetCluster())
-	return s.servePlaceStream(stream.Context(), in, cluster, nil, stream.Send)
+	return s.servePlaceStream(stream.Context(), in, cluster, asked{}, stream.Send)
 }
 
 func (s *Service) servePlaceStream(
-	ctx context.Context, in *stowagev1.PlaceStreamRequest, inline inlineCluster, pods *decode.Asked,
+	ctx context.Context, in *stowagev1.PlaceStreamRequest, inline *inlineCluster, ask asked,
 	send func(*stowagev1.PlaceStreamResponse) error,
 ) error {
 	if in.PodsPerMessage != nil && in.GetPodsPerMessage() == 0 {
 		return statusOf(decode.Refuse("pods_per_message", stowagev1.ViolationReason_VIOLATION_REASON_OUT_OF_RANGE, "is 0, at least 1 is required"))
 	}
-	return statusOf(prefixField("place", s.placeStream(ctx, in, inline, pods, send)))
+	return statusOf(prefixField("place", s.placeStream(ctx, in, inline, ask, send)))
 }
 
 func (s *Service) placeStream(
-	ctx context.Context, in *stowagev1.PlaceStreamRequest, inline inlineCluster, pods *decode.Asked,
+	ctx context.Context, in *stowagev1.PlaceStreamRequest, inline *inlineCluster, ask asked,
 	send func(*stowagev1.PlaceStreamResponse) error,
 ) error {
 	timing := s.startTimer("PlaceStream")
@@ -58,25 +60,39 @@ func (s *Service) placeStream(
 		return decode.Refuse("", stowagev1.ViolationReason_VIOLATION_REASON_REQUIRED, "is required")
 	}
 	place := in.GetPlace()
-	r, snapshot, err := s.decodeCluster(ctx, place, inline, pods)
+	turn, err := s.before(ctx, ofPlace, place, inline, ask.bytes)
+	if err != nil {
+		return err
+	}
+	defer turn.end()
+	ctx = turn.ctx
+	r, snapshot, err := s.decodeCluster(ctx, place, inline, ask.pods)
 	if err != nil {
 		return err
 	}
 	if snapshot != nil {
 		defer s.snapshots.Recount(snapshot)
 	}
-	r.Ask(pods)
+	r.Ask(ask.pods)
 	call := r.Place(place)
 	if err := r.Err(); err != nil {
 		return err
 	}
 	cluster := r.Cluster()
 	timing.decodeDone()
+	if err := turn.begin(placeWork(cluster, call)); err != nil {
+		return err
+	}
+	timing.lap()
+	ctx = turn.ctx
+	sending := func(part *stowagev1.PlaceStreamResponse) error {
+		return turn.blocking(func() error { return send(part) })
+	}
 	var names encode.Names
 	if place.GetContext().GetIncludeNodeNames() {
 		names = cluster.Names()
 	}
-	parts := encode.NewPlaceStream(in, call.Queue, call.Options.Groups, names, send)
+	parts := encode.NewPlaceStream(in, call.Queue, call.Options.Groups, names, sending)
 	call.Options.Watch = parts
 	result, err := decidePlace(ctx, cluster, call)
 	if err != nil {
@@ -114,5 +130,6 @@ func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 		return ctx, func() {}
 	}
 	reserved := min(max(time.Until(deadline)/reservedFraction, minReserved), maxReserved)
-	return context.WithDeadline(ctx, deadline.Add(-reserved))
+	early, cancel := context.WithDeadline(ctx, deadline.Add(-reserved))
+	return admission.Within(early), cancel
 }

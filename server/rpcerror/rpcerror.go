@@ -55,6 +55,12 @@ func Overloaded(limit int64, retryAfter time.Duration) error {
 		"too many request bytes in flight", limited("max_in_flight_bytes", limit), retryInfo(retryAfter))
 }
 
+// Busy returns OVERLOADED: the processors have too much work to answer in time.
+func Busy(retryAfter time.Duration) error {
+	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_OVERLOADED,
+		"too much work to answer in time", nil, retryInfo(retryAfter))
+}
+
 // RateLimited returns RATE_LIMITED: the rate limit is exceeded.
 func RateLimited(perSecond float64, retryAfter time.Duration) error {
 	decimal := strconv.FormatFloat(perSecond, 'f', -1, 64)

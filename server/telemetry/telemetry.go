@@ -31,7 +31,9 @@ import (
 // Telemetry holds the meter and tracer providers of a process. It is safe for concurrent use.
 type Telemetry struct {
 	// Decisions are the metrics of decisions.
-	Decisions  *Decisions
+	Decisions *Decisions
+	// Admission are the metrics of requests that wait or are refused.
+	Admission  *Admission
 	registry   *prometheus.Registry
 	traces     *trace.TracerProvider
 	metrics    *metric.MeterProvider
@@ -89,7 +91,9 @@ func (t *Telemetry) startMetrics(ctx context.Context, res *resource.Resource) er
 		}
 	}
 	t.metrics = metric.NewMeterProvider(metering...)
-	t.Decisions, err = newDecisions(t.metrics)
+	if t.Decisions, err = newDecisions(t.metrics); err == nil {
+		t.Admission, err = newAdmission(t.metrics)
+	}
 	return err
 }
 

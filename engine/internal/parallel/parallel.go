@@ -44,7 +44,9 @@ func Each[T any](
 	if workers = min(workers, n); workers <= 1 {
 		return one(ctx, n, compute, use)
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	outer := ctx
+	ctx, cancel := context.WithCancel(outer)
+	ctx = asking{ctx, outer}
 	ended := make(chan struct{}, workers)
 	defer func() {
 		cancel()
@@ -118,6 +120,19 @@ func Each[T any](
 		<-room
 	}
 	return nil
+}
+
+// asking is a context that asks the one that it was derived from as well: a caller's context may let others have a turn then.
+type asking struct {
+	context.Context
+	outer context.Context
+}
+
+func (a asking) Err() error {
+	if err := a.Context.Err(); err != nil {
+		return err
+	}
+	return a.outer.Err()
 }
 
 // one is Each on the goroutine of the caller.

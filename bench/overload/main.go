@@ -1,0 +1,175 @@
+// Command overload puts more load on a server than it can answer, and tells whether it answers as much as before and refuses the
+// rest in time. It exits with 1 if a row misses what must hold.
+//
+// Calls come at a fixed rate, whether earlier ones have ended or not, and their latencies count from when they were due. All
+// figures are relative to the same run: the peak is what callers that wait for each answer get, and the latency that others
+// are compared with is that at half the peak. Each call has a deadline of three times that.
+//
+// With -hostile a neighbour asks at a quarter of the peak, from another address than that many callers who each place a million pods with
+// three hard spread constraints, and do so again when they are refused.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+func main() {
+	server := flag.String("server", "", "the server's command")
+	nodes := flag.Int("nodes", 1000, "nodes of the cluster, with 30 pods each")
+	duration := flag.Duration("duration", 3*time.Second, "how long each load lasts")
+	hostile := flag.Int("hostile", 0, "callers who place a million pods each; 0 measures the overload of ordinary calls")
+	forms := flag.String("forms", "address,inline,place", "the calls to overload with")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ok, err := run(ctx, *server, *nodes, *hostile, strings.Split(*forms, ","), *duration)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "overload:", err)
+	}
+	if err != nil || !ok {
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, command string, nodes, hostile int, forms []string, duration time.Duration) (ok bool, err error) {
+	s, err := start(ctx, command)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, s.stop()) }()
+	all, err := requests(ctx, s.address, nodes)
+	if err != nil {
+		return false, err
+	}
+	if hostile > 0 {
+		return besideHostile(ctx, s, all, hostile, duration)
+	}
+	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "call\tload\toffered/s\tanswered/s\tof peak\tp99\tof half's\trefused\tp99\tother errors\tsent late, p99\t")
+	ok = true
+	for _, name := range forms {
+		form := all[name]
+		if form == nil {
+			return false, fmt.Errorf("no calls %q", name)
+		}
+		good, err := overload(ctx, s, form, duration, out)
+		if err != nil {
+			return false, err
+		}
+		ok = ok && good
+	}
+	return ok, out.Flush()
+}
+
+// What must hold.
+const (
+	leastGoodput   = .9
+	mostLatency    = 3
+	longestRefusal = 10 * time.Millisecond
+)
+
+func overload(ctx context.Context, s *process, f *form, duration time.Duration, out *tabwriter.Writer) (ok bool, err error) {
+	callers, err := dial(s.address)
+	if err != nil {
+		return false, err
+	}
+	defer callers.close()
+	peak, err := callers.closed(ctx, f, duration)
+	if err != nil {
+		return false, err
+	}
+	half := callers.open(ctx, f, peak/2, duration, 0)
+	fmt.Fprintf(out, "%s\tpeak\t\t%.0f\t1.00\t\t\t\t\t\t\t\n", f.name, peak)
+	row := func(load string, offered float64, r *result, verdict string) {
+		fmt.Fprintf(out, "\t%s\t%.0f\t%.0f\t%.2f\t%v\t%.2f\t%d\t%v\t%s\t%v\t%s\n", load, offered, r.rate(), r.rate()/peak,
+			short(r.p99()), r.p99().Seconds()/half.p99().Seconds(), len(r.refused), short(r.refusal()), r.otherErrors(),
+			short(r.lag()), verdict)
+	}
+	row("half", peak/2, half, "")
+	ok = true
+	for _, times := range []float64{1, 2, 4} {
+		r := callers.open(ctx, f, times*peak, duration, mostLatency*half.p99())
+		var missed []string
+		miss := func(is bool, what string) {
+			if is {
+				missed, ok = append(missed, what), false
+			}
+		}
+		miss(times == 4 && r.rate() < leastGoodput*peak, "goodput")
+		miss(r.p99() > mostLatency*half.p99(), "latency")
+		miss(len(r.others) > 0, "other errors")
+		miss(r.refusal() > longestRefusal, "refusals late")
+		miss(r.unexplained > 0, "refusals without RetryInfo")
+		verdict := "ok"
+		if len(missed) > 0 {
+			verdict = "MISSED: " + strings.Join(missed, ", ")
+		}
+		row(fmt.Sprintf("%.0f times", times), times*peak, r, verdict)
+		time.Sleep(time.Second / 2) // what was begun is over
+	}
+	return ok, nil
+}
+
+// What must hold beside hostile callers.
+const (
+	leastKept     = .95
+	longestHealth = 100 * time.Millisecond
+)
+
+func besideHostile(ctx context.Context, s *process, all map[string]*form, hostile int, duration time.Duration) (ok bool, err error) {
+	callers, err := dial(s.address)
+	if err != nil {
+		return false, err
+	}
+	defer callers.close()
+	f := all["address"]
+	peak, err := callers.closed(ctx, f, duration)
+	if err != nil {
+		return false, err
+	}
+	const deadline = time.Second
+	alone := callers.open(ctx, f, peak/4, duration, deadline)
+	h, err := startHostile(ctx, s.address, all["hostile"].next(), hostile)
+	if err != nil {
+		return false, err
+	}
+	health := watchHealth(ctx, s.admin)
+	time.Sleep(duration / 2)
+	beside := callers.open(ctx, f, peak/4, 2*duration, deadline)
+	slowest, failed := health.stop()
+	refused, others := h.stop()
+	kept := beside.rate() / alone.rate()
+	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "neighbour\toffered/s\tanswered/s\tp50\tp99\trefused\tother errors\t")
+	for i, r := range []*result{alone, beside} {
+		fmt.Fprintf(out, "%s\t%.0f\t%.0f\t%v\t%v\t%d\t%s\t\n", []string{"alone", "beside"}[i], peak/4, r.rate(),
+			short(r.p50()), short(r.p99()), len(r.refused), r.otherErrors())
+	}
+	if err := out.Flush(); err != nil {
+		return false, err
+	}
+	fmt.Printf("%d hostile callers: %d refusals, %d other endings; the neighbour keeps %.1f %% of its calls; "+
+		"/healthz: slowest %v, %d failed\n", hostile, refused, others, 100*kept, short(slowest), failed)
+	ok = kept >= leastKept && slowest <= longestHealth && failed == 0
+	if !ok {
+		fmt.Println("MISSED")
+	}
+	return ok, nil
+}
+
+// short leaves three digits.
+func short(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d/unit >= 1000 {
+		unit *= 10
+	}
+	return d.Round(unit)
+}

@@ -1,0 +1,37 @@
+package admission
+
+import (
+	"context"
+	"net"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+)
+
+type clientKey struct{}
+
+// WithClient names the client of a request, for a caller that knows it better than the connection says, such as one that has
+// verified a token.
+func WithClient(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, clientKey{}, name)
+}
+
+// clientOf returns the name of a request's client: the one that WithClient gave it, the subject of a verified certificate, or the
+// address of its host. A token that nobody verified is no name, as a caller could take a new one for each request.
+func clientOf(ctx context.Context) string {
+	if name, ok := ctx.Value(clientKey{}).(string); ok {
+		return "client " + name
+	}
+	p, ok := peer.FromContext(ctx)
+	if !ok || p.Addr == nil {
+		return ""
+	}
+	if tls, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(tls.State.VerifiedChains) > 0 {
+		return "subject " + tls.State.VerifiedChains[0][0].Subject.String()
+	}
+	host, _, err := net.SplitHostPort(p.Addr.String())
+	if err != nil {
+		return "peer " + p.Addr.String()
+	}
+	return "host " + host
+}

@@ -1,0 +1,223 @@
+package admission
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// slice is how long a request keeps its seat while others wait.
+	slice = 5 * time.Millisecond
+	// pace is how often the clock is looked at, and maxStride after how many questions at the latest.
+	pace, maxStride = 200 * time.Microsecond, 16
+	// breath is how often other goroutines of the process get a turn, so that connections are read and refusals are sent.
+	breath = time.Millisecond
+)
+
+// The states of a lease.
+const (
+	held uint32 = iota
+	// given: another goroutine waits for something else than a seat, and has given it back meanwhile.
+	given
+	// turning: the seat was given back at the end of a slice.
+	turning
+	released
+)
+
+// Lease is a request's right to compute. Its methods but Release may be called by several goroutines; on nil they do nothing.
+type Lease struct {
+	limiter  *Limiter
+	ctx      context.Context
+	class    Class
+	estimate time.Duration
+	width    int64 // goroutines that compute
+	began    time.Time
+
+	state atomic.Uint32
+	since atomic.Int64 // beginning of the slice
+	used  atomic.Int64 // before the slice
+	// turn is closed when the seat has been taken again.
+	turn atomic.Pointer[chan struct{}]
+
+	// left is the number of questions before the next look at the clock, stride how many there are between two.
+	left, stride atomic.Int32
+	looked       atomic.Int64
+	breathed     atomic.Int64
+
+	queue   *queue // nil until the request waited
+	charged time.Duration
+}
+
+// Expect replaces the estimate of the request's whole work, by width goroutines. If others wait, it fails with a *Refusal when the
+// request could not be answered in time. It must not be called concurrently.
+func (l *Lease) Expect(estimate time.Duration, width int) error {
+	if l == nil {
+		return nil
+	}
+	l.estimate, l.width = max(l.estimate, estimate), int64(max(width, 1))
+	if !l.limiter.contended() {
+		return nil
+	}
+	return l.limiter.queues.reconsider(l)
+}
+
+// Context returns a context whose Err gives the seat back at the end of a slice, and returns when the request has one again.
+// Contexts that are derived from it by package context do not; Within is for them.
+func (l *Lease) Context(ctx context.Context) context.Context {
+	if l == nil {
+		return ctx
+	}
+	return &leased{ctx, l}
+}
+
+// leased is a context that takes turns.
+type leased struct {
+	context.Context
+	lease *Lease
+}
+
+func (c *leased) Err() error {
+	c.lease.look()
+	return c.Context.Err()
+}
+
+type leaseKey struct{}
+
+func (c *leased) Value(key any) any {
+	if key == (leaseKey{}) {
+		return c.lease
+	}
+	return c.Context.Value(key)
+}
+
+// Within returns inner, which was derived from a context of Lease.Context, as such a context.
+func Within(inner context.Context) context.Context {
+	l, _ := inner.Value(leaseKey{}).(*Lease)
+	return l.Context(inner)
+}
+
+// look looks at the clock once in a while.
+func (l *Lease) look() {
+	if turn := l.turn.Load(); turn != nil {
+		l.await(*turn)
+		return
+	}
+	if l.left.Add(-1) > 0 {
+		return
+	}
+	now := time.Now().UnixNano()
+	stride := l.stride.Load()
+	switch elapsed := time.Duration(now - l.looked.Swap(now)); {
+	case elapsed < pace/2:
+		stride = min(2*stride+1, maxStride)
+	case elapsed > pace:
+		stride /= 4
+	}
+	l.stride.Store(stride)
+	l.left.Store(max(stride, 1))
+	if time.Duration(now-l.breathed.Load()) > breath {
+		l.breathed.Store(now)
+		runtime.Gosched()
+	}
+	if time.Duration(now-l.since.Load()) >= slice && l.limiter.contended() {
+		l.takeTurns()
+	}
+}
+
+// await waits until the lease has a seat again, or the request ended.
+func (l *Lease) await(turn chan struct{}) {
+	select {
+	case <-turn:
+	case <-l.ctx.Done():
+	}
+}
+
+// takeTurns gives the seat to who is next and waits for the next turn.
+func (l *Lease) takeTurns() {
+	turn := make(chan struct{})
+	if !l.turn.CompareAndSwap(nil, &turn) {
+		return
+	}
+	if l.state.CompareAndSwap(held, turning) {
+		if l.limiter.queues.again(l) {
+			l.state.Store(held)
+		} else {
+			l.state.Store(given) // it ended while it waited
+		}
+	}
+	l.turn.Store(nil)
+	close(turn)
+}
+
+// use ends a slice and returns its work.
+func (l *Lease) use() time.Duration {
+	now := time.Now().UnixNano()
+	took := now - l.since.Swap(now)
+	l.used.Add(took)
+	return time.Duration(took * l.width)
+}
+
+// Blocking calls f, which waits for something else than a processor. If that takes longer than a slice, the seat is given back,
+// and Blocking then waits for one. It must not be called concurrently.
+func (l *Lease) Blocking(f func() error) error {
+	if l == nil {
+		return f()
+	}
+	gave := make(chan bool, 1)
+	timer := time.AfterFunc(slice, func() { gave <- l.give() })
+	err := f()
+	if !timer.Stop() && <-gave {
+		l.regain()
+	}
+	return err
+}
+
+// give gives the seat back and reports whether the lease had it.
+func (l *Lease) give() bool {
+	for !l.state.CompareAndSwap(held, given) {
+		turn := l.turn.Load()
+		if turn == nil || l.ctx.Err() != nil {
+			if l.state.Load() == held {
+				continue
+			}
+			return false
+		}
+		l.await(*turn)
+	}
+	l.leave()
+	return true
+}
+
+// leave returns the seat of a lease that does not have it any more.
+func (l *Lease) leave() {
+	took := l.use()
+	if l.queue != nil || !l.limiter.giveBack() {
+		l.limiter.queues.leave(l, took)
+	}
+}
+
+// regain takes a seat again.
+func (l *Lease) regain() {
+	if (l.queue != nil || !l.limiter.take()) && !l.limiter.queues.come(l) {
+		return
+	}
+	l.since.Store(time.Now().UnixNano())
+	if !l.state.CompareAndSwap(given, held) { // released meanwhile
+		l.leave()
+	}
+}
+
+// Release ends the lease. Nothing may use its contexts any more.
+func (l *Lease) Release() {
+	if l == nil {
+		return
+	}
+	if l.state.Swap(released) == held {
+		l.leave()
+	}
+	if used := time.Duration(l.used.Load()); l.ctx.Err() == nil {
+		l.limiter.learn(l.class, l.estimate, used*time.Duration(l.width))
+	}
+}

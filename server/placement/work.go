@@ -1,0 +1,243 @@
+package placement
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/server/admission"
+	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/rpcerror"
+	"github.com/stowage-scheduler/stowage/server/work"
+)
+
+// The classes of requests, by RPC.
+const (
+	ofFilter admission.Class = iota
+	ofScore
+	ofPreempt
+	ofPlace
+	ofScaleDown
+	ofWhatIf
+	ofDrain
+	ofFit
+	ofProvision
+	ofPut
+)
+
+// SetAdmission makes requests that compute take turns. It must be called before the service is used; nil is for none.
+func (s *Service) SetAdmission(l *admission.Limiter) { s.admission = l }
+
+// smallBytes is the size up to which a request without a cluster is read before it is admitted, as its work is known then.
+const smallBytes = 64 << 10
+
+// turn is a request's turn to compute. It begins at most once.
+type turn struct {
+	limiter *admission.Limiter
+	class   admission.Class
+	// ctx is that of the request, and once the turn has begun that of the lease.
+	ctx    context.Context
+	lease  *admission.Lease
+	before work.Size
+}
+
+func (s *Service) turn(ctx context.Context, class admission.Class) *turn {
+	return &turn{limiter: s.admission, class: class, ctx: ctx}
+}
+
+// before returns the turn of a request. It has begun if reading the request is work: then how much only the size tells.
+func (s *Service) before(
+	ctx context.Context, class admission.Class, in request, inline *inlineCluster, bytes int,
+) (*turn, error) {
+	t := s.turn(ctx, class)
+	if t.limiter == nil {
+		return t, nil
+	}
+	var size work.Size
+	if bytes > smallBytes {
+		size.Bytes = int64(bytes)
+	}
+	if inline != nil {
+		size.Bytes += int64(inline.bytes)
+	} else if reference := in.GetContext().GetSnapshot(); reference.GetDelta() != nil {
+		if base, err := s.snapshot(reference.GetAddress(), ""); err == nil {
+			size.Bytes += int64(bytes) + base.CopiedBy(reference.GetDelta())/copiedPerRead
+		}
+	}
+	if size.Bytes == 0 {
+		return t, nil
+	}
+	if err := t.begin(size, 1); err != nil {
+		t.end()
+		return nil, err
+	}
+	return t, nil
+}
+
+// copiedPerRead is how many bytes are copied in the time of decoding one.
+const copiedPerRead = 16
+
+// begin waits until it is the request's turn, with work of that size on so many processors. If the turn has begun, the work is in
+// addition to that before.
+func (t *turn) begin(size work.Size, width int) error {
+	if t.limiter == nil {
+		return nil
+	}
+	size.Bytes += t.before.Bytes
+	t.before = size
+	estimate := size.Estimate()
+	var err error
+	if t.lease != nil {
+		err = t.lease.Expect(estimate, width)
+	} else if t.lease, err = t.limiter.Admit(t.ctx, t.class, estimate, width); err == nil {
+		t.ctx = t.lease.Context(t.ctx)
+	}
+	refusal, ok := errors.AsType[*admission.Refusal](err)
+	if !ok {
+		return statusOf(err)
+	}
+	// Without a transport, in tests, there is no trailer.
+	_ = grpc.SetTrailer(t.ctx, metadata.Pairs("grpc-retry-pushback-ms", strconv.FormatInt(refusal.After.Milliseconds(), 10)))
+	return rpcerror.Busy(refusal.After)
+}
+
+// blocking calls f, which waits for the caller of the request.
+func (t *turn) blocking(f func() error) error { return t.lease.Blocking(f) }
+
+// end ends the turn.
+func (t *turn) end() { t.lease.Release() }
+
+func filterWork(c *decode.Cluster, call decode.FilterCall) (work.Size, int) {
+	size := work.Of(c.Len(), c.Pods(), call.Pod)
+	if call.Options.Explain {
+		size.Explained = 1
+	}
+	if call.Options.Changes {
+		size.Changed = 1
+	}
+	if p := call.Options.Preempt; p != nil {
+		size.Searched = 1
+		size.Steps += int64(p.AcrossSteps)
+		if p.Safe != nil {
+			size.Searched += int64(p.Safe.Candidates * (1 + p.Safe.Cascades))
+		}
+	}
+	return size, 1
+}
+
+func scoreWork(c *decode.Cluster, call decode.ScoreCall) (work.Size, int) {
+	size := work.Of(c.Len(), c.Pods(), call.Pod)
+	size.Rules += 16 // the plugins that score
+	return size, 1
+}
+
+func placeWork(c *decode.Cluster, call decode.PlaceCall) (work.Size, int) {
+	o := &call.Options
+	size := queueWork(c, call.Queue, o.Groups)
+	entries := int64(len(call.Queue))
+	if o.Explain {
+		size.Explained = entries
+	}
+	if o.Changes {
+		size.Changed = entries
+	}
+	if o.Preempt || o.Scheduler {
+		size.Searched = entries
+	}
+	return size, 1
+}
+
+func queueWork(c *decode.Cluster, queue []engine.Pending, groups []engine.PodGroup) work.Size {
+	size := work.Size{Nodes: int64(c.Len()), Pods: int64(c.Pods())}
+	size.Queue(queue)
+	size.Groups(groups)
+	return size
+}
+
+func scaleDownWork(c *decode.Cluster, call decode.ScaleDownCall) (work.Size, int) {
+	size := work.Of(c.Len(), c.Pods(), call.Pod)
+	// Of the pods, as many belong to the workload as to each template; after each deletion, those that are left are compared.
+	replicas := int64(min(c.Pods()/max(len(c.Templates()), 1)+1, engine.MaxDeletions))
+	size.Placed, size.Domains = replicas, 8*replicas
+	return size, 1
+}
+
+func fitWork(c *decode.Cluster, call decode.FitCall) (work.Size, int) {
+	size := queueWork(c, call.Mix, nil)
+	// As many units as are asked for, or as nodes of the usual 110 pods have room for.
+	units := min(int64(call.Options.Units), 110*size.Nodes/max(size.Placed, 1)+1)
+	size.Placed, size.Domains = size.Placed*units, size.Domains*units
+	if call.Options.Changes {
+		size.Changed = int64(len(call.Mix))
+	}
+	if call.Options.TopologyKey != "" {
+		size.Scenarios = 1 // each domain has some of the nodes
+	}
+	return size, 1
+}
+
+func provisionWork(c *decode.Cluster, call decode.ProvisionCall) (work.Size, int) {
+	size := queueWork(c, call.Queue, call.Options.Groups)
+	size.Templates = int64(len(call.Options.Templates))
+	size.Added = min(int64(call.Options.MaxNodes), size.Placed)
+	size.Scenarios, size.Derived = provisionTrials, 1
+	size.Steps += int64(call.Options.Steps)
+	return size, min(engine.MaxProvisionWorkers, runtime.GOMAXPROCS(0))
+}
+
+// provisionTrials is about how often Provision places the queue.
+const provisionTrials = 16
+
+func drainWork(c *decode.Cluster, o engine.DrainOptions) (work.Size, int) {
+	nodes := len(o.Nodes)
+	if o.Nodes == nil {
+		nodes = c.Len()
+	}
+	size := work.Size{Nodes: int64(c.Len()), Pods: int64(c.Pods()), Scenarios: int64(nodes)}
+	size.Moved = int64(c.Pods())
+	if o.Nodes != nil {
+		size.Moved = 0
+		for _, n := range o.Nodes {
+			size.Moved += c.PodsOn(n)
+		}
+	}
+	width := runtime.GOMAXPROCS(0)
+	if o.Mode != engine.DrainEach {
+		size.Scenarios, width = 1, 1
+	}
+	if o.Mode == engine.DrainLargestSet {
+		size.Steps = int64(o.Steps)
+	}
+	return size, width
+}
+
+func whatIfWork(c *decode.Cluster, call decode.WhatIfCall) (work.Size, int) {
+	return work.Size{Nodes: int64(c.Len()), Pods: int64(c.Pods()), Derived: int64(call.Len()), Bytes: int64(call.Bytes())},
+		min(runtime.GOMAXPROCS(0), max(call.Len(), 1))
+}
+
+// scenarios is what the scenarios of a WhatIf have in all.
+type scenarios struct{ entries, placed, moved atomic.Int64 }
+
+func (s *scenarios) add(stated *decode.StatedScenario) {
+	s.entries.Add(int64(len(stated.GetQueue())))
+	for _, p := range stated.GetQueue() {
+		s.placed.Add(int64(p.PodCount()))
+	}
+	s.moved.Add(int64(len(stated.GetEvictions())))
+}
+
+// work is whatIfWork once the scenarios are read.
+func (s *scenarios) work(c *decode.Cluster, n int) (work.Size, int) {
+	size := work.Size{
+		Nodes: int64(c.Len()), Pods: int64(c.Pods()), Scenarios: int64(n), Derived: int64(n),
+		Entries: 1 + s.entries.Load()/int64(max(n, 1)), Placed: s.placed.Load() / int64(max(n, 1)), Moved: s.moved.Load(),
+	}
+	return size, min(runtime.GOMAXPROCS(0), max(n, 1))
+}
