@@ -1,4 +1,4 @@
-// Package admission decides which requests work, and when. docs/0020-admission.md says why it is as it is.
+// Package admission decides which requests work, and when. docs/0021-admission.md says why it is as it is.
 //
 // A request that computes has a seat; there are as many seats as processors. While seats are free and nobody waits, a request
 // gets one with a compare-and-swap, and gives it back with another one. Otherwise it waits in a short queue of its client's, or

@@ -16,6 +16,8 @@ var consolidate = method[*stowagev1.ConsolidateRequest, engine.ConsolidateOption
 	unmarshal: unmarshalWhole[*stowagev1.ConsolidateRequest],
 	key:       uncached[*stowagev1.ConsolidateRequest],
 	read:      (*decode.Request).Consolidate,
+	class:     ofConsolidate,
+	work:      consolidateWork,
 	decide: func(ctx context.Context, c *decode.Cluster, o engine.ConsolidateOptions) (*verdict.Consolidation, error) {
 		if pods := c.ConsolidatedPods(&o); pods > engine.MaxDrainPods {
 			return nil, decode.Refuse("candidates", stowagev1.ViolationReason_VIOLATION_REASON_WRONG_COUNT,

@@ -76,7 +76,7 @@ func (s *Service) Provision(ctx context.Context, r *stowagev1.ProvisionRequest) 
 
 // Consolidate finds nodes to remove or to replace.
 func (s *Service) Consolidate(ctx context.Context, r *stowagev1.ConsolidateRequest) (*stowagev1.ConsolidateResponse, error) {
-	return message[stowagev1.ConsolidateResponse](respond(ctx, s, &consolidate, r, fromMessage(r.GetContext().GetCluster()), nil, ""))
+	return message[stowagev1.ConsolidateResponse](respond(ctx, s, &consolidate, r, fromMessage(r.GetContext().GetCluster()), asked{}))
 }
 
 // fromMessage reads the inline cluster of a decoded request.

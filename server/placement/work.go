@@ -28,6 +28,7 @@ const (
 	ofDrain
 	ofFit
 	ofProvision
+	ofConsolidate
 	ofPut
 )
 
@@ -215,6 +216,14 @@ func drainWork(c *decode.Cluster, o engine.DrainOptions) (work.Size, int) {
 		size.Steps = int64(o.Steps)
 	}
 	return size, width
+}
+
+func consolidateWork(c *decode.Cluster, o engine.ConsolidateOptions) (work.Size, int) {
+	candidates := int64(len(o.Candidates))
+	return work.Size{
+		Nodes: int64(c.Len()), Pods: int64(c.Pods()), Scenarios: candidates, Moved: c.ConsolidatedPods(&o),
+		Templates: int64(len(o.Templates)), Derived: min(int64(o.MaxActions), candidates), Steps: int64(o.Steps),
+	}, runtime.GOMAXPROCS(0)
 }
 
 func whatIfWork(c *decode.Cluster, call decode.WhatIfCall) (work.Size, int) {

@@ -1,7 +1,7 @@
 // Package work estimates what a request costs before it is worked on, as the time that one processor takes. It reads counts alone:
 // no estimate takes longer than reading the request did. An estimate is never zero, and none of its inputs makes it smaller.
 //
-// docs/0020-admission.md says how good the estimates are. BenchmarkEstimates in server/placement prints them beside what is
+// docs/0021-admission.md says how good the estimates are. BenchmarkEstimates in server/placement prints them beside what is
 // measured.
 package work
 
