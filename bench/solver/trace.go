@@ -62,7 +62,7 @@ func table(file string, each func(field func(string) string) error) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	r := csv.NewReader(f)
 	header, err := r.Read()
 	for err == nil {

@@ -171,9 +171,7 @@ func stowage(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-func liveNode(name string) string {
-	return fmt.Sprintf(`{apiVersion: v1, kind: Node, metadata: {name: %[1]s, uid: %[1]s}, status: {allocatable: {cpu: "2", pods: "2000"}}}`, name)
-}
+const liveNode = `{apiVersion: v1, kind: Node, metadata: {name: a, uid: a}, status: {allocatable: {cpu: "2", pods: "2000"}}}`
 
 func livePod(namespace, name, labels, spec string) string {
 	return fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {namespace: %s, name: %[2]s, uid: %[2]s, labels: {%s}, managedFields: [{manager: m}]},
@@ -181,7 +179,7 @@ spec: {%s, containers: [{name: c, resources: {requests: {cpu: 1m}}}]}}`, namespa
 }
 
 func TestAClusterIsReadInChunks(t *testing.T) {
-	objects := []string{liveNode("a"), livePod("shop", "web", "app: web", "schedulerName: default-scheduler")}
+	objects := []string{liveNode, livePod("shop", "web", "app: web", "schedulerName: default-scheduler")}
 	for i := range 1200 {
 		objects = append(objects, livePod("shop", fmt.Sprintf("p%d", i), "app: p", "nodeName: a"))
 	}
@@ -233,7 +231,7 @@ func TestAClusterIsReadInChunks(t *testing.T) {
 func TestManifestsAreAppliedToTheCluster(t *testing.T) {
 	const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web%s}, spec: {replicas: %d, selector: {matchLabels: {app: web}},
 template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, resources: {requests: {cpu: 100m}}}]}}}}`
-	s := startAPI(t, liveNode("a"), fmt.Sprintf(deployment, ", namespace: shop, uid: d", 1),
+	s := startAPI(t, liveNode, fmt.Sprintf(deployment, ", namespace: shop, uid: d", 1),
 		livePod("shop", "web-abc-1", "app: web, pod-template-hash: abc", "nodeName: a"))
 	path := filepath.Join(t.TempDir(), "web.yaml")
 	if err := os.WriteFile(path, fmt.Appendf(nil, deployment, "", 3), 0o600); err != nil {
@@ -263,7 +261,7 @@ template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, resourc
 
 func TestOnlyThePodsThatAreAskedAbout(t *testing.T) {
 	const pending = "schedulerName: default-scheduler"
-	s := startAPI(t, liveNode("a"), livePod("shop", "web", "app: web", pending), livePod("shop", "db", "app: db", pending),
+	s := startAPI(t, liveNode, livePod("shop", "web", "app: web", pending), livePod("shop", "db", "app: db", pending),
 		livePod("test", "web2", "app: web", pending))
 	for _, c := range []struct {
 		args []string
@@ -298,7 +296,7 @@ func TestOnlyThePodsThatAreAskedAbout(t *testing.T) {
 }
 
 func TestWhatMayNotBeRead(t *testing.T) {
-	s := startAPI(t, liveNode("a"), livePod("shop", "web", "app: web", "schedulerName: default-scheduler"))
+	s := startAPI(t, liveNode, livePod("shop", "web", "app: web", "schedulerName: default-scheduler"))
 	s.forbidden["/apis/policy/v1/poddisruptionbudgets"] = true
 	s.absent["/apis/scheduling.k8s.io/v1beta1/podgroups"] = true
 	code, stdout, stderr := stowage(t, "place", "--kubeconfig", s.kubeconfig())

@@ -116,11 +116,11 @@ func (q *question) snapshot(s *session, schedulerName string) (*kube.Snapshot, e
 		fmt.Fprintf(s.stderr, "stowage: left out by --namespace and --selector, though kube-scheduler places them too: %s\n",
 			counted(int(n), "pending pod", "pending pods"))
 	}
-	if e := out.Existing; q.live() {
-		// whose pods all are there
-	} else if len(e) == 1 {
+	switch e := out.Existing; {
+	case q.live(): // the pods of those are there
+	case len(e) == 1:
 		fmt.Fprintf(s.stderr, "stowage: %s %s/%s exists already: its pods are taken from the manifests\n", e[0].Kind, e[0].Namespace, e[0].Name)
-	} else if len(e) > 1 {
+	case len(e) > 1:
 		fmt.Fprintf(s.stderr, "stowage: %s %s/%s and %d more exist already: their pods are taken from the manifests\n",
 			e[0].Kind, e[0].Namespace, e[0].Name, len(e)-1)
 	}

@@ -57,11 +57,11 @@ func (q *question) nothingAsked(s *session, snapshot *kube.Snapshot) bool {
 	if len(snapshot.Others) > 0 {
 		why = append(why, "pods of other schedulers")
 	}
-	if p := snapshot.Podless; q.live() {
-		// these have no pods
-	} else if len(p) == 1 {
+	switch p := snapshot.Podless; {
+	case q.live(): // those have no pods
+	case len(p) == 1:
 		why = append(why, fmt.Sprintf("%s, whose pods are not in the manifests", p[0]))
-	} else if len(p) > 1 {
+	case len(p) > 1:
 		why = append(why, fmt.Sprintf("%s and %d more, whose pods are not in the manifests", p[0], len(p)-1))
 	}
 	if len(why) > 0 {

@@ -106,8 +106,8 @@ type nominatedTo struct {
 func (d *Decision) withNominated(nodes nodeset.Set) *withNominated {
 	var w *withNominated
 	var pods []cluster.Nominated // of all nodes
-	first, last, any := nodes.Ends()
-	if !any {
+	first, last, some := nodes.Ends()
+	if !some {
 		return nil
 	}
 	for node, n := range d.State.NominatedFrom(first, last) {

@@ -36,20 +36,19 @@ func (s *solver) active(ctx context.Context) ([]int, error) {
 	domain := s.domains()
 	same := make(map[digest][]int)
 	var keys []digest
-	bits := (len(s.kinds) + 7) / 8
-	key := make([]byte, bits)
+	var key []byte
+	taken := make([]byte, (len(s.kinds)+7)/8)
 	for t := range s.Templates {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		key = key[:bits]
-		clear(key)
+		clear(taken)
 		for i, k := range s.kinds {
 			if s.takes(t, k) {
-				key[i/8] |= 1 << (i % 8)
+				taken[i/8] |= 1 << (i % 8)
 			}
 		}
-		key = append(key, domain(t)...)
+		key = append(append(key[:0], taken...), domain(t)...)
 		of := sha256.Sum256(key)
 		if same[of] == nil {
 			keys = append(keys, of)
