@@ -18,22 +18,33 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
 	"github.com/stowage-scheduler/stowage/bench/e2e/controlplane"
 	"github.com/stowage-scheduler/stowage/bench/e2e/stack"
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// livePods is the number of pods in the queue, liveSeeds for how many seeds the command is asked.
-const livePods, liveSeeds = 60, 20
+// livePods is the number of pods in the queue.
+const livePods = 60
 
 // TestPlaceReadsTheCluster suspends kube-scheduler until its queue is full, asks stowage place --kubeconfig, with no more rights
-// than deploy/reader gives, and lets kube-scheduler go on. Each pod must be on a node that the command said for one of the seeds,
-// and none may have a node for which there is no node with any seed. A cluster is made once more if it differs.
+// than deploy/reader gives, and lets kube-scheduler go on. Which of several best nodes a pod gets is chance in kube-scheduler, and
+// what follows depends on it: each node that the command said, and each that kube-scheduler chose, must be a best one after those
+// before it. A cluster is made once more if it differs.
 func TestPlaceReadsTheCluster(t *testing.T) {
 	s := start(t)
 	schedulers[0].start(t, s)
+	startServer(t, s)
+	conn, err := grpc.NewClient(s.Address(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	must(t, err)
+	defer conn.Close()
+	placement := stowagev1.NewPlacementServiceClient(conn)
 	kubeconfig := readerKubeconfig(t, s)
 	for run := range repeats(5) {
-		for _, text := range confirmed(t, func() []string { return placeLive(t, s, kubeconfig, uint64(run)) }) {
+		for _, text := range confirmed(t, func() []string { return placeLive(t, s, placement, kubeconfig, uint64(run)) }) {
 			t.Errorf("cluster %d: %s", run, text)
 		}
 	}
@@ -62,7 +73,9 @@ func readerKubeconfig(t *testing.T, s *stack.Stack) string {
 }
 
 // placeLive does so once, and returns what is wrong.
-func placeLive(t *testing.T, s *stack.Stack, kubeconfig string, seed uint64) (wrong []string) {
+func placeLive(
+	t *testing.T, s *stack.Stack, placement stowagev1.PlacementServiceClient, kubeconfig string, seed uint64,
+) (wrong []string) {
 	t.Helper()
 	deleteAll(t, s)
 	rng := rand.New(rand.NewPCG(seed, 17))
@@ -81,35 +94,75 @@ func placeLive(t *testing.T, s *stack.Stack, kubeconfig string, seed uint64) (wr
 		create(t, s, p)
 		names = append(names, p.Name)
 	}
-	said := map[string][]string{} // the nodes of a pod, for some seed; "" for none
-	for i := range liveSeeds {
-		for pod, node := range placedByCommand(t, kubeconfig, i) {
-			said[pod] = append(said[pod], node)
-		}
-	}
+	said := placedByCommand(t, kubeconfig)
 	s.Plain.Resume()
+	chosen := map[string]string{}
+	var pods []*corev1.Pod
 	for _, name := range names {
-		var node string
 		eventually(t, patience, func() error {
 			p := get(t, s, name)
-			if node = p.Spec.NodeName; node == "" && condition(p) == nil {
+			if p.Spec.NodeName == "" && condition(p) == nil {
 				return errors.New(name + " has not been tried")
 			}
+			chosen[name] = p.Spec.NodeName
 			return nil
 		})
-		if !slices.Contains(said[name], node) {
-			wrong = append(wrong, fmt.Sprintf("%s is on %q, and stowage says %q", name, node, said[name]))
+		pods = append(pods, get(t, s, name))
+	}
+	for who, nodes := range map[string]map[string]string{"stowage": said, "kube-scheduler": chosen} {
+		if text := notBest(t, s, placement, pods, nodes); text != "" {
+			wrong = append(wrong, who+" "+text)
 		}
 	}
 	return wrong
 }
 
+// notBest places pods one after the other on their nodes, and says which is the first on a node that is not one of the best then.
+func notBest(
+	t *testing.T, s *stack.Stack, placement stowagev1.PlacementServiceClient, pods []*corev1.Pod, nodes map[string]string,
+) string {
+	t.Helper()
+	all, err := s.Client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	for i := range pods {
+		b := kube.NewBuilder(kube.Options{SchedulerName: kube.AnyScheduler})
+		for j := range all.Items {
+			must(t, b.AddNode(&all.Items[j]))
+		}
+		for _, p := range pods[:i+1] {
+			on := p.DeepCopy()
+			if on.Spec.NodeName = nodes[p.Name]; p == pods[i] {
+				on.Spec.NodeName, on.Status = "", corev1.PodStatus{}
+			} else if on.Spec.NodeName == "" {
+				continue
+			}
+			must(t, b.AddPod(on))
+		}
+		snapshot, err := b.Build()
+		must(t, err)
+		answer, err := placement.Score(t.Context(), &stowagev1.ScoreRequest{
+			Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}},
+			Pod:     snapshot.Queue[0].Pods.Pod,
+		})
+		must(t, err)
+		var best []string
+		for _, n := range answer.BestNodes.GetIndexes() {
+			best = append(best, snapshot.Cluster.Nodes[n].Name)
+		}
+		node := nodes[pods[i].Name]
+		if node == "" && len(best) > 0 || node != "" && !slices.Contains(best, node) {
+			return fmt.Sprintf("has %s on %q, and the best nodes are %q", pods[i].Name, node, best)
+		}
+	}
+	return ""
+}
+
 // placedByCommand returns the node of each pod, empty for none.
-func placedByCommand(t *testing.T, kubeconfig string, seed int) map[string]string {
+func placedByCommand(t *testing.T, kubeconfig string) map[string]string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	command := exec.CommandContext(t.Context(), filepath.Join(os.Getenv("E2E_COMMANDS"), "stowage"),
-		"place", "--kubeconfig", kubeconfig, "-n", "default", "-o", "json", "--seed", fmt.Sprint(seed))
+		"place", "--kubeconfig", kubeconfig, "-n", "default", "-o", "json")
 	command.Stdout, command.Stderr = &stdout, &stderr
 	err := command.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 {
