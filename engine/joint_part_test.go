@@ -2,11 +2,14 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -124,34 +127,101 @@ func TestJointlyInPart(t *testing.T) {
 	}
 }
 
-// TestJointlyInPartInFewSteps ends the search once nodes are filled: of one priority there are no fewer pods than in order.
+// TestJointlyInPartInFewSteps ends the search early: there are never fewer pods than in order, and the answer is always the same.
 func TestJointlyInPartInFewSteps(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
 		stated, queue := tightQueue(rand.New(rand.NewPCG(seed, 132)), 5, 30, 1.05)
-		g := engine.PodGroup{Name: "g", Minimum: 1, Joint: true, Steps: 35}
+		g := engine.PodGroup{Name: "g", Minimum: 1, Joint: true}
 		for i := range queue {
 			g.Entries = append(g.Entries, i)
-			template := *queue[i].Pod.Template
-			template.Spec.Priority = 0
-			queue[i].Pod.Template = &template
+			if seed%2 == 0 {
+				template := *queue[i].Pod.Template
+				template.Spec.Priority = 0
+				queue[i].Pod.Template = &template
+			}
 		}
 		c := compiled(t, stated)
 		usual, err := c.Place(t.Context(), queue, engine.PlaceOptions{Profile: api.Kube137()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		placed := 0
-		for i := range queue {
-			placed += len(usual.Placements[i].Nodes)
+		want := byPriority(queue, usual.Placements)
+		for _, g.Steps = range []int{1, 29, 30, 31, 35, 61, 100, 1000, 5000} {
+			ask := func() *verdict.Place {
+				got, err := c.Place(t.Context(), queue, engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.PodGroup{g}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return got
+			}
+			got := ask()
+			if diff := cmp.Diff(got, ask()); diff != "" {
+				t.Errorf("seed %d, %d steps: another answer\n%s", seed, g.Steps, diff)
+			}
+			if counts := byPriority(queue, got.Placements); slices.Compare(counts, want) < 0 || g.Steps == 1 && got.Groups[0].Most {
+				t.Errorf("seed %d, %d steps: %v, in order %v; most: %t", seed, g.Steps, counts, want, got.Groups[0].Most)
+			}
 		}
-		got, err := c.Place(t.Context(), queue, engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.PodGroup{g}})
+	}
+}
+
+// TestJointlyInPartAtAnyLook ends the context at many looks. What is placed in order until then counts, and once all pods were
+// attempted in order there are never fewer.
+func TestJointlyInPartAtAnyLook(t *testing.T) {
+	t.Parallel()
+	cut, equal, better := 0, 0, 0
+	for seed := range uint64(cases(40)) {
+		stated, queue := tightQueue(rand.New(rand.NewPCG(seed, 133)), 6, 14+int(seed%30), 0.9+0.05*float64(seed%4))
+		minimum := 1 + int(seed%3)*4
+		g := engine.PodGroup{Name: "g", Minimum: minimum, Joint: true, Steps: 1 << 15}
+		for i := range queue {
+			g.Entries = append(g.Entries, i)
+		}
+		c := compiled(t, stated)
+		usual, err := c.Place(t.Context(), queue, engine.PlaceOptions{Profile: api.Kube137()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result := got.Groups[0]; result.Placed < placed || result.Most && result.Unplaced > 0 {
-			t.Errorf("seed %d: %d, in order %d; most: %t", seed, result.Placed, placed, result.Most)
+		want := byPriority(queue, usual.Placements)
+		o := engine.PlaceOptions{Profile: api.Kube137(), Groups: []engine.PodGroup{g}, Partial: true}
+		attempted := false
+		for looks := 0; looks < 3000; looks += 1 + looks/16 {
+			got, err := c.Place(&deadline{t.Context(), looks}, queue, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, counts, left := got.Groups[0], byPriority(queue, got.Placements), 0
+			for i, p := range got.Placements {
+				left += p.Unattempted
+				if p.Unattempted > 0 && !slices.Equal(p.Nodes, usual.Placements[i].Nodes[:len(p.Nodes)]) {
+					t.Errorf("seed %d, %d looks: entry %d is on %v, in order on %v", seed, looks, i, p.Nodes, usual.Placements[i].Nodes)
+				}
+			}
+			switch {
+			case left > 0:
+				if cut++; attempted || !got.Partial || result.Placed > 0 && result.Placed < minimum || result.Most {
+					t.Errorf("seed %d, %d looks: %+v, partial: %t", seed, looks, result, got.Partial)
+				}
+				whole := o
+				whole.Partial = false
+				if _, err := c.Place(&deadline{t.Context(), looks}, queue, whole); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("seed %d, %d looks: %v", seed, looks, err)
+				}
+				continue
+			case slices.Compare(counts, want) < 0:
+				t.Errorf("seed %d, %d looks: %v, in order %v", seed, looks, counts, want)
+			case slices.Compare(counts, want) > 0:
+				better++
+			default:
+				equal++
+			}
+			attempted = true
 		}
+	}
+	t.Logf("%d cut off, %d as in order, %d better", cut, equal, better)
+	if allCases() && min(cut, equal, better) == 0 {
+		t.Error("some outcome never occurs")
 	}
 }
 

@@ -3,6 +3,7 @@ package gang
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -150,6 +151,9 @@ func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Pod
 			break
 		}
 		a, err := s.attempt(ctx, d, found)
+		if g.Joint && best != nil && errors.Is(err, context.DeadlineExceeded) {
+			break
+		}
 		if err != nil {
 			return nil, nil, err
 		}

@@ -164,7 +164,7 @@ func (p *placer) group(ctx context.Context, g *queued) error {
 	g.done = true
 	found := &p.results[g.index]
 	t, after, err := p.cycle(ctx, g, found)
-	if err != nil {
+	if t == nil {
 		*found = verdict.PodGroupPlacement{}
 		return err
 	}
@@ -172,11 +172,11 @@ func (p *placer) group(ctx context.Context, g *queued) error {
 	for i, e := range g.Entries {
 		p.Placements[e] = t.placements[i]
 	}
-	return p.tell(g)
+	return cmp.Or(p.tell(g), err)
 }
 
 // cycle attempts a group. If it is placed, the state has its pods assumed. Otherwise the postFilter is what kube-scheduler does
-// then; nil for nothing.
+// then; nil for nothing. A trial with an error is of a joint group that the deadline cut off.
 func (p *placer) cycle(ctx context.Context, g *queued, found *verdict.PodGroupPlacement) (*trial, *postFilter, error) {
 	var t *trial
 	var err error
@@ -191,7 +191,9 @@ func (p *placer) cycle(ctx context.Context, g *queued, found *verdict.PodGroupPl
 	}
 	var after *postFilter
 	if err == nil && p.preempts(g, t) {
-		after, err = p.postFilter(ctx, g, t)
+		if after, err = p.postFilter(ctx, g, t); err != nil {
+			return nil, nil, err
+		}
 	}
 	if err == nil && after != nil && after.failed {
 		t, *found = g.nowhere(), verdict.PodGroupPlacement{}
@@ -204,7 +206,7 @@ func (p *placer) cycle(ctx context.Context, g *queued, found *verdict.PodGroupPl
 func (p *placer) anywhere(ctx context.Context, g *queued, found *verdict.PodGroupPlacement) (*trial, error) {
 	if g.Joint {
 		t, err := p.jointly(ctx, g, p.Candidates, found)
-		if err == nil && t.placed >= g.minimum {
+		if t != nil && t.placed >= g.minimum {
 			p.commit(g, t)
 		}
 		return t, err

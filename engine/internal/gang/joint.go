@@ -58,6 +58,8 @@ type Joining struct {
 
 	best  *placed    // best valid placement so far
 	parts [][]uint32 // nodes by entry of the most pods that are valid together
+	tried int        // orders of InOrder
+	cut   bool       // the deadline came before all pods were attempted in the first order
 }
 
 // pod is a pod of the group.
@@ -197,47 +199,63 @@ func (j *Joining) NodesOf(spots []joint.Assignment) []uint32 {
 	return nodes
 }
 
-// InOrder places the pods one by one in several orders, and reports whether one of the placements is valid.
+// InOrder places the pods one by one in several orders, and reports whether one of the placements is valid. The first order does not
+// depend on the budget.
 func (j *Joining) InOrder(ctx context.Context) (bool, error) {
-	for _, queue := range j.queues() {
-		if !j.Budget.Spend(len(j.pods)) {
+	queues := j.queues()
+	for j.tried < len(queues) {
+		if j.tried > 0 && j.Budget.Exhausted() {
 			return j.best != nil, ctx.Err()
 		}
-		pending := make([]place.Pending, len(queue))
-		for i, run := range queue {
-			pending[i] = place.Pending{Pod: j.group[run.entry].Pod, Count: run.count}
-		}
-		placements, err := j.placeInOrder(ctx, pending)
-		if err != nil {
-			return false, err
-		}
-		nodes := make([][]uint32, len(j.group))
-		missing := false
-		for i, run := range queue {
-			nodes[run.entry] = append(nodes[run.entry], placements[i].Nodes...)
-			missing = missing || placements[i].Unplaced > 0
-		}
-		if !missing {
-			if _, err := j.consider(ctx, slices.Concat(nodes...)); err != nil {
-				return false, err
-			}
-		}
-		if err := j.keepPart(ctx, nodes); err != nil {
+		if err := j.inOrder(ctx, queues[j.tried]); err != nil {
 			return false, err
 		}
 	}
 	return j.best != nil, nil
 }
 
+// inOrder places the pods one by one in the next order. It keeps them in j.parts before it scores them; of the first order also those
+// that have a node when the deadline comes.
+func (j *Joining) inOrder(ctx context.Context, queue []run) error {
+	j.Budget.Spend(len(j.pods))
+	first := j.tried == 0
+	j.tried++
+	pending := make([]place.Pending, len(queue))
+	for i, run := range queue {
+		pending[i] = place.Pending{Pod: j.group[run.entry].Pod, Count: run.count}
+	}
+	placements, err := j.placeInOrder(ctx, pending)
+	j.cut = first && errors.Is(err, context.DeadlineExceeded)
+	nodes := make([][]uint32, len(j.group))
+	missing := false
+	for i, run := range queue {
+		nodes[run.entry] = append(nodes[run.entry], placements[i].Nodes...)
+		missing = missing || placements[i].Unplaced > 0
+	}
+	if err != nil && (!j.cut || count(nodes) == 0) {
+		return err
+	}
+	if kept := j.keepPart(ctx, nodes); kept != nil || err != nil {
+		return cmp.Or(err, kept)
+	}
+	if !missing {
+		_, err = j.consider(ctx, slices.Concat(nodes...))
+	}
+	return err
+}
+
+// placeInOrder places pods one by one. With an error, the placements are those until then.
 func (j *Joining) placeInOrder(ctx context.Context, pending []place.Pending) ([]verdict.Placement, error) {
 	defer j.state.Undo(j.state.Mark())
 	q, err := place.New(ctx, j.framework, j.state, j.Candidates, pending, place.Options{Seed: j.Seed, FewestPods: j.FewestPods})
 	if err != nil {
-		return nil, err
+		return q.Placements, err
 	}
+	silent := q.Within(j.Candidates, false)
+	copy(silent.Classes, q.Classes)
 	for i := range pending {
-		if err := q.Place(ctx, i, pending[i].Count, &q.Placements[i], nil); err != nil {
-			return nil, err
+		if err := silent.Place(ctx, i, pending[i].Count, &q.Placements[i], nil); err != nil {
+			return q.Placements, err
 		}
 	}
 	return q.Placements, nil
@@ -347,6 +365,10 @@ func (j *Joining) conflict() (rules []verdict.PodRule, minimal bool) {
 	minimal = true
 	var giveUp func(from, to int)
 	giveUp = func(from, to int) {
+		if j.Budget.Context.Err() != nil {
+			minimal = false
+			return
+		}
 		for i := from; i < to; i++ {
 			given[i] = true
 		}

@@ -15,13 +15,18 @@ import (
 )
 
 // jointly places the largest subset of a group's pods that can be placed as a whole, down to the minimum. It leaves the
-// state unchanged and adds to found.Steps.
+// state unchanged and adds to found.Steps. The answer is never worse than placing in order, if only resources connect the pods. If the
+// deadline comes before all pods were attempted in order, it returns what is placed, if that is the minimum, with the error.
 func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set, found *verdict.PodGroupPlacement) (*trial, error) {
 	var part [][]uint32  // by entry: the largest valid part of a search that exceeded its budget
 	var known [][]uint32 // by entry: the largest valid part, for the answer at the deadline
 	undecided := false
 	found.Most = false
-	large, err := p.large(ctx, g, candidates, found)
+	whole := p.joining(ctx, g, g.counts, candidates, found)
+	large, err := p.large(ctx, g, whole, found)
+	if whole.cut {
+		return g.cutOff(whole, found)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -29,19 +34,25 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 		undecided, part, known = !large.optimal, large.nodes, large.nodes
 	}
 	for counts := range p.subsets(g) {
-		if large != nil {
+		if large != nil || part != nil && sum(counts) <= count(part) {
 			break
 		}
-		if part != nil && sum(counts) <= count(part) {
-			break
+		j := whole // the first are all pods
+		if j.brief = sum(counts) < g.pods; j.brief {
+			if found.Steps >= g.limit() {
+				undecided = true
+				break
+			}
+			if known != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return g.joined(&verdict.Joint{Nodes: known}, found), nil
+			}
+			j = p.joining(ctx, g, counts, candidates, found)
+			j.brief = true
 		}
-		if found.Steps >= g.limit() {
-			undecided = true
-			break
-		}
-		j := p.joining(ctx, g, counts, candidates, found)
-		j.brief = sum(counts) < g.pods
 		result, err := j.Result(ctx, nil)
+		if whole.cut {
+			return g.cutOff(whole, found)
+		}
 		if n := count(j.parts); n >= g.minimum && n > count(known) {
 			known = j.parts
 		}
@@ -75,8 +86,11 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 		for i, nodes := range part {
 			counts[i] = len(nodes)
 		}
-		better, err := p.joining(ctx, g, counts, candidates, found).Result(ctx, part)
-		most := large != nil && large.optimal
+		most := large != nil && large.optimal || count(part) == g.pods
+		better, err := (*verdict.Joint)(nil), ctx.Err()
+		if err == nil {
+			better, err = p.joining(ctx, g, counts, candidates, found).Result(ctx, part)
+		}
 		if errors.Is(err, context.DeadlineExceeded) { // valid, but without scores
 			found.Most = most
 			return g.joined(&verdict.Joint{Nodes: part}, found), nil
@@ -120,15 +134,21 @@ type largePart struct {
 	optimal bool       // whether it is proven that there are no more
 }
 
-// large returns the most pods of a large group that no order places as a whole, and adds to found.Steps; nil if it does not
+// large returns the most pods of a large group that are not placed as a whole in order, and adds to found.Steps; nil if it does not
 // apply.
-func (p *placer) large(ctx context.Context, g *queued, candidates nodeset.Set, found *verdict.PodGroupPlacement) (*largePart, error) {
-	if g.minimum == g.pods || g.pods <= largeGroup || p.State.AnyNominated() {
+func (p *placer) large(ctx context.Context, g *queued, j *Joining, found *verdict.PodGroupPlacement) (*largePart, error) {
+	if g.minimum == g.pods || g.pods <= largeGroup || p.State.AnyNominated() || !j.Rules.Packs() {
 		return nil, nil
 	}
-	j := p.joining(ctx, g, g.counts, candidates, found)
-	if valid, err := j.InOrder(ctx); valid || err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	err := j.inOrder(ctx, j.queues()[0])
+	if j.best != nil || err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, err
+	}
+	if j.cut {
+		return nil, err
+	}
+	if count(j.parts) == g.pods { // the deadline came before their scores
+		return &largePart{j.parts, true}, nil
 	}
 	nodes, optimal, applies := p.most(g, j)
 	if !applies {
@@ -142,8 +162,8 @@ func (p *placer) large(ctx context.Context, g *queued, candidates nodeset.Set, f
 		}
 	}
 	found.Steps = min(j.Budget.Steps, g.limit())
-	if !optimal && count(j.parts) >= g.minimum && slices.Compare(j.byPriority(j.parts), j.byPriority(nodes)) > 0 {
-		nodes = j.parts
+	if count(j.parts) >= g.minimum && slices.Compare(j.byPriority(j.parts), j.byPriority(nodes)) > 0 {
+		nodes, optimal = j.parts, false
 	}
 	return &largePart{nodes, optimal}, nil
 }
@@ -155,11 +175,17 @@ func (p *placer) most(g *queued, j *Joining) (nodes [][]uint32, optimal, applies
 	for i, pod := range j.pods {
 		priorities[pod.replicas] = j.group[j.pods[i].entry].Pod.Template.Spec.Priority
 	}
+	var floor []joint.Assignment
+	for e, on := range j.parts {
+		for _, n := range on {
+			floor = append(floor, joint.Assignment{Replicas: j.of[e], Node: n})
+		}
+	}
 	alike := func() bool { return len(slices.Compact(slices.Clone(priorities))) <= 1 }
 	for {
-		spots, optimal, applies := j.Rules.Most(j.Order, priorities, j.Budget)
+		spots, optimal := j.Rules.Most(j.Order, priorities, floor, j.Budget)
 		switch {
-		case !applies || slices.Contains(j.Rules.Rejected(spots), true):
+		case slices.Contains(j.Rules.Rejected(spots), true):
 			return nil, false, false
 		case len(spots) >= g.minimum:
 			return j.byEntry(spots), optimal, true
@@ -237,6 +263,19 @@ func (g *queued) joined(result *verdict.Joint, found *verdict.PodGroupPlacement)
 	}
 	found.Sum, found.LocallyOptimal = result.Sum, result.LocallyOptimal
 	return t
+}
+
+// cutOff returns what is placed in order when the deadline comes, with its error. The other pods were not attempted.
+func (g *queued) cutOff(j *Joining, found *verdict.PodGroupPlacement) (*trial, error) {
+	if count(j.parts) < g.minimum {
+		return nil, context.DeadlineExceeded
+	}
+	found.Steps = min(j.Budget.Steps, g.limit())
+	t := g.joined(&verdict.Joint{Nodes: j.parts}, found)
+	for i := range t.placements {
+		t.placements[i].Unplaced, t.placements[i].Message = 0, "" // CutOff counts them
+	}
+	return t, context.DeadlineExceeded
 }
 
 // noMorePods is the message for unplaced pods of a jointly placed group.

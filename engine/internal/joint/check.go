@@ -1,5 +1,7 @@
 package joint
 
+import "slices"
+
 // Assignment assigns a pod of a group to a node.
 type Assignment struct {
 	Replicas int
@@ -13,21 +15,32 @@ func (g *Group) Rejected(assigned []Assignment) []bool {
 		g.add(a, 1)
 	}
 	rejected := make([]bool, len(assigned))
+	bins := make(map[uint32][]int)
+	for _, a := range assigned {
+		bins[a.Node] = append(bins[a.Node], a.Replicas)
+	}
+	overfull := make([]map[uint32]bool, len(g.resources))
+	for i := range g.resources {
+		overfull[i] = make(map[uint32]bool)
+		for n, bin := range bins {
+			x := &g.resources[i]
+			overfull[i][n] = x.sum(bin) > x.room(n)
+		}
+	}
+	exclusive := slices.ContainsFunc(g.replicas, func(r replicas) bool { return len(r.exclusions) > 0 })
 	for i, a := range assigned {
 		r := &g.replicas[a.Replicas]
 		r.add(a, -1)
 		allowed := g.candidates.Has(a.Node) && r.allow(a.Node)
 		r.add(a, 1)
-		var bin []int
 		for j, other := range assigned {
-			if other.Node == a.Node {
-				bin = append(bin, other.Replicas)
+			if !exclusive || !allowed {
+				break
 			}
-			allowed = allowed && (j == i || !g.excludes(a, other) && !g.excludes(other, a))
+			allowed = j == i || !g.excludes(a, other) && !g.excludes(other, a)
 		}
 		for j := range g.resources {
-			x := &g.resources[j]
-			allowed = allowed && (!x.required[a.Replicas] || x.sum(bin) <= x.room(a.Node))
+			allowed = allowed && (!g.resources[j].required[a.Replicas] || !overfull[j][a.Node])
 		}
 		rejected[i] = !allowed
 	}

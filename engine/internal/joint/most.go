@@ -9,34 +9,40 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
-// Most assigns as many pods as it finds room for: of the highest priority first, then of the next one. priorities are those of the
-// replicas. optimal is set if it proved that no assignment has more. It applies to groups whose pods meet each other in
-// resources alone; applies is false for others.
-//
-// It takes the priorities one after another, and adds one pod at a time: the pod goes to a node that it overloads, and pods are
-// moved and swapped until no node is overloaded (packer.repair). Where it does not succeed with few pods, a complete search
-// (packer.exact) finds a place or proves that there is none.
-func (g *Group) Most(order []uint32, priorities []int32, budget *Budget) (assigned []Assignment, optimal, applies bool) {
+// Packs reports whether Most applies: the pods meet each other in resources alone.
+func (g *Group) Packs() bool {
 	for i := range g.replicas {
 		r := &g.replicas[i]
 		among := func(e exclusion) bool { return slices.Contains(e.excludes, true) }
 		if len(r.spread) > 0 || r.affinity != nil || slices.ContainsFunc(r.exclusions, among) {
-			return nil, false, false
+			return false
 		}
 	}
 	if g.candidates.Len()*len(g.replicas) > maxPlaces {
-		return nil, false, false
+		return false
 	}
 	for i := range g.resources {
 		room := uint64(g.resources[i].total) // amounts must not overflow
 		for n := range g.candidates.All() {
 			room += uint64(max(0, g.resources[i].room(n)))
 			if room > math.MaxInt64/4 {
-				return nil, false, false
+				return false
 			}
 		}
 	}
+	return true
+}
+
+// Most assigns as many pods as it finds room for: of the highest priority first, then of the next one, and never fewer than floor,
+// which is a valid assignment. priorities are those of the replicas. optimal is set if it proved that no assignment has more.
+//
+// It begins with the best of floor and of several orders of placing one by one (packer.greedy). It then takes the priorities one
+// after another, and adds one pod at a time: the pod goes to a node that it overloads, and pods are moved and swapped until no node
+// is overloaded (packer.repair). Where it does not succeed with few pods, a complete search (packer.exact) finds a place or proves
+// that there is none.
+func (g *Group) Most(order []uint32, priorities []int32, floor []Assignment, budget *Budget) (assigned []Assignment, optimal bool) {
 	p := newPacker(g, order, priorities, budget)
+	p.begin(floor)
 	optimal = true
 	for t := range p.tiers {
 		optimal = p.fill(t) && optimal
@@ -46,7 +52,7 @@ func (g *Group) Most(order []uint32, priorities []int32, budget *Budget) (assign
 			assigned = append(assigned, Assignment{Replicas: p.pods[i].replicas, Node: p.nodes[n]})
 		}
 	}
-	return assigned, optimal, true
+	return assigned, optimal
 }
 
 // maxPlaces bounds the memory of a search: nodes times different pods.
@@ -66,6 +72,9 @@ type packer struct {
 	size   []int64       // by pod, by dimension
 	may    []nodeset.Set // by replicas: the nodes that a pod fits on alone
 	tiers  [][]int       // pods by priority, highest first; small pods first
+	sizes  []float64     // by pod: its weight
+	supply []float64     // by replicas: the room of the nodes that a pod may go to
+	demand []float64     // by node: how much of its room pods need
 
 	best []int // by pod: its node in the best assignment
 	// The current assignment, of pods of some tiers, which may overload nodes.
@@ -128,8 +137,11 @@ func newPacker(g *Group, order []uint32, priorities []int32, budget *Budget) *pa
 			}
 		}
 	}
+	for i := range p.pods {
+		p.sizes = append(p.sizes, p.weight(i))
+	}
 	for _, tier := range p.tiers {
-		slices.SortStableFunc(tier, func(a, b int) int { return cmp.Compare(p.weight(a), p.weight(b)) })
+		slices.SortStableFunc(tier, func(a, b int) int { return cmp.Compare(p.sizes[a], p.sizes[b]) })
 	}
 	p.best = slices.Repeat([]int{outside}, len(p.pods))
 	p.at, p.position = make([]int, len(p.pods)), make([]int, len(p.pods))
@@ -147,9 +159,20 @@ func (p *packer) of(i int) []int64 { return p.size[i*p.dims : (i+1)*p.dims] }
 func (p *packer) roomOn(n int) []int64 { return p.room[n*p.dims : (n+1)*p.dims] }
 
 // weight is the size of a pod in all dimensions.
-func (p *packer) weight(i int) (sum float64) {
-	for d, size := range p.of(i) {
-		sum += float64(float64(size) * p.scale[d])
+func (p *packer) weight(i int) float64 { return p.weigh(p.of(i)) }
+
+// weigh adds amounts of all dimensions.
+func (p *packer) weigh(amounts []int64) (sum float64) {
+	for d, amount := range amounts {
+		sum += float64(float64(amount) * p.scale[d])
+	}
+	return sum
+}
+
+// left is the room of a node in all dimensions, less than 0 if it is overloaded.
+func (p *packer) left(n int) (sum float64) {
+	for d := range p.dims {
+		sum += float64(float64(p.room[n*p.dims+d]-p.used[n*p.dims+d]) * p.scale[d])
 	}
 	return sum
 }
@@ -165,20 +188,20 @@ func (p *packer) random(n int) int {
 
 // fill assigns pods of a tier in addition to those of higher ones, and reports whether it proved that no more have a node.
 func (p *packer) fill(t int) bool {
-	p.restore(t)
-	for _, i := range slices.Backward(p.tiers[t]) { // large pods first, as they fit
-		if p.budget.Context.Err() != nil {
+	counts := p.counts(p.best)[:t+1]
+	for _, w := range p.ways() {
+		if counts[t] == len(p.tiers[t]) || !p.budget.Spend(len(p.tiers[t])) {
 			break
 		}
-		p.budget.Steps++ // beyond the limit, too: with fewer pods the answer would be worse than in order
-		if n := p.roomiest(i); n != outside && p.overload(n, i, outside) == 0 {
-			p.put(i, n)
+		p.restore(t)
+		for _, i := range p.tiers[t] {
+			p.put(i, outside)
 		}
-	}
-	p.keep(t)
-	counts := make([]int, t+1)
-	for above := range counts {
-		counts[above] = len(p.tiers[above]) - len(p.out[above])
+		p.greedy(t, w)
+		if found := len(p.tiers[t]) - len(p.out[t]); found > counts[t] {
+			p.keep(t)
+			counts[t] = found
+		}
 	}
 	bound := p.bound(t, counts)
 	share := *p.budget
@@ -239,11 +262,31 @@ func (p *packer) restore(t int) {
 	}
 }
 
-// keep makes the current assignment of some tiers the best one.
+// keep makes the current assignment of some tiers the best one. Pods of lower tiers stay where they still have room.
 func (p *packer) keep(t int) {
 	for above := range t + 1 {
 		for _, i := range p.tiers[above] {
 			p.best[i] = p.at[i]
+		}
+	}
+	used := slices.Clone(p.used)
+	for _, tier := range p.tiers[t+1:] {
+		for _, i := range tier {
+			n := p.best[i]
+			if n == outside {
+				continue
+			}
+			on, room := used[n*p.dims:(n+1)*p.dims], p.roomOn(n)
+			for d, size := range p.of(i) {
+				if on[d]+size > room[d] {
+					p.best[i] = outside
+				}
+			}
+			if p.best[i] != outside {
+				for d, size := range p.of(i) {
+					on[d] += size
+				}
+			}
 		}
 	}
 }
@@ -304,10 +347,7 @@ func (p *packer) roomiest(i int) int {
 		if !p.fitsAlone(i, n) {
 			continue
 		}
-		room := 0.0
-		for d := range p.dims {
-			room += float64(float64(p.room[n*p.dims+d]-p.used[n*p.dims+d]) * p.scale[d])
-		}
+		room := p.left(n)
 		if over := p.overload(n, i, outside) - p.over[n]; best == outside || over < least || over == least && room < tightest {
 			best, least, tightest = n, over, room
 		}
@@ -325,6 +365,9 @@ func (p *packer) smallest(t, pods int, budget *Budget) bool {
 		p.put(i, outside)
 	}
 	for _, i := range slices.Backward(p.tiers[t][:pods]) {
+		if budget.Context.Err() != nil {
+			return false
+		}
 		p.put(i, p.roomiest(i))
 	}
 	return p.repair(budget, cycle)
@@ -404,11 +447,16 @@ func (p *packer) repair(budget *Budget, moves int) bool {
 func (p *packer) bound(t int, counts []int) int {
 	sets := p.sets(t)
 	caps := make([]int, len(sets))
+	insides := make([][]bool, len(sets)) // by replicas
 	for s, nodes := range sets {
-		inside := make([]bool, len(p.may)) // by replicas
+		if p.budget.Context.Err() != nil {
+			return len(p.tiers[t])
+		}
+		inside := make([]bool, len(p.may))
 		for r, may := range p.may {
 			inside[r] = may.Minus(nodes).Empty()
 		}
+		insides[s] = inside
 		tiers, least := make([][]int, t+1), make([]int, t+1)
 		for above := range tiers {
 			for _, i := range p.tiers[above] {
@@ -426,7 +474,7 @@ func (p *packer) bound(t int, counts []int) int {
 			}
 			covered.Or(other)
 			for _, i := range tiers[t] {
-				if p.may[p.pods[i].replicas].Minus(other).Empty() {
+				if insides[within][p.pods[i].replicas] {
 					caps[s]--
 				}
 			}
@@ -484,6 +532,9 @@ func (p *packer) roomFor(nodes nodeset.Set, tiers [][]int, counts []int) int {
 	last := len(tiers) - 1
 	most := len(tiers[last])
 	for _, w := range p.weights() {
+		if p.budget.Context.Err() != nil {
+			break
+		}
 		weigh := func(of []int64) (sum float64) {
 			for d, x := range of {
 				sum += float64(float64(x) * p.scale[d] * w[d])

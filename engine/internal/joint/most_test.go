@@ -84,9 +84,13 @@ func TestMost(t *testing.T) {
 		if seed%4 == 3 {
 			budget.Limit = int(seed % 40)
 		}
-		assigned, optimal, applies := g.Most(g.order(), priorities, budget)
-		if !applies || !g.satisfied(assigned) {
-			t.Fatalf("seed %d: %v, applies: %v", seed, assigned, applies)
+		var floor []Assignment
+		if seed%2 == 0 {
+			floor = g.oneByOne()
+		}
+		assigned, optimal := g.Most(g.order(), priorities, floor, budget)
+		if !g.Packs() || !g.satisfied(assigned) {
+			t.Fatalf("seed %d: %v, applies: %v", seed, assigned, g.Packs())
 		}
 		if budget.Limit == 1<<20 && !optimal {
 			t.Errorf("seed %d: %v is not proved in %d steps", seed, assigned, budget.Steps)
@@ -102,6 +106,9 @@ func TestMost(t *testing.T) {
 			}
 		}
 		want, got := g.most(priorities), countByPriority(assigned, priorities)
+		if slices.Compare(got, countByPriority(floor, priorities)) < 0 {
+			t.Errorf("seed %d: %v is less than %v", seed, assigned, floor)
+		}
 		switch c := slices.Compare(got, want); {
 		case optimal && c != 0 || c > 0:
 			t.Errorf("seed %d: %v, the best is %v; optimal: %v", seed, got, want, optimal)
@@ -113,7 +120,7 @@ func TestMost(t *testing.T) {
 			seen["all"]++
 		}
 		again := &Budget{Context: context.Background(), Limit: budget.Limit}
-		if same, _, _ := g.Most(g.order(), priorities, again); !slices.Equal(assigned, same) || again.Steps != budget.Steps {
+		if same, _ := g.Most(g.order(), priorities, floor, again); !slices.Equal(assigned, same) || again.Steps != budget.Steps {
 			t.Errorf("seed %d: another answer", seed)
 		}
 	}
@@ -149,7 +156,7 @@ func TestMostUselessNodes(t *testing.T) {
 	steps := 0
 	for _, useless := range []int{0, 3000} {
 		g, budget := hardPacking(t, 24, 8, useless), &Budget{Context: context.Background(), Limit: 1 << 18}
-		got, _, _ := g.Most(g.order(), make([]int32, 24), budget)
+		got, _ := g.Most(g.order(), make([]int32, 24), nil, budget)
 		if useless == 0 {
 			assigned, steps = got, budget.Steps
 		}
@@ -179,21 +186,38 @@ func TestMostOnFewNodes(t *testing.T) {
 	}
 	members = append(members, enginetest.Member{Pod: enginetest.MakePod("any").Request("cpu", 1000).Pod, Count: 5})
 	g, budget := groupOf(t, enginetest.Cluster(nodes...), members), &Budget{Context: context.Background(), Limit: 1 << 20}
-	got, optimal, _ := g.Most(g.order(), make([]int32, 3), budget)
+	got, optimal := g.Most(g.order(), make([]int32, 3), nil, budget)
 	if len(got) != 9 || !optimal || budget.Steps > 1<<14 {
 		t.Errorf("%d pods in %d steps, optimal: %t; want 9 in few steps", len(got), budget.Steps, optimal)
 	}
 }
 
-// TestMostEnded has a context that has ended: it does not fill nodes.
+// oneByOne assigns each pod to the first node that it fits on.
+func (g *Group) oneByOne() (assigned []Assignment) {
+	for i, r := range g.replicas {
+		for range r.count {
+			for n := range uint32(g.nodes) {
+				if more := append(slices.Clip(assigned), Assignment{Replicas: i, Node: n}); g.satisfied(more) {
+					assigned = more
+					break
+				}
+			}
+		}
+	}
+	return assigned
+}
+
+// TestMostEnded has a context that has ended: it returns the floor.
 func TestMostEnded(t *testing.T) {
 	t.Parallel()
 	g := hardPacking(t, 24, 30, 0)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	got, optimal, applies := g.Most(g.order(), make([]int32, 24), &Budget{Context: ended, Limit: 1 << 20})
-	if !applies || optimal || len(got) > 0 {
-		t.Errorf("%d pods, optimal: %t, want none and no proof", len(got), optimal)
+	floor := g.oneByOne()[:7]
+	got, optimal := g.Most(g.order(), make([]int32, 24), floor, &Budget{Context: ended, Limit: 1 << 20})
+	slices.SortFunc(got, func(a, b Assignment) int { return a.Replicas - b.Replicas })
+	if optimal || !slices.Equal(got, floor) {
+		t.Errorf("%v, optimal: %t, want %v and no proof", got, optimal, floor)
 	}
 }
 
@@ -221,21 +245,22 @@ func TestMostApplies(t *testing.T) {
 	for seed := range uint64(200) {
 		g := group(t, rand.New(rand.NewPCG(seed, 8)))
 		budget := &Budget{Context: context.Background(), Limit: 1 << 16}
-		assigned, _, applies := g.Most(g.order(), make([]int32, len(g.replicas)), budget)
-		if applies && !g.satisfied(assigned) {
+		if !g.Packs() {
+			continue
+		}
+		if assigned, _ := g.Most(g.order(), make([]int32, len(g.replicas)), nil, budget); !g.satisfied(assigned) {
 			t.Errorf("seed %d: %v", seed, assigned)
 		}
 	}
-	g, of := kindsGroup(t)
-	if _, _, applies := g.Most(g.order(), make([]int32, of), &Budget{Context: context.Background(), Limit: 100}); applies {
+	if kindsGroup(t).Packs() {
 		t.Error("it applies to a group with every kind of rule")
 	}
 }
 
 // kindsGroup returns a group of pods that exclude each other.
-func kindsGroup(t *testing.T) (g *Group, members int) {
+func kindsGroup(t *testing.T) *Group {
 	t.Helper()
 	p := enginetest.MakePod("p").Label("app", "a").AntiAffinity("kubernetes.io/hostname", enginetest.Selects("app", "a"))
 	input := enginetest.Cluster(enginetest.MakeNode("a").Label("kubernetes.io/hostname", "a").Allocate("cpu", 1000, "pods", 9))
-	return groupOf(t, input, []enginetest.Member{{Pod: p.Pod, Count: 2}}), 1
+	return groupOf(t, input, []enginetest.Member{{Pod: p.Pod, Count: 2}})
 }

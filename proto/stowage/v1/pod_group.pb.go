@@ -193,7 +193,7 @@ const (
 	// Every pod has a node.
 	PodGroupStatus_POD_GROUP_STATUS_COMPLETE PodGroupStatus = 1
 	// At least min_count pods have a node. With IN_ORDER the others have no feasible node; with JOINT the search found no
-	// placement of more pods; with KUBE_SCHEDULER they have none or were evicted.
+	// placement of more pods, or the deadline came before they were attempted; with KUBE_SCHEDULER they have none or were evicted.
 	PodGroupStatus_POD_GROUP_STATUS_BEST_EFFORT PodGroupStatus = 2
 	// No pod has a node, because fewer than min_count can have one. With JOINT this is proven for all orders and all
 	// nodes.
@@ -267,7 +267,10 @@ type PodGroup struct {
 	MinCount *uint32 `protobuf:"varint,2,opt,name=min_count,json=minCount,proto3,oneof" json:"min_count,omitempty"`
 	// The mode of placing. Where not all pods can be placed, JOINT places as many as it finds. Of a group of more than 12 pods that
 	// only resources connect (no spread constraints, no affinity, no anti-affinity or host ports between them) it places as many of the
-	// highest priority as it finds, then of the next one, unless that is less than min_count.
+	// highest priority as it finds, then of the next one, unless that is less than min_count. In this sense it is never less than
+	// what IN_ORDER places on the same nodes, if no pods are nominated, whatever max_steps; nor whatever the deadline, unless that
+	// comes before all pods were attempted in order. With PlaceRequest.allow_partial those that are placed by then count, if they are
+	// min_count.
 	Mode PodGroupMode `protobuf:"varint,3,opt,name=mode,proto3,enum=stowage.v1.PodGroupMode" json:"mode,omitempty"`
 	// The topology constraint, none if absent.
 	Topology *PodGroupTopology `protobuf:"bytes,4,opt,name=topology,proto3" json:"topology,omitempty"`
