@@ -45,8 +45,8 @@ func (c *Cluster) ConsolidatedPods(o *ConsolidateOptions) (pods int64) {
 // tried, and one with a new node.
 const consolidatedClusters = 12
 
-// movedPodBytes is the memory of a pod in Drain.Moves, which is an entry of its own at worst, and keptPodBytes that of one that keeps
-// a candidate, with its message. Both have names of the cluster.
+// movedPodBytes is the memory of a pod in Drain.Moves, which is an entry of its own at worst, and keptPodBytes that of one that
+// keeps a candidate, with its message. Both have names of the cluster.
 const movedPodBytes, keptPodBytes = 128, 512
 
 // ConsolidateBytes estimates the memory of Consolidate. Every pod that is moved takes a step of the search, and of all lists

@@ -116,8 +116,8 @@ func (s *solver) replace(ctx context.Context, st *state) (*state, error) {
 // maxPaired bounds the candidates of which all pairs are tried.
 const maxPaired = 32
 
-// replaceSets removes several candidates together, without a new node and then with one that is cheaper than all of them together:
-// the first ones of the order, as many as an action may remove, then half as many, and so on; then pairs.
+// replaceSets removes several candidates together, without a new node and then with one that is cheaper than all of them: the first
+// ones of the order, as many as an action may remove, then half as many, and so on; then pairs.
 func (s *solver) replaceSets(ctx context.Context, st *state) (*state, error) {
 	if s.Nodes < 2 {
 		return st, nil
