@@ -6,6 +6,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/consolidate"
+	"github.com/stowage-scheduler/stowage/engine/internal/saturating"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -44,10 +45,18 @@ func (c *Cluster) ConsolidatedPods(o *ConsolidateOptions) (pods int64) {
 // tried, and one with a new node.
 const consolidatedClusters = 12
 
-// ConsolidateBytes estimates the memory of Consolidate.
+// movedPodBytes is the memory of a pod in Drain.Moves, which is an entry of its own at worst, and keptPodBytes that of one that
+// keeps a candidate, with its message. Both have names of the cluster.
+const movedPodBytes, keptPodBytes = 128, 512
+
+// ConsolidateBytes estimates the memory of Consolidate. Every pod that is moved takes a step of the search, and of all lists
+// MaxListedPods are kept.
 func (c *Cluster) ConsolidateBytes(o *ConsolidateOptions) int64 {
 	added := newNodesBytes(o.Templates, min(o.MaxActions, len(o.Candidates)))
-	return consolidatedClusters*c.compiled.CopiedByChange(true, true) + added
+	pods := c.ConsolidatedPods(o)
+	moved := min(saturating.Mul(pods, int64(min(o.MaxActions, len(o.Candidates)))), int64(o.Steps), verdict.MaxListedPods)
+	return consolidatedClusters*c.compiled.CopiedByChange(true, true) + added +
+		movedPodBytes*moved + keptPodBytes*min(pods, verdict.MaxListedPods)
 }
 
 // Consolidate finds actions after which the nodes of a cluster cost less, while all their pods have nodes: each adds one node or
@@ -61,16 +70,5 @@ func (c *Cluster) Consolidate(ctx context.Context, o ConsolidateOptions) (*verdi
 	if p.Workers == 0 {
 		p.Workers = runtime.GOMAXPROCS(0)
 	}
-	out, err := consolidate.Find(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	listed := drainLists{left: verdict.MaxListedPods, text: verdict.MaxListedText}
-	for i := range out.Actions {
-		listed.cut(out.Actions[i].Drain)
-	}
-	for i := range out.Kept {
-		listed.cut(out.Kept[i].Drain)
-	}
-	return out, nil
+	return consolidate.Find(ctx, p)
 }

@@ -448,6 +448,67 @@ func largeConsolidation(nodes int) *consolidateCase {
 	return c
 }
 
+// equalConsolidation has equal nodes with 30 small pods each, whose requests change no score.
+func equalConsolidation(nodes int) *consolidateCase {
+	c := largeConsolidation(nodes)
+	c.stated.Budgets, c.options.Templates, c.options.MaxNodes = nil, nil, 1
+	for _, p := range c.stated.Templates {
+		p.Spec = api.PodSpec{Requests: enginetest.Resources("cpu", 1, "memory", 1)}
+	}
+	for i := range c.stated.Nodes {
+		c.stated.Nodes[i].Allocatable = enginetest.Resources("cpu", 1000000, "memory", 1<<40, "pods", 1000000)
+	}
+	return c
+}
+
+// Pods that an action moved are moved again only if nothing else can be done.
+func TestConsolidateMovesOnce(t *testing.T) {
+	for name, c := range map[string]*consolidateCase{"equal": equalConsolidation(100), "different": largeConsolidation(40)} {
+		got := c.ask(t, c.options)
+		evicted := int64(0)
+		for i := range got.Actions {
+			evicted += int64(got.Actions[i].Drain.Evicted)
+		}
+		pods := compiled(t, c.stated).ConsolidatedPods(&c.options)
+		if name == "equal" && len(got.Actions) != 99 || len(got.Actions) == 0 {
+			t.Errorf("%s: %d actions", name, len(got.Actions))
+		}
+		t.Logf("%s: %d actions, %d evictions of %d pods, cost %d", name, len(got.Actions), evicted, pods, got.After)
+		if evicted > 2*pods {
+			t.Errorf("%s: %d evictions of %d pods", name, evicted, pods)
+		}
+	}
+}
+
+// A cluster that is derived takes a step for 16 kinds of pods, and one for 64 budgets, so that few steps derive few.
+func TestConsolidateCountsKinds(t *testing.T) {
+	c := &consolidateCase{stated: &api.Cluster{}, options: engine.ConsolidateOptions{
+		Profile: api.Kube137(), MaxActions: 8, MaxNodes: 1, Steps: 100,
+	}}
+	for i := range 4096 {
+		c.stated.Templates = append(c.stated.Templates, &api.PodTemplate{
+			Namespace: "d", Labels: api.LabelsOf(map[string]string{"a": fmt.Sprint(i)}),
+			Controller: api.ControllerReference{Kind: api.ReplicaSet, Name: fmt.Sprint("r", i)},
+			Spec:       api.PodSpec{Requests: enginetest.Resources("cpu", 1)},
+		})
+	}
+	for i := range 8 {
+		n := api.Node{Name: fmt.Sprint("n", i), Allocatable: enginetest.Resources("cpu", 100000, "pods", 10000)}
+		for j := range 512 {
+			n.PodCounts = append(n.PodCounts, api.PodCount{Template: 512*i + j, Count: 1})
+		}
+		c.stated.Nodes = append(c.stated.Nodes, n)
+		c.options.Candidates = append(c.options.Candidates, engine.PricedNode{Node: uint32(i), Price: 1})
+	}
+	if got := c.ask(t, c.options); len(got.Actions) != 0 || got.Optimal || got.Steps != 1+(8+4096)/16 {
+		t.Errorf("%d actions, optimal: %v, %d steps", len(got.Actions), got.Optimal, got.Steps)
+	}
+	c.options.Steps = 1 << 20
+	if got := c.ask(t, c.options); len(got.Actions) != 7 {
+		t.Errorf("%d actions", len(got.Actions))
+	}
+}
+
 // resized halves amounts, or doubles them.
 func resized(r api.Resources, double int) {
 	for i := range r {

@@ -81,19 +81,20 @@ func (c *Cluster) Drain(ctx context.Context, o DrainOptions, use func(*verdict.D
 	nodes := c.drained(&o)
 	options := &drain.Options{
 		Nodes: nodes, Targets: c.candidates(o.Targets), Seed: o.Seed, FewestPods: o.FewestPods,
-		Scheduler: o.Scheduler, Terminating: o.Terminating, IgnoreBudgets: o.IgnoreBudgets, Force: o.Force, Moves: o.Moves, Steps: o.Steps, Scan: o.Scan, Workers: o.workers,
+		Scheduler: o.Scheduler, Terminating: o.Terminating, IgnoreBudgets: o.IgnoreBudgets, Force: o.Force,
+		Moves: o.Moves, Steps: o.Steps, Scan: o.Scan, Workers: o.workers,
 	}
 	if options.Workers == 0 {
 		options.Workers = runtime.GOMAXPROCS(0)
 	}
 	f := c.framework(o.Profile)
 	sum := &verdict.DrainSummary{Total: len(nodes)}
-	listed := drainLists{left: verdict.MaxListedPods, text: verdict.MaxListedText}
+	listed := drain.NewLists()
 	pass := func(d *verdict.Drain) error {
 		if d.Status == verdict.Drained {
 			sum.Drained += len(d.Nodes)
 		}
-		listed.cut(d)
+		listed.Cut(d)
 		return use(d)
 	}
 	switch o.Mode {
@@ -117,54 +118,4 @@ func (c *Cluster) Drain(ctx context.Context, o DrainOptions, use func(*verdict.D
 		}
 	}
 	return sum, nil
-}
-
-// drainLists bounds the lists of all drains of a call: the entries, and the bytes of text in them.
-type drainLists struct{ left, text int }
-
-// cut shortens the lists of a drain to what is left.
-func (l *drainLists) cut(d *verdict.Drain) {
-	for i := range d.Moves {
-		m := &d.Moves[i]
-		if l.left == 0 || !l.take(0, referenceText(&m.Pod)) {
-			d.Moves, d.Truncated = d.Moves[:i], true
-			break
-		}
-		if m.Pod.Count > l.left {
-			m.Pod.Count, m.Nodes, d.Truncated = l.left, m.Nodes[:l.left], true
-		}
-		l.left -= m.Pod.Count
-	}
-	cutList(l, d, &d.Unplaced, func(u *verdict.UnplacedPod) (entries, text int) {
-		return 1, referenceText(&u.Pod) + len(u.Message)
-	})
-	cutList(l, d, &d.Blocked, func(b *verdict.BlockedPod) (entries, text int) {
-		text = referenceText(&b.Pod)
-		for _, name := range b.Budgets {
-			text += len(b.Pod.Namespace) + len(name)
-		}
-		return 1 + len(b.Budgets), text
-	})
-	cutList(l, d, &d.Preempted, func(p *verdict.PodReference) (entries, text int) { return 1, referenceText(p) })
-}
-
-func referenceText(p *verdict.PodReference) int { return len(p.Namespace) + len(p.Name) }
-
-// take takes entries and text off what is left, and reports whether they were.
-func (l *drainLists) take(entries, text int) bool {
-	if entries > l.left || text > l.text {
-		return false
-	}
-	l.left -= entries
-	l.text -= text
-	return true
-}
-
-func cutList[T any](l *drainLists, d *verdict.Drain, list *[]T, size func(*T) (entries, text int)) {
-	for i := range *list {
-		if !l.take(size(&(*list)[i])) {
-			*list, d.Truncated = (*list)[:i:i], true
-			return
-		}
-	}
 }

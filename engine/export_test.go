@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/drain"
 	"github.com/stowage-scheduler/stowage/engine/internal/tiebreak"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -68,7 +69,8 @@ func (o DrainOptions) WithWorkers(workers int) DrainOptions {
 
 // CutDrain cuts the lists of the first drain of a call.
 func CutDrain(d *verdict.Drain) {
-	(&drainLists{left: verdict.MaxListedPods, text: verdict.MaxListedText}).cut(d)
+	lists := drain.NewLists()
+	lists.Cut(d)
 }
 
 // WithWorkers returns options with a number of goroutines.

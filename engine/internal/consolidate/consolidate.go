@@ -76,8 +76,10 @@ type state struct {
 	added   int
 	cost    int64
 	actions []verdict.ConsolidateAction
-	weights *drain.Weights // by position in alive; nil until needed
-	free    drain.Amounts  // on all nodes, with weights
+	lists   drain.Lists     // what the lists of further drains may have
+	came    map[uint32]bool // nodes of the answer to which pods came in the last action
+	weights *drain.Weights  // by position in alive; nil until needed
+	free    drain.Amounts   // on all nodes, with weights
 	// Until there are weights: those of the state before, and by position in alive that of a node to which no pods came.
 	before *drain.Weights
 	same   []*drain.Weight
@@ -134,7 +136,7 @@ func (s *solver) search(ctx context.Context) error {
 	}
 	root := &state{
 		cluster: s.fleet.Base(), number: make([]uint32, s.Cluster.Len()), alive: make([]int, len(s.Candidates)),
-		counts: make([]int, len(s.Templates)), cost: s.total(),
+		counts: make([]int, len(s.Templates)), cost: s.total(), lists: drain.NewLists(),
 	}
 	for i := range root.number {
 		root.number[i] = uint32(i)
@@ -203,13 +205,15 @@ func (s *solver) on(ctx context.Context, of *state, template int) (*trials, erro
 	if err != nil {
 		return nil, err
 	}
-	s.steps += 1 + x.with.Len()/nodesOfStep
+	pods, budgets := x.drains.Kinds()
+	s.steps += 1 + (x.with.Len()+pods)/derivedOfStep + budgets/setsOfStep
+	s.cut = s.cut || s.steps > s.Steps
 	s.open = x
 	return &s.open, nil
 }
 
-// nodesOfStep is how many nodes of a cluster that is derived take a step.
-const nodesOfStep = 16
+// derivedOfStep is how many nodes, and kinds of pods on candidates, of a cluster that is derived take a step.
+const derivedOfStep = 16
 
 // nodes returns the nodes of candidates, both ascending.
 func (x *trials) nodes(set []int) []uint32 {
@@ -327,7 +331,7 @@ func (s *solver) apply(ctx context.Context, st *state, template int, set []int) 
 	action := verdict.ConsolidateAction{
 		Drain: d, Template: template, Before: st.cost, After: st.cost - s.saved(set, template),
 	}
-	next := &state{cluster: after, counts: st.counts, added: st.added, cost: action.After}
+	next := &state{cluster: after, counts: st.counts, added: st.added, cost: action.After, lists: st.lists}
 	number := slices.Clip(st.number)
 	if template >= 0 {
 		action.Node, action.Name = uint32(s.Cluster.Len()+st.added), s.fleet.Name(template, st.counts[template])
@@ -342,20 +346,21 @@ func (s *solver) apply(ctx context.Context, st *state, template int, set []int) 
 			next.number = append(next.number, n)
 		}
 	}
-	came := make(map[uint32]bool) // nodes that pods came to
+	next.came = make(map[uint32]bool)
 	for i := range d.Moves {
 		for _, n := range d.Moves[i].Nodes {
-			came[n] = true
+			next.came[n] = true
 		}
 	}
+	next.lists.Cut(d)
 	next.before = st.weights
 	for at, c := range st.alive {
-		if slices.Contains(set, c) {
+		if _, removed := slices.BinarySearch(nodes, x.node[at]); removed {
 			continue
 		}
 		next.alive = append(next.alive, c)
 		var same *drain.Weight
-		if st.weights != nil && !came[s.Candidates[c].Node] {
+		if st.weights != nil && !next.came[s.Candidates[c].Node] {
 			same = &st.weights.Nodes[at]
 		}
 		next.same = append(next.same, same)
@@ -395,7 +400,7 @@ func (s *solver) kept(ctx context.Context, st *state) ([]verdict.KeptNode, error
 	if err != nil {
 		return nil, err
 	}
-	out := make([]verdict.KeptNode, 0, len(st.alive))
+	out, lists := make([]verdict.KeptNode, 0, len(st.alive)), st.lists
 	err = parallel.Each(ctx, len(st.alive), parallel.Options[verdict.KeptNode]{Workers: s.Workers},
 		func(_ context.Context, i int) (verdict.KeptNode, error) {
 			d, returned, err := x.drains.Drain(ctx, x.node[i:i+1:i+1], false)
@@ -416,6 +421,7 @@ func (s *solver) kept(ctx context.Context, st *state) ([]verdict.KeptNode, error
 			return k, nil
 		},
 		func(_ int, k verdict.KeptNode) error {
+			lists.Cut(k.Drain)
 			out = append(out, k)
 			return nil
 		})

@@ -53,6 +53,9 @@ func (s *solver) exhaustFrom(ctx context.Context, st *state) error {
 		}
 	}
 	for template := -1; template < len(s.Templates); template++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if !s.spend(1) {
 			return nil
 		}

@@ -116,13 +116,13 @@ func (s *solver) replace(ctx context.Context, st *state) (*state, error) {
 // maxPaired bounds the candidates of which all pairs are tried.
 const maxPaired = 32
 
-// replaceSets replaces several candidates by one node that is cheaper than all of them together: the first ones of the order, as
-// many as an action may remove, then half as many, and so on; then pairs.
+// replaceSets removes several candidates together, without a new node and then with one that is cheaper than all of them: the first
+// ones of the order, as many as an action may remove, then half as many, and so on; then pairs.
 func (s *solver) replaceSets(ctx context.Context, st *state) (*state, error) {
 	if s.Nodes < 2 {
 		return st, nil
 	}
-	for _, t := range s.byPrice() {
+	for _, t := range append([]int{-1}, s.byPrice()...) {
 		for more := true; more && !s.ended(st); {
 			order, err := s.order(ctx, st)
 			if err != nil {
@@ -197,9 +197,23 @@ func (s *solver) sweep(ctx context.Context, st *state, template int, sets [][]in
 		for !slices.Equal(sets[0], now[first]) {
 			sets = sets[1:]
 		}
-		sets, batch = sets[1:], 1
+		sets, batch = s.behind(st, sets[1:]), 1
 	}
 	return st, nil
+}
+
+// behind returns sets with those behind the others that have a node to which pods came in the last action: else these would be
+// moved again and again.
+func (s *solver) behind(st *state, sets [][]int) [][]int {
+	var first, last [][]int
+	for _, set := range sets {
+		if slices.ContainsFunc(set, func(c int) bool { return st.came[s.Candidates[c].Node] }) {
+			last = append(last, set)
+		} else {
+			first = append(first, set)
+		}
+	}
+	return append(first, last...)
 }
 
 // fits reports whether the amounts allow an action, as far as the weights tell that are known.

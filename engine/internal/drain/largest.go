@@ -29,7 +29,10 @@ func Largest(
 	if err != nil {
 		return nil, err
 	}
-	s := search{drainer: d, limits: p.limits(d)}
+	s := search{drainer: d}
+	if s.limits, err = p.limits(d); err != nil {
+		return nil, err
+	}
 	root := d.point()
 	s.begin()
 	bound := s.bound(0)
@@ -85,7 +88,7 @@ const resources = cluster.Lanes + 1
 type asks [resources]int64
 
 // limits returns the limits of the search.
-func (p *plan) limits(d *drainer) limits {
+func (p *plan) limits(d *drainer) (limits, error) {
 	l := limits{asks: make(map[fateKey]*asks)}
 	cordons := false // whether any filter keeps pods off cordoned nodes
 	for _, of := range p.framework.Filters {
@@ -93,7 +96,10 @@ func (p *plan) limits(d *drainer) limits {
 		cordons = cordons || of.Name == verdict.NodeUnschedulable || of.Name == verdict.TaintToleration
 	}
 	l.fit = l.fit && !p.Scheduler
-	for _, f := range p.inOrder {
+	for i, f := range p.inOrder {
+		if i%64 == 0 && d.ctx.Err() != nil {
+			return limits{}, d.ctx.Err()
+		}
 		if f.entry < 0 || !l.fit {
 			continue
 		}
@@ -110,7 +116,7 @@ func (p *plan) limits(d *drainer) limits {
 		copy(a[:], pod.Usage().Amounts[:])
 		l.asks[f.of] = &a
 	}
-	return l
+	return l, d.ctx.Err()
 }
 
 // begin finds the nodes that may be drained, and their order: first those that take the smallest share of what is free.

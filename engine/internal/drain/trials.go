@@ -23,6 +23,9 @@ func NewTrials(ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *
 	return &Trials{plan: p, idle: make(chan *drainer, max(1, o.Workers))}, err
 }
 
+// Kinds returns the number of kinds of pods on the nodes, and of PodDisruptionBudgets. A drainer looks at all of them.
+func (t *Trials) Kinds() (pods, budgets int) { return len(t.plan.inOrder), t.plan.base.Budgets().Len() }
+
 // drainer returns a drainer that nobody uses.
 func (t *Trials) drainer(ctx context.Context) (*drainer, error) {
 	select {
@@ -119,8 +122,8 @@ func (t *Trials) Weigh(ctx context.Context, before *Weights, same func(i int) *W
 	s := search{drainer: d}
 	if before != nil {
 		s.limits = before.limits
-	} else {
-		s.limits = t.plan.limits(d)
+	} else if s.limits, err = t.plan.limits(d); err != nil {
+		return nil, err
 	}
 	out := &Weights{Bounded: s.limits.fit, Nodes: make([]Weight, len(s.Nodes)), limits: s.limits}
 	next := 0
