@@ -209,12 +209,15 @@ func (l *Lease) regain() {
 	}
 }
 
-// Release ends the lease. Nothing may use its contexts any more.
+// Release ends the lease, once. Nothing may use its contexts any more.
 func (l *Lease) Release() {
 	if l == nil {
 		return
 	}
-	if l.state.Swap(released) == held {
+	switch l.state.Swap(released) {
+	case released:
+		return
+	case held:
 		l.leave()
 	}
 	if used := time.Duration(l.used.Load()); l.ctx.Err() == nil {

@@ -27,6 +27,8 @@ func (s *Service) put(stream grpc.ServerStream) error {
 			return statusOf(err)
 		}
 	}
+	// The rest is no work: no seat is held until the caller closes its side.
+	p.turn.end()
 	// The end must be the last message.
 	extra := wire.NewRequest(new(stowagev1.PutSnapshotRequest), partField)
 	if err := stream.RecvMsg(extra); !errors.Is(err, io.EOF) {
