@@ -132,3 +132,39 @@ func TestHalfOpenPutHasNoSeat(t *testing.T) {
 	}
 	eventually(t, "no seat is in use", func() bool { return strings.Contains(metrics(), "stowage_admission_seats_in_use 0") })
 }
+
+// A burst of small questions to a server that has nothing else to do is answered whole.
+func TestBurstIsAnswered(t *testing.T) {
+	for _, seats := range []int{1, 2} {
+		c := testConfig()
+		c.Seats, c.MaxSnapshotBytes, c.MaxQueueWait, c.LogLevel = seats, 64<<20, 30*time.Second, "error"
+		r := run(t, c, t.Output(), nil, nil)
+		cluster := &stowagev1.Cluster{}
+		for i := range 1000 {
+			cluster.Nodes = append(cluster.Nodes, &stowagev1.Node{
+				Name: fmt.Sprint("n", i), Allocatable: &stowagev1.Resources{Pods: new(int64(1000))},
+			})
+		}
+		stored, err := put(t, r.client(), part(cluster), end(""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		on := &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{
+			Snapshot: &stowagev1.SnapshotReference{Address: stored.Address},
+		}}
+		for round := range 3 {
+			var all sync.WaitGroup
+			for i := range 400 {
+				all.Go(func() {
+					pod := &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
+						Labels: map[string]string{"b": fmt.Sprint(round, i)}, Spec: &stowagev1.PodSpec{},
+					}}}
+					if _, err := r.client().Filter(t.Context(), &stowagev1.FilterRequest{Context: on, Pod: pod}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+		}
+	}
+}
