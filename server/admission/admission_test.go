@@ -552,7 +552,8 @@ func BenchmarkErr(b *testing.B) {
 	})
 }
 
-// A request that allows a partial answer is refused for no estimate. If it gets no turn until that has to be sent, it learns of it in time.
+// A request that allows a partial answer is refused for no estimate. If it gets no turn until that has to be sent, it learns of it
+// in time.
 func TestPartial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Settings{Seats: 1})

@@ -108,8 +108,8 @@ func (l *Limiter) Admit(ctx context.Context, class Class, estimate time.Duration
 	return l.AdmitUntil(ctx, nil, class, estimate, width)
 }
 
-// AdmitUntil is Admit for a request that answers with what it has once early is done, unless that is nil: no estimate is too much for
-// it, and it waits for its turns no longer.
+// AdmitUntil is Admit for a request that answers with what it has once early is done, unless that is nil: no estimate is too much
+// for it, and it waits for its turns no longer.
 func (l *Limiter) AdmitUntil(
 	ctx context.Context, early <-chan struct{}, class Class, estimate time.Duration, width int,
 ) (*Lease, error) {
