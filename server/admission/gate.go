@@ -19,8 +19,8 @@ const (
 )
 
 // Gate refuses calls when their headers arrive, before their messages are received: those of clients whose queues are full, and
-// all when handlers are so far behind that they would begin too late. Refusing a call then costs a tenth of what refusing it later does. It is a tap.ServerInHandle
-// and a stats.Handler of a server.
+// all when handlers are so far behind that they would begin too late. Refusing a call then costs a tenth of what refusing it
+// later does. It is a tap.ServerInHandle and a stats.Handler of a server.
 //
 // Calls begin about in the order in which they arrive. The number of the last one that began therefore tells how many have not,
 // and nothing has to be taken back for calls that end before they begin.

@@ -309,7 +309,8 @@ func (q *queues) next() {
 		c.waiting = slices.Delete(c.waiting, 0, 1)
 		c.full.Store(len(c.waiting) >= queueLength)
 		c.ahead -= w.chunk
-		if deadline, ok := w.lease.ctx.Deadline(); ok && !w.begun && w.lease.early == nil && time.Until(deadline)/spare < q.limiter.remaining(w.lease) {
+		deadline, ok := w.lease.ctx.Deadline()
+		if ok && !w.begun && w.lease.early == nil && time.Until(deadline)/spare < q.limiter.remaining(w.lease) {
 			w.late = true
 			q.limiter.counts.Add(noWaiter)
 			close(w.ready)
