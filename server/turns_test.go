@@ -86,3 +86,85 @@ func TestTurns(t *testing.T) {
 	all.Wait()
 	eventually(t, "the seat is free", func() bool { return strings.Contains(metrics(), "stowage_admission_seats_in_use 0") })
 }
+
+// A caller that has sent everything and does not close its side keeps nobody waiting.
+func TestHalfOpenPutHasNoSeat(t *testing.T) {
+	c := testConfig()
+	c.Seats, c.MaxSnapshotBytes = 1, 1<<20
+	r := run(t, c, t.Output(), nil, nil)
+	cluster := func(nodes ...string) *stowagev1.Cluster {
+		out := &stowagev1.Cluster{}
+		for _, n := range nodes {
+			out.Nodes = append(out.Nodes, &stowagev1.Node{Name: n, Allocatable: &stowagev1.Resources{Pods: new(int64(10))}})
+		}
+		return out
+	}
+	stored, err := put(t, r.client(), part(cluster("a")), end(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		stream, err := r.client().PutSnapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []*stowagev1.PutSnapshotRequest{part(cluster("a", "b")), end("")} {
+			if err := stream.Send(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	metrics := func() string { _, text := r.get(t, "/metrics"); return text }
+	for i := range 20 {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		_, err := r.client().Filter(ctx, &stowagev1.FilterRequest{
+			Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{
+				Snapshot: &stowagev1.SnapshotReference{Address: stored.Address},
+			}},
+			Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
+				Labels: map[string]string{"a": fmt.Sprint(i)}, Spec: &stowagev1.PodSpec{},
+			}}},
+		})
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "no seat is in use", func() bool { return strings.Contains(metrics(), "stowage_admission_seats_in_use 0") })
+}
+
+// A burst of small questions to a server that has nothing else to do is answered whole.
+func TestBurstIsAnswered(t *testing.T) {
+	for _, seats := range []int{1, 2} {
+		c := testConfig()
+		c.Seats, c.MaxSnapshotBytes, c.MaxQueueWait, c.LogLevel = seats, 64<<20, 30*time.Second, "error"
+		r := run(t, c, t.Output(), nil, nil)
+		cluster := &stowagev1.Cluster{}
+		for i := range 1000 {
+			cluster.Nodes = append(cluster.Nodes, &stowagev1.Node{
+				Name: fmt.Sprint("n", i), Allocatable: &stowagev1.Resources{Pods: new(int64(1000))},
+			})
+		}
+		stored, err := put(t, r.client(), part(cluster), end(""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		on := &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{
+			Snapshot: &stowagev1.SnapshotReference{Address: stored.Address},
+		}}
+		for round := range 3 {
+			var all sync.WaitGroup
+			for i := range 400 {
+				all.Go(func() {
+					pod := &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
+						Labels: map[string]string{"b": fmt.Sprint(round, i)}, Spec: &stowagev1.PodSpec{},
+					}}}
+					if _, err := r.client().Filter(t.Context(), &stowagev1.FilterRequest{Context: on, Pod: pod}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+		}
+	}
+}

@@ -57,6 +57,14 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 			halved++
 			continue
 		}
+		if err != nil && stowage.Details(err).RetryAfter > 0 {
+			// The server is busy, which no smaller call mends, and no pod is at fault. All are tried again after their backoff.
+			s.log.Warn("the server is busy", "pods", len(pods), "error", err)
+			for _, c := range pods {
+				s.pending.back(c, time.Now(), anyEpoch)
+			}
+			return
+		}
 		if err != nil {
 			verdicts = s.allFailed(part, err)
 		}
@@ -134,7 +142,11 @@ func mayBeOfOne(err error) bool {
 	if err == nil {
 		return false
 	}
-	switch stowage.Details(err).Code {
+	d := stowage.Details(err)
+	if d.RetryAfter > 0 { // the server is busy
+		return false
+	}
+	switch d.Code {
 	case codes.InvalidArgument, codes.OutOfRange, codes.ResourceExhausted, codes.Internal, codes.Unknown:
 		return true
 	}

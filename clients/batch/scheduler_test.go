@@ -7,9 +7,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
@@ -350,5 +353,37 @@ func TestAPodThatIsBoundElsewhereMeanwhileStopsNoOther(t *testing.T) {
 	w.bound("g-1", "g-2")
 	if conditions := w.pod("g-2").Status.Conditions; len(conditions) > 0 {
 		t.Error(conditions)
+	}
+}
+
+// A busy server says nothing about a pod: the pods stay pending without an error, and are placed when it is busy no more.
+func TestABusyServerIsNotAPodsFault(t *testing.T) {
+	w := start(t, batch.Options{}, node("a", "64"))
+	busy, err := status.New(codes.ResourceExhausted, "busy").WithDetails(
+		&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Millisecond)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls atomic.Int32
+	w.mutex.Lock()
+	w.everyPlace = func(*stowagev1.PlaceRequest) error {
+		if calls.Add(1) <= 8 { // the client itself calls four times
+			return busy.Err()
+		}
+		return nil
+	}
+	w.mutex.Unlock()
+	names := []string{"a-1", "a-2", "a-3", "a-4"}
+	for _, name := range names {
+		w.create(pod(name))
+	}
+	w.bound(names...)
+	if calls.Load() <= 8 {
+		t.Error("the server was never busy")
+	}
+	for _, name := range names {
+		if conditions := w.pod(name).Status.Conditions; len(conditions) > 0 {
+			t.Errorf("%s was said to be at fault: %v", name, conditions)
+		}
 	}
 }

@@ -551,3 +551,75 @@ func BenchmarkErr(b *testing.B) {
 		}
 	})
 }
+
+// A request that allows a partial answer is refused for no estimate. If it gets no turn until that has to be sent, it learns of it
+// in time.
+func TestPartial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Settings{Seats: 1})
+		first := hold(from(t.Context(), "other"), t, l, time.Millisecond)
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		early, cancelEarly := context.WithTimeout(soon, 800*time.Millisecond)
+		defer cancelEarly()
+		var all sync.WaitGroup
+		all.Go(func() {
+			lease, err := l.AdmitUntil(soon, early.Done(), 1, time.Hour, 1)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := lease.Expect(1<<62, 1); err != nil {
+				t.Error(err)
+			}
+			asked := Until(WithClient(lease.Context(early), ""))
+			for asked.Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			if soon.Err() != nil {
+				t.Error("it waits for a turn until its deadline")
+			}
+			lease.Release()
+		})
+		time.Sleep(100 * time.Millisecond)
+		first.Release()
+		time.Sleep(100 * time.Millisecond)
+		other := hold(from(t.Context(), "other"), t, l, time.Millisecond) // and keeps the seat
+		if _, err := l.AdmitUntil(soon, early.Done(), 1, time.Hour, 1); err == nil {
+			t.Error("there is no seat")
+		} else if r, ok := errors.AsType[*Refusal](err); !ok || r.Reason != Late || soon.Err() != nil {
+			t.Error(err)
+		}
+		all.Wait()
+		other.Release()
+		empty(t, l)
+		if ratio := l.speeds[1].ratio.Load(); ratio != 0 {
+			t.Errorf("a part of the work is measured as the whole: %d", ratio)
+		}
+	})
+}
+
+// Waiting for the caller is not work, and one odd request says little about others.
+func TestMeasures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Settings{Seats: 1})
+		for range 40 {
+			lease := hold(t.Context(), t, l, 40*time.Microsecond)
+			if err := lease.Blocking(func() error { time.Sleep(3 * time.Millisecond); return nil }); err != nil {
+				t.Error(err)
+			}
+			lease.Release()
+		}
+		if got := l.expected(0, time.Second); got > time.Second {
+			t.Errorf("expected %v after waiting", got)
+		}
+		l.learn(1, time.Millisecond, time.Hour)
+		if got := l.expected(1, time.Second); got > 1200*time.Millisecond {
+			t.Errorf("expected %v after one", got)
+		}
+		l.learn(2, 1, 1<<62)
+		if got := l.expected(2, time.Second); got < time.Second {
+			t.Errorf("expected %v after an overflow", got)
+		}
+	})
+}

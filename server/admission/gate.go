@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// mostBehind is how far the handlers of calls may be behind the connections, in time and in calls.
-	mostBehind, fewBehind = 5 * time.Millisecond, 32
+	// fewBehind is the number of calls that may be behind the connections in any case, and enoughBehind that from which on their
+	// pace is measured.
+	fewBehind, enoughBehind = 256, 16
 	// stale is when a measurement of the handlers' pace is forgotten.
 	stale = time.Second
 )
 
 // Gate refuses calls when their headers arrive, before their messages are received: those of clients whose queues are full, and
-// all when handlers are far behind. Refusing a call then costs a tenth of what refusing it later does. It is a tap.ServerInHandle
-// and a stats.Handler of a server.
+// all when handlers are so far behind that they would begin too late. Refusing a call then costs a tenth of what refusing it
+// later does. It is a tap.ServerInHandle and a stats.Handler of a server.
 //
 // Calls begin about in the order in which they arrive. The number of the last one that began therefore tells how many have not,
 // and nothing has to be taken back for calls that end before they begin.
@@ -29,7 +30,8 @@ type Gate struct {
 	error func(*Refusal) error
 
 	arrived, begun atomic.Int64
-	// last is when a call began, pace how much time there was between two while calls were behind, both in nanoseconds.
+	// pace is how long a call waited, for each call that was behind when it arrived, and last when that was measured, both in
+	// nanoseconds.
 	last, pace atomic.Int64
 }
 
@@ -38,25 +40,37 @@ func NewGate(l *Limiter, err func(*Refusal) error) *Gate { return &Gate{limiter:
 
 type arrivalKey struct{}
 
+// arrival is a call that has not begun.
+type arrival struct {
+	number, behind int64
+	at             time.Time
+}
+
 // Enter implements tap.ServerInHandle.
 func (g *Gate) Enter(ctx context.Context, call *tap.Info) (context.Context, error) {
-	if strings.HasPrefix(call.FullMethodName, "/grpc.") {
+	if strings.HasPrefix(call.FullMethodName, "/grpc.") || strings.HasSuffix(call.FullMethodName, "/GetServerInfo") {
 		return ctx, nil
 	}
 	if g.limiter.contended() && g.limiter.queues.full(clientOf(ctx)) {
 		return ctx, g.refuse(ctx, &Refusal{Full, 4 * minRetry})
 	}
-	if behind := g.arrived.Load() - g.begun.Load(); behind > fewBehind {
-		wait := time.Duration(behind * g.pace.Load())
-		most := mostBehind
-		if deadline, ok := ctx.Deadline(); ok {
-			most = min(most, time.Until(deadline)/4)
-		}
-		if wait > most && time.Duration(time.Now().UnixNano()-g.last.Load()) < stale {
-			return ctx, g.refuse(ctx, &Refusal{Behind, min(max(2*wait, minRetry), maxRetry)})
-		}
+	behind := g.arrived.Load() - g.begun.Load()
+	if wait := time.Duration(behind * g.pace.Load()); behind > fewBehind && g.tooLong(ctx, wait) {
+		return ctx, g.refuse(ctx, &Refusal{Behind, min(max(wait, minRetry), maxRetry)})
 	}
-	return context.WithValue(ctx, arrivalKey{}, g.arrived.Add(1)), nil
+	return context.WithValue(ctx, arrivalKey{}, &arrival{g.arrived.Add(1), behind, time.Now()}), nil
+}
+
+// tooLong reports whether a call that waits that long for its handler could not be answered in time, by the wait alone.
+func (g *Gate) tooLong(ctx context.Context, wait time.Duration) bool {
+	if time.Duration(time.Now().UnixNano()-g.last.Load()) > stale {
+		return false
+	}
+	if most := g.limiter.maxWait; most > 0 && wait > most {
+		return true
+	}
+	deadline, ok := ctx.Deadline()
+	return ok && wait > time.Until(deadline)
 }
 
 func (g *Gate) refuse(ctx context.Context, r *Refusal) error {
@@ -68,23 +82,25 @@ func (g *Gate) refuse(ctx context.Context, r *Refusal) error {
 
 // TagRPC implements stats.Handler: the handler of a call begins.
 func (g *Gate) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
-	number, ok := ctx.Value(arrivalKey{}).(int64)
+	call, ok := ctx.Value(arrivalKey{}).(*arrival)
 	if !ok {
 		return ctx
 	}
 	for {
 		begun := g.begun.Load()
-		if number <= begun || g.begun.CompareAndSwap(begun, number) {
+		if call.number <= begun || g.begun.CompareAndSwap(begun, call.number) {
 			break
 		}
 	}
-	now := time.Now().UnixNano()
-	took := now - g.last.Swap(now)
-	if g.arrived.Load() == number { // nobody was behind: the time went by without calls
+	if call.behind < enoughBehind {
 		return ctx
 	}
-	pace := g.pace.Load()
-	g.pace.Store(pace + (min(took, int64(mostBehind))-pace)/16)
+	now := time.Now()
+	pace := int64(now.Sub(call.at)) / call.behind
+	if was := g.pace.Load(); time.Duration(now.UnixNano()-g.last.Swap(now.UnixNano())) < stale {
+		pace = was + (pace-was)/16
+	}
+	g.pace.Store(pace)
 	return ctx
 }
 

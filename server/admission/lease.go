@@ -30,6 +30,7 @@ const (
 type Lease struct {
 	limiter  *Limiter
 	ctx      context.Context
+	early    <-chan struct{} // when a partial answer has to be sent, nil if none is allowed
 	class    Class
 	estimate time.Duration
 	width    int64 // goroutines that compute
@@ -38,6 +39,7 @@ type Lease struct {
 	state atomic.Uint32
 	since atomic.Int64 // beginning of the slice
 	used  atomic.Int64 // before the slice
+	idle  atomic.Int64 // of used and of the slice, waiting for something else than a processor
 	// turn is closed when the seat has been taken again.
 	turn atomic.Pointer[chan struct{}]
 
@@ -92,10 +94,38 @@ func (c *leased) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// Until is Within for a context that ends before the request does, and then leaves time to answer: from then on the request waits
+// for no turn. Nothing may use the lease concurrently.
+func Until(early context.Context) context.Context {
+	l, _ := early.Value(leaseKey{}).(*Lease)
+	if l != nil {
+		l.early = early.Done()
+	}
+	return l.Context(early)
+}
+
+// ends is closed when the request waits for turns no more.
+func (l *Lease) ends() <-chan struct{} {
+	if l.early != nil {
+		return l.early
+	}
+	return l.ctx.Done()
+}
+
 // Within returns inner, which was derived from a context of Lease.Context, as such a context.
 func Within(inner context.Context) context.Context {
 	l, _ := inner.Value(leaseKey{}).(*Lease)
 	return l.Context(inner)
+}
+
+// ended reports whether the request waits for turns no more.
+func (l *Lease) ended() bool {
+	select {
+	case <-l.ends():
+		return true
+	default:
+		return false
+	}
 }
 
 // look looks at the clock once in a while.
@@ -130,7 +160,7 @@ func (l *Lease) look() {
 func (l *Lease) await(turn chan struct{}) {
 	select {
 	case <-turn:
-	case <-l.ctx.Done():
+	case <-l.ends():
 	}
 }
 
@@ -166,10 +196,16 @@ func (l *Lease) Blocking(f func() error) error {
 		return f()
 	}
 	gave := make(chan bool, 1)
+	begin := time.Now()
 	timer := time.AfterFunc(slice, func() { gave <- l.give() })
 	err := f()
+	waited := time.Since(begin)
 	if !timer.Stop() && <-gave {
+		waited = slice
 		l.regain()
+	}
+	if l.width == 1 { // no others of its goroutines computed meanwhile
+		l.idle.Add(int64(waited))
 	}
 	return err
 }
@@ -178,7 +214,7 @@ func (l *Lease) Blocking(f func() error) error {
 func (l *Lease) give() bool {
 	for !l.state.CompareAndSwap(held, given) {
 		turn := l.turn.Load()
-		if turn == nil || l.ctx.Err() != nil {
+		if turn == nil || l.ended() {
 			if l.state.Load() == held {
 				continue
 			}
@@ -209,15 +245,18 @@ func (l *Lease) regain() {
 	}
 }
 
-// Release ends the lease. Nothing may use its contexts any more.
+// Release ends the lease, once. Nothing may use its contexts any more.
 func (l *Lease) Release() {
 	if l == nil {
 		return
 	}
-	if l.state.Swap(released) == held {
+	switch l.state.Swap(released) {
+	case released:
+		return
+	case held:
 		l.leave()
 	}
-	if used := time.Duration(l.used.Load()); l.ctx.Err() == nil {
+	if used := time.Duration(l.used.Load() - l.idle.Load()); l.ctx.Err() == nil && l.early == nil && used > 0 {
 		l.limiter.learn(l.class, l.estimate, used*time.Duration(l.width))
 	}
 }

@@ -105,10 +105,18 @@ func (l *Limiter) giveBack() bool {
 // width goroutines.
 // Admit fails with a *Refusal, or with the context's error. On nil it returns nil, which is a lease without limits.
 func (l *Limiter) Admit(ctx context.Context, class Class, estimate time.Duration, width int) (*Lease, error) {
+	return l.AdmitUntil(ctx, nil, class, estimate, width)
+}
+
+// AdmitUntil is Admit for a request that answers with what it has once early is done, unless that is nil: no estimate is too much
+// for it, and it waits for its turns no longer.
+func (l *Limiter) AdmitUntil(
+	ctx context.Context, early <-chan struct{}, class Class, estimate time.Duration, width int,
+) (*Lease, error) {
 	if l == nil {
 		return nil, nil
 	}
-	lease := &Lease{limiter: l, ctx: ctx, class: class, estimate: max(estimate, 1), width: int64(max(width, 1))}
+	lease := &Lease{limiter: l, ctx: ctx, early: early, class: class, estimate: max(estimate, 1), width: int64(max(width, 1))}
 	lease.left.Store(1)
 	if !l.take() {
 		if err := l.queues.admit(lease); err != nil {
@@ -127,27 +135,24 @@ type Class uint8
 
 const classes = 16
 
-// speed is by how much measured work exceeds estimates, in 1/unit; 0 before the first measurement.
+// speed is by how much measured work exceeds estimates, in 1/unit, less 1.
 type speed struct{ ratio atomic.Int64 }
 
 const (
 	unit = 1 << 10
 	// Bounds of what is believed of a measurement.
-	slowest, fastest = 16 * unit, unit / 16
+	slowest, fastest = 4 * unit, unit / 16
 )
 
 // expected is an estimate by the measurements of its class.
 func (l *Limiter) expected(c Class, estimate time.Duration) time.Duration {
-	ratio := l.speeds[c%classes].ratio.Load()
-	if ratio == 0 {
-		return estimate
-	}
+	ratio := unit + l.speeds[c%classes].ratio.Load()
 	return time.Duration(min(float64(estimate)*float64(ratio)/unit, 1<<62))
 }
 
 // remaining is how long the rest of a lease's work is expected to take while it has a seat.
 func (l *Limiter) remaining(of *Lease) time.Duration {
-	return max(l.expected(of.class, of.estimate)/time.Duration(of.width)-time.Duration(of.used.Load()), 1)
+	return max(l.expected(of.class, of.estimate)/time.Duration(of.width)-time.Duration(of.used.Load()-of.idle.Load()), 1)
 }
 
 // learn takes a measurement of work in. Concurrent measurements may be lost.
@@ -156,9 +161,7 @@ func (l *Limiter) learn(c Class, estimate, took time.Duration) {
 		l.measured(c, estimate, took)
 	}
 	s := &l.speeds[c%classes].ratio
-	ratio := min(max(int64(float64(took)/float64(estimate)*unit), fastest), slowest)
-	if was := s.Load(); was != 0 {
-		ratio = was + (ratio-was)/16
-	}
-	s.Store(max(ratio, fastest))
+	ratio := min(max(int64(min(float64(took)/float64(estimate), slowest)*unit), fastest), slowest) - unit
+	was := s.Load()
+	s.Store(was + (ratio-was)/16)
 }

@@ -13,8 +13,8 @@ const (
 	// queueCount queues are shared by all clients, each of which has hand of them, shuffled: two clients that have all queues in
 	// common are as good as impossible. Many clients of one attacker fill all queues, but these are not more than queueCount.
 	queueCount, hand = 64, 4
-	// queueLength bounds the requests that wait in a queue.
-	queueLength = 32
+	// queueLength bounds the requests that wait in a queue, for memory: what bounds the wait is time.
+	queueLength = 1024
 	// spare is by how much what is expected must be shorter than the time left: estimates are off, and the answer has to be sent.
 	spare = 2
 )
@@ -168,6 +168,9 @@ func (q *queues) judge(l *Lease, c *queue, begun bool) *Refusal {
 			return refusal(Long, wait)
 		}
 	}
+	if l.early != nil { // it answers with what it has
+		return nil
+	}
 	if deadline, ok := l.ctx.Deadline(); ok && whole > time.Until(deadline)/spare {
 		return refusal(Late, max(wait, whole-time.Until(deadline)))
 	}
@@ -205,6 +208,8 @@ func (q *queues) admit(l *Lease) error {
 	q.limiter.observe(l.ctx, time.Since(begin))
 	switch {
 	case w.late:
+		return q.refuse(l, &Refusal{Late, minRetry})
+	case !seated && l.ctx.Err() == nil: // it allows a partial answer, which has to be sent
 		return q.refuse(l, &Refusal{Late, minRetry})
 	case !seated:
 		return l.ctx.Err()
@@ -252,7 +257,7 @@ func (q *queues) sit(c *queue) {
 
 // join appends a lease that is counted as waiting.
 func (q *queues) join(l *Lease, c *queue) *waiter {
-	w := &waiter{lease: l, chunk: min(max(q.limiter.remaining(l), slice/16), slice), ready: make(chan struct{})}
+	w := &waiter{lease: l, chunk: min(max(q.limiter.remaining(l), slice/64), slice), ready: make(chan struct{})}
 	q.wake(c)
 	c.waiting = append(c.waiting, w)
 	c.full.Store(len(c.waiting) >= queueLength)
@@ -265,7 +270,7 @@ func (q *queues) await(w *waiter) bool {
 	select {
 	case <-w.ready:
 		return true
-	case <-w.lease.ctx.Done():
+	case <-w.lease.ends():
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -304,7 +309,8 @@ func (q *queues) next() {
 		c.waiting = slices.Delete(c.waiting, 0, 1)
 		c.full.Store(len(c.waiting) >= queueLength)
 		c.ahead -= w.chunk
-		if deadline, ok := w.lease.ctx.Deadline(); ok && !w.begun && time.Until(deadline)/spare < q.limiter.remaining(w.lease) {
+		deadline, ok := w.lease.ctx.Deadline()
+		if ok && !w.begun && w.lease.early == nil && time.Until(deadline)/spare < q.limiter.remaining(w.lease) {
 			w.late = true
 			q.limiter.counts.Add(noWaiter)
 			close(w.ready)

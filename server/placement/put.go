@@ -27,6 +27,8 @@ func (s *Service) put(stream grpc.ServerStream) error {
 			return statusOf(err)
 		}
 	}
+	// The rest is no work: no seat is held until the caller closes its side.
+	p.turn.end()
 	// The end must be the last message.
 	extra := wire.NewRequest(new(stowagev1.PutSnapshotRequest), partField)
 	if err := stream.RecvMsg(extra); !errors.Is(err, io.EOF) {
@@ -94,7 +96,11 @@ func isPart(in *wire.Request) bool {
 
 // apply applies a step and frees it.
 func (p *putStream) apply(in *wire.Request) error {
-	if err := p.turn.begin(work.Size{Bytes: int64(in.Cluster.Len())}, 1); err != nil {
+	size := work.Size{Bytes: int64(in.Cluster.Len())}
+	if delta := in.Message.(*stowagev1.PutSnapshotRequest).GetDelta(); delta != nil && p.cluster != nil {
+		size.Bytes = p.cluster.CopiedBy(delta) / copiedPerRead
+	}
+	if err := p.turn.begin(size, 1); err != nil {
 		in.Free()
 		return err
 	}

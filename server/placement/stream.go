@@ -123,13 +123,18 @@ const (
 	maxReserved      = time.Second
 )
 
-// beforeDeadline returns a context whose deadline is early enough to send a response before the deadline of ctx.
-func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+// untilReserved returns a context whose deadline is early enough to send a response before the deadline of ctx.
+func untilReserved(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return ctx, func() {}
 	}
 	reserved := min(max(time.Until(deadline)/reservedFraction, minReserved), maxReserved)
-	early, cancel := context.WithDeadline(ctx, deadline.Add(-reserved))
-	return admission.Within(early), cancel
+	return context.WithDeadline(ctx, deadline.Add(-reserved))
+}
+
+// beforeDeadline is untilReserved for the rest of a request.
+func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	early, cancel := untilReserved(ctx)
+	return admission.Until(early), cancel
 }

@@ -46,6 +46,9 @@ type turn struct {
 	ctx    context.Context
 	lease  *admission.Lease
 	before work.Size
+	// partial is whether the request is answered with what there is when its time ends.
+	partial bool
+	cancel  context.CancelFunc
 }
 
 func (s *Service) turn(ctx context.Context, class admission.Class) *turn {
@@ -57,6 +60,8 @@ func (s *Service) before(
 	ctx context.Context, class admission.Class, in request, inline *inlineCluster, bytes int,
 ) (*turn, error) {
 	t := s.turn(ctx, class)
+	p, ok := in.(interface{ GetAllowPartial() bool })
+	t.partial = ok && p.GetAllowPartial()
 	if t.limiter == nil {
 		return t, nil
 	}
@@ -96,8 +101,16 @@ func (t *turn) begin(size work.Size, width int) error {
 	var err error
 	if t.lease != nil {
 		err = t.lease.Expect(estimate, width)
-	} else if t.lease, err = t.limiter.Admit(t.ctx, t.class, estimate, width); err == nil {
-		t.ctx = t.lease.Context(t.ctx)
+	} else {
+		var early <-chan struct{}
+		if t.partial {
+			var until context.Context
+			until, t.cancel = untilReserved(t.ctx)
+			early = until.Done()
+		}
+		if t.lease, err = t.limiter.AdmitUntil(t.ctx, early, t.class, estimate, width); err == nil {
+			t.ctx = t.lease.Context(t.ctx)
+		}
 	}
 	refusal, ok := errors.AsType[*admission.Refusal](err)
 	if !ok {
@@ -112,7 +125,15 @@ func (t *turn) begin(size work.Size, width int) error {
 func (t *turn) blocking(f func() error) error { return t.lease.Blocking(f) }
 
 // end ends the turn.
-func (t *turn) end() { t.lease.Release() }
+func (t *turn) end() {
+	t.lease.Release()
+	if t.cancel != nil {
+		t.cancel()
+	}
+}
+
+// ofBudget divides the steps that a search is allowed: that is a bound, which few reach. Turns bound what those cost others.
+const ofBudget = 16
 
 func filterWork(c *decode.Cluster, call decode.FilterCall) (work.Size, int) {
 	size := work.Of(c.Len(), c.Pods(), call.Pod)
@@ -124,7 +145,7 @@ func filterWork(c *decode.Cluster, call decode.FilterCall) (work.Size, int) {
 	}
 	if p := call.Options.Preempt; p != nil {
 		size.Searched = 1
-		size.Steps += int64(p.AcrossSteps)
+		size.Steps += int64(p.AcrossSteps) / ofBudget
 		if p.Safe != nil {
 			size.Searched += int64(p.Safe.Candidates * (1 + p.Safe.Cascades))
 		}
@@ -188,7 +209,7 @@ func provisionWork(c *decode.Cluster, call decode.ProvisionCall) (work.Size, int
 	size.Templates = int64(len(call.Options.Templates))
 	size.Added = min(int64(call.Options.MaxNodes), size.Placed)
 	size.Scenarios, size.Derived = provisionTrials, 1
-	size.Steps += int64(call.Options.Steps)
+	size.Steps += int64(call.Options.Steps) / ofBudget
 	return size, min(engine.MaxProvisionWorkers, runtime.GOMAXPROCS(0))
 }
 
@@ -213,7 +234,7 @@ func drainWork(c *decode.Cluster, o engine.DrainOptions) (work.Size, int) {
 		size.Scenarios, width = 1, 1
 	}
 	if o.Mode == engine.DrainLargestSet {
-		size.Steps = int64(o.Steps)
+		size.Steps = int64(o.Steps) / ofBudget
 	}
 	return size, width
 }
@@ -222,7 +243,7 @@ func consolidateWork(c *decode.Cluster, o engine.ConsolidateOptions) (work.Size,
 	candidates := int64(len(o.Candidates))
 	return work.Size{
 		Nodes: int64(c.Len()), Pods: int64(c.Pods()), Scenarios: candidates, Moved: c.ConsolidatedPods(&o),
-		Templates: int64(len(o.Templates)), Derived: min(int64(o.MaxActions), candidates), Steps: int64(o.Steps),
+		Templates: int64(len(o.Templates)), Derived: min(int64(o.MaxActions), candidates), Steps: int64(o.Steps) / ofBudget,
 	}, runtime.GOMAXPROCS(0)
 }
 

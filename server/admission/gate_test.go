@@ -1,0 +1,73 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/tap"
+)
+
+// The gate refuses calls only if the wait alone is too long for them.
+func TestGate(t *testing.T) {
+	enter := func(ctx context.Context, g *Gate) (context.Context, error) {
+		return g.Enter(ctx, &tap.Info{FullMethodName: "/stowage.v1.PlacementService/Filter"})
+	}
+	const calls = 2000
+	for name, c := range map[string]struct {
+		each             time.Duration // between the beginnings of two calls
+		maxWait, timeout time.Duration
+		refuses          bool
+	}{
+		"a burst":                  {each: 100 * time.Microsecond, maxWait: time.Second},
+		"a burst with a deadline":  {each: 100 * time.Microsecond, maxWait: time.Second, timeout: 500 * time.Millisecond},
+		"longer than the deadline": {each: time.Millisecond, timeout: 500 * time.Millisecond, refuses: true},
+		"longer than max-wait":     {each: time.Millisecond, maxWait: time.Second, refuses: true},
+		"no bound":                 {each: time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := NewGate(New(Settings{MaxWait: c.maxWait}), func(r *Refusal) error { return r })
+				for range 3 {
+					refused := 0
+					var waiting []context.Context
+					call := func() {
+						ctx := t.Context()
+						if c.timeout > 0 {
+							var cancel context.CancelFunc
+							ctx, cancel = context.WithTimeout(ctx, c.timeout)
+							defer cancel()
+						}
+						ctx, err := enter(ctx, g)
+						if r, ok := errors.AsType[*Refusal](err); ok && r.Reason == Behind {
+							refused++
+						} else if err != nil {
+							t.Fatal(err)
+						} else {
+							waiting = append(waiting, ctx)
+						}
+					}
+					for i := range calls {
+						call()
+						if i%8 == 0 { // some begin while others arrive
+							time.Sleep(c.each)
+							g.TagRPC(waiting[0], nil)
+							waiting = waiting[1:]
+						}
+					}
+					for _, ctx := range waiting {
+						time.Sleep(c.each)
+						g.TagRPC(ctx, nil)
+					}
+					waiting = nil
+					if got := refused > 0; got != c.refuses {
+						t.Errorf("%d calls are refused", refused)
+					}
+					time.Sleep(300 * time.Millisecond) // without calls, which says nothing about the pace
+				}
+			})
+		})
+	}
+}
