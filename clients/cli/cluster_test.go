@@ -39,6 +39,7 @@ type apiServer struct {
 	absent    map[string]bool             // paths
 	lists     []string                    // group/resource of each list, in order
 	chunks    int
+	expired   int // pages that are to be refused because their list is too old
 }
 
 // plurals are the paths of kinds.
@@ -106,6 +107,10 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.forbidden[r.URL.Path]:
 		status(http.StatusForbidden, metav1.StatusReasonForbidden, resource+` is forbidden: User "me" cannot list resource "`+resource+`"`)
+		return
+	case s.expired > 0 && query.Get("continue") != "":
+		s.expired--
+		status(http.StatusGone, metav1.StatusReasonExpired, "the provided continue parameter is too old")
 		return
 	case s.absent[r.URL.Path]:
 		status(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource")
@@ -176,6 +181,26 @@ const liveNode = `{apiVersion: v1, kind: Node, metadata: {name: a, uid: a}, stat
 func livePod(namespace, name, labels, spec string) string {
 	return fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {namespace: %s, name: %[2]s, uid: %[2]s, labels: {%s}, managedFields: [{manager: m}]},
 spec: {%s, containers: [{name: c, resources: {requests: {cpu: 1m}}}]}}`, namespace, name, labels, spec)
+}
+
+func TestAListThatExpiresIsBegunAnew(t *testing.T) {
+	objects := []string{liveNode, livePod("shop", "web", "app: web", "schedulerName: default-scheduler")}
+	for i := range 1200 {
+		objects = append(objects, livePod("shop", fmt.Sprintf("p%d", i), "app: p", "nodeName: a"))
+	}
+	s := startAPI(t, objects...)
+	s.expired = 2
+	if code, stdout, stderr := stowage(t, "filter", "--kubeconfig", s.kubeconfig(), "-o", "json"); code != 0 || stderr != "" {
+		t.Fatalf("exit %d\n%s\n%s", code, stdout, stderr)
+	}
+	s.expired = 100
+	code, _, stderr := stowage(t, "filter", "--kubeconfig", s.kubeconfig())
+	if code != 2 || !strings.Contains(stderr, "continue parameter is too old") {
+		t.Errorf("exit %d\n%s", code, stderr)
+	}
+	if s.expired != 96 {
+		t.Errorf("%d lists were begun", 100-s.expired)
+	}
 }
 
 func TestAClusterIsReadInChunks(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -23,13 +24,17 @@ func isURL(path string) bool {
 }
 
 // fetch reads the manifests of a URL.
-func fetch(ctx context.Context, r *manifest.Reader, url string) (err error) {
-	request, err := http.NewRequest(http.MethodGet, url, nil)
+//
+// Errors have neither the user nor the query of a URL: either may be a secret.
+func fetch(ctx context.Context, r *manifest.Reader, from string) (err error) {
+	request, err := http.NewRequest(http.MethodGet, from, nil)
 	if err != nil {
-		return err
+		return fmt.Errorf("not a URL: %w", reason(err))
 	}
-	url = request.URL.Redacted()
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("%s: not read within %v", url, fetchTimeout))
+	shown := *request.URL
+	shown.User, shown.RawQuery = nil, ""
+	name := shown.String()
+	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("%s: not read within %v", name, fetchTimeout))
 	defer cancel()
 	defer func() {
 		if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -48,13 +53,21 @@ func fetch(ctx context.Context, r *manifest.Reader, url string) (err error) {
 	}}
 	answer, err := client.Do(request.WithContext(ctx))
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", name, reason(err))
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", url, answer.Status)
+		return fmt.Errorf("%s: %s", name, answer.Status)
 	}
-	return r.Read(url, &bounded{in: answer.Body, left: maximumFetchBytes})
+	return r.Read(name, &bounded{in: answer.Body, left: maximumFetchBytes})
+}
+
+// reason is an error without the URL that it is about.
+func reason(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // bounded is a reader that fails after a number of bytes.

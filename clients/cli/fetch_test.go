@@ -45,4 +45,11 @@ func TestManifestsAreReadFromURLs(t *testing.T) {
 	if code, _, stderr := stowage(t, "place", "-f", secure.URL+"/nodes.yaml"); code != 2 || !strings.Contains(stderr, "certificate") {
 		t.Errorf("exit %d, %q", code, stderr)
 	}
+	for _, from := range []string{
+		strings.Replace(s.URL, "//", "//user:hidden@", 1) + "/none?token=hidden", "http://user:hidden@[::1", "http://127.0.0.1:1/?token=hidden",
+	} {
+		if code, _, stderr := stowage(t, "place", "-f", from); code != 2 || strings.Contains(stderr, "hidden") {
+			t.Errorf("%s: exit %d, %q", from, code, stderr)
+		}
+	}
 }

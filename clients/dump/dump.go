@@ -49,14 +49,12 @@ func Read(ctx context.Context, api kubernetes.Interface, add func(kind string, o
 		if k.name == "Pod" {
 			o.FieldSelector = running
 		}
-		err := pages.EachListItem(ctx, o, func(item runtime.Object) error {
-			object, err := meta.Accessor(item)
-			if err != nil {
-				return err
+		objects, err := all(ctx, pages, o)
+		for _, object := range objects {
+			if err == nil {
+				err = add(k.name, object)
 			}
-			object.SetManagedFields(nil)
-			return add(k.name, object)
-		})
+		}
 		switch {
 		case err == nil:
 		case k.needed && apierrors.IsForbidden(err):
@@ -71,6 +69,32 @@ func Read(ctx context.Context, api kubernetes.Interface, add func(kind string, o
 		}
 	}
 	return forbidden, nil
+}
+
+// expiries is how often a list is begun anew because the API server no longer has the state that it is of.
+const expiries = 3
+
+// all returns the objects of all pages of a list.
+func all(ctx context.Context, pages *pager.ListPager, o metav1.ListOptions) (objects []metav1.Object, err error) {
+	for range 1 + expiries {
+		objects = objects[:0]
+		err = pages.EachListItem(ctx, o, func(item runtime.Object) error {
+			object, err := meta.Accessor(item)
+			if err != nil {
+				return err
+			}
+			object.SetManagedFields(nil)
+			objects = append(objects, object)
+			return nil
+		})
+		if !apierrors.IsResourceExpired(err) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return objects, nil
 }
 
 var running = fields.AndSelectors(

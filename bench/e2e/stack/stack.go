@@ -193,14 +193,14 @@ func address() (string, error) {
 	return fmt.Sprintf("127.0.0.1:%d", port), err
 }
 
-// Manifests are the files in deploy that kubectl applies, of the server, the extender and the batch scheduler.
+// Manifests are the files in deploy that kubectl applies, of the server, the extender, the batch scheduler and those who read.
 func Manifests(repository string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(repository, "deploy", "*", "*.yaml"))
 	var out []string
 	for _, p := range paths {
-		name := filepath.Base(p)
-		if name != "kustomization.yaml" && !strings.HasPrefix(name, "scheduler") && filepath.Base(filepath.Dir(p)) != "testdata" ||
-			name == "scheduler-rbac.yaml" {
+		name, folder := filepath.Base(p), filepath.Base(filepath.Dir(p))
+		configures := name == "kustomization.yaml" || strings.HasPrefix(name, "scheduler") && name != "scheduler-rbac.yaml"
+		if !configures && folder != "testdata" && folder != "krew" {
 			out = append(out, p)
 		}
 	}
