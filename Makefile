@@ -46,12 +46,12 @@ check: lint generated tidy unit ## Run everything that must hold: lint, generate
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=1000x
 	@$(MAKE) --no-print-directory breaking
 
-# With the race detector some tests try fewer cases: these packages are tested without it as well. The engine's own cases take
-# minutes with it, and make test has run a part of them with it.
+# Packages with goroutines of their own. make test has run all of them with the race detector, and fewer cases.
+CONCURRENT := ./server/... ./clients/batch ./clients/extender ./clients/live ./clients/stowage
 .PHONY: unit
-unit: ## Run all tests with all their cases, with the race detector.
-	$(GOTEST) -race -timeout 1h $$(go list ./... | grep -v '/engine$$')
-	$(GOTEST) -timeout 1h ./engine ./server ./bench/conformance
+unit: ## Run all tests with all their cases, those of servers and clients with the race detector.
+	$(GOTEST) -race -timeout 1h $(CONCURRENT)
+	$(GOTEST) -timeout 1h ./server $$(comm -23 <(go list ./... | sort) <(go list $(CONCURRENT) | sort))
 	go -C deploy/image test -timeout 5m ./...
 
 .PHONY: lint
