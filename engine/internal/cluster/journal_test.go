@@ -63,7 +63,7 @@ func TestJournal(t *testing.T) {
 			t.Errorf("the shared cluster changed (-before +after):\n%s", diff)
 		}
 	})
-	if evicted["counted"]*evicted["named"]*evicted["assumed"] == 0 {
+	if !testing.Short() && evicted["counted"]*evicted["named"]*evicted["assumed"] == 0 {
 		t.Errorf("evicted %v: the cases no longer exercise all kinds", evicted)
 	}
 }
