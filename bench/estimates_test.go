@@ -73,7 +73,7 @@ func drained[M any](stream grpc.ServerStreamingClient[M], err error) error {
 	return err
 }
 
-// shape is a request of which the work is estimated.
+// shape is a request whose work is estimated.
 type shape struct {
 	name string
 	call func(ctx context.Context, s *service, on *stowagev1.DecisionContext) error

@@ -15,7 +15,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 )
 
-// cluster has the flags that name a live cluster, and the pods of it that are asked about.
+// cluster has the flags that name a live cluster, and those that choose its pending pods.
 type cluster struct {
 	Cluster    bool   `help:"Read the cluster of the kubeconfig, and apply the manifests of --file to it. So do --kubeconfig and --context."`
 	Kubeconfig string `placeholder:"FILE" help:"The kubeconfig. Default: those of $$KUBECONFIG, else ~/.kube/config, else the service account of the pod."`

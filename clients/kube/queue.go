@@ -31,7 +31,7 @@ func (b *Builder) leaveToOthers() (others []Entry) {
 	return others
 }
 
-// leaveOut takes the pods that are not asked about out of the queue, and returns their number.
+// leaveOut takes the pods that the flags do not choose out of the queue, and returns their number.
 func (b *Builder) leaveOut() (pods uint64) {
 	asked := func(s slot) bool {
 		return (b.options.Namespace == "" || s.origin.Namespace == b.options.Namespace) &&

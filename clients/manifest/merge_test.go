@@ -133,7 +133,7 @@ func TestChangesOfWorkloads(t *testing.T) {
 	}
 }
 
-// matchPrefix compares texts of which one may be the beginning of the other.
+// matchPrefix compares texts. One may be the beginning of the other.
 var matchPrefix = cmp.Comparer(func(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) })
 
 // queueOf reads files, and lists the pods to place and what is not decided.

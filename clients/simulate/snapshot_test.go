@@ -364,7 +364,7 @@ func TestNominated(t *testing.T) {
 	diff(t, []string{"a", "b"}, schedule(t, s, o, nominated, pod("p", "x", "2")))
 }
 
-// Nobody is nominated to a node that is gone, nor to another one of its name. The nominated pod can still be scheduled.
+// No pod is nominated to a node that is gone, nor to another one of its name. The nominated pod can still be scheduled.
 func TestNominatedToANodeThatComesBack(t *testing.T) {
 	nominated := priority(pod("nominated", "x", "2"), 5)
 	nominated.Status.NominatedNodeName = "a"

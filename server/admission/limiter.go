@@ -35,7 +35,7 @@ type Limiter struct {
 	maxWait  time.Duration
 	observer Observer
 	measured func(Class, time.Duration, time.Duration)
-	// counts is the requests with a seat, and in the upper half those that wait for one. While nobody waits it changes without
+	// counts is the requests with a seat, and in the upper half those that wait for one. While none waits it changes without
 	// the lock of the queues. From then on only the holder of that lock changes it.
 	counts atomic.Uint64
 	speeds [classes]speed
@@ -75,7 +75,7 @@ func (l *Limiter) Load() (seats, waiting int) {
 // contended reports whether requests wait.
 func (l *Limiter) contended() bool { return l.counts.Load() >= oneWaiter }
 
-// take takes a seat if one is free and nobody waits.
+// take takes a seat if one is free and no request waits.
 func (l *Limiter) take() bool {
 	for {
 		counts := l.counts.Load()
@@ -88,7 +88,7 @@ func (l *Limiter) take() bool {
 	}
 }
 
-// giveBack gives a seat back if nobody waits.
+// giveBack gives a seat back if no request waits.
 func (l *Limiter) giveBack() bool {
 	for {
 		counts := l.counts.Load()

@@ -89,7 +89,7 @@ func (s *Service) before(
 // copiedPerRead is how many bytes are copied in the time of decoding one.
 const copiedPerRead = 16
 
-// begin waits until it is the request's turn, with work of that size on so many processors. If the turn has begun, the work is in
+// begin waits until it is the request's turn, with work of that size on width processors. If the turn has begun, the work is in
 // addition to that before.
 func (t *turn) begin(size work.Size, width int) error {
 	if t.limiter == nil {

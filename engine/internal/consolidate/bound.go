@@ -70,7 +70,7 @@ func (s *solver) pricesOfNew(st *state) (cost int64) {
 	return cost
 }
 
-// part is a number of nodes of which each has an amount for a price.
+// part is a number of nodes that each have an amount for a price.
 type part struct{ price, amount, most int64 }
 
 // cheapest returns the least integer that is not below the price of an amount, of parts of nodes.

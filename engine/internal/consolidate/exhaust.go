@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// maxExhausted bounds the candidates that may go of which all sets are tried.
+// maxExhausted bounds the removable candidates for the search of all their sets.
 const maxExhausted = 8
 
 // exhaust tries all sequences of actions, where few candidates may go. If it ends with all of them, the bound is the cost.

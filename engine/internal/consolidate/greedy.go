@@ -113,7 +113,7 @@ func (s *solver) replace(ctx context.Context, st *state) (*state, error) {
 	return st, nil
 }
 
-// maxPaired bounds the candidates of which all pairs are tried.
+// maxPaired bounds the candidates whose pairs are all tried.
 const maxPaired = 32
 
 // replaceSets removes several candidates together, without a new node and then with one that is cheaper than all of them: the first

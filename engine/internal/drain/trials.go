@@ -26,7 +26,7 @@ func NewTrials(ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *
 // Kinds returns the number of kinds of pods on the nodes, and of PodDisruptionBudgets. A drainer looks at all of them.
 func (t *Trials) Kinds() (pods, budgets int) { return len(t.plan.inOrder), t.plan.base.Budgets().Len() }
 
-// drainer returns a drainer that nobody uses.
+// drainer returns an idle drainer.
 func (t *Trials) drainer(ctx context.Context) (*drainer, error) {
 	select {
 	case d := <-t.idle:

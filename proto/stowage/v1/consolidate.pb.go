@@ -105,7 +105,7 @@ type ConsolidateRequest struct {
 	Templates []*NodeTemplate `protobuf:"bytes,3,rep,name=templates,proto3" json:"templates,omitempty"`
 	// The number of actions at most, 1 to 100,000. 10,000 if absent.
 	MaxActions *uint32 `protobuf:"varint,4,opt,name=max_actions,json=maxActions,proto3,oneof" json:"max_actions,omitempty"`
-	// The number of nodes that an action removes at most, 1 to 1,000. 1 if absent. Not all sets of so many are tried.
+	// The number of nodes that an action removes at most, 1 to 1,000. 1 if absent. Not all sets of that size are tried.
 	MaxNodesPerAction *uint32 `protobuf:"varint,5,opt,name=max_nodes_per_action,json=maxNodesPerAction,proto3,oneof" json:"max_nodes_per_action,omitempty"`
 	// The step budget of the search, 1 to 67,108,864. 1,048,576 if absent. Every call takes some steps beyond the budget: it drains
 	// each candidate that is left, for ConsolidateResponse.kept. A step is a unit of this server's search: another release may need
