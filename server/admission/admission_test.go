@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -84,19 +85,41 @@ func TestNoLimiter(t *testing.T) {
 	lease.Release()
 }
 
-// A client that asks for more does not get more: both have about half the work while both wait.
+// apart returns a client that has so many queues in common with another.
+func apart(l *Limiter, other string, common int) string {
+	theirs := l.queues.hand(clientOf(from(context.Background(), other)))
+	for i := 0; ; i++ {
+		name, n := "client "+strconv.Itoa(i), 0
+		for _, mine := range l.queues.hand(clientOf(from(context.Background(), name))) {
+			if slices.Contains(theirs[:], mine) {
+				n++
+			}
+		}
+		if n == common {
+			return name
+		}
+	}
+}
+
+// A client that asks for more does not get more: both have about half the work while both wait. Of two clients that share queues,
+// which the hash decides, the modest one has the turns of the queues that it does not share.
 func TestFairByWork(t *testing.T) {
 	for name, c := range map[string]struct {
 		greedy, modest time.Duration // work of a request
 		many           int           // how many the greedy client asks at a time
+		common         int           // queues that both have
+		least          float64       // share of the modest client
 	}{
-		"more requests":   {time.Millisecond, time.Millisecond, 40},
-		"larger requests": {20 * time.Millisecond, 2 * time.Millisecond, 4},
-		"both":            {10 * time.Millisecond, time.Millisecond, 20},
+		"more requests":   {time.Millisecond, time.Millisecond, 40, 0, .4},
+		"larger requests": {20 * time.Millisecond, 2 * time.Millisecond, 4, 0, .4},
+		"both":            {10 * time.Millisecond, time.Millisecond, 20, 0, .4},
+		"a queue shared":  {time.Millisecond, time.Millisecond, 40, 1, .4},
+		"two shared":      {time.Millisecond, time.Millisecond, 40, 2, .3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := New(Settings{Seats: 1})
+				modest := apart(l, "greedy", c.common)
 				worked := map[string]time.Duration{}
 				ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
 				defer stop()
@@ -124,10 +147,10 @@ func TestFairByWork(t *testing.T) {
 					all.Go(func() { client("greedy", c.greedy) })
 				}
 				for range 8 { // as many as it has turns
-					all.Go(func() { client("modest", c.modest) })
+					all.Go(func() { client(modest, c.modest) })
 				}
 				all.Wait()
-				if share := worked["modest"].Seconds() / (worked["modest"] + worked["greedy"]).Seconds(); share < .4 || share > .6 {
+				if share := worked[modest].Seconds() / (worked[modest] + worked["greedy"]).Seconds(); share < c.least || share > .6 {
 					t.Errorf("the modest client has %.2f of the work: %v", share, worked)
 				}
 				empty(t, l)
