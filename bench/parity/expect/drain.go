@@ -247,7 +247,7 @@ func (r *drain) place() error {
 	pending := r.pending
 	for i, b := range pending {
 		p := answer.Placements[i]
-		r.moved(&b, i, p.Nodes.Indexes, c.Queue[i].Pod)
+		r.moved(&b, i, p.Nodes.Indexes, placings(result, i), c.Queue[i].Pod)
 		r.lost += int(p.EvictedCount)
 		if b.count = int(p.UnplacedCount); b.count > 0 {
 			b.message = p.Message
@@ -290,8 +290,23 @@ func (d *Drainer) origin(p *corev1.Pod) *corev1.Pod {
 // settled is when pods start that were placed: after those of the case, and before those that a whole kube-scheduler places.
 var settled = time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// placings tells for each node of an entry's placement when a pod was placed there in the run of the queue, from 1; nil if no queue
+// was run.
+func placings(result *oracle.QueueResult, entry int) (out []int) {
+	if result == nil {
+		return nil
+	}
+	for _, p := range result.Pods {
+		if p.Entry == entry && p.Placed > 0 && !p.Evicted {
+			out = append(out, p.Placed)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // moved puts pods of a batch on nodes.
-func (r *drain) moved(b *drainBatch, entry int, nodes []uint32, pending *corev1.Pod) {
+func (r *drain) moved(b *drainBatch, entry int, nodes []uint32, placings []int, pending *corev1.Pod) {
 	if len(nodes) == 0 {
 		return
 	}
@@ -301,7 +316,11 @@ func (r *drain) moved(b *drainBatch, entry int, nodes []uint32, pending *corev1.
 		pod := pending.DeepCopy()
 		pod.Name = fmt.Sprintf("%s-%d", pending.Name, i)
 		pod.Spec.NodeName = c.Nodes[n].Name
-		pod.Status.StartTime = &metav1.Time{Time: settled.Add(time.Duration(len(r.came)) * time.Second)}
+		start := r.attempts << 10
+		if placings != nil { // without a queue nothing is preempted
+			start += placings[i]
+		}
+		pod.Status.StartTime = &metav1.Time{Time: settled.Add(time.Duration(start) * time.Second)}
 		c.Pods = append(c.Pods, pod)
 		r.came[scenario.PodName(pod)] = comer{at: r.attempts<<20 | entry<<10 | i, origin: r.origin(b.first), drain: r}
 	}

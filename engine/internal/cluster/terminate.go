@@ -3,6 +3,7 @@ package cluster
 import (
 	"iter"
 	"maps"
+	"math"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
@@ -17,8 +18,12 @@ func (s *State) Terminate(node uint32, o *Occupant, queue int) []Terminating {
 		Shape: &shape, usage: *o.usage, group: -1,
 	}
 	started := int64(0)
-	if o.Queue < 0 && o.place >= 0 {
+	switch {
+	case o.place < 0:
+	case o.Queue < 0:
 		started = s.rows[node].named[o.place].startTime()
+	default:
+		started = s.assumed[o.place].started
 	}
 	s.Evict(node, o)
 	out := make([]Terminating, o.Count)
@@ -90,8 +95,18 @@ func (s *State) Cleared() Cleared { return maps.Clone(s.cleared) }
 // Restore makes Cleared what it was.
 func (s *State) Restore(c Cleared) { s.cleared = c }
 
-// EndQueue ends the nominations of the request, and its sets of occupied ports: every port that a pod holds is occupied again.
-func (s *State) EndQueue() { s.nominations, s.occupied = nil, nil }
+// EndQueue ends a queue that was placed after a mark, before others are placed. Its pods have started, one after the other, later
+// than those of the cluster. Its nominations end, as do its sets of occupied ports: every port that a pod holds is occupied again.
+func (s *State) EndQueue(since Mark) {
+	s.nominations, s.occupied = nil, nil
+	for i := since.assumed; i < len(s.assumed); i++ {
+		s.assumed[i].started = placedFrom + int64(i)
+	}
+}
+
+// placedFrom is the start time of the first pod that a request placed, in nanoseconds. A request places fewer pods than are left
+// until the last time that can be stated.
+const placedFrom = math.MaxInt64 - 1<<32
 
 // ControllersOn iterates over the groups with pods on a node and the kinds of their controllers. A group without a template of the
 // cluster comes once for each pod.

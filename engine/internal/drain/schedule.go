@@ -32,7 +32,7 @@ func (r *run) schedule() error {
 	if _, err := queue.Place(r.ctx, q, nil, queue.Options{}); err != nil {
 		return err
 	}
-	r.state.EndQueue()
+	r.state.EndQueue(mark)
 	still := r.pending[:0]
 	for i := range q.Placements {
 		b, result := r.pending[i], &q.Placements[i]
