@@ -78,6 +78,20 @@ var hints = []struct{ text, hint string }{
 	{"connection refused", "nothing listens there"},
 }
 
+// hint returns what to do about an error of a connection, empty if nothing is known.
+func (r *remote) hint(text string) string {
+	closed := strings.Contains(text, "broken pipe") || strings.Contains(text, "connection reset")
+	if closed && r.StowageCAFile != "" && r.StowageCertFile == "" { // its alert is lost if the client still writes
+		return "the server may ask for --stowage-cert-file and --stowage-key-file"
+	}
+	for _, h := range hints {
+		if strings.Contains(text, h.text) {
+			return h.hint
+		}
+	}
+	return ""
+}
+
 // explained says which server an error is of and what may be wrong, in place of the words of gRPC.
 func (r *remote) explained(err error) error {
 	s, ok := status.FromError(err)
@@ -91,11 +105,8 @@ func (r *remote) explained(err error) error {
 		}
 	}
 	text = strings.TrimPrefix(strings.ReplaceAll(text, `\"`, `"`), "transport: ")
-	for _, h := range hints {
-		if strings.Contains(text, h.text) {
-			text += " (" + h.hint + ")"
-			break
-		}
+	if hint := r.hint(text); hint != "" {
+		text += " (" + hint + ")"
 	}
 	if s.Code() != codes.Unavailable {
 		text = s.Code().String() + ": " + text

@@ -93,7 +93,7 @@ func TestAServerIsReachedByTLSAndErrorsSayWhatIsWrong(t *testing.T) {
 		{"TLS with a plain server", []string{"--server", plain, "--stowage-ca-file", authority}, "the server speaks plain text: leave out --stowage-ca-file"},
 		{"plain text with a TLS server", []string{"--server", open}, "if the server speaks TLS, --stowage-ca-file is needed"},
 		{"not its name", []string{"--server", open, "--stowage-ca-file", authority, "--stowage-server-name", "stowage"}, "not stowage (--stowage-server-name is the name to expect in it)"},
-		{"no certificate", []string{"--server", closed, "--stowage-ca-file", authority}, "(the server asks for --stowage-cert-file and --stowage-key-file)"},
+		{"no certificate", []string{"--server", closed, "--stowage-ca-file", authority}, " for --stowage-cert-file and --stowage-key-file)"},
 		{"no file", []string{"--server", open, "--stowage-ca-file", dir + "/none"}, "none: no such file or directory"},
 		{"half a certificate", []string{"--server", open, "--stowage-ca-file", authority, "--stowage-key-file", key}, "stowage-cert-file: must be set together with stowage-key-file"},
 		{"no server", []string{"--stowage-ca-file", authority}, "the flags of TLS need --server"},
