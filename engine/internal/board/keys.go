@@ -1,6 +1,7 @@
 package board
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
@@ -18,6 +19,7 @@ type key struct {
 	removes bool
 	rejects bool // whether it rejects some values
 
+	groups iter.Seq2[int, *cluster.Group]       // those that may have a weight; nil for all
 	weight func(g *cluster.Group) int64         // of a pod of a group
 	add    func(node uint32, weight int64) bool // adds a pod, and reports whether its domain changed
 	value  func(node uint32) int64              // of the domain of a node
@@ -40,7 +42,7 @@ func (cl *Class) findKeys() {
 	cl.spreadKeys = list(len(spread), func(i int) key {
 		r := spread[i]
 		return key{
-			column: r.Column, rejects: true, weight: r.Pods.Weight, counts: r.Counts,
+			column: r.Column, rejects: true, groups: r.Pods.Groups, weight: r.Pods.Weight, counts: r.Counts,
 			add:   func(n uint32, _ int64) bool { return r.Add(n, 1) },
 			value: func(n uint32) int64 { return r.Counts()[r.Column.Domain[n]] },
 		}
@@ -49,7 +51,7 @@ func (cl *Class) findKeys() {
 	cl.affinityKeys = list(len(cl.terms), func(i int) key {
 		t := cl.terms[i]
 		return key{
-			column: t.Column, rejects: true, weight: cl.rules.Affinity.Pods.Weight,
+			column: t.Column, rejects: true, groups: cl.rules.Affinity.Pods.Groups, weight: cl.rules.Affinity.Pods.Weight,
 			counts: func() []int64 { return t.Counts }, usual: int64(rule.WithKey), having: t.Column.Having,
 			add: func(n uint32, _ int64) bool {
 				if i == 0 { // for all terms
@@ -63,7 +65,7 @@ func (cl *Class) findKeys() {
 	})
 	cl.exclusionKeys = list(len(exclusions), func(i int) key {
 		e := exclusions[i]
-		return key{column: e.Column, weight: e.Pods.Weight, add: e.Add, counts: e.Counts, removes: true}
+		return key{column: e.Column, groups: e.Pods.Groups, weight: e.Pods.Weight, add: e.Add, counts: e.Counts, removes: true}
 	})
 	cl.preferredKeys = list(len(tallies), func(i int) key {
 		t := &tallies[i]
@@ -178,7 +180,7 @@ type effect struct {
 func (cl *Class) findEffects() {
 	s := cl.cycle.State
 	weights := make([]int64, len(cl.keys))
-	for i, last := s.Added(); i < last; i++ {
+	for _, i := range cl.addedGroups() {
 		g := s.Group(i)
 		for j := range cl.keys {
 			weights[j] = cl.keys[j].weight(g)
@@ -187,6 +189,27 @@ func (cl *Class) findEffects() {
 			cl.effects = append(cl.effects, effect{i, len(g.Assumed), slices.Clone(weights)})
 		}
 	}
+}
+
+// addedGroups returns the groups that the request added to the state and that keys may count, ascending.
+func (cl *Class) addedGroups() (groups []int) {
+	first, last := cl.cycle.State.Added()
+	for i := range cl.keys {
+		if cl.keys[i].groups == nil {
+			groups = groups[:0]
+			for g := first; g < last; g++ {
+				groups = append(groups, g)
+			}
+			return groups
+		}
+		for g := range cl.keys[i].groups {
+			if g >= first {
+				groups = append(groups, g)
+			}
+		}
+	}
+	slices.Sort(groups)
+	return slices.Compact(groups)
 }
 
 // add counts a pod on a node.
