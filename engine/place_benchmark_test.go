@@ -90,6 +90,48 @@ func BenchmarkPlace(b *testing.B) {
 	}
 }
 
+// BenchmarkPlaceSurge places 25,000 pairs of pods, each a template of its own that keeps its pods apart, on 5,000 nodes with room for
+// them all.
+func BenchmarkPlaceSurge(b *testing.B) {
+	const nodes, perNode, sample = 5000, 10, 200
+	for _, key := range []string{hostname, zone} {
+		b.Run(key, func(b *testing.B) {
+			stated := &api.Cluster{}
+			for i := range nodes {
+				name := fmt.Sprint("node-", i)
+				stated.Nodes = append(stated.Nodes, enginetest.MakeNode(name).Label(hostname, name).Label(zone, fmt.Sprint("zone-", i/50%3)).
+					Allocate("cpu", 10_000, "memory", 64<<30, "pods", 110).Node)
+			}
+			c := compiled(b, stated)
+			var queue []engine.Pending
+			for i := range nodes * perNode / 2 {
+				app := fmt.Sprint("app-", i)
+				p := enginetest.MakePod("").Label("app", app).Request("cpu", 1000, "memory", 6<<30).AntiAffinity(key, enginetest.Selects("app", app))
+				queue = append(queue, engine.Pending{Pod: p.Pod, Count: 2})
+			}
+			o := engine.PlaceOptions{Profile: api.Kube137()}
+			want, err := c.PlaceByScanning(b.Context(), queue[:sample], o)
+			if err != nil {
+				b.Fatal(err)
+			}
+			placing := start()
+			for b.Loop() {
+				got, err := c.Place(b.Context(), queue, o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for i, p := range got.Placements {
+					if i < len(want) && !slices.Equal(p.Nodes, want[i].Nodes) || p.Unplaced > 0 {
+						b.Fatalf("pod %d: %+v, by scanning %+v", i, p, want[min(i, len(want)-1)])
+					}
+				}
+			}
+			_, cpu := placing.perPod(b.N * 2 * len(queue))
+			b.ReportMetric(1/cpu, "pods/cpu-s")
+		})
+	}
+}
+
 // stopwatch measures time on the clock, and processor time of the whole process, garbage collector included, which other
 // processes matter less to.
 type stopwatch struct {

@@ -53,7 +53,7 @@ type Class struct {
 // Class returns the view of a cycle's pod. The rules are compiled against the current state. nodes are those that pass
 // PreFilter and the static rules.
 func (b *Board) Class(c *plugin.Cycle, rules *rule.Set, nodes nodeset.Set) *Class {
-	rules.Count()
+	rules.CountPods()
 	cl := &Class{board: b, cycle: c, rules: rules, preferred: interpodaffinity.NewPreferred(c)}
 	cl.soft, cl.scorable = podtopologyspread.NewSoft(c)
 	for _, r := range rules.Spread {
@@ -66,6 +66,11 @@ func (b *Board) Class(c *plugin.Cycle, rules *rule.Set, nodes nodeset.Set) *Clas
 	}
 	cl.findKeys()
 	cells := cl.divide()
+	for i := range cl.exclusionKeys {
+		if cl.exclusionKeys[i].cells != nil { // the others remove nodes for good
+			rules.Exclusions[i].Counts()
+		}
+	}
 	cl.findEffects()
 	r := b.resourcesOf(c, rules.Fit)
 	r.catchUp(b)
@@ -77,7 +82,12 @@ func (b *Board) Class(c *plugin.Cycle, rules *rule.Set, nodes nodeset.Set) *Clas
 	}
 	b.bytes += 256 * int64(len(cl.effects))
 	for i := range cl.keys {
-		b.bytes += 8 * int64(len(cl.keys[i].counts()))
+		if k := &cl.keys[i]; k.counts != nil {
+			b.bytes += 8 * int64(len(k.counts()))
+		}
+	}
+	for _, e := range rules.Exclusions {
+		b.bytes += e.Bytes()
 	}
 	return cl
 }

@@ -19,12 +19,12 @@ type key struct {
 	removes bool
 	rejects bool // whether it rejects some values
 
-	groups iter.Seq2[int, *cluster.Group]       // those that may have a weight; nil for all
+	groups iter.Seq2[int, *cluster.Group]       // those that may have a weight
 	weight func(g *cluster.Group) int64         // of a pod of a group
 	add    func(node uint32, weight int64) bool // adds a pod, and reports whether its domain changed
 	value  func(node uint32) int64              // of the domain of a node
 	usual  int64                                // the value of most domains
-	counts func() []int64                       // by domain: not 0 where the value is unusual
+	counts func() []int64                       // by domain: not 0 where the value is unusual; nil for an exclusion
 	having nodeset.Set                          // other nodes have an unusual value; nil for all nodes
 }
 
@@ -65,12 +65,21 @@ func (cl *Class) findKeys() {
 	})
 	cl.exclusionKeys = list(len(exclusions), func(i int) key {
 		e := exclusions[i]
-		return key{column: e.Column, groups: e.Pods.Groups, weight: e.Pods.Weight, add: e.Add, counts: e.Counts, removes: true}
+		return key{
+			column: e.Column, removes: true, groups: e.Pods.Groups, weight: e.Pods.Weight,
+			add: func(n uint32, weight int64) bool {
+				if e.Counted() {
+					return e.Add(n, weight)
+				}
+				_, in := e.Domain(n)
+				return in
+			},
+		}
 	})
 	cl.preferredKeys = list(len(tallies), func(i int) key {
 		t := &tallies[i]
 		return key{
-			column: t.Column, counts: func() []int64 { return t.ByDomain },
+			column: t.Column, counts: func() []int64 { return t.ByDomain }, groups: cl.preferred.Groups,
 			weight: func(g *cluster.Group) int64 {
 				if weights := cl.preferred.Weights(g); weights != nil {
 					return weights[i]
@@ -86,15 +95,9 @@ func (cl *Class) findKeys() {
 // softKey returns the key of a soft constraint. Its value is -1 for nodes without the topology key.
 func (cl *Class) softKey(i int) key {
 	s := &cl.soft[i]
-	column := s.Column()
+	column, pods := s.Column(), s.Pods(cl.cycle)
 	k := key{
-		column: column, counts: s.Counts, having: column.Having,
-		weight: func(g *cluster.Group) int64 {
-			if s.Matches(cl.cycle, g) {
-				return 1
-			}
-			return 0
-		},
+		column: column, counts: s.Counts, having: column.Having, groups: pods.Groups, weight: pods.Weight,
 		add: func(n uint32, _ int64) bool { return s.AddPod(n) },
 		value: func(n uint32) int64 {
 			switch d := column.Domain[n]; {
@@ -149,7 +152,7 @@ func (cl *Class) occupied() nodeset.Set {
 	nodes := nodeset.New(len(cl.board.all))
 	for i := range cl.exclusionKeys {
 		if k := &cl.exclusionKeys[i]; k.cells == nil {
-			nodes.Or(k.counted())
+			nodes.Or(cl.rules.Exclusions[i].Rejected())
 		}
 	}
 	return nodes
@@ -193,15 +196,8 @@ func (cl *Class) findEffects() {
 
 // addedGroups returns the groups that the request added to the state and that keys may count, ascending.
 func (cl *Class) addedGroups() (groups []int) {
-	first, last := cl.cycle.State.Added()
+	first, _ := cl.cycle.State.Added()
 	for i := range cl.keys {
-		if cl.keys[i].groups == nil {
-			groups = groups[:0]
-			for g := first; g < last; g++ {
-				groups = append(groups, g)
-			}
-			return groups
-		}
 		for g := range cl.keys[i].groups {
 			if g >= first {
 				groups = append(groups, g)

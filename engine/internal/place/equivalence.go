@@ -148,7 +148,7 @@ func (q *Queue) choose(ctx context.Context, classes []*Class) error {
 			return ctx.Err()
 		}
 		c.Scan = !fits || q.Framework.PreScoreFailure(c.Pod.Spec()) != nil ||
-			!q.Options.Tuning.Board && !pays(c.pods, q.State.Len(), len(classes)) || q.nominated(c)
+			!q.Options.Tuning.Board && !pays(c.pods) || q.nominated(c)
 		q.State.Expect(c.Pod)
 	}
 	return nil
@@ -171,9 +171,9 @@ func (q *Queue) nominated(c *Class) bool {
 // yieldedShare is the ratio of all nodes to those with nominated pods from which on the board pays.
 const yieldedShare = 16
 
-// pays reports whether the board costs less than scanning for a number of pods. The board costs about one scan, and
-// some time per class. Placement.Scanned reports the result, so it depends on the cluster alone, not on its deltas.
-func pays(pods, nodes, classes int) bool { return pods > 1 && pods*nodes > classes }
+// pays reports whether the board costs less than scanning for a number of pods. The board costs about one scan.
+// Placement.Scanned reports the result, so it depends on the queue alone.
+func pays(pods int) bool { return pods > 1 }
 
 // selected returns the keys of the pods' own labels that some rule reads; nil if no pod has labels of its own.
 func (q *Queue) selected() map[string]bool {

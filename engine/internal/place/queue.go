@@ -275,6 +275,7 @@ func (q *Queue) best(ctx context.Context, c *Class, result *verdict.Placement) (
 		rules := c.Decision.Rules()
 		if nodes := q.Static(c.Decision, rules); nodes != nil {
 			if c.yields {
+				rules.Count()
 				c.rules, c.open = rules, nodes.Clone()
 				c.blocked = c.Decision.Blocked(rules, nodes, nodeset.New(q.State.Len()))
 				nodes.AndNot(c.blocked)

@@ -88,6 +88,12 @@ func (e *Exclusion) Counts() []int64 {
 	return e.counts
 }
 
+// Counted reports whether Counts was called, so that Add counts.
+func (e *Exclusion) Counted() bool { return e.counts != nil }
+
+// Bytes is about the memory of what the rule found out.
+func (e *Exclusion) Bytes() int64 { return 8 * int64(len(e.counts)+len(e.rejected)) }
+
 func (e *Exclusion) count() {
 	switch {
 	case e.term != nil:

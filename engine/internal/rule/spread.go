@@ -357,11 +357,16 @@ func (r *Spread) Add(node uint32, count int64) bool {
 
 // Count counts the pods of all rules, so that Add can change the counts.
 func (s *Set) Count() {
+	s.CountPods()
+	for _, e := range s.Exclusions {
+		e.Counts()
+	}
+}
+
+// CountPods is Count for all rules but the exclusions.
+func (s *Set) CountPods() {
 	countSpread(s.Spread)
 	if s.Affinity != nil {
 		s.Affinity.Count()
-	}
-	for _, e := range s.Exclusions {
-		e.Counts()
 	}
 }

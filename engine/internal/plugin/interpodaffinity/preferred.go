@@ -80,6 +80,25 @@ func (p *Preferred) index(key intern.ID) int {
 	return slices.IndexFunc(p.Tallies, func(t Tally) bool { return t.key == key })
 }
 
+// Groups iterates over the groups whose pods may add to the tallies. Some come several times.
+func (p *Preferred) Groups(yield func(int, *cluster.Group) bool) {
+	c := p.cycle
+	for _, terms := range [][]cluster.WeightedTerm{c.Pod.PreferredAffinity, c.Pod.PreferredAntiAffinity} {
+		for i := range terms {
+			for g, group := range c.State.Selectable(terms[i].Selector) {
+				if !yield(g, group) {
+					return
+				}
+			}
+		}
+	}
+	for t := range c.State.Wishes(c.Pod) {
+		if !yield(int(t.Group), c.State.Group(int(t.Group))) {
+			return
+		}
+	}
+}
+
 // Weights returns what one pod of a group adds to each tally; nil for nothing.
 func (p *Preferred) Weights(g *cluster.Group) []int64 {
 	c := p.cycle

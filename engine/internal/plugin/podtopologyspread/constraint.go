@@ -107,8 +107,8 @@ func (k *constraint) count(c *plugin.Cycle, in nodeset.Set) []int64 {
 	return topology.Count(k.column, k.matching(c), some(c, in))
 }
 
-// pods returns the matching pods.
-func (k *constraint) pods(c *plugin.Cycle) rule.Pods {
+// Pods returns the matching pods.
+func (k *constraint) Pods(c *plugin.Cycle) rule.Pods {
 	groups := func(yield func(int, *cluster.Group) bool) {
 		if !k.selector.Empty() {
 			c.State.Selectable(k.selector)(yield)
@@ -119,7 +119,7 @@ func (k *constraint) pods(c *plugin.Cycle) rule.Pods {
 
 // matching returns the matching pods by group.
 func (k *constraint) matching(c *plugin.Cycle) []topology.Members {
-	pods := k.pods(c)
+	pods := k.Pods(c)
 	return pods.Members()
 }
 

@@ -71,7 +71,7 @@ func (k *constraint) rule(c *plugin.Cycle, eligible nodeset.Set) *rule.Spread {
 		SelfMatch:  k.selector.Matches(c.Pod.Shape.Labels),
 		Counted:    k.included(c, eligible),
 		Key:        string(k.selector.AppendKey(nil)),
-		Pods:       k.pods(c),
+		Pods:       k.Pods(c),
 		Adds:       func(s *cluster.Shape) bool { return s.Namespace == c.Pod.Namespace && k.selector.Matches(s.Labels) },
 	}
 }
