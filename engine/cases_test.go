@@ -5,12 +5,12 @@ import "testing"
 // raceDetector is whether the tests are built with the race detector, which makes them about ten times slower.
 var raceDetector bool
 
-// cases returns how many of n random cases a test tries: all of them, a tenth with -short or with the race detector, a
-// fortieth with both.
+// cases returns how many of n random cases a test tries: all of them, a tenth with -short or with the race detector, one in
+// eighty with both.
 func cases(n int) int {
 	switch {
 	case raceDetector && testing.Short():
-		return n / 40
+		return n / 80
 	case raceDetector || testing.Short():
 		return n / 10
 	}

@@ -412,7 +412,7 @@ func TestConsolidateWorkers(t *testing.T) {
 			t.Fatalf("seed %d (-one +several):\n%s", seed, gocmp.Diff(want, got))
 		}
 	}
-	c := largeConsolidation(24)
+	c := largeConsolidation(8 + cases(16))
 	want := c.ask(t, c.options.WithWorkers(1))
 	if len(want.Actions) == 0 {
 		t.Fatal("no actions")
@@ -463,14 +463,17 @@ func equalConsolidation(nodes int) *consolidateCase {
 
 // Pods that an action moved are moved again only if nothing else can be done.
 func TestConsolidateMovesOnce(t *testing.T) {
-	for name, c := range map[string]*consolidateCase{"equal": equalConsolidation(100), "different": largeConsolidation(40)} {
+	equal := 20 + cases(80)
+	for name, c := range map[string]*consolidateCase{
+		"equal": equalConsolidation(equal), "different": largeConsolidation(10 + cases(30)),
+	} {
 		got := c.ask(t, c.options)
 		evicted := int64(0)
 		for i := range got.Actions {
 			evicted += int64(got.Actions[i].Drain.Evicted)
 		}
 		pods := compiled(t, c.stated).ConsolidatedPods(&c.options)
-		if name == "equal" && len(got.Actions) != 99 || len(got.Actions) == 0 {
+		if name == "equal" && len(got.Actions) != equal-1 || len(got.Actions) == 0 {
 			t.Errorf("%s: %d actions", name, len(got.Actions))
 		}
 		t.Logf("%s: %d actions, %d evictions of %d pods, cost %d", name, len(got.Actions), evicted, pods, got.After)

@@ -178,6 +178,22 @@ func (c *Cluster) NominatedNames() map[string]bool {
 // request nominated last. It leaves out pods that the request assumed: a placed pod is no longer nominated.
 func (s *State) Nominated() iter.Seq2[uint32, Nominated] { return s.NominatedFrom(0, math.MaxUint32) }
 
+// CountNominated returns at least how many pods are nominated to the nodes from a first to a last one, and to how many nodes.
+func (s *State) CountNominated(first, last uint32) (nodes, pods int) {
+	for _, of := range s.nominations {
+		if first <= of.node && of.node <= last {
+			nodes, pods = nodes+1, pods+len(of.pods)
+		}
+	}
+	if column := s.nominated[nomineesColumn]; column != nil {
+		at, _ := slices.BinarySearch(column.Nodes, first)
+		for ; at < len(column.Nodes) && column.Nodes[at] <= last; at++ {
+			nodes, pods = nodes+1, pods+len(column.Values[at].pods)
+		}
+	}
+	return nodes, pods
+}
+
 // NominatedFrom is Nominated for the nodes from a first to a last one, without a look at the others.
 func (s *State) NominatedFrom(first, last uint32) iter.Seq2[uint32, Nominated] {
 	return func(yield func(uint32, Nominated) bool) {

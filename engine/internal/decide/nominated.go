@@ -97,39 +97,39 @@ type withNominated struct {
 
 // nominatedTo is the nominated pods of a node.
 type nominatedTo struct {
-	node  uint32
-	count int
-	pods  []cluster.Nominated
+	node uint32
+	pods []cluster.Nominated
 }
 
 // withNominated returns the pass over those of some nodes that have nominated pods; nil if none has.
 func (d *Decision) withNominated(nodes nodeset.Set) *withNominated {
-	var w *withNominated
-	var pods []cluster.Nominated // of all nodes
 	first, last, some := nodes.Ends()
 	if !some {
 		return nil
 	}
+	onNodes, count := d.State.CountNominated(first, last)
+	if count == 0 {
+		return nil
+	}
+	w := &withNominated{Decision: d, nodes: make([]nominatedTo, 0, onNodes)}
+	pods := make([]cluster.Nominated, 0, count) // of all nodes
 	for node, n := range d.State.NominatedFrom(first, last) {
 		if !nodes.Has(node) || !d.yieldsTo(&n) {
 			continue
 		}
-		if w == nil {
-			w = &withNominated{Decision: d, rejected: nodeset.New(d.State.Len())}
-		}
 		pods = append(pods, n)
-		if last := len(w.nodes) - 1; last >= 0 && w.nodes[last].node == node {
-			w.nodes[last].count++
-		} else {
-			w.nodes = append(w.nodes, nominatedTo{node: node, count: 1})
+		at := len(w.nodes) - 1
+		if at < 0 || w.nodes[at].node != node {
+			w.nodes = append(w.nodes, nominatedTo{node: node})
+			at++
 		}
+		of := &w.nodes[at]
+		of.pods = pods[len(pods)-len(of.pods)-1 : len(pods) : len(pods)]
 	}
-	if w != nil {
-		for i := range w.nodes {
-			n := &w.nodes[i]
-			n.pods, pods = pods[:n.count:n.count], pods[n.count:]
-		}
+	if len(w.nodes) == 0 {
+		return nil
 	}
+	w.rejected = nodeset.New(d.State.Len())
 	return w
 }
 
