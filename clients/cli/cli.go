@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
@@ -35,6 +37,7 @@ type commands struct {
 	Provision   provisionCommand   `cmd:"" help:"Find nodes to add so that the pending pods have nodes, for little cost, and tell what is proven."`
 	Consolidate consolidateCommand `cmd:"" help:"Find nodes to remove or to replace by cheaper ones, one action after another, so that all pods keep nodes; and tell what is proven."`
 	Completion  completionCommand  `cmd:"" help:"Print a completion script for a shell."`
+	Man         manCommand         `cmd:"" help:"Print the manual page: stowage man > stowage.1"`
 }
 
 // session is the environment of a command.
@@ -44,6 +47,10 @@ type session struct {
 	stdout, stderr io.Writer
 	terminal       *os.File // stdout, if it is one
 	application    *kong.Application
+	command        string // its name
+	width          int    // of tables and lines
+	ink            report.Ink
+	progress       *progressLine // nil if stderr is no terminal
 }
 
 // exited carries kong's exit code to Run.
@@ -83,9 +90,13 @@ func RunAs(ctx context.Context, program string, args []string, stdin io.Reader, 
 		return fail(stderr, err)
 	}
 	out := &output{w: stdout}
-	s := &session{ctx: ctx, stdin: interruptible{ctx, stdin}, stdout: out, stderr: stderr, application: parser.Model}
+	s := &session{ctx: ctx, stdin: interruptible{ctx, stdin}, stdout: out, stderr: stderr, application: parser.Model, command: parsed.Selected().Name}
 	if f, ok := isTerminal(stdout); ok {
 		s.terminal = f
+	}
+	if _, ok := isTerminal(stderr); ok {
+		s.progress = &progressLine{w: stderr, interval: time.Second}
+		s.stderr, out.before = s.progress, s.progress.silence
 	}
 	answer := answered(exitYes)
 	err = parsed.Run(s, &answer)

@@ -10,7 +10,7 @@ import (
 
 // completionCommand prints a script that is generated from the grammar.
 type completionCommand struct {
-	Shell string `arg:"" enum:"bash,zsh,fish" help:"${enum}. For example: source <(stowage completion bash)"`
+	Shell string `arg:"" enum:"bash,zsh,fish,powershell" help:"${enum}. For example: source <(stowage completion bash)"`
 }
 
 // Run is called by kong.
@@ -18,6 +18,8 @@ func (c *completionCommand) Run(s *session) error {
 	switch c.Shell {
 	case "fish":
 		fish(s.stdout, s.application)
+	case "powershell":
+		powershell(s.stdout, s.application)
 	case "zsh":
 		fmt.Fprintln(s.stdout, "autoload -U +X bashcompinit && bashcompinit")
 		bash(s.stdout, s.application)
@@ -32,6 +34,27 @@ func flagNames(f *kong.Flag) []string {
 	out := []string{"--" + f.Name}
 	if f.Short != 0 {
 		out = append(out, "-"+string(f.Short))
+	}
+	return out
+}
+
+// valuesOf are the values of a flag that are known.
+func valuesOf(f *kong.Flag) []string {
+	words := f.Enum
+	if f.Tag.Has("words") { // not all of its values
+		words = f.Tag.Get("words")
+	}
+	return strings.FieldsFunc(words, func(r rune) bool { return r == ',' })
+}
+
+// wordsOf are the flags of a command, and the values of its arguments that are known.
+func wordsOf(c *kong.Node) []string {
+	var out []string
+	for _, f := range c.Flags {
+		out = append(out, flagNames(f)...)
+	}
+	for _, p := range c.Positional {
+		out = append(out, strings.FieldsFunc(p.Enum, func(r rune) bool { return r == ',' })...)
 	}
 	return out
 }
@@ -55,8 +78,8 @@ func bash(w io.Writer, a *kong.Application) {
 			switch {
 			case takesFile(f):
 				fmt.Fprintf(w, "  %s) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", strings.Join(cases, "|"))
-			case f.Enum != "":
-				fmt.Fprintf(w, "  %s) words=%q ;;\n", strings.Join(cases, "|"), strings.ReplaceAll(f.Enum, ",", " "))
+			case len(valuesOf(f)) > 0:
+				fmt.Fprintf(w, "  %s) words=%q ;;\n", strings.Join(cases, "|"), strings.Join(valuesOf(f), " "))
 			case !f.IsBool():
 				fmt.Fprintf(w, "  %s) return ;;\n", strings.Join(cases, "|"))
 			}
@@ -65,14 +88,7 @@ func bash(w io.Writer, a *kong.Application) {
 	fmt.Fprintln(w, "  esac\n  if [[ -z $words ]]; then\n    case $COMP_CWORD:${COMP_WORDS[1]} in")
 	fmt.Fprintf(w, "    1:*) words=%q ;;\n", strings.Join(commands, " "))
 	for _, c := range a.Children {
-		var words []string
-		for _, f := range c.Flags {
-			words = append(words, flagNames(f)...)
-		}
-		for _, p := range c.Positional {
-			words = append(words, strings.Split(p.Enum, ",")...)
-		}
-		fmt.Fprintf(w, "    *:%s) words=%q ;;\n", c.Name, strings.Join(words, " "))
+		fmt.Fprintf(w, "    *:%s) words=%q ;;\n", c.Name, strings.Join(wordsOf(c), " "))
 	}
 	fmt.Fprintf(w, "    esac\n  fi\n  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _%[1]s %[1]s\n", name)
 }
@@ -89,8 +105,8 @@ func fish(w io.Writer, a *kong.Application) {
 			switch {
 			case takesFile(f):
 				line += " -r -F"
-			case f.Enum != "":
-				line += fmt.Sprintf(" -x -a %q", strings.ReplaceAll(f.Enum, ",", " "))
+			case len(valuesOf(f)) > 0:
+				line += fmt.Sprintf(" -x -a %q", strings.Join(valuesOf(f), " "))
 			case !f.IsBool():
 				line += " -x"
 			}

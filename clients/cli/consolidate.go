@@ -63,11 +63,11 @@ func (c *consolidateCommand) print(
 	tellNotReady(s, evicted)
 	tellPending(s, snapshot, "actions")
 	*code = c.verdict(s, snapshot, len(removed) > 0, evicted.Unread)
-	if c.Output != "table" {
+	if c.Output != table {
 		return c.printMessage(s.stdout, answer)
 	}
-	(&report.Consolidate{Cluster: snapshot.Cluster, Moves: c.Moves, Width: width}).Write(s.stdout, answer)
-	report.Unread(s.stdout, evicted.Unread, width)
+	(&report.Consolidate{Cluster: snapshot.Cluster, Moves: c.Moves, Width: s.width}).Write(s.stdout, answer)
+	report.Unread(s.stdout, evicted.Unread, s.width)
 	return nil
 }
 

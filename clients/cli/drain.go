@@ -11,6 +11,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/result"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -66,13 +67,27 @@ func (c *drainCommand) print(s *session, snapshot *kube.Snapshot, parts []*stowa
 	}
 	tellPending(s, snapshot, "drain")
 	*code = c.verdict(s, snapshot, c.success(parts), evicted.Unread)
-	if c.Output != "table" {
+	r := &report.Drain{
+		Cluster: snapshot.Cluster, Moves: c.moves(), LargestSet: c.LargestSet, Verbose: c.Verbose, Width: s.width, Ink: s.ink,
+	}
+	switch c.Output {
+	case table:
+		r.Write(s.stdout, parts)
+		report.Unread(s.stdout, evicted.Unread, s.width)
+		return nil
+	case asJSON, asYAML:
 		return c.printParts(s.stdout, parts)
 	}
-	r := report.Drain{Cluster: snapshot.Cluster, Moves: c.Moves, LargestSet: c.LargestSet, Width: width}
-	r.Write(s.stdout, parts)
-	report.Unread(s.stdout, evicted.Unread, width)
-	return nil
+	d, err := result.NewDrain(r, report.TopologyKey(snapshot.Cluster, nil), parts)
+	if err != nil {
+		return err
+	}
+	return c.printDocument(s.stdout, d)
+}
+
+// moves reports whether the answer has the moves: pictures show them.
+func (c *drainCommand) moves() bool {
+	return c.Moves || c.Verbose || c.Output == asHTML || c.Output == asSVG
 }
 
 // tellNotReady lists the evicted pods that do not run or are not ready.
@@ -116,7 +131,7 @@ func (c *drainCommand) request(snapshot *kube.Snapshot) (*stowagev1.DrainRequest
 	if c.MaxSteps > 0 {
 		request.MaxSteps = &c.MaxSteps
 	}
-	request.Force, request.IgnoreBudgets, request.IncludeMoves = c.Force, c.IgnoreBudgets, c.Moves
+	request.Force, request.IgnoreBudgets, request.IncludeMoves = c.Force, c.IgnoreBudgets, c.moves()
 	request.TieBreak, request.TieBreakSeed = c.tieBreak(), c.Seed
 	return request, nil
 }
@@ -162,9 +177,9 @@ func (c *drainCommand) success(parts []*stowagev1.DrainResponse) bool {
 // printParts prints the parts of an answer, as lines of JSON or documents of YAML.
 func (c *drainCommand) printParts(w io.Writer, parts []*stowagev1.DrainResponse) error {
 	for _, p := range parts {
-		text, err := marshal(p, nil)
+		text, err := result.Message(p)
 		if err == nil {
-			err = writePart(w, text, c.Output == "yaml")
+			err = writePart(w, text, c.Output == asYAML)
 		}
 		if err != nil {
 			return err

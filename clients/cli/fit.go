@@ -35,7 +35,7 @@ func (c *fitCommand) Run(s *session, code *answered) error {
 		if c.MaxUnits > 0 {
 			request.MaxUnits = &c.MaxUnits
 		}
-		r := report.Fit{Cluster: snapshot.Cluster, TopologyKey: c.By, Changes: c.Changes, Width: width}
+		r := report.Fit{Cluster: snapshot.Cluster, TopologyKey: c.By, Changes: c.Changes, Width: s.width}
 		var answer *stowagev1.FitResponse
 		for i, m := range mix {
 			r.Names, r.Counts = append(r.Names, m.Name), append(r.Counts, m.Pods.GetCount())
@@ -53,11 +53,11 @@ func (c *fitCommand) Run(s *session, code *answered) error {
 			unread = append(unread, p.GetUnread()...)
 		}
 		*code = c.verdict(s, snapshot, answer.GetUnits() > 0, unread)
-		if c.Output != "table" {
+		if c.Output != table {
 			return request, c.printMessage(s.stdout, answer)
 		}
 		r.Write(s.stdout, answer)
-		report.Unread(s.stdout, unread, width)
+		report.Unread(s.stdout, unread, s.width)
 		return request, nil
 	})
 }

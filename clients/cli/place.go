@@ -12,12 +12,10 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
-
-// width is the width of tables and of lines of names: output must not depend on its destination.
-const width = 100
 
 type placeCommand struct {
 	question
@@ -42,6 +40,8 @@ func (c *placeCommand) Validate() error {
 		return errors.New("--timeout is negative")
 	case (c.AtLeast > 0 || c.MaxSteps > 0) && !c.Joint:
 		return errors.New("--at-least and --max-steps need --joint")
+	case c.Watch && !slices.Contains([]string{table, wide, asJSON, asYAML}, c.Output):
+		return errors.New("--watch shows tables, JSON or YAML")
 	case c.Joint && c.Queue == "kube-scheduler":
 		return errors.New("--joint places pods as a whole, which --queue=kube-scheduler does not")
 	}
@@ -68,7 +68,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		request := snapshot.PlaceRequest()
 		request.QueueMode = mode
 		request.TieBreak, request.TieBreakSeed = c.tieBreak(), c.Seed
-		request.Explain, request.AllowPartial = c.Output == "table", c.Partial
+		request.Explain, request.AllowPartial = c.Output == table || c.Output == asHTML, c.Partial
 		request.IncludeChanges, request.Context.Profile = c.Changes, scheduler.Profile
 		request.IncludePreemption = !scheduler.NoPreemption
 		return request, c.place(ctx, s, a, snapshot, request, code)
@@ -117,7 +117,7 @@ func (c *placeCommand) place(ctx context.Context, s *session, client stowagev1.P
 	if key == "" {
 		key = report.TopologyKey(snapshot.Cluster, snapshot.PodGroups)
 	}
-	p := &report.Place{Snapshot: snapshot, TopologyKey: key, Width: width, Changes: c.Changes}
+	p := &report.Place{Snapshot: snapshot, TopologyKey: key, Width: s.width, Changes: c.Changes, Verbose: c.Verbose, Ink: s.ink}
 	var answer *stowagev1.PlaceResponse
 	if c.Watch || c.Partial {
 		answer, err = c.inParts(ctx, s, client, request, p)
@@ -137,14 +137,18 @@ func (c *placeCommand) place(ctx context.Context, s *session, client stowagev1.P
 	}
 	switch {
 	case answer == nil:
-	case c.Watch && c.Output != "table":
+	case c.Watch && c.Output != table:
 		for _, e := range snapshot.Waiting { // the parts have the others
 			fmt.Fprintf(s.stderr, "stowage: %s: pods without a node: %d: %s\n", e.Origin, e.Pods.PodCount(), e.Message)
 		}
-	case c.Output == "table":
+	case c.Output == table:
 		p.Write(s.stdout, answer)
 	default:
-		if err := c.printNamed(s.stdout, answer, newPodNames(snapshot).answer(answer)); err != nil {
+		d, err := result.NewPlace(p, answer)
+		if err == nil {
+			err = c.printDocument(s.stdout, d)
+		}
+		if err != nil {
 			return err
 		}
 	}

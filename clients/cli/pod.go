@@ -7,6 +7,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/result"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -36,28 +37,44 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 			return request, err
 		}
 		*code = q.verdict(s, a.snapshot, len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
-		if q.Output != "table" {
+		if explain {
+			return request, q.explain(s, a, answer)
+		}
+		switch q.Output {
+		case asName:
+			return request, printNames(s.stdout, result.Feasible(answer.GetFeasibleNodes()))
+		case table:
+		default:
 			return request, q.printMessage(s.stdout, answer)
 		}
-		report.Filter(s.stdout, answer, width)
-		x := report.Explanation{Cluster: a.snapshot.Cluster, Width: width}
-		if !explain {
-			x.WriteOutcome(s.stdout, "", answer.GetPreemption())
-		} else {
-			x.Write(s.stdout, answer.GetExplanation())
-			x.WritePreemption(s.stdout, pod.GetNominatedNodeName(), answer.GetPreemption())
-			rejected := len(a.snapshot.Cluster.Nodes) > 0 && !answer.GetInternalError() // a reason for kube-scheduler to run preemption
-			if a.scheduler.NoPreemption && rejected && len(answer.GetFeasibleNodes().GetIndexes()) == 0 {
-				x.WriteNoPreemption(s.stdout, "the profile has no preemption")
-			}
-			if len(answer.GetFeasibleNodes().GetIndexes()) == 0 {
-				fmt.Fprintln(s.stdout)
-				x.WriteChanges(s.stdout, "", answer.GetChanges(), answer.GetPreemption())
-			}
-		}
-		report.Unread(s.stdout, answer.Unread, width)
+		report.Filter(s.stdout, answer, s.width)
+		x := report.Explanation{Cluster: a.snapshot.Cluster, Width: s.width}
+		x.WriteOutcome(s.stdout, "", answer.GetPreemption())
+		report.Unread(s.stdout, answer.Unread, s.width)
 		return request, nil
 	})
+}
+
+// explain prints what keeps the pod from the nodes.
+func (q *onePod) explain(s *session, a *asked, answer *stowagev1.FilterResponse) error {
+	entry, _, err := q.entry(a.snapshot)
+	if err != nil {
+		return err
+	}
+	x := &report.Explain{
+		Explanation: report.Explanation{Cluster: a.snapshot.Cluster, Width: s.width, Ink: s.ink}, Verbose: q.Verbose,
+		Nominated: entry.Pods.Pod.GetNominatedNodeName(), NoPreemption: a.scheduler.NoPreemption,
+	}
+	if q.Output == table {
+		x.Write(s.stdout, answer)
+		report.Unread(s.stdout, answer.Unread, s.width)
+		return nil
+	}
+	d, err := result.NewExplain(x, entry.Origin, report.TopologyKey(a.snapshot.Cluster, nil), answer)
+	if err != nil {
+		return err
+	}
+	return q.printDocument(s.stdout, d)
 }
 
 type scoreCommand struct{ onePod }
@@ -73,21 +90,31 @@ func (c *scoreCommand) Run(s *session, code *answered) error {
 			return request, err
 		}
 		*code = c.verdict(s, a.snapshot, len(answer.GetNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
-		if c.Output != "table" {
+		switch c.Output {
+		case asName:
+			return request, printNames(s.stdout, result.Feasible(answer.GetNodes()))
+		case table:
+		default:
 			return request, c.printMessage(s.stdout, answer)
 		}
-		report.Score(s.stdout, answer, width)
-		report.Unread(s.stdout, answer.Unread, width)
+		report.Score(s.stdout, answer, s.width)
+		report.Unread(s.stdout, answer.Unread, s.width)
 		return request, nil
 	})
 }
 
 // notTried prints the answer for a pod that kube-scheduler does not queue.
-func (q *onePod) notTried(s *session, entry kube.Entry, answer proto.Message) error {
-	if q.Output != "table" {
+func (q *onePod) notTried(s *session, a *asked, entry kube.Entry, answer proto.Message) error {
+	filtered, ok := answer.(*stowagev1.FilterResponse)
+	switch {
+	case q.Output == asName: // no node can take it
+		return nil
+	case q.Output != table && ok && s.command == "explain":
+		return q.explain(s, a, filtered)
+	case q.Output != table:
 		return q.printMessage(s.stdout, answer)
 	}
-	fmt.Fprintln(s.stdout, entry.Message)
-	report.Unread(s.stdout, entry.Pods.Pod.Unread, width)
+	fmt.Fprintln(s.stdout, s.ink.Verdict(false, entry.Message))
+	report.Unread(s.stdout, entry.Pods.Pod.Unread, s.width)
 	return nil
 }

@@ -43,12 +43,12 @@ func (c *preemptCommand) Run(s *session, code *answered) error {
 			return request, err
 		}
 		*code = c.verdict(s, a.snapshot, len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
-		if c.Output != "table" {
+		if c.Output != table {
 			return request, c.printMessage(s.stdout, answer)
 		}
-		x := report.Explanation{Cluster: a.snapshot.Cluster, Width: width}
+		x := report.Explanation{Cluster: a.snapshot.Cluster, Width: s.width}
 		x.WritePreempt(s.stdout, pod.GetNominatedNodeName(), answer)
-		report.Unread(s.stdout, answer.Unread, width)
+		report.Unread(s.stdout, answer.Unread, s.width)
 		return request, nil
 	})
 }

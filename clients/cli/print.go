@@ -5,48 +5,24 @@ import (
 	"encoding/json"
 	"io"
 
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 	"sigs.k8s.io/yaml"
 )
 
-// printMessage prints an answer in JSON or YAML.
-func (q *question) printMessage(w io.Writer, m proto.Message) error {
-	return q.printNamed(w, m, nil)
-}
-
-// printNamed prints an answer with a list of pods before its fields, unless the list is nil.
-func (q *question) printNamed(w io.Writer, m proto.Message, pods []podPlacement) error {
-	text, err := marshal(m, pods)
-	if err != nil {
-		return err
-	}
-	if q.Output == "yaml" {
+// writePart writes a part of an answer as a line of JSON or a document of YAML.
+func writePart(w io.Writer, text []byte, yaml bool) error {
+	if yaml {
+		if _, err := io.WriteString(w, "---\n"); err != nil {
+			return err
+		}
 		return writeYAML(w, text)
 	}
 	var out bytes.Buffer
-	if err := json.Indent(&out, text, "", "  "); err != nil {
+	if err := json.Compact(&out, text); err != nil {
 		return err
 	}
 	out.WriteByte('\n')
-	_, err = out.WriteTo(w)
+	_, err := out.WriteTo(w)
 	return err
-}
-
-// marshal encodes an answer in JSON with every scalar, list and map, also those that are 0 or empty: scripts then find each
-// index in its place. Absent messages and optional fields are left out. protojson varies its white space from build to build,
-// so the result has to be formatted.
-func marshal(m proto.Message, pods []podPlacement) ([]byte, error) {
-	text, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
-	if err != nil || pods == nil {
-		return text, err
-	}
-	named, err := json.Marshal(pods)
-	if err != nil {
-		return nil, err
-	}
-	fields := bytes.TrimSpace(text)[1:] // every answer has a scalar, and so a field
-	return append(append(append([]byte(`{"pods":`), named...), ','), fields...), nil
 }
 
 func writeYAML(w io.Writer, text []byte) error {

@@ -51,10 +51,10 @@ func (c *provisionCommand) print(s *session, snapshot *kube.Snapshot, answer *st
 	if c.nothingAsked(s, snapshot) {
 		*code = exitUnsure
 	}
-	if c.Output != "table" {
+	if c.Output != table {
 		return c.printMessage(s.stdout, answer)
 	}
-	(&report.Provision{Snapshot: snapshot, Width: width}).Write(s.stdout, answer)
+	(&report.Provision{Snapshot: snapshot, Width: s.width}).Write(s.stdout, answer)
 	return nil
 }
 

@@ -28,7 +28,9 @@ type question struct {
 	File      []string `short:"f" sep:"none" placeholder:"PATH" help:"Manifests, also compressed by gzip: a file, a directory, a URL of http or https, or - for standard input. May be repeated. Without it, the cluster of the kubeconfig is read."`
 	Recursive bool     `short:"R" help:"Read the directories in a directory of --file, too."`
 	Profile   string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML: a Profile of the contract or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
-	Output    string   `short:"o" enum:"table,json,yaml" default:"table" help:"How to print the answer: ${enum}."`
+	Output    string   `short:"o" words:"table,wide,json,yaml,name,html,svg,jsonpath=,go-template=" default:"table" placeholder:"FORMAT" help:"How to print the answer: table, wide (that is table with --verbose), json, yaml, name, html, svg, jsonpath=TEMPLATE, or go-template=TEMPLATE. Default: table."`
+	Verbose   bool     `short:"v" help:"List more: of explain every failing check and what each node lacks, of place every node and how full it is, of drain every node and the moves."`
+	Color     string   `enum:"auto,always,never" default:"auto" help:"Colour tables: ${enum}. auto is if they go to a terminal and NO_COLOR is not set."`
 
 	SchedulerName string `placeholder:"NAME" help:"The schedulerName of the pods to place, and of the profile in a KubeSchedulerConfiguration, which needs it if there are several. * is that of any pod. Default: that of the only profile, else default-scheduler."`
 
@@ -37,6 +39,8 @@ type question struct {
 	forbidden []error  // kinds of objects of the cluster that may not be read
 	workloads []string // workloads of kinds that are not read
 	templates []string // paths of templates of nodes
+
+	execute func(io.Writer, any) error // the template of --output
 }
 
 // ties has the flags that choose one of several best nodes.
@@ -162,10 +166,16 @@ type asked struct {
 // reduced, and it is put again. check, which may be nil, comes before the connection; put returns its request, nil if it fails
 // before the request.
 func (q *question) ask(s *session, check func(*asked) error, put func(*asked) (proto.Message, error)) error {
-	if err := q.check(); err != nil {
+	s.dress(q.Color)
+	if err := errors.Join(q.check(), q.format(s.command)); err != nil {
 		return err
 	}
-	snapshot, scheduler, err := q.read(s)
+	var snapshot *kube.Snapshot
+	var scheduler *schedulerconfig.Scheduler
+	err := s.progress.during("reading", slices.Contains(q.File, "-"), func() (err error) {
+		snapshot, scheduler, err = q.read(s)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -182,7 +192,11 @@ func (q *question) ask(s *session, check func(*asked) error, put func(*asked) (p
 	defer stop()
 	a.services = client
 	for refusals := 0; ; refusals++ {
-		request, err := put(a)
+		var request proto.Message
+		err := s.progress.during("deciding", false, func() (err error) {
+			request, err = put(a)
+			return err
+		})
 		if request == nil || err == nil {
 			return err
 		}
@@ -301,7 +315,7 @@ func (q *onePod) ask(s *session, code *answered, notQueued func(message string, 
 		pod := entry.Pods.Pod
 		if entry.Message != "" {
 			*code = exitNo
-			return nil, q.notTried(s, entry, notQueued(entry.Message, pod.Unread))
+			return nil, q.notTried(s, a, entry, notQueued(entry.Message, pod.Unread))
 		}
 		return put(a, &stowagev1.DecisionContext{
 			Base: &stowagev1.DecisionContext_Cluster{Cluster: a.snapshot.Cluster}, Profile: a.scheduler.Profile, IncludeNodeNames: true,

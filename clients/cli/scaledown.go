@@ -48,12 +48,12 @@ func (c *scaleDownCommand) print(s *session, snapshot *kube.Snapshot, w *kube.Sc
 	if w.Kind == "StatefulSet" {
 		fmt.Fprintf(s.stderr, "stowage: StatefulSet %s/%s will delete the pods with the highest ordinals, whatever their costs\n", w.Namespace, w.Name)
 	}
-	if c.Output != "table" {
+	if c.Output != table {
 		return c.printMessage(s.stdout, answer)
 	}
-	r := &report.ScaleDown{Cluster: snapshot.Cluster, Workload: w, Width: width}
+	r := &report.ScaleDown{Cluster: snapshot.Cluster, Workload: w, Width: s.width}
 	r.Write(s.stdout, answer)
-	report.Unread(s.stdout, answer.Unread, width)
+	report.Unread(s.stdout, answer.Unread, s.width)
 	r.WriteCommands(s.stdout, answer)
 	return nil
 }

@@ -73,7 +73,7 @@ func (s *screen) tick() {
 	columns, rows := s.size()
 	var picture bytes.Buffer
 	p := *s.place
-	p.Width = min(width, columns)
+	p.Width, p.Ink = columns, false // lines are cut below
 	p.Draw(&picture, s.parts.Answer())
 	var frame strings.Builder
 	if !s.shown {

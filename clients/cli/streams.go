@@ -33,13 +33,17 @@ func (r interruptible) Read(p []byte) (int, error) {
 
 // output keeps the first write error, so that tables need not check every line.
 type output struct {
-	w   io.Writer
-	err error
+	w      io.Writer
+	before func() // called before each write, unless nil
+	err    error
 }
 
 func (o *output) Write(p []byte) (int, error) {
 	if o.err != nil {
 		return 0, o.err
+	}
+	if o.before != nil {
+		o.before()
 	}
 	n, err := o.w.Write(p)
 	o.err = err

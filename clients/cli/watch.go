@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -107,7 +106,7 @@ func (c *placeCommand) view(s *session, p *report.Place, parts *stowage.Parts) v
 	case !c.Watch:
 		return unseen{}
 	case c.Output != "table":
-		return &messages{w: s.stdout, yaml: c.Output == "yaml", names: newPodNames(p.Snapshot)}
+		return &messages{w: s.stdout, yaml: c.Output == "yaml", names: result.NewPodNames(p.Snapshot)}
 	case s.terminal != nil:
 		return newScreen(s.stdout, s.terminal, p, parts)
 	}
@@ -148,32 +147,17 @@ func (l *lines) close() {
 type messages struct {
 	w     io.Writer
 	yaml  bool
-	names *podNames
+	names *result.PodNames
 }
 
 func (m *messages) part(part *stowagev1.PlaceStreamResponse) error {
-	text, err := marshal(part, m.names.part(part))
+	text, err := result.With(struct {
+		Pods []result.Pod `json:"pods"`
+	}{m.names.Part(part)}, part)
 	if err != nil {
 		return err
 	}
 	return writePart(m.w, text, m.yaml)
-}
-
-// writePart writes a part of an answer as a line of JSON or a document of YAML.
-func writePart(w io.Writer, text []byte, yaml bool) error {
-	if yaml {
-		if _, err := io.WriteString(w, "---\n"); err != nil {
-			return err
-		}
-		return writeYAML(w, text)
-	}
-	var out bytes.Buffer
-	if err := json.Compact(&out, text); err != nil {
-		return err
-	}
-	out.WriteByte('\n')
-	_, err := out.WriteTo(w)
-	return err
 }
 
 func (*messages) tick()                   {}

@@ -67,3 +67,14 @@ func overlaid(lower, upper *stowagev1.Resources) *stowagev1.Resources {
 		Scalars:               scalars,
 	}
 }
+
+// Template returns the template of a pod, its own or the cluster's; nil if the cluster does not have it.
+func Template(c *stowagev1.Cluster, p *stowagev1.Pod) *stowagev1.PodTemplate {
+	if t := p.GetTemplate(); t != nil {
+		return t
+	}
+	if all := c.GetPodTemplates(); int(p.GetTemplateIndex()) < len(all) {
+		return all[p.GetTemplateIndex()]
+	}
+	return nil
+}

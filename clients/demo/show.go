@@ -17,17 +17,10 @@ import (
 // width is the width of the output, in columns.
 const width = 100
 
-const (
-	bold  = "\x1b[1m"
-	green = "\x1b[32m"
-	red   = "\x1b[31m"
-	plain = "\x1b[0m"
-)
-
 // show renders the demo.
 type show struct {
-	w       io.Writer
-	colours bool
+	w   io.Writer
+	ink report.Ink
 }
 
 func isTerminal(f *os.File) bool {
@@ -35,19 +28,12 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == ""
 }
 
-func (s *show) coloured(colour, text string) string {
-	if !s.colours {
-		return text
-	}
-	return colour + text + plain
-}
-
 // scenario runs and shows every step of a case, and reports whether all of them hold.
 func (s *show) scenario(ctx context.Context, c *scenarios.Case, decide scenarios.Decider) (bool, error) {
 	number, _, _ := strings.Cut(c.Name(), "-")
 	heading := fmt.Sprintf("── %s  %s ", number, c.Title)
 	heading += strings.Repeat("─", max(0, width-utf8.RuneCountInString(heading)))
-	fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, heading))
+	fmt.Fprintf(s.w, "\n%s\n", s.ink.Bold(heading))
 	held := true
 	for i := 0; i < len(c.Steps); i++ {
 		q, a, err := asked(ctx, c, i, decide)
@@ -73,9 +59,9 @@ func (s *show) scenario(ctx context.Context, c *scenarios.Case, decide scenarios
 		s.step(q, a)
 		held = s.differences(q, a) && held
 	}
-	mark := s.coloured(green, "✓")
+	mark := s.ink.Good("✓")
 	if !held {
-		mark = s.coloured(red, "✗")
+		mark = s.ink.Bad("✗")
 	}
 	fmt.Fprintln(s.w)
 	report.WriteWrapped(s.w, "", mark+" "+c.Why, width)
@@ -96,7 +82,7 @@ func asked(ctx context.Context, c *scenarios.Case, i int, decide scenarios.Decid
 func (s *show) differences(q *scenarios.Question, a *scenarios.Answer) bool {
 	all := scenarios.Check(q, a)
 	for _, difference := range all {
-		fmt.Fprintf(s.w, "  %s\n", s.coloured(red, "✗ "+difference))
+		fmt.Fprintf(s.w, "  %s\n", s.ink.Bad("✗ "+difference))
 	}
 	return len(all) == 0
 }
@@ -122,12 +108,12 @@ func (s *show) beside(q [2]*scenarios.Question, a [2]*scenarios.Answer) {
 		cells[0] += strings.Repeat(" ", max(0, half-utf8.RuneCountInString(cells[0])))
 		line := strings.TrimRight(cells[0]+"   "+cells[1], " ")
 		if i == 0 {
-			line = s.coloured(bold, line)
+			line = s.ink.Bold(line)
 		}
 		fmt.Fprintln(s.w, line)
 	}
 	for i := range q {
-		fmt.Fprintf(s.w, "\n%s: ", s.coloured(bold, q[i].Step.Name))
+		fmt.Fprintf(s.w, "\n%s: ", s.ink.Bold(q[i].Step.Name))
 		p := report.Place{Snapshot: q[i].Snapshot, TopologyKey: q[i].Case.TopologyKey, Width: width}
 		p.Tell(s.w, a[i].Place)
 	}
@@ -142,18 +128,18 @@ func (s *show) step(q *scenarios.Question, a *scenarios.Answer) {
 	case q.Filter != nil:
 		s.filter(q, a.Filter)
 	case q.Score != nil:
-		fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, q.Step.Name))
+		fmt.Fprintf(s.w, "\n%s\n", s.ink.Bold(q.Step.Name))
 		report.Score(s.w, a.Score, width)
 	case q.Preempt != nil:
-		fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, q.Step.Name))
+		fmt.Fprintf(s.w, "\n%s\n", s.ink.Bold(q.Step.Name))
 		x := report.Explanation{Cluster: q.Snapshot.Cluster, Width: width}
 		x.WritePreempt(s.w, "", a.Preempt)
 	case q.ScaleDown != nil:
-		fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, q.Step.Name))
+		fmt.Fprintf(s.w, "\n%s\n", s.ink.Bold(q.Step.Name))
 		r := &report.ScaleDown{Cluster: q.Snapshot.Cluster, Workload: q.Scalable, Width: width}
 		r.Write(s.w, a.ScaleDown)
 	default:
-		fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold, q.Step.Name))
+		fmt.Fprintf(s.w, "\n%s\n", s.ink.Bold(q.Step.Name))
 		p := report.Place{Snapshot: q.Snapshot, TopologyKey: q.Case.TopologyKey, Width: width, Changes: q.Place.GetIncludeChanges()}
 		p.Write(s.w, a.Place)
 	}
@@ -165,7 +151,7 @@ func (s *show) filter(q *scenarios.Question, a *stowagev1.FilterResponse) {
 	if feasible == "" {
 		feasible = "no node"
 	}
-	fmt.Fprintf(s.w, "\n%s: %s can take it\n", s.coloured(bold, q.Step.Name), feasible)
+	fmt.Fprintf(s.w, "\n%s: %s can take it\n", s.ink.Bold(q.Step.Name), feasible)
 	if a.GetMessage() != "" {
 		report.WriteWrapped(s.w, "  ", a.GetMessage(), width)
 	} else {
@@ -182,9 +168,5 @@ func (s *show) filter(q *scenarios.Question, a *stowagev1.FilterResponse) {
 }
 
 func (s *show) summary(good, all int, address string) {
-	colour := green
-	if good < all {
-		colour = red
-	}
-	fmt.Fprintf(s.w, "\n%s\n", s.coloured(bold+colour, fmt.Sprintf("%d of %d scenarios hold, decided by a server on %s", good, all, address)))
+	fmt.Fprintf(s.w, "\n%s\n", s.ink.Verdict(good == all, fmt.Sprintf("%d of %d scenarios hold, decided by a server on %s", good, all, address)))
 }

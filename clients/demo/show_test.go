@@ -73,12 +73,12 @@ func TestShowTellsWhatDoesNotHold(t *testing.T) {
 		return &scenarios.Answer{Place: &stowagev1.PlaceResponse{Placements: []*stowagev1.Placement{{}}}}, nil
 	}
 	var b strings.Builder
-	s := &show{w: &b, colours: true}
+	s := &show{w: &b, ink: true}
 	held, err := s.scenario(t.Context(), &c, wrong)
 	if err != nil || held {
 		t.Fatal(held, err)
 	}
-	if want := red + "✗ redash: placed: want 3, got 0" + plain; !strings.Contains(b.String(), want) {
+	if want := s.ink.Bad("✗ redash: placed: want 3, got 0"); !strings.Contains(b.String(), want) {
 		t.Errorf("no %q in\n%s", want, &b)
 	}
 }

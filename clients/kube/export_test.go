@@ -11,3 +11,8 @@ func RunningPod(p *corev1.Pod) (*stowagev1.Pod, error) {
 	o := (&admission{}).running(p)
 	return o.Pod, o.err()
 }
+
+// WholePod is a pod with the amounts that the contract states.
+func WholePod(p *stowagev1.Pod) *corev1.Pod {
+	return amountsOf(p.GetTemplate().GetSpec(), p.GetResourceStatus())
+}

@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // TestSumsAreRoundedAsKubeSchedulerRoundsThem holds, for random pods with fractions, that what the contract states adds up
@@ -27,7 +26,7 @@ func TestSumsAreRoundedAsKubeSchedulerRoundsThem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, p, wholePod(pending), resourcehelper.PodResourcesOptions{})
+		same(t, p, kube.WholePod(pending), resourcehelper.PodResourcesOptions{})
 
 		p = randomPod(t, true)
 		running, err := kube.RunningPod(p)
@@ -35,11 +34,11 @@ func TestSumsAreRoundedAsKubeSchedulerRoundsThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := resourcehelper.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true}
-		same(t, p, wholePod(running), o)
+		same(t, p, kube.WholePod(running), o)
 		// Overhead is rounded on top of the sum above, which may not be the one that stand-ins make the largest.
 		if p.Spec.Overhead == nil {
 			o.NonMissingContainerRequests = missing
-			same(t, p, wholePod(running), o)
+			same(t, p, kube.WholePod(running), o)
 		}
 	})
 }
@@ -119,62 +118,4 @@ func randomPod(t *rapid.T, running bool) *corev1.Pod {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible}}
 	}
 	return p
-}
-
-// wholePod is a pod with what the contract states.
-func wholePod(in *stowagev1.Pod) *corev1.Pod {
-	out := &corev1.Pod{}
-	spec := in.GetTemplate().GetSpec()
-	containers := func(cs []*stowagev1.Container) []corev1.Container {
-		var out []corev1.Container
-		for _, c := range cs {
-			o := corev1.Container{Name: c.Name, Resources: corev1.ResourceRequirements{Requests: wholeList(c.Requests)}}
-			if c.RestartPolicy == stowagev1.ContainerRestartPolicy_CONTAINER_RESTART_POLICY_ALWAYS {
-				always := corev1.ContainerRestartPolicyAlways
-				o.RestartPolicy = &always
-			}
-			out = append(out, o)
-		}
-		return out
-	}
-	out.Spec.InitContainers, out.Spec.Containers = containers(spec.InitContainers), containers(spec.Containers)
-	out.Spec.Overhead = wholeList(spec.Overhead)
-	if spec.Requests != nil {
-		out.Spec.Resources = &corev1.ResourceRequirements{Requests: wholeList(spec.Requests)}
-	}
-	s := in.ResourceStatus
-	for _, c := range s.GetContainers() {
-		o := corev1.ContainerStatus{Name: c.Name, AllocatedResources: wholeList(c.Allocated)}
-		if c.Actuated != nil {
-			o.Resources = &corev1.ResourceRequirements{Requests: wholeList(c.Actuated)}
-		}
-		out.Status.ContainerStatuses = append(out.Status.ContainerStatuses, o)
-	}
-	out.Status.AllocatedResources = wholeList(s.GetAllocated())
-	if s.GetResourcesPresent() {
-		out.Status.Resources = &corev1.ResourceRequirements{Requests: wholeList(s.GetActuated())}
-	}
-	if s.GetResizeInfeasible() {
-		out.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible}}
-	}
-	return out
-}
-
-func wholeList(r *stowagev1.Resources) corev1.ResourceList {
-	if r == nil {
-		return nil
-	}
-	out := corev1.ResourceList{}
-	put := func(name corev1.ResourceName, v *int64, scale resource.Scale) {
-		if v != nil {
-			out[name] = *resource.NewScaledQuantity(*v, scale)
-		}
-	}
-	put(corev1.ResourceCPU, r.CpuMillis, resource.Milli)
-	put(corev1.ResourceMemory, r.MemoryBytes, 0)
-	put(corev1.ResourceEphemeralStorage, r.EphemeralStorageBytes, 0)
-	for name, v := range r.Scalars {
-		put(corev1.ResourceName(name), &v, 0)
-	}
-	return out
 }

@@ -17,7 +17,6 @@ type Consolidate struct {
 // Write writes the actions and what is known of the cost, why the other candidates are left, and the moves.
 func (c *Consolidate) Write(w io.Writer, a *stowagev1.ConsolidateResponse) {
 	d := &Drain{Cluster: c.Cluster, Width: c.Width}
-	x := &Explanation{Cluster: c.Cluster, Width: c.Width}
 	if len(a.GetActions()) == 0 {
 		WriteWrapped(w, "", fmt.Sprintf("No nodes to remove, for %d: %s", a.GetCostBefore(), c.proof(a)), c.Width)
 	} else {
@@ -26,7 +25,7 @@ func (c *Consolidate) Write(w io.Writer, a *stowagev1.ConsolidateResponse) {
 		fmt.Fprintln(w)
 	}
 	rows := [][]string{{"REMOVE", "ADD", "EVICTED", "ROUNDS", "COST"}}
-	moves := [][]string{{"POD", "FROM", "TO", "ROUND"}}
+	var drains []*stowagev1.NodeDrain
 	truncated := false
 	for _, action := range a.GetActions() {
 		drained := action.GetDrain()
@@ -35,24 +34,27 @@ func (c *Consolidate) Write(w io.Writer, a *stowagev1.ConsolidateResponse) {
 			Names(drained.GetNodes().GetNames()), action.GetNewNodeName(), fmt.Sprint(drained.GetEvictedCount()),
 			fmt.Sprint(drained.GetRoundCount()), fmt.Sprint(action.GetCostAfter()),
 		})
-		for _, m := range drained.GetMoves() {
-			moves = append(moves, []string{
-				x.pod(m.GetPod()), x.node(m.GetPod().GetNodeIndex()), nodeCounts(m.GetNodes()), fmt.Sprint(m.GetRound()),
-			})
-		}
+		drains = append(drains, drained)
 	}
 	if len(rows) > 1 {
 		table(w, rows...)
 	}
-	var kept []string
+	var reasons, kept []string
+	nodes := map[string][]string{} // by reason
 	for _, k := range a.GetKept() {
 		truncated = truncated || k.GetDrain().GetTruncated()
-		kept = append(kept, Names(k.GetDrain().GetNodes().GetNames())+": "+whyKept(k))
+		why := whyKept(k)
+		if nodes[why] == nil {
+			reasons = append(reasons, why)
+		}
+		nodes[why] = append(nodes[why], k.GetDrain().GetNodes().GetNames()...)
+	}
+	for _, why := range reasons {
+		kept = append(kept, Names(nodes[why])+": "+why)
 	}
 	d.list(w, "Left:", kept)
-	if c.Moves && len(moves) > 1 {
-		fmt.Fprintln(w)
-		table(w, moves...)
+	if c.Moves {
+		d.writeMoves(w, drains)
 	}
 	if truncated {
 		fmt.Fprintln(w, "\nThe answer does not list all pods.")
@@ -63,7 +65,7 @@ func (c *Consolidate) Write(w io.Writer, a *stowagev1.ConsolidateResponse) {
 func whyKept(k *stowagev1.KeptNode) string {
 	switch k.GetReason() {
 	case stowagev1.KeptReason_KEPT_REASON_PODS:
-		return result(k.GetDrain())
+		return Result(k.GetDrain())
 	case stowagev1.KeptReason_KEPT_REASON_PODS_RETURN:
 		return "pods come back to it while it is cordoned"
 	case stowagev1.KeptReason_KEPT_REASON_PRICE:

@@ -14,9 +14,10 @@ type Explanation struct {
 	// PodName names a conflicting pod; nil for its own name.
 	PodName func(*stowagev1.PodReference) string
 	Width   int
+	Ink     Ink
 }
 
-// Write writes the explanation.
+// Write writes what each node fails in. Explain has the rest.
 func (x *Explanation) Write(w io.Writer, e *stowagev1.Explanation) {
 	if len(e.GetFailingChecks()) > 0 {
 		fmt.Fprintln(w, "\nFailing checks, each plugin asked on its own:")
@@ -24,7 +25,7 @@ func (x *Explanation) Write(w io.Writer, e *stowagev1.Explanation) {
 		for _, r := range e.FailingChecks {
 			rows = append(rows, rejection(r)...)
 		}
-		table(w, rows...)
+		tableWithin(w, x.Width, rows...)
 	}
 	for _, c := range e.GetTopologyCounts() {
 		x.counts(w, c)
@@ -36,18 +37,18 @@ func (x *Explanation) Write(w io.Writer, e *stowagev1.Explanation) {
 			nodes := t.GetNodes().GetNames()
 			rows = append(rows, []string{Taint(t.GetTaint()), fmt.Sprint(len(nodes)), Names(nodes)})
 		}
-		table(w, rows...)
+		tableWithin(w, x.Width, rows...)
 	}
 	if len(e.GetResourceShortages()) > 0 {
 		fmt.Fprintln(w, "\nShortages:")
-		rows := [][]string{{"NODE", "RESOURCE", "REQUESTED", "IN USE", "ALLOCATABLE"}}
+		rows := [][]string{{"NODE", "RESOURCE", "REQUESTED", "IN USE", "ALLOCATABLE", "MISSING"}}
 		for _, s := range e.ResourceShortages {
 			rows = append(rows, []string{
 				x.node(s.GetNodeIndex()), s.GetResource(), Quantity(s.GetResource(), s.GetRequested()),
-				Quantity(s.GetResource(), s.GetUsed()), Quantity(s.GetResource(), s.GetAllocatable()),
+				Quantity(s.GetResource(), s.GetUsed()), Quantity(s.GetResource(), s.GetAllocatable()), missing(s),
 			})
 		}
-		table(w, rows...)
+		tableWithin(w, x.Width, rows...)
 	}
 	if len(e.GetHostPortConflicts()) > 0 {
 		fmt.Fprintln(w, "\nHost ports taken:")
@@ -55,11 +56,7 @@ func (x *Explanation) Write(w io.Writer, e *stowagev1.Explanation) {
 		for _, c := range e.HostPortConflicts {
 			rows = append(rows, []string{x.node(c.GetNodeIndex()), fmt.Sprint(c.GetPort()), x.pod(c.GetHolder())})
 		}
-		table(w, rows...)
-	}
-	if x.Why(e) != "" {
-		fmt.Fprintln(w)
-		x.WriteWhy(w, "", e)
+		tableWithin(w, x.Width, rows...)
 	}
 }
 
@@ -102,7 +99,7 @@ func (x *Explanation) counts(w io.Writer, c *stowagev1.TopologyCounts) {
 		}
 		rows = append(rows, append(row, feasible, Names(d.GetNodes().GetNames()), x.pods(d.GetConflictingPods())))
 	}
-	table(w, rows...)
+	tableWithin(w, x.Width, rows...)
 	for _, u := range c.GetUncountedNodes() {
 		fmt.Fprintf(w, "not counted, %s: %s\n", Uncounted(u.GetReason()), Names(u.GetNodes().GetNames()))
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/compact"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -27,6 +28,13 @@ func GroupStatus(s stowagev1.PodGroupStatus) string {
 		return "evicted"
 	}
 	return s.String()
+}
+
+// Groups is a table of the groups, then the reasons of those that are not placed; empty if there are none.
+func (p *Place) Groups(groups []*stowagev1.PodGroupPlacement) string {
+	var out strings.Builder
+	p.groups(&out, groups)
+	return strings.TrimSpace(out.String())
 }
 
 // groups writes a table of the groups, then the reasons of those that are not placed.
@@ -161,14 +169,7 @@ func (p *Place) spec(queueIndex uint32) *stowagev1.PodSpec {
 	if int(queueIndex) >= len(p.Snapshot.Queue) {
 		return nil
 	}
-	pod := p.Snapshot.Queue[queueIndex].Pods.GetPod()
-	if t := pod.GetTemplate(); t != nil {
-		return t.GetSpec()
-	}
-	if all := p.Snapshot.Cluster.GetPodTemplates(); int(pod.GetTemplateIndex()) < len(all) {
-		return all[pod.GetTemplateIndex()].GetSpec()
-	}
-	return nil
+	return compact.Template(p.Snapshot.Cluster, p.Snapshot.Queue[queueIndex].Pods.GetPod()).GetSpec()
 }
 
 // Part writes the lines of a part of the response. Each begins with the number of pods that are decided, of all.
@@ -180,18 +181,18 @@ func (p *Place) Part(w io.Writer, part *stowagev1.PlaceStreamResponse) {
 	for _, q := range part.GetPlacements() {
 		a.Placements, index = append(a.Placements, q.GetPlacement()), append(index, int(q.GetQueueIndex()))
 	}
-	for _, l := range p.workloads(a, index) {
+	for _, l := range p.Workloads(a, index) {
 		var what []string
-		if len(l.nodes) > 0 {
-			what = append(what, Names(withCounts(l.nodes)))
+		if len(l.Nodes) > 0 {
+			what = append(what, Names(withCounts(l.Nodes)))
 		}
-		if l.unplaced > 0 {
-			what = append(what, plural(uint64(l.unplaced), "pod")+" without a node")
+		if l.Unplaced > 0 {
+			what = append(what, plural(uint64(l.Unplaced), "pod")+" without a node")
 		}
-		if l.evicted > 0 {
-			what = append(what, plural(uint64(l.evicted), "pod")+" evicted again")
+		if l.Evicted > 0 {
+			what = append(what, plural(uint64(l.Evicted), "pod")+" evicted again")
 		}
-		fmt.Fprintf(w, "%s  %s/%s: %s\n", done, l.origin.Namespace, l.origin.Name, strings.Join(what, "; "))
+		fmt.Fprintf(w, "%s  %s/%s: %s\n", done, l.Origin.Namespace, l.Origin.Name, strings.Join(what, "; "))
 	}
 	for _, g := range part.GetPodGroups() {
 		if onlyRuns(g) {

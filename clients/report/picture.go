@@ -9,27 +9,34 @@ import (
 	"unicode/utf8"
 
 	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/fill"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 const (
 	minimumColumn = 22 // runes, with the box
 	maximumColumn = 34
-	// maximumNodes and maximumPods bound a column and a box; the rest is counted.
-	maximumNodes = 6
-	maximumPods  = 8
+	// maximumColumns, maximumNodes and maximumPods bound the domains, a column and a box; the rest is counted.
+	maximumColumns = 24
+	maximumNodes   = 6
+	maximumPods    = 8
 )
 
 // Picture draws the cluster: a column for each domain of the topology key, a box for each node, and the pods in it. New
-// pods come first, with a "+", evicted ones last, with a "-". Columns that do not fit into width are drawn below the others.
+// pods come first, with a "+", evicted ones last, with a "-". Of more nodes than a column takes, those that are alike are one box,
+// or those that are about as full. Columns that do not fit into width are drawn below the others. Many domains of one node each are
+// drawn as one.
 type Picture struct {
 	Cluster     *stowagev1.Cluster
 	TopologyKey string // "" for one column
 	// New are the names of the pods that were placed, by node name.
 	New map[string][]string
 	// Gone are pods that were evicted. Those of the queue are not drawn.
-	Gone  []*stowagev1.PodReference
+	Gone []*stowagev1.PodReference
+	// Fill is how full the nodes are; nil leaves that out.
+	Fill  *fill.Nodes
 	Width int
+	Ink   Ink
 }
 
 // Draw writes the picture.
@@ -39,64 +46,73 @@ func (p *Picture) Draw(w io.Writer) {
 		fmt.Fprintln(w, "(no nodes)")
 		return
 	}
-	perRow := min(len(columns), max(1, (p.Width+1)/(minimumColumn+1)))
+	if len(columns) > maximumColumns && len(columns) == len(p.Cluster.GetNodes()) { // such as hostnames
+		all := *p
+		all.TopologyKey = ""
+		all.Draw(w)
+		return
+	}
+	drawn, rest := foremost(columns)
+	perRow := min(len(drawn), max(1, (p.Width+1)/(minimumColumn+1)))
 	width := min(maximumColumn, (p.Width+1)/perRow-1)
 	if p.TopologyKey != "" {
 		fmt.Fprintln(w, p.TopologyKey)
 	}
-	for row := range slices.Chunk(columns, perRow) {
-		// Boxes in a row have one height.
-		var heights []int
-		for _, c := range row {
-			for i, b := range c.boxes[:min(len(c.boxes), maximumNodes)] {
-				if i == len(heights) {
-					heights = append(heights, 1)
-				}
-				heights[i] = max(heights[i], min(len(b.pods), maximumPods))
-			}
-		}
-		var texts [][]string
-		lines := 0
-		for _, c := range row {
-			text := c.text(width, heights)
-			texts = append(texts, text)
-			lines = max(lines, len(text))
-		}
-		for line := range lines {
-			var b strings.Builder
-			for _, text := range texts {
-				cell := ""
-				if line < len(text) {
-					cell = text[line]
-				}
-				b.WriteString(pad(cell, width) + " ")
-			}
-			fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
-		}
+	for row := range slices.Chunk(drawn, perRow) {
+		p.row(w, row, width)
+	}
+	if rest != "" {
+		WriteWrapped(w, "", rest, p.Width)
 	}
 }
 
+// row draws columns beside each other. Boxes in a row have one height.
+func (p *Picture) row(w io.Writer, row []column, width int) {
+	var heights []int
+	for _, c := range row {
+		for i := range c.boxes {
+			if i == len(heights) {
+				heights = append(heights, 1)
+			}
+			heights[i] = max(heights[i], len(c.boxes[i].lines(width-4)))
+		}
+	}
+	var texts [][]string
+	lines := 0
+	for _, c := range row {
+		text := c.text(width, heights, p.Ink)
+		texts = append(texts, text)
+		lines = max(lines, len(text))
+	}
+	for line := range lines {
+		var b strings.Builder
+		for _, text := range texts {
+			cell := ""
+			if line < len(text) {
+				cell = text[line]
+			}
+			b.WriteString(pad(cell, width) + " ")
+		}
+		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	}
+}
+
+// column is a domain.
 type column struct {
 	heading string
 	boxes   []box
-}
-
-type box struct {
-	node    string
-	pods    []string
-	newPods int
+	names   names // of its nodes
 }
 
 func (p *Picture) columns() []column {
 	byDomain := map[string][]box{}
 	var without []box
-	gone := map[uint32][]*stowagev1.PodReference{}
-	for _, v := range p.Gone {
-		gone[v.GetNodeIndex()] = append(gone[v.GetNodeIndex()], v)
-	}
-	for i, n := range p.Cluster.GetNodes() {
-		b := box{n.GetName(), p.pods(n, gone[uint32(i)]), len(p.New[n.GetName()])}
-		if domain, ok := compact.Labels(p.Cluster, n)[p.TopologyKey]; ok {
+	full := p.Fill != nil && requested(p.Fill)
+	for i, b := range p.boxes() {
+		if full {
+			b.shares = sharesOf(&p.Fill.All[i])
+		}
+		if domain, ok := compact.Labels(p.Cluster, p.Cluster.Nodes[i])[p.TopologyKey]; ok {
 			byDomain[domain] = append(byDomain[domain], b)
 		} else {
 			without = append(without, b)
@@ -104,21 +120,71 @@ func (p *Picture) columns() []column {
 	}
 	var out []column
 	for _, domain := range slices.Sorted(maps.Keys(byDomain)) {
-		out = append(out, column{domain, byDomain[domain]})
+		out = append(out, columnOf(domain, byDomain[domain]))
 	}
 	if without != nil {
 		heading := ""
 		if p.TopologyKey != "" {
 			heading = "(without the label)"
 		}
-		out = append(out, column{heading, without})
+		out = append(out, columnOf(heading, without))
 	}
 	return out
 }
 
-// pods names the pods of a node, each name once with its count.
-func (p *Picture) pods(n *stowagev1.Node, gone []*stowagev1.PodReference) []string {
-	var out []string
+func columnOf(heading string, boxes []box) column {
+	var all []string
+	for _, b := range boxes {
+		all = append(all, b.nodes...)
+	}
+	return column{heading, merged(boxes), namesOf(all)}
+}
+
+// foremost returns the columns that are drawn, first those in which something changes, and what to say of the others.
+func foremost(all []column) (drawn []column, rest string) {
+	if len(all) <= maximumColumns {
+		return all, ""
+	}
+	changed := func(c column) bool {
+		return slices.ContainsFunc(c.boxes, func(b box) bool { return b.changes() })
+	}
+	slices.SortStableFunc(all, func(a, b column) int { return rank(changed(a)) - rank(changed(b)) })
+	nodes, added := 0, 0
+	for _, c := range all[maximumColumns:] {
+		for i := range c.boxes {
+			nodes, added = nodes+len(c.boxes[i].nodes), added+c.boxes[i].newPods()
+		}
+	}
+	rest = fmt.Sprintf("… %s with %s", plural(uint64(len(all)-maximumColumns), "more domain"), plural(uint64(nodes), "node"))
+	if added > 0 {
+		rest += fmt.Sprintf(", %d new", added)
+	}
+	return all[:maximumColumns], rest
+}
+
+func rank(first bool) int {
+	if first {
+		return 0
+	}
+	return 1
+}
+
+// boxes counts the pods of each node.
+func (p *Picture) boxes() []box {
+	gone := map[uint32][]*stowagev1.PodReference{}
+	for _, v := range p.Gone {
+		gone[v.GetNodeIndex()] = append(gone[v.GetNodeIndex()], v)
+	}
+	var out []box
+	for i, n := range p.Cluster.GetNodes() {
+		out = append(out, p.box(n, gone[uint32(i)]))
+	}
+	return out
+}
+
+// box counts the pods of a node.
+func (p *Picture) box(n *stowagev1.Node, gone []*stowagev1.PodReference) box {
+	out := box{nodes: []string{n.GetName()}}
 	evicted, fewer := map[[2]string]bool{}, map[uint32]uint32{}
 	for _, v := range gone {
 		switch _, queued := v.GetOrigin().(*stowagev1.PodReference_QueueIndex); {
@@ -129,47 +195,36 @@ func (p *Picture) pods(n *stowagev1.Node, gone []*stowagev1.PodReference) []stri
 			evicted[[2]string{v.GetNamespace(), v.GetName()}] = true
 		}
 	}
-	add := func(mark string, names []string) {
-		for _, name := range withCounts(names) {
-			out = append(out, mark+name)
-		}
+	for _, name := range p.New[n.GetName()] {
+		out.added.add(name, name, 1)
 	}
-	add("+ ", p.New[n.GetName()])
-	var there, left []string
 	for _, pod := range n.GetPods() {
-		name := pod.GetName()
-		if evicted[[2]string{p.namespace(pod), name}] {
-			left = append(left, name)
-			continue
+		t := compact.Template(p.Cluster, pod)
+		name, kind := pod.GetName(), t.GetController().GetName()
+		if kind == "" {
+			kind = name
 		}
-		if name == "" {
-			name = "(unnamed)"
-		}
-		there = append(there, name)
-	}
-	add("  ", there)
-	for _, c := range n.GetPodCounts() {
-		if stays := c.GetCount() - fewer[c.GetTemplateIndex()]; stays > 0 {
-			out = append(out, fmt.Sprintf("  %s ×%d", TemplateName(p.Cluster, c.GetTemplateIndex()), stays))
+		switch {
+		case evicted[[2]string{t.GetNamespace(), name}]:
+			out.gone.add(kind, name, 1)
+		case name == "":
+			out.there.add("(unnamed)", "(unnamed)", 1)
+		default:
+			out.there.add(kind, name, 1)
 		}
 	}
-	add("- ", left)
 	for _, c := range n.GetPodCounts() {
-		if left := fewer[c.GetTemplateIndex()]; left > 0 {
-			out = append(out, fmt.Sprintf("- %s ×%d", TemplateName(p.Cluster, c.GetTemplateIndex()), left))
+		name := TemplateName(p.Cluster, c.GetTemplateIndex())
+		left := min(fewer[c.GetTemplateIndex()], c.GetCount())
+		fewer[c.GetTemplateIndex()] -= left
+		if left > 0 {
+			out.gone.add(name, name, int(left))
+		}
+		if stays := c.GetCount() - left; stays > 0 {
+			out.there.add(name, name, int(stays))
 		}
 	}
 	return out
-}
-
-func (p *Picture) namespace(pod *stowagev1.Pod) string {
-	if t := pod.GetTemplate(); t != nil {
-		return t.GetNamespace()
-	}
-	if all := p.Cluster.GetPodTemplates(); int(pod.GetTemplateIndex()) < len(all) {
-		return all[pod.GetTemplateIndex()].GetNamespace()
-	}
-	return ""
 }
 
 // TemplateName is a name for pods that are known only by their template.
@@ -182,37 +237,23 @@ func TemplateName(c *stowagev1.Cluster, index uint32) string {
 	return fmt.Sprintf("template %d", index)
 }
 
-func (c *column) text(width int, heights []int) []string {
+func (c *column) text(width int, heights []int, ink Ink) []string {
 	inner := width - 4
 	var out []string
 	if c.heading != "" {
 		out = append(out, cut(c.heading, width))
 	}
-	for i, b := range c.boxes {
-		if i == maximumNodes {
-			rest := fmt.Sprintf("… %d more nodes", len(c.boxes)-i)
-			newPods := 0
-			for _, b := range c.boxes[i:] {
-				newPods += b.newPods
-			}
-			if newPods > 0 {
-				rest += fmt.Sprintf(", %d new", newPods)
-			}
-			out = append(out, cut(rest, width))
-			break
-		}
-		title := cut(b.node, inner)
+	for i := range c.boxes {
+		b := &c.boxes[i]
+		title := b.title(c.names, inner)
 		out = append(out, "┌ "+title+" "+strings.Repeat("─", inner-utf8.RuneCountInString(title))+"┐")
-		lines := b.pods
-		if len(lines) > maximumPods {
-			lines = append(slices.Clone(lines[:maximumPods-1]), fmt.Sprintf("… %d more", len(lines)-maximumPods+1))
-		}
+		lines := b.lines(inner)
 		for n := range heights[i] {
 			line := ""
 			if n < len(lines) {
 				line = lines[n]
 			}
-			out = append(out, "│ "+pad(cut(line, inner), inner)+" │")
+			out = append(out, "│ "+b.coloured(line, pad(cut(line, inner), inner), ink)+" │")
 		}
 		out = append(out, "└"+strings.Repeat("─", width-2)+"┘")
 	}

@@ -16,35 +16,47 @@ type Place struct {
 	Width       int
 	// Changes says that the response has changes that would place pods.
 	Changes bool
+	// Verbose names every node of a workload, and adds a table of how full the nodes are.
+	Verbose bool
+	Ink     Ink
+
+	objects objects // what the pods are counted as
 }
 
-// workload is the result for the pods of one object.
-type workload struct {
-	origin   kube.Origin
-	nodes    []string
-	unplaced uint32
-	evicted  uint32
-	// unattempted is the number of unplaced pods that a deadline left.
-	unattempted uint32
-	// first is the placement of its first pod without a node.
-	first *stowagev1.Placement
-	// changeable: first was evaluated, so there may be changes that would place it.
-	changeable bool
+// Explanation describes answers about pods of the queue.
+func (p *Place) Explanation() *Explanation {
+	return &Explanation{Cluster: p.Snapshot.Cluster, PodName: p.podName, Width: p.Width, Ink: p.Ink}
+}
+
+// Headline says how many pods were placed.
+func Headline(a *stowagev1.PlaceResponse) string {
+	all := uint64(a.GetPlacedCount() + a.GetUnplacedCount() + a.GetEvictedCount())
+	text := fmt.Sprintf("%d of %s placed", a.GetPlacedCount(), plural(all, "pod"))
+	if n := a.GetEvictedCount(); n > 0 {
+		text += fmt.Sprintf(", %d evicted again", n)
+	}
+	return text
 }
 
 // Draw draws the cluster with the placed pods.
-func (p *Place) Draw(w io.Writer, a *stowagev1.PlaceResponse) {
+func (p *Place) Draw(w io.Writer, a *stowagev1.PlaceResponse) { p.Picture(a).Draw(w) }
+
+// Picture is the cluster with the placed pods.
+func (p *Place) Picture(a *stowagev1.PlaceResponse) *Picture {
 	placed := map[string][]string{}
-	for _, l := range p.workloads(a, nil) {
-		for _, n := range l.nodes {
-			placed[n] = append(placed[n], l.origin.Name)
+	for _, l := range p.Workloads(a, nil) {
+		for _, n := range l.Nodes {
+			placed[n] = append(placed[n], l.Origin.Name)
 		}
 	}
-	picture := Picture{Cluster: p.Snapshot.Cluster, TopologyKey: p.TopologyKey, New: placed, Width: p.Width}
-	for _, e := range a.GetEvictions() {
-		picture.Gone = append(picture.Gone, e.GetVictims()...)
+	out := &Picture{Cluster: p.Snapshot.Cluster, TopologyKey: p.TopologyKey, New: placed, Width: p.Width, Ink: p.Ink}
+	if _, after, err := p.Fill(a); err == nil { // else the server has refused the cluster
+		out.Fill = after
 	}
-	picture.Draw(w)
+	for _, e := range a.GetEvictions() {
+		out.Gone = append(out.Gone, e.GetVictims()...)
+	}
+	return out
 }
 
 // Write draws the cluster with the placed pods, then lists the pods without a node and why.
@@ -56,32 +68,32 @@ func (p *Place) Write(w io.Writer, a *stowagev1.PlaceResponse) {
 
 // Tell writes how many pods got a node, which did not, and why.
 func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
-	all := uint64(a.GetPlacedCount() + a.GetUnplacedCount() + a.GetEvictedCount())
-	fmt.Fprintf(w, "%d of %s placed", a.GetPlacedCount(), plural(all, "pod"))
-	if n := a.GetEvictedCount(); n > 0 {
-		fmt.Fprintf(w, ", %d evicted again", n)
-	}
-	fmt.Fprintln(w)
+	headline := Headline(a)
+	fmt.Fprintln(w, p.Ink.Verdict(a.GetUnplacedCount()+a.GetEvictedCount() == 0, headline))
 	p.displaced(w, a)
-	workloads := p.workloads(a, nil)
+	workloads := p.Workloads(a, nil)
 	rows := [][]string{{"PODS", "KIND", "PLACED", "NODES"}}
 	for _, l := range workloads {
+		nodes := Names(withCounts(l.Nodes))
+		if p.Verbose {
+			nodes = strings.Join(withCounts(l.Nodes), ", ")
+		}
 		rows = append(rows, []string{
-			l.origin.Namespace + "/" + l.origin.Name, l.origin.Kind,
-			fmt.Sprintf("%d/%d", len(l.nodes), len(l.nodes)+int(l.unplaced+l.evicted)), Names(withCounts(l.nodes)),
+			l.Origin.Namespace + "/" + l.Origin.Name, l.Origin.Kind,
+			fmt.Sprintf("%d/%d", len(l.Nodes), len(l.Nodes)+int(l.Unplaced+l.Evicted)), nodes,
 		})
 	}
 	if len(workloads) > 0 {
-		table(w, rows...)
+		tableWithin(w, p.Width, rows...)
 	}
 	p.evictions(w, a.GetEvictions())
 	p.groups(w, a.GetPodGroups())
 	var unattempted uint64
 	var of []string
 	for _, l := range workloads {
-		if l.unattempted > 0 {
-			unattempted += uint64(l.unattempted)
-			of = append(of, l.origin.Namespace+"/"+l.origin.Name)
+		if l.Unattempted > 0 {
+			unattempted += uint64(l.Unattempted)
+			of = append(of, l.Origin.Namespace+"/"+l.Origin.Name)
 		}
 	}
 	if unattempted > 0 {
@@ -89,17 +101,20 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 		WriteWrapped(w, "", fmt.Sprintf("%s left out, as there was no time: %s", plural(unattempted, "pod"), Names(of)), p.Width)
 	}
 	for _, l := range workloads {
-		if l.first == nil {
+		if l.First == nil {
 			continue
 		}
-		fmt.Fprintf(w, "\n%s/%s: %s without a node\n", l.origin.Namespace, l.origin.Name, plural(uint64(l.unplaced-l.unattempted), "pod"))
-		WriteWrapped(w, "  ", l.first.GetMessage(), p.Width)
-		x := Explanation{Cluster: p.Snapshot.Cluster, PodName: p.podName, Width: p.Width}
-		x.WriteOutcome(w, "  ", l.first.GetPreemption())
-		x.WriteWhy(w, "  ", l.first.GetExplanation())
-		if p.Changes && l.changeable {
-			x.WriteChanges(w, "  ", l.first.GetChanges(), l.first.GetPreemption())
+		fmt.Fprintf(w, "\n%s/%s: %s without a node\n", l.Origin.Namespace, l.Origin.Name, plural(uint64(l.Unplaced-l.Unattempted), "pod"))
+		WriteWrapped(w, "  ", l.First.GetMessage(), p.Width)
+		x := p.Explanation()
+		x.WriteOutcome(w, "  ", l.First.GetPreemption())
+		x.WriteWhy(w, "  ", l.First.GetExplanation())
+		if p.Changes && l.Changeable {
+			x.WriteChanges(w, "  ", l.First.GetChanges(), l.First.GetPreemption())
 		}
+	}
+	if p.Verbose {
+		p.nodes(w, a)
 	}
 	var unread []*stowagev1.UnreadField
 	for _, placement := range a.GetPlacements() {
@@ -127,22 +142,32 @@ const maximumEvictions = 50
 
 // evictions writes who evicts whom, in the order of time.
 func (p *Place) evictions(w io.Writer, all []*stowagev1.Eviction) {
-	if len(all) > 0 {
+	lines := p.Evictions(all)
+	if len(lines) > 0 {
 		fmt.Fprintln(w)
 	}
-	x := Explanation{Cluster: p.Snapshot.Cluster, PodName: p.podName, Width: p.Width}
-	for i, e := range all {
+	for i, line := range lines {
 		if i == maximumEvictions {
-			fmt.Fprintf(w, "and %s more\n", plural(uint64(len(all)-i), "preemption"))
+			fmt.Fprintf(w, "and %s more\n", plural(uint64(len(lines)-i), "preemption"))
 			break
 		}
+		WriteWrapped(w, "", line, p.Width)
+	}
+}
+
+// Evictions says who evicts whom, in the order of time.
+func (p *Place) Evictions(all []*stowagev1.Eviction) []string {
+	x := p.Explanation()
+	var out []string
+	for _, e := range all {
 		c := &stowagev1.PreemptionCandidate{Victims: e.GetVictims(), PdbViolations: e.GetPdbViolations()}
 		text := p.who(e.GetQueueIndex()) + " evicts " + Names(x.victims(c)) + " from " + x.node(e.GetNodeIndex()) + violations(c)
 		if g := e.GetPodGroup(); g != "" {
 			text = "pod group " + g + " evicts " + Names(x.victims(c)) + violations(c)
 		}
-		WriteWrapped(w, "", text, p.Width)
+		out = append(out, text)
 	}
+	return out
 }
 
 // podName names pods that the same request placed by their origin.
@@ -153,50 +178,13 @@ func (p *Place) podName(c *stowagev1.PodReference) string {
 	return podName(p.Snapshot.Cluster, c)
 }
 
-// workloads groups the entries by object. queue has the queue index of each placement, nil if they are in order.
-func (p *Place) workloads(a *stowagev1.PlaceResponse, queue []int) []*workload {
-	var out []*workload
-	index := map[kube.Origin]*workload{}
-	for i, placement := range a.GetPlacements() {
-		if queue != nil {
-			i = queue[i]
-		}
-		entry := p.Snapshot.Entry(i)
-		origin := entry.Origin
-		l, ok := index[origin]
-		if !ok {
-			l = &workload{origin: origin}
-			index[origin] = l
-			out = append(out, l)
-		}
-		l.nodes = append(l.nodes, placement.GetNodes().GetNames()...)
-		l.unplaced += placement.GetUnplacedCount()
-		l.evicted += placement.GetEvictedCount()
-		l.unattempted += placement.GetUnattemptedCount()
-		// If a pod was not placed because of its group, the group's lines say why.
-		told := entry.Message != "" || entry.Pods.GetPodGroup() == "" || len(placement.GetRejections()) > 0
-		if placement.GetUnplacedCount() > placement.GetUnattemptedCount() && l.first == nil && told {
-			l.first, l.changeable = placement, entry.Message == ""
-		}
-	}
-	return out
-}
-
 // withCounts returns each name once, with its count.
 func withCounts(all []string) []string {
-	counts := map[string]int{}
-	var order []string
+	var t tally
 	for _, name := range all {
-		if counts[name]++; counts[name] == 1 {
-			order = append(order, name)
-		}
+		t.add(name, name, 1)
 	}
-	for i, name := range order {
-		if counts[name] > 1 {
-			order[i] = fmt.Sprintf("%s ×%d", name, counts[name])
-		}
-	}
-	return order
+	return t.byName("")
 }
 
 func plural(n uint64, noun string) string {
@@ -204,6 +192,13 @@ func plural(n uint64, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// filled wraps a text as WriteWrapped does, and returns its lines.
+func filled(text string, width int) string {
+	var out strings.Builder
+	WriteWrapped(&out, "", text, width)
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
 // WriteWrapped wraps a text at width runes where words allow; continuation lines are indented by two more.

@@ -30,6 +30,12 @@ func (x *Explanation) WriteOutcome(w io.Writer, indent string, p *stowagev1.Pree
 // WritePreemption writes whether kube-scheduler would preempt, its victims, and why it would not on other nodes. nominated is
 // the pod's nominated node, "" if it has none.
 func (x *Explanation) WritePreemption(w io.Writer, nominated string, p *stowagev1.Preemption) {
+	x.writeVictims(w, nominated, p)
+	x.writeUnhelpful(w, p)
+}
+
+// writeVictims writes whether kube-scheduler would preempt, and its victims.
+func (x *Explanation) writeVictims(w io.Writer, nominated string, p *stowagev1.Preemption) {
 	if p == nil {
 		return
 	}
@@ -51,14 +57,19 @@ func (x *Explanation) WritePreemption(w io.Writer, nominated string, p *stowagev
 	if nominated != "" && p.GetClearsNomination() {
 		WriteWrapped(w, "", "It clears status.nominatedNodeName, which is "+nominated+".", x.Width)
 	}
-	if len(p.GetRejections()) > 0 {
-		fmt.Fprintln(w, "\nWhere evictions do not help:")
-		rows := [][]string{{"NODES", "REASON", "PLUGIN", "WHICH"}}
-		for _, r := range p.Rejections {
-			rows = append(rows, rejection(r)...)
-		}
-		table(w, rows...)
+}
+
+// writeUnhelpful writes why evictions on nodes do not help.
+func (x *Explanation) writeUnhelpful(w io.Writer, p *stowagev1.Preemption) {
+	if len(p.GetRejections()) == 0 {
+		return
 	}
+	fmt.Fprintln(w, "\nWhere evictions do not help:")
+	rows := [][]string{{"NODES", "REASON", "PLUGIN", "WHICH"}}
+	for _, r := range p.Rejections {
+		rows = append(rows, rejection(r)...)
+	}
+	tableWithin(w, x.Width, rows...)
 }
 
 // WriteNoPreemption writes that kube-scheduler would not preempt, and why if that is not empty.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/stowage-scheduler/stowage/clients/fill"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -38,7 +39,7 @@ func TestPictureOfNodesWithAndWithoutTheLabel(t *testing.T) {
 	})
 	want := `zone
 z1                         z2                         (without the label)
-┌ a-node-with-a-very-lo… ┐ ┌ b ─────────────────────┐ ┌ c ─────────────────────┐
+┌ a-node-…ng-name-indeed ┐ ┌ b ─────────────────────┐ ┌ c ─────────────────────┐
 │ + web ×2               │ │                        │ │   db ×3                │
 │ + api                  │ │                        │ │                        │
 │   old                  │ │                        │ │                        │
@@ -50,7 +51,7 @@ z1                         z2                         (without the label)
 	}
 }
 
-func TestPictureOfManyNodesAndPodsCountsTheRest(t *testing.T) {
+func TestPictureOfNodesThatAreAlike(t *testing.T) {
 	c := &stowagev1.Cluster{}
 	placed := map[string][]string{}
 	for i := range 9 {
@@ -62,10 +63,90 @@ func TestPictureOfManyNodesAndPodsCountsTheRest(t *testing.T) {
 		placed[n.Name] = []string{"x"}
 	}
 	got := draw(report.Picture{Cluster: c, New: placed, Width: 80})
-	for _, want := range []string{"… 3 more nodes, 3 new", "│ … 4 more "} {
+	for _, want := range []string{"n0 and 8 alike", "│ + x ", "│ … 4 more "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
+	}
+}
+
+// loaded is a node whose pods request a part of its CPU and memory, in percent.
+func loaded(name, zone string, cpu, memory int64) *stowagev1.Node {
+	amounts := func(cpu, memory int64) *stowagev1.Resources {
+		return &stowagev1.Resources{CpuMillis: &cpu, MemoryBytes: &memory}
+	}
+	return &stowagev1.Node{
+		Name: name, Labels: map[string]string{"zone": zone}, Allocatable: amounts(100, 100),
+		Pods: []*stowagev1.Pod{{Name: "load-of-" + name, Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
+			Spec: &stowagev1.PodSpec{Containers: []*stowagev1.Container{{Requests: amounts(cpu, memory)}}},
+		}}}},
+	}
+}
+
+func drawFilled(t *testing.T, c *stowagev1.Cluster, placed map[string][]string, width int) string {
+	t.Helper()
+	full, err := fill.Of(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return draw(report.Picture{Cluster: c, TopologyKey: "zone", New: placed, Fill: full, Width: width})
+}
+
+func TestPictureShowsHowFullNodesAre(t *testing.T) {
+	c := &stowagev1.Cluster{Nodes: []*stowagev1.Node{loaded("a", "z1", 62, 31), loaded("b", "z2", 0, 130)}}
+	want := `zone
+z1                                 z2
+┌ a ─────────────────────────────┐ ┌ b ─────────────────────────────┐
+│ cpu ███░░░ 62% mem █░░░░░ 31%  │ │ cpu ░░░░░░  0% mem ██████130%  │
+│   load-of-a                    │ │   load-of-b                    │
+└────────────────────────────────┘ └────────────────────────────────┘
+`
+	if d := cmp.Diff(want, drawFilled(t, c, nil, 80)); d != "" {
+		t.Error(d)
+	}
+	if got := drawFilled(t, c, nil, 45); !strings.Contains(got, "│ cpu 62% mem 31%    │") {
+		t.Errorf("narrow:\n%s", got)
+	}
+}
+
+// TestPictureOfManyNodes holds that nodes beyond what a column takes are boxes by quarters, and no node is left out.
+func TestPictureOfManyNodes(t *testing.T) {
+	c := &stowagev1.Cluster{}
+	placed := map[string][]string{}
+	for i := range 80 {
+		c.Nodes = append(c.Nodes, loaded(fmt.Sprint("n", i), "z1", int64(i), 5))
+		if i%20 == 0 {
+			placed[fmt.Sprint("n", i)] = []string{"web", "web"}
+		}
+	}
+	got := drawFilled(t, c, placed, 60)
+	for _, want := range []string{
+		"┌ 25 nodes ──", "│ cpu 0–24% mem 5% ", "│ cpu 25–49% mem 5% ", "│ cpu 50–74% mem 5% ", "┌ 5 nodes ──", "│ cpu 75–79% mem 5% ",
+		"│ + web ×4 ", "│   25 pods ",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+// TestPictureOfManyDomains holds that domains with new pods are drawn first, and that hostnames are no domains of a picture.
+func TestPictureOfManyDomains(t *testing.T) {
+	c := &stowagev1.Cluster{}
+	for i := range 60 {
+		c.Nodes = append(c.Nodes, loaded(fmt.Sprint("n", i), fmt.Sprintf("rack-%02d", i/2), 1, 1))
+	}
+	got := drawFilled(t, c, map[string][]string{"n59": {"web"}}, 60)
+	for _, want := range []string{"rack-29", "│ + web ", "… 6 more domains with 12 nodes"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	for i, n := range c.Nodes {
+		n.Labels["zone"] = fmt.Sprint("host-", i)
+	}
+	if got := drawFilled(t, c, nil, 60); strings.Contains(got, "host-") || !strings.Contains(got, "60 nodes") {
+		t.Errorf("drawn by host:\n%s", got)
 	}
 }
 

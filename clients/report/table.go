@@ -38,6 +38,15 @@ func Names(all []string) string {
 
 // Filter writes the feasible nodes of a pod, and why the others are not.
 func Filter(w io.Writer, a *stowagev1.FilterResponse, width int) {
+	tableWithin(w, width, verdicts(a)...)
+	if a.GetMessage() != "" {
+		fmt.Fprintln(w)
+		WriteWrapped(w, "", a.GetMessage(), width)
+	}
+}
+
+// verdicts are the rows of the feasible nodes and of the others, by plugin and reason.
+func verdicts(a *stowagev1.FilterResponse) [][]string {
 	rows := [][]string{{"NODES", "VERDICT", "PLUGIN", "WHICH"}}
 	if feasible := a.GetFeasibleNodes().GetNames(); len(feasible) > 0 {
 		rows = append(rows, []string{fmt.Sprint(len(feasible)), "feasible", "", Names(feasible)})
@@ -45,11 +54,7 @@ func Filter(w io.Writer, a *stowagev1.FilterResponse, width int) {
 	for _, r := range a.GetRejections() {
 		rows = append(rows, rejection(r)...)
 	}
-	table(w, rows...)
-	if a.GetMessage() != "" {
-		fmt.Fprintln(w)
-		WriteWrapped(w, "", a.GetMessage(), width)
-	}
+	return rows
 }
 
 // rejection returns the rows of a rejection: long reasons, such as parse errors, take several.

@@ -1,4 +1,4 @@
-package cli
+package result
 
 import (
 	"testing"
@@ -22,14 +22,14 @@ func TestPodsOfParts(t *testing.T) {
 		Nodes:         &stowagev1.NodeList{Indexes: []uint32{1}, Names: []string{"b"}},
 		UnplacedCount: 2, UnattemptedCount: 1, Message: "full",
 	}
-	names := newPodNames(snapshot)
-	var got []podPlacement
+	names := NewPodNames(snapshot)
+	var got []Pod
 	for _, p := range []*stowagev1.Placement{first, last} {
 		part := &stowagev1.PlaceStreamResponse{Placements: []*stowagev1.QueuePlacement{{QueueIndex: 0, Placement: p}}}
-		got = append(got, names.part(part)...)
+		got = append(got, names.Part(part)...)
 	}
-	pod := podPlacement{Namespace: "shop", Name: "web", Kind: "Deployment"}
-	want := []podPlacement{pod, pod, pod, pod}
+	pod := Pod{Namespace: "shop", Name: "web", Kind: "Deployment"}
+	want := []Pod{pod, pod, pod, pod}
 	for i := range want {
 		want[i].Replica = i
 	}
@@ -41,7 +41,7 @@ func TestPodsOfParts(t *testing.T) {
 		Nodes:         &stowagev1.NodeList{Indexes: []uint32{0, 1}, Names: []string{"a", "b"}},
 		UnplacedCount: 2, UnattemptedCount: 1, Message: "full",
 	}}}
-	if d := cmp.Diff(want, newPodNames(snapshot).answer(whole)); d != "" {
+	if d := cmp.Diff(want, NewPodNames(snapshot).Answer(whole)); d != "" {
 		t.Error(d)
 	}
 }

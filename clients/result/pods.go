@@ -1,12 +1,12 @@
-package cli
+package result
 
 import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// podPlacement is a pod and its node, or the reason why it has none.
-type podPlacement struct {
+// Pod is a pod and its node, or the reason why it has none.
+type Pod struct {
 	Namespace string `json:"namespace"`
 	// Name is that of the pod. Pods whose names are random, such as those of a Deployment, have the name of the object.
 	Name string `json:"name"`
@@ -26,28 +26,29 @@ const notAttempted = "not attempted: the deadline passed"
 // evicted is the reason of pods that another pod of the queue preempted.
 const evicted = "placed and then evicted"
 
-// podNames names the pods of a snapshot's placements. It counts the replicas, so that an answer may come in parts.
-type podNames struct {
+// PodNames names the pods of a snapshot's placements. It counts the replicas, so that an answer may come in parts.
+type PodNames struct {
 	snapshot *kube.Snapshot
-	replicas map[podPlacement]int
+	replicas map[Pod]int
 }
 
-func newPodNames(s *kube.Snapshot) *podNames {
-	return &podNames{s, map[podPlacement]int{}}
+// NewPodNames returns names for the pods of a snapshot.
+func NewPodNames(s *kube.Snapshot) *PodNames {
+	return &PodNames{s, map[Pod]int{}}
 }
 
-// answer lists the pods of an answer, each beside its node.
-func (n *podNames) answer(a *stowagev1.PlaceResponse) []podPlacement {
-	out := []podPlacement{}
+// Answer lists the pods of an answer, each beside its node.
+func (n *PodNames) Answer(a *stowagev1.PlaceResponse) []Pod {
+	out := []Pod{}
 	for i, p := range a.GetPlacements() {
 		out = n.placement(out, i, p)
 	}
 	return out
 }
 
-// part lists the pods of one part of an answer.
-func (n *podNames) part(a *stowagev1.PlaceStreamResponse) []podPlacement {
-	out := []podPlacement{}
+// Part lists the pods of one part of an answer.
+func (n *PodNames) Part(a *stowagev1.PlaceStreamResponse) []Pod {
+	out := []Pod{}
 	for _, p := range a.GetPlacements() {
 		out = n.placement(out, int(p.GetQueueIndex()), p.GetPlacement())
 	}
@@ -56,9 +57,9 @@ func (n *podNames) part(a *stowagev1.PlaceStreamResponse) []podPlacement {
 
 // placement appends the pods of a placement of entry i: first those with a node, then those that found none, then those that
 // were not attempted, then those that were evicted.
-func (n *podNames) placement(out []podPlacement, i int, p *stowagev1.Placement) []podPlacement {
+func (n *PodNames) placement(out []Pod, i int, p *stowagev1.Placement) []Pod {
 	entry := n.snapshot.Entry(i)
-	pod := podPlacement{Namespace: entry.Origin.Namespace, Name: entry.Origin.Name, Kind: entry.Origin.Kind, From: entry.Gone}
+	pod := Pod{Namespace: entry.Origin.Namespace, Name: entry.Origin.Name, Kind: entry.Origin.Kind, From: entry.Gone}
 	if pod.Kind == "StatefulSet" {
 		pod.Name = entry.Pods.GetPod().GetName()
 	}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/template"
+
+	"google.golang.org/protobuf/proto"
+	"k8s.io/client-go/util/jsonpath"
+
+	"github.com/stowage-scheduler/stowage/clients/result"
+)
+
+// The values of --output.
+const (
+	table      = "table"
+	wide       = "wide"
+	asJSON     = "json"
+	asYAML     = "yaml"
+	asName     = "name"
+	asHTML     = "html"
+	asSVG      = "svg"
+	asJSONPath = "jsonpath"
+	asTemplate = "go-template"
+)
+
+// documented are the commands whose answers are documents of package result. named are those whose answers also have names.
+var (
+	documented = []string{"place", "explain", "drain"}
+	named      = append([]string{"filter", "score"}, documented...)
+)
+
+// format parses --output, and refuses what the command does not have.
+func (q *question) format(command string) error {
+	name, expression, given := strings.Cut(q.Output, "=")
+	err := func() error {
+		switch name {
+		case asJSONPath, asTemplate:
+			if !given {
+				return fmt.Errorf("a template is missing: %s=TEMPLATE", name)
+			}
+			return q.parse(name, expression)
+		case table, wide, asJSON, asYAML, asName, asHTML, asSVG:
+			if given {
+				return fmt.Errorf("%s takes no template", name)
+			}
+		default:
+			return errors.New("must be one of table, wide, json, yaml, name, html, svg, jsonpath=TEMPLATE, go-template=TEMPLATE")
+		}
+		switch {
+		case name == asName && !slices.Contains(named, command):
+			return fmt.Errorf("only %s have it", strings.Join(named, ", "))
+		case (name == asHTML || name == asSVG) && !slices.Contains(documented, command):
+			return fmt.Errorf("only %s have it", strings.Join(documented, ", "))
+		}
+		return nil
+	}()
+	if err != nil {
+		return fmt.Errorf("--output=%s: %w", q.Output, err)
+	}
+	if q.Output = name; name == wide {
+		q.Output, q.Verbose = table, true
+	}
+	return nil
+}
+
+// parse parses a template.
+func (q *question) parse(name, text string) error {
+	if name == asJSONPath {
+		path := jsonpath.New("output").AllowMissingKeys(true)
+		if err := path.Parse(text); err != nil {
+			return err
+		}
+		q.execute = path.Execute
+		return nil
+	}
+	t, err := template.New("output").Parse(text)
+	if err != nil {
+		return err
+	}
+	q.execute = func(w io.Writer, data any) error { return t.Execute(w, data) }
+	return nil
+}
+
+// printMessage prints an answer of the contract, in another format than a table.
+func (q *question) printMessage(w io.Writer, m proto.Message) error {
+	text, err := result.Message(m)
+	if err != nil {
+		return err
+	}
+	return q.printText(w, text)
+}
+
+// printDocument prints an answer in another format than a table.
+func (q *question) printDocument(w io.Writer, d result.Document) error {
+	switch q.Output {
+	case asName:
+		return printNames(w, d.Names())
+	case asHTML:
+		return d.Page().HTML(w)
+	case asSVG:
+		return d.Page().SVG(w)
+	}
+	text, err := d.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	return q.printText(w, text)
+}
+
+func printNames(w io.Writer, names []string) error {
+	for _, name := range names {
+		if _, err := fmt.Fprintln(w, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printText prints JSON as JSON, as YAML, or through a template.
+func (q *question) printText(w io.Writer, text []byte) error {
+	switch q.Output {
+	case asYAML:
+		return writeYAML(w, text)
+	case asJSONPath, asTemplate:
+		return q.fill(w, text)
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		return err
+	}
+	out.WriteByte('\n')
+	_, err := out.WriteTo(w)
+	return err
+}
+
+// fill executes the template. What it would write before an error is left out.
+func (q *question) fill(w io.Writer, text []byte) error {
+	var data any
+	if err := json.Unmarshal(text, &data); err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := q.execute(&out, data); err != nil {
+		return fmt.Errorf("--output=%s: %w", q.Output, err)
+	}
+	_, err := out.WriteTo(w)
+	return err
+}

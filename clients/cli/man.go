@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	mangokong "github.com/alecthomas/mango-kong"
+	"github.com/muesli/roff"
+
+	"github.com/stowage-scheduler/stowage/server/telemetry"
+)
+
+// manCommand prints the manual page, which is generated from the grammar.
+type manCommand struct{}
+
+// Run is called by kong.
+func (*manCommand) Run(s *session) error {
+	text := mangokong.NewManPage(1, s.application).Build(undated{roff.NewDocument()})
+	text = strings.Replace(text, noDay.Format(time.DateOnly), telemetry.Version(), 1)
+	_, err := fmt.Fprint(s.stdout, text)
+	return err
+}
+
+// noDay stands for the day on which a page is printed: a release has one page.
+var noDay = time.Time{}
+
+// undated is a manual page without that day.
+type undated struct{ *roff.Document }
+
+// Heading writes the first line.
+func (d undated) Heading(section uint, title, description string, _ time.Time) {
+	d.Document.Heading(section, title, description, noDay)
+}

@@ -1,0 +1,26 @@
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/term"
+
+	"github.com/stowage-scheduler/stowage/clients/report"
+)
+
+// width is the width of tables and of lines of names where the output is no terminal: it must not depend on its destination.
+const width = 100
+
+// minimumWidth is the width of a terminal below which lines are broken by the terminal.
+const minimumWidth = 40
+
+// dress chooses the width and the colours of the output.
+func (s *session) dress(color string) {
+	s.width = width
+	if s.terminal != nil {
+		if columns, _, err := term.GetSize(int(s.terminal.Fd())); err == nil && columns > 0 {
+			s.width = max(minimumWidth, columns)
+		}
+	}
+	s.ink = report.Ink(color == "always" || color == "auto" && s.terminal != nil && os.Getenv("NO_COLOR") == "")
+}

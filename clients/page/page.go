@@ -1,0 +1,122 @@
+// Package page writes answers for browsers: a page of HTML that needs nothing beside it, and its picture alone as SVG.
+//
+// A page has no script, and takes nothing from the network. Equal pages are equal bytes.
+package page
+
+import (
+	"embed"
+	"html/template"
+	"io"
+)
+
+// Page is an answer.
+type Page struct {
+	Title string
+	// Verdict is the answer in a sentence, Good whether it is a yes.
+	Verdict string
+	Good    bool
+	Notes   []string // paragraphs below the verdict
+	Picture *Picture
+	// Sections are below the picture.
+	Sections []Section
+}
+
+// Section is a text, a list or a table with a title. What it has is written in the order of its fields.
+type Section struct {
+	Title   string
+	Text    []string // paragraphs
+	List    []string
+	Plain   string // text in columns
+	Columns []string
+	Rows    [][]string // each as long as Columns
+	Folded  bool       // not shown until the reader asks for it
+}
+
+// Picture is nodes by domain.
+type Picture struct {
+	TopologyKey string // empty for none
+	Domains     []Domain
+}
+
+// Domain is the nodes with one value of the topology key; Name is empty for nodes without the label.
+type Domain struct {
+	Name  string
+	Nodes []Node
+}
+
+// Node is a node and its pods.
+type Node struct {
+	Name string
+	// Text is what a browser shows when the pointer is on the node.
+	Text        string
+	CPU, Memory Share
+	// There, Added and Gone are the numbers of pods that stay, come and go.
+	There, Added, Gone int
+	State              State
+}
+
+// Share is the part of a resource that is requested.
+type Share struct {
+	Percent int
+	Known   bool
+}
+
+// State is the verdict on a node.
+type State string
+
+// The verdicts. Most answers have none about most nodes.
+const (
+	None State = ""
+	Good State = "good"
+	Bad  State = "bad"
+)
+
+//go:embed page.html picture.svg style.css picture.css
+var files embed.FS
+
+var templates = template.Must(template.ParseFS(files, "page.html", "picture.svg"))
+
+// style is part of the program.
+func style(name string) template.CSS {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return template.CSS(text)
+}
+
+// HTML writes the page.
+func (p *Page) HTML(w io.Writer) error {
+	return templates.ExecuteTemplate(w, "page.html", struct {
+		*Page
+		Style, PictureStyle template.CSS
+		Drawing             *drawing
+		Tables              []Section
+	}{p, style("style.css"), style("picture.css"), p.drawing(), bounded(p.Sections)})
+}
+
+// SVG writes the picture.
+func (p *Page) SVG(w io.Writer) error {
+	d := p.drawing()
+	d.Style = style("picture.css")
+	return templates.ExecuteTemplate(w, "picture.svg", d)
+}
+
+// maximumRows is the number of rows of a table. JSON has all.
+const maximumRows = 2000
+
+// bounded leaves out rows beyond maximumRows, and says so.
+func bounded(all []Section) []Section {
+	out := make([]Section, len(all))
+	for i, s := range all {
+		if n := len(s.Rows) - maximumRows; n > 0 {
+			s.Rows = s.Rows[:maximumRows]
+			s.Text = append(s.Text[:len(s.Text):len(s.Text)], more(n, "row"))
+		}
+		if n := len(s.List) - maximumRows; n > 0 {
+			s.List = append(s.List[:maximumRows:maximumRows], more(n, "line"))
+		}
+		out[i] = s
+	}
+	return out
+}

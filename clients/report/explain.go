@@ -1,0 +1,82 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Explain renders the answer about one pod: first the verdict, why, and what would change it; then the nodes by reason. Verbose adds
+// every failing check, the counts by domain, and what each node lacks.
+type Explain struct {
+	Explanation
+	Nominated    string // the pod's nominated node, "" if it has none
+	NoPreemption bool   // the profile does not preempt
+	Verbose      bool
+}
+
+// Write writes the answer.
+func (x *Explain) Write(w io.Writer, a *stowagev1.FilterResponse) {
+	feasible := a.GetFeasibleNodes().GetNames()
+	fmt.Fprintln(w, x.Ink.Verdict(len(feasible) > 0 && a.GetMessage() == "", filled(x.Verdict(a), x.Width)))
+	x.WriteWhy(w, "", a.GetExplanation())
+	x.writeVictims(w, x.Nominated, a.GetPreemption())
+	rejected := len(x.Cluster.GetNodes()) > 0 && !a.GetInternalError() // a reason for kube-scheduler to run preemption
+	if x.NoPreemption && rejected && len(feasible) == 0 {
+		x.WriteNoPreemption(w, "the profile has no preemption")
+	}
+	if len(feasible) == 0 {
+		fmt.Fprintln(w)
+		x.WriteChanges(w, "", a.GetChanges(), a.GetPreemption())
+	}
+	if rows := verdicts(a); len(rows) > 1 {
+		fmt.Fprintln(w)
+		tableWithin(w, x.Width, rows...)
+	}
+	if checks := x.Checks(a); x.Verbose && checks != "" {
+		fmt.Fprintln(w, "\n"+checks)
+	} else if len(a.GetExplanation().GetFailingChecks()) > 0 {
+		fmt.Fprintln(w, "\n-v lists every failing check, and what each node lacks.")
+	}
+}
+
+// Verdict says which nodes can take the pod, or in kube-scheduler's words why none can.
+func (x *Explain) Verdict(a *stowagev1.FilterResponse) string {
+	if text := a.GetMessage(); text != "" {
+		return text
+	}
+	feasible := a.GetFeasibleNodes().GetNames()
+	return fmt.Sprintf("%d of %s can take it: %s", len(feasible), plural(uint64(len(x.Cluster.GetNodes())), "node"), Names(feasible))
+}
+
+// missing is what a node lacks of a resource. Amounts are rounded down, what is missing is not.
+func missing(s *stowagev1.ResourceShortage) string {
+	name := corev1.ResourceName(s.GetResource())
+	q := kube.Quantity(name, s.GetRequested())
+	q.Add(kube.Quantity(name, s.GetUsed()))
+	q.Sub(kube.Quantity(name, s.GetAllocatable()))
+	text := Brief(q)
+	if brief, err := resource.ParseQuantity(text); err == nil && brief.Cmp(q) < 0 {
+		return "over " + text
+	}
+	return text
+}
+
+// Remedies are the changes that would make a pod schedulable, except those that preemption makes anyway.
+func Remedies(changes []*stowagev1.Change, p *stowagev1.Preemption) []*stowagev1.Change {
+	return beyond(changes, p)
+}
+
+// Checks is every failing check, the counts by domain, and what each node lacks; empty if there are none.
+func (x *Explain) Checks(a *stowagev1.FilterResponse) string {
+	var out strings.Builder
+	x.Explanation.Write(&out, a.GetExplanation())
+	x.writeUnhelpful(&out, a.GetPreemption())
+	return strings.TrimSpace(out.String())
+}

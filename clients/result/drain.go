@@ -1,0 +1,172 @@
+package result
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/clients/fill"
+	"github.com/stowage-scheduler/stowage/clients/page"
+	"github.com/stowage-scheduler/stowage/clients/report"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Drain is what draining nodes leads to: the document of kind DrainReport.
+type Drain struct {
+	drainFields
+	drains []*stowagev1.NodeDrain
+	words  *report.Drain
+	parts  []*stowagev1.DrainResponse
+}
+
+type drainFields struct {
+	Header
+	// Verdict is how many nodes can be drained, in words.
+	Verdict string `json:"verdict"`
+	// TopologyKey is the node label by which nodes are grouped, empty for none.
+	TopologyKey string `json:"topologyKey,omitempty"`
+	Nodes       []Node `json:"nodes"`
+	// Moves are the pods that move and their new nodes, where the answer has them.
+	Moves []Move `json:"moves"`
+	// Drains and Summary are the parts of the answer: NodeDrain and DrainSummary of the contract.
+	Drains  []json.RawMessage `json:"drains"`
+	Summary json.RawMessage   `json:"summary,omitempty"`
+}
+
+// Move is pods that move from one node.
+type Move struct {
+	Namespace string `json:"namespace"`
+	// Name is empty for pods that are only counted.
+	Name  string      `json:"name"`
+	From  string      `json:"from"`
+	Pods  int         `json:"pods"`
+	To    []NodeCount `json:"to"`
+	Round int         `json:"round"`
+}
+
+// NewDrain returns the document of an answer. d has its cluster.
+func NewDrain(d *report.Drain, key string, parts []*stowagev1.DrainResponse) (*Drain, error) {
+	before, err := fill.Of(d.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	out := &Drain{words: d, parts: parts, drainFields: drainFields{
+		Header: header("DrainReport"), TopologyKey: key, Moves: []Move{}, Drains: []json.RawMessage{},
+	}}
+	for _, p := range parts {
+		if err := out.part(p); err != nil {
+			return nil, err
+		}
+	}
+	out.Verdict = d.Verdict(parts)
+	var after *fill.Nodes
+	if d.Moves && (len(out.drains) == 1 || d.LargestSet) { // else each drain is of the cluster as it is
+		after = before.Clone()
+		for _, a := range out.drains {
+			for _, m := range a.GetMoves() {
+				after.Move(m.GetPod(), m.GetNodes().GetIndexes())
+			}
+		}
+	}
+	out.Nodes = nodesOf(d.Cluster, key, before, after)
+	for _, a := range out.drains {
+		drained := a.GetStatus() == stowagev1.DrainStatus_DRAIN_STATUS_DRAINED
+		for _, i := range a.GetNodes().GetIndexes() {
+			out.Nodes[i].Drained = &drained
+			if !drained {
+				out.Nodes[i].Reasons = []string{report.Result(a)}
+			}
+		}
+	}
+	return out, nil
+}
+
+// part adds a part of the answer.
+func (d *Drain) part(p *stowagev1.DrainResponse) error {
+	if s := p.GetSummary(); s != nil {
+		text, err := Message(s)
+		d.Summary = compacted(text)
+		return err
+	}
+	a := p.GetDrain()
+	text, err := Message(a)
+	d.drains, d.Drains = append(d.drains, a), append(d.Drains, compacted(text))
+	for _, m := range a.GetMoves() {
+		move := Move{
+			Namespace: m.GetPod().GetNamespace(), Name: m.GetPod().GetName(), Pods: int(m.GetPod().GetCount()), Round: int(m.GetRound()),
+			From: d.words.Cluster.GetNodes()[m.GetPod().GetNodeIndex()].GetName(), To: []NodeCount{},
+		}
+		for _, n := range m.GetNodes().GetNames() {
+			if i := slices.IndexFunc(move.To, func(c NodeCount) bool { return c.Name == n }); i >= 0 {
+				move.To[i].Pods++
+			} else {
+				move.To = append(move.To, NodeCount{n, 1})
+			}
+		}
+		d.Moves = append(d.Moves, move)
+	}
+	return err
+}
+
+func compacted(text []byte) json.RawMessage {
+	var out bytes.Buffer
+	if json.Compact(&out, text) != nil {
+		return text // protojson's error, which the caller has
+	}
+	return out.Bytes()
+}
+
+// MarshalJSON has the document's fields.
+func (d *Drain) MarshalJSON() ([]byte, error) { return json.Marshal(d.drainFields) }
+
+// Names are the nodes that can be drained.
+func (d *Drain) Names() []string {
+	var out []string
+	for i := range d.Nodes {
+		if n := &d.Nodes[i]; n.Drained != nil && *n.Drained {
+			out = append(out, "node/"+n.Name)
+		}
+	}
+	return out
+}
+
+// Page is the answer for a browser.
+func (d *Drain) Page() *page.Page {
+	pods := &report.Picture{Cluster: d.words.Cluster, TopologyKey: d.TopologyKey, New: map[string][]string{}}
+	if len(d.drains) == 1 || d.words.LargestSet {
+		for _, a := range d.drains {
+			for _, m := range a.GetMoves() {
+				pods.Gone = append(pods.Gone, m.GetPod())
+				for _, n := range m.GetNodes().GetNames() {
+					pods.New[n] = append(pods.New[n], d.words.Who(m.GetPod()))
+				}
+			}
+		}
+	}
+	out := &page.Page{
+		Title: "Draining nodes", Verdict: d.Verdict, Good: report.Drained(d.drains) == len(d.drains),
+		Picture: picture(d.TopologyKey, d.Nodes, pods),
+	}
+	drains := page.Section{Title: "Drains", Columns: []string{"Node", "Result", "Evicted", "Placed", "Staying"}}
+	for _, a := range d.drains {
+		drains.Rows = append(drains.Rows, []string{
+			report.Names(a.GetNodes().GetNames()), report.Result(a), fmt.Sprint(a.GetEvictedCount()), fmt.Sprint(a.GetPlacedCount()),
+			fmt.Sprint(a.GetStayingCount()),
+		})
+	}
+	out.Sections = append(out.Sections, drains)
+	for _, s := range d.words.Lists(d.parts) {
+		if len(s.Lines) > 0 {
+			out.Sections = append(out.Sections, page.Section{Title: s.Title, List: s.Lines})
+		}
+	}
+	if rows := d.words.MoveRows(d.parts); d.words.Moves && len(rows) > 0 {
+		out.Sections = append(out.Sections, page.Section{
+			Title: "Moves", Columns: []string{"Pod", "From", "To", "Round"}, Rows: rows, Folded: true,
+		})
+	}
+	out.Sections = append(out.Sections, table(cmp.Or(d.TopologyKey, "Domain"), d.Nodes))
+	return out
+}

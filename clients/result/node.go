@@ -1,0 +1,146 @@
+package result
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/fill"
+	"github.com/stowage-scheduler/stowage/clients/page"
+	"github.com/stowage-scheduler/stowage/clients/report"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Node is how full a node is, and what the answer says of it.
+type Node struct {
+	Name string `json:"name"`
+	// Domain is the node's value of the topology key.
+	Domain string `json:"domain,omitempty"`
+	// Allocatable is what the node has for pods. Requested is what its pods request, with their number as "pods", and RequestedAfter
+	// is that after the answer; it is absent if the answer moves no pods, or several answers move them differently.
+	Allocatable    corev1.ResourceList `json:"allocatable"`
+	Requested      corev1.ResourceList `json:"requested"`
+	RequestedAfter corev1.ResourceList `json:"requestedAfter,omitempty"`
+	// Feasible is whether the node can take the pod; only in an ExplainReport.
+	Feasible *bool `json:"feasible,omitempty"`
+	// Drained is whether the node can be drained; only in a DrainReport, of the nodes to drain.
+	Drained *bool `json:"drained,omitempty"`
+	// Reasons are why it cannot, in kube-scheduler's words where it has them.
+	Reasons []string `json:"reasons,omitempty"`
+}
+
+// nodesOf lists the nodes of a cluster. after is nil if no pods move.
+func nodesOf(c *stowagev1.Cluster, key string, before, after *fill.Nodes) []Node {
+	out := make([]Node, len(c.GetNodes()))
+	for i, n := range c.GetNodes() {
+		out[i] = Node{
+			Name: n.GetName(), Domain: compact.Labels(c, n)[key],
+			Allocatable: before.All[i].Allocatable, Requested: before.All[i].Requested,
+		}
+		if after != nil {
+			out[i].RequestedAfter = after.All[i].Requested
+		}
+	}
+	return out
+}
+
+// filled is how full the node is in a picture: after the answer.
+func (n *Node) filled() *fill.Node {
+	if n.RequestedAfter != nil {
+		return &fill.Node{Allocatable: n.Allocatable, Requested: n.RequestedAfter}
+	}
+	return &fill.Node{Allocatable: n.Allocatable, Requested: n.Requested}
+}
+
+// picture draws nodes by domain, with their pods.
+func picture(key string, nodes []Node, pods *report.Picture) *page.Picture {
+	out := &page.Picture{TopologyKey: key}
+	index := map[string]int{}
+	pods.Nodes(func(i int, added, there, gone report.Pods) {
+		n := &nodes[i]
+		at, ok := index[n.Domain]
+		if !ok {
+			at = len(out.Domains)
+			index[n.Domain] = at
+			out.Domains = append(out.Domains, page.Domain{Name: n.Domain})
+		}
+		d := &out.Domains[at]
+		d.Nodes = append(d.Nodes, n.box(added, there, gone))
+	})
+	return out
+}
+
+// box is the node in a picture.
+func (n *Node) box(added, there, gone report.Pods) page.Node {
+	f := n.filled()
+	out := page.Node{Name: n.Name, There: there.Count, Added: added.Count, Gone: gone.Count}
+	out.CPU, out.Memory = share(f, corev1.ResourceCPU), share(f, corev1.ResourceMemory)
+	text := []string{
+		n.Name, "cpu " + report.Share(f, corev1.ResourceCPU), "memory " + report.Share(f, corev1.ResourceMemory),
+		"pods " + report.Share(f, corev1.ResourcePods),
+	}
+	for _, said := range []struct {
+		what string
+		pods report.Pods
+	}{{"new: ", added}, {"evicted: ", gone}, {"", there}} {
+		if said.pods.Count > 0 {
+			text = append(text, said.what+listed(said.pods.Kinds))
+		}
+	}
+	for _, verdict := range []*bool{n.Feasible, n.Drained} {
+		switch {
+		case verdict == nil:
+		case *verdict:
+			out.State = page.Good
+		default:
+			out.State = page.Bad
+		}
+	}
+	out.Text = strings.Join(append(text, n.Reasons...), "\n")
+	return out
+}
+
+// maximumKinds bounds the pods that the text of a node names.
+const maximumKinds = 20
+
+func listed(kinds []string) string {
+	if more := len(kinds) - maximumKinds; more > 1 {
+		kinds = append(kinds[:maximumKinds:maximumKinds], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(kinds, ", ")
+}
+
+func share(n *fill.Node, name corev1.ResourceName) page.Share {
+	percent, ok := n.Percent(name)
+	return page.Share{Percent: percent, Known: ok}
+}
+
+// table lists how full the nodes are.
+func table(key string, nodes []Node) page.Section {
+	out := page.Section{
+		Title: fmt.Sprintf("Nodes (%d)", len(nodes)), Folded: true,
+		Columns: []string{"Node", key, "CPU", "Memory", "Pods", "Pods before", "Verdict"},
+	}
+	for i := range nodes {
+		n := &nodes[i]
+		f := n.filled()
+		before := n.Requested[corev1.ResourcePods]
+		verdict := ""
+		switch {
+		case n.Feasible != nil && *n.Feasible:
+			verdict = "can take it"
+		case n.Drained != nil && *n.Drained:
+			verdict = "can be drained"
+		}
+		if len(n.Reasons) > 0 {
+			verdict = strings.Join(n.Reasons, ", ")
+		}
+		out.Rows = append(out.Rows, []string{
+			n.Name, n.Domain, report.Share(f, corev1.ResourceCPU), report.Share(f, corev1.ResourceMemory),
+			report.Share(f, corev1.ResourcePods), before.String(), verdict,
+		})
+	}
+	return out
+}

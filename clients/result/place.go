@@ -1,0 +1,165 @@
+package result
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/clients/page"
+	"github.com/stowage-scheduler/stowage/clients/report"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Place is where pods go: the document of kind PlaceReport.
+type Place struct {
+	placeFields
+	answer *stowagev1.PlaceResponse
+	words  *report.Place
+}
+
+type placeFields struct {
+	Header
+	// Verdict is how many pods were placed, in words.
+	Verdict string `json:"verdict"`
+	// TopologyKey is the node label by which nodes are grouped, empty for none.
+	TopologyKey string     `json:"topologyKey,omitempty"`
+	Pods        []Pod      `json:"pods"`
+	Workloads   []Workload `json:"workloads"`
+	Nodes       []Node     `json:"nodes"`
+}
+
+// Workload is what happens to the pods of one object, or to those that one controller made.
+type Workload struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`
+	// Pods is their number; Placed and Evicted are those that have a node, and those that another pod preempted.
+	Pods    int `json:"pods"`
+	Placed  int `json:"placed"`
+	Evicted int `json:"evicted"`
+	// Nodes are the nodes that they are placed on, each once.
+	Nodes []NodeCount `json:"nodes"`
+	// Reason is kube-scheduler's event for the first of its pods without a node. Why, Preemption and Changes say in words what keeps
+	// that pod from the nodes, whom kube-scheduler would evict for it, and what would place it.
+	Reason     string   `json:"reason,omitempty"`
+	Why        string   `json:"why,omitempty"`
+	Preemption string   `json:"preemption,omitempty"`
+	Changes    []string `json:"changes,omitempty"`
+}
+
+// NodeCount is a node and a number of pods.
+type NodeCount struct {
+	Name string `json:"name"`
+	Pods int    `json:"pods"`
+}
+
+// NewPlace returns the document of an answer. p has its snapshot and topology key.
+func NewPlace(p *report.Place, a *stowagev1.PlaceResponse) (*Place, error) {
+	before, after, err := p.Fill(a)
+	if err != nil {
+		return nil, err
+	}
+	out := &Place{answer: a, words: p, placeFields: placeFields{
+		Header: header("PlaceReport"), Verdict: report.Headline(a), TopologyKey: p.TopologyKey,
+		Pods: NewPodNames(p.Snapshot).Answer(a), Workloads: []Workload{}, Nodes: nodesOf(p.Snapshot.Cluster, p.TopologyKey, before, after),
+	}}
+	for _, l := range p.Workloads(a, nil) {
+		out.Workloads = append(out.Workloads, workload(p, l))
+	}
+	return out, nil
+}
+
+func workload(p *report.Place, l *report.Workload) Workload {
+	out := Workload{
+		Namespace: l.Origin.Namespace, Name: l.Origin.Name, Kind: l.Origin.Kind, Nodes: []NodeCount{},
+		Pods: len(l.Nodes) + int(l.Unplaced+l.Evicted), Placed: len(l.Nodes), Evicted: int(l.Evicted),
+	}
+	index := map[string]int{}
+	for _, n := range l.Nodes {
+		i, ok := index[n]
+		if !ok {
+			i = len(out.Nodes)
+			index[n], out.Nodes = i, append(out.Nodes, NodeCount{Name: n})
+		}
+		out.Nodes[i].Pods++
+	}
+	if l.First == nil {
+		return out
+	}
+	x := p.Explanation()
+	out.Reason, out.Why = l.First.GetMessage(), x.Why(l.First.GetExplanation())
+	out.Preemption = x.Preemption(l.First.GetPreemption())
+	for _, c := range report.Remedies(l.First.GetChanges(), l.First.GetPreemption()) {
+		out.Changes = append(out.Changes, x.Change(c))
+	}
+	return out
+}
+
+// MarshalJSON has the document's fields, then those of PlaceResponse.
+func (p *Place) MarshalJSON() ([]byte, error) { return With(p.placeFields, p.answer) }
+
+// Names are the pods: each by its name, those whose names are random by the object that creates them, once.
+func (p *Place) Names() []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, pod := range p.Pods {
+		name := "pod/" + pod.Name
+		if pod.Kind != "Pod" && pod.Kind != "StatefulSet" {
+			name = strings.ToLower(pod.Kind) + "/" + pod.Name
+		}
+		if !seen[name] {
+			seen[name] = true
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// Page is the answer for a browser.
+func (p *Place) Page() *page.Page {
+	out := &page.Page{
+		Title: "Where pods go", Verdict: p.Verdict, Good: p.answer.GetUnplacedCount()+p.answer.GetEvictedCount() == 0,
+		Picture: picture(p.TopologyKey, p.Nodes, p.words.Picture(p.answer)),
+	}
+	pods := page.Section{Title: "Pods", Columns: []string{"Pods", "Kind", "Placed", "Nodes"}}
+	for _, w := range p.Workloads {
+		pods.Rows = append(pods.Rows, []string{
+			w.Namespace + "/" + w.Name, w.Kind, fmt.Sprintf("%d/%d", w.Placed, w.Pods), report.Names(w.nodes()),
+		})
+	}
+	out.Sections = append(out.Sections, pods)
+	for _, w := range p.Workloads {
+		if w.Reason == "" {
+			continue
+		}
+		s := page.Section{Title: w.Namespace + "/" + w.Name + ": without a node", Text: []string{w.Reason}, List: w.Changes}
+		for _, text := range []string{w.Preemption, w.Why} {
+			if text != "" {
+				s.Text = append(s.Text, text)
+			}
+		}
+		if len(w.Changes) > 0 {
+			s.Text = append(s.Text, "Any one of these would place it:")
+		}
+		out.Sections = append(out.Sections, s)
+	}
+	if lines := p.words.Evictions(p.answer.GetEvictions()); len(lines) > 0 {
+		out.Sections = append(out.Sections, page.Section{Title: "Evictions", List: lines})
+	}
+	if text := p.words.Groups(p.answer.GetPodGroups()); text != "" {
+		out.Sections = append(out.Sections, page.Section{Title: "Pod groups", Plain: text})
+	}
+	out.Sections = append(out.Sections, table(cmp.Or(p.TopologyKey, "Domain"), p.Nodes))
+	return out
+}
+
+func (w *Workload) nodes() []string {
+	var out []string
+	for _, n := range w.Nodes {
+		if n.Pods > 1 {
+			n.Name = fmt.Sprintf("%s ×%d", n.Name, n.Pods)
+		}
+		out = append(out, n.Name)
+	}
+	return out
+}
