@@ -17,13 +17,6 @@ func (c *filterCommand) Run(s *session, code *answered) error {
 	return c.filter(s, code, false)
 }
 
-type explainCommand struct{ onePod }
-
-// Run is called by kong.
-func (c *explainCommand) Run(s *session, code *answered) error {
-	return c.filter(s, code, true)
-}
-
 func (q *onePod) filter(s *session, code *answered, explain bool) error {
 	return q.ask(s, code, func(message string, unread []*stowagev1.UnreadField) proto.Message {
 		return &stowagev1.FilterResponse{Message: message, Unread: unread}
@@ -39,25 +32,33 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 		if q.Output != "table" {
 			return request, q.printMessage(s.stdout, answer)
 		}
+		if explain {
+			a.writeExplained(pod, answer)
+			return request, nil
+		}
 		report.Filter(s.stdout, answer, width)
 		x := report.Explanation{Cluster: a.snapshot.Cluster, Width: width}
-		if !explain {
-			x.WriteOutcome(s.stdout, "", answer.GetPreemption())
-		} else {
-			x.Write(s.stdout, answer.GetExplanation())
-			x.WritePreemption(s.stdout, pod.GetNominatedNodeName(), answer.GetPreemption())
-			rejected := len(a.snapshot.Cluster.Nodes) > 0 && !answer.GetInternalError() // a reason for kube-scheduler to run preemption
-			if a.scheduler.NoPreemption && rejected && len(answer.GetFeasibleNodes().GetIndexes()) == 0 {
-				x.WriteNoPreemption(s.stdout, "the profile has no preemption")
-			}
-			if len(answer.GetFeasibleNodes().GetIndexes()) == 0 {
-				fmt.Fprintln(s.stdout)
-				x.WriteChanges(s.stdout, "", answer.GetChanges(), answer.GetPreemption())
-			}
-		}
+		x.WriteOutcome(s.stdout, "", answer.GetPreemption())
 		report.Unread(s.stdout, answer.Unread, width)
 		return request, nil
 	})
+}
+
+// writeExplained writes everything that keeps a pending pod from each node, and what would place it.
+func (a *asked) writeExplained(pod *stowagev1.Pod, answer *stowagev1.FilterResponse) {
+	report.Filter(a.stdout, answer, width)
+	x := report.Explanation{Cluster: a.snapshot.Cluster, Width: width}
+	x.Write(a.stdout, answer.GetExplanation())
+	x.WritePreemption(a.stdout, pod.GetNominatedNodeName(), answer.GetPreemption())
+	rejected := len(a.snapshot.Cluster.Nodes) > 0 && !answer.GetInternalError() // a reason for kube-scheduler to run preemption
+	if a.scheduler.NoPreemption && rejected && len(answer.GetFeasibleNodes().GetIndexes()) == 0 {
+		x.WriteNoPreemption(a.stdout, "the profile has no preemption")
+	}
+	if len(answer.GetFeasibleNodes().GetIndexes()) == 0 {
+		fmt.Fprintln(a.stdout)
+		x.WriteChanges(a.stdout, "", answer.GetChanges(), answer.GetPreemption())
+	}
+	report.Unread(a.stdout, answer.Unread, width)
 }
 
 type scoreCommand struct{ onePod }

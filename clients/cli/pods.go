@@ -2,6 +2,7 @@ package cli
 
 import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -18,6 +19,12 @@ type podPlacement struct {
 	// Node is absent if the pod has none. Reason is then given.
 	Node   string `json:"node,omitempty"`
 	Reason string `json:"reason,omitempty"`
+}
+
+// named are the pods of an answer by name, and the rollouts of Deployments that were decided with it.
+type named struct {
+	Pods     []podPlacement    `json:"pods"`
+	Rollouts []*whatif.Rollout `json:"rollouts,omitempty"`
 }
 
 // notAttempted is the reason of pods that the deadline left.

@@ -152,7 +152,7 @@ type messages struct {
 }
 
 func (m *messages) part(part *stowagev1.PlaceStreamResponse) error {
-	text, err := marshal(part, m.names.part(part))
+	text, err := marshal(part, &named{Pods: m.names.part(part)})
 	if err != nil {
 		return err
 	}
