@@ -203,7 +203,8 @@ func (c *explainCommand) waiting(a *asked, t *chosen) (*stowagev1.FilterResponse
 		return answer, nil, nil
 	}
 	request := &stowagev1.FilterRequest{
-		Context: a.about(a.snapshot.Cluster), Pod: pod, Explain: true, IncludeChanges: true, IncludePreemption: !a.scheduler.NoPreemption,
+		Context: a.about(a.snapshot.Cluster), Pod: pod, Explain: true, IncludeChanges: true,
+		IncludePreemption: !a.scheduler.NoPreemption,
 	}
 	answer, err := a.Filter(a.ctx, request)
 	if err == nil && c.Output == "table" {
@@ -254,7 +255,8 @@ func (c *explainCommand) moving(a *asked, t *chosen) (*stowagev1.FilterResponse,
 
 // writeMoving writes whether a pod on a node could move.
 func (c *explainCommand) writeMoving(a *asked, t *chosen, cluster *stowagev1.Cluster, answer *stowagev1.FilterResponse) {
-	m := report.Moving{Namespace: t.on.Object.Namespace, Pod: t.on.Object.Name, Node: cluster.Nodes[t.on.Node].GetName(), Width: width}
+	pod, node := t.on.Object, cluster.Nodes[t.on.Node].GetName()
+	m := report.Moving{Namespace: pod.Namespace, Pod: pod.Name, Node: node, Width: width}
 	if t.Kind != "Pod" {
 		m.Of = t.text
 	}

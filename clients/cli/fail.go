@@ -33,7 +33,8 @@ type failCommand struct {
 func (c *failCommand) Validate() error {
 	named := len(c.Zone)+len(c.TopologyKey)+len(c.Node) > 0 || c.NodeSelector != ""
 	if named == (c.Each != "") {
-		return errors.New("say what fails with --zone, --topology-key, --node or --node-selector, or let each domain fail alone with --each")
+		return errors.New("say what fails with --zone, --topology-key, --node or --node-selector, " +
+			"or let each domain fail alone with --each")
 	}
 	return nil
 }
@@ -87,7 +88,8 @@ func (c *failCommand) print(s *session, snapshot *kube.Snapshot, out failAnswer,
 	ok := !slices.ContainsFunc(out.Failures, func(f *whatif.Failure) bool { return !f.Survives })
 	*code = c.verdict(s, snapshot, ok, unread)
 	if p := c.podless(snapshot); p != "" && *code != exitNo {
-		fmt.Fprintf(s.stderr, "stowage: these have pods that are not in the manifests, so that none of them fails: %s: exit status 3\n", p)
+		fmt.Fprintf(s.stderr, "stowage: these have pods that are not in the manifests, so that none of them fails: %s: "+
+			"exit status 3\n", p)
 		*code = exitUnsure
 	}
 	if c.Output != "table" {

@@ -8,8 +8,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// queueMode returns how the queue is placed by a value of --queue, and says so if it is not as asked for. returning says that evicted
-// pods come back, which are in no group.
+// queueMode returns how the queue is placed by a value of --queue, and says so if it is not as asked for. returning says that
+// evicted pods come back, which are in no group.
 func (a *asked) queueMode(queue string, returning bool) stowagev1.QueueMode {
 	why := inOrderOnly(a.snapshot, returning)
 	switch {

@@ -15,8 +15,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// decideRollouts decides the rollouts of a snapshot whose queue was placed, one after another. Those that cannot be decided are told,
-// and stay undecided.
+// decideRollouts decides the rollouts of a snapshot whose queue was placed, one after another. Those that cannot be decided are
+// told, and stay undecided.
 func (q *question) decideRollouts(ctx context.Context, a *asked, answer *stowagev1.PlaceResponse) ([]*whatif.Rollout, error) {
 	if !q.rollouts || len(a.snapshot.Rollouts) == 0 {
 		return nil, nil
@@ -58,8 +58,8 @@ type queuedPod struct {
 	*corev1.Pod
 }
 
-// placedQueue takes the victims of the queue off their nodes, and puts the pods of the queue on theirs. It returns these, and those
-// without a node.
+// placedQueue takes the victims of the queue off their nodes, and puts the pods of the queue on theirs. It returns these, and
+// those without a node.
 func placedQueue(s *simulate.Snapshot, snapshot *kube.Snapshot, answer *stowagev1.PlaceResponse) ([]queuedPod, error) {
 	for _, e := range answer.GetEvictions() {
 		for _, v := range e.GetVictims() {
@@ -94,7 +94,9 @@ func placedQueue(s *simulate.Snapshot, snapshot *kube.Snapshot, answer *stowagev
 }
 
 // podsOf returns the pods of a Deployment on nodes and those without one, and why its rollout cannot be decided, if so.
-func podsOf(s *simulate.Snapshot, snapshot *kube.Snapshot, r *kube.Rollout, queue []queuedPod) (on, pending []*corev1.Pod, why string) {
+func podsOf(
+	s *simulate.Snapshot, snapshot *kube.Snapshot, r *kube.Rollout, queue []queuedPod,
+) (on, pending []*corev1.Pod, why string) {
 	is := func(o kube.Origin) bool { return o == r.Origin }
 	for p := range snapshot.OnNodes() {
 		if p.Pod.DeletionTimestamp != nil || !slices.ContainsFunc(snapshot.Owners(p.Pod), is) {

@@ -16,7 +16,8 @@ import (
 
 // whatIf puts a question about scenarios, and hands over each answer, in order, as it comes.
 func whatIf(
-	ctx context.Context, client stowagev1.SimulationServiceClient, request *stowagev1.WhatIfRequest, take func(*stowagev1.WhatIfResponse),
+	ctx context.Context, client stowagev1.SimulationServiceClient, request *stowagev1.WhatIfRequest,
+	take func(*stowagev1.WhatIfResponse),
 ) error {
 	stream, err := client.WhatIf(ctx, request)
 	if err != nil {
@@ -46,8 +47,8 @@ func unreadOf(displaced []kube.Displaced) []*stowagev1.UnreadField {
 	return out
 }
 
-// tellGroups says of pod groups whose pods come back that their pods are placed one by one, which is not decided as kube-scheduler
-// does.
+// tellGroups says of pod groups whose pods come back that their pods are placed one by one, which is not decided as
+// kube-scheduler does.
 func (a *asked) tellGroups(displaced []kube.Displaced) {
 	var groups []string
 	for _, p := range displaced {
@@ -58,7 +59,9 @@ func (a *asked) tellGroups(displaced []kube.Displaced) {
 	if len(groups) == 0 {
 		return
 	}
-	u := kube.Undecided{Message: "their pods that come back are placed one by one, and not as groups", At: "pod groups " + report.Names(groups)}
+	u := kube.Undecided{
+		At: "pod groups " + report.Names(groups), Message: "their pods that come back are placed one by one, and not as groups",
+	}
 	a.snapshot.Undecided = append(a.snapshot.Undecided, u)
 	fmt.Fprintf(a.stderr, "stowage: not decided: %v\n", &u)
 }

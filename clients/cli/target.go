@@ -21,12 +21,14 @@ var targetKinds = map[string]string{
 	"deployment": "Deployment", "deployments": "Deployment", "deploy": "Deployment",
 	"statefulset": "StatefulSet", "statefulsets": "StatefulSet", "sts": "StatefulSet",
 	"replicaset": "ReplicaSet", "replicasets": "ReplicaSet", "rs": "ReplicaSet",
-	"replicationcontroller": "ReplicationController", "replicationcontrollers": "ReplicationController", "rc": "ReplicationController",
+	"replicationcontroller": "ReplicationController", "replicationcontrollers": "ReplicationController",
+	"rc":        "ReplicationController",
 	"daemonset": "DaemonSet", "daemonsets": "DaemonSet", "ds": "DaemonSet",
 	"job": "Job", "jobs": "Job", "cronjob": "CronJob", "cronjobs": "CronJob", "cj": "CronJob",
 }
 
-// parseTarget reads "kind/name" or "namespace/kind/name". The kind may have its API group, as kubectl prints it: "deployment.apps/x".
+// parseTarget reads "kind/name" or "namespace/kind/name". The kind may have its API group, as kubectl prints it:
+// "deployment.apps/x".
 func parseTarget(text, namespace string) (target, error) {
 	out := target{text: text}
 	out.Namespace = namespace
@@ -43,7 +45,7 @@ func parseTarget(text, namespace string) (target, error) {
 	kind, _, _ := strings.Cut(strings.ToLower(parts[0]), ".")
 	known, ok := targetKinds[kind]
 	if !ok {
-		return out, fmt.Errorf("%q: there is no kind %q with pods: pod, deploy, sts, rs, rc, ds, job and cronjob are known", text, parts[0])
+		return out, fmt.Errorf("%q: there is no kind %q with pods, only pod, deploy, sts, rs, rc, ds, job and cronjob", text, parts[0])
 	}
 	out.Kind, out.Name = known, parts[1]
 	return out, nil

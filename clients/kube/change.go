@@ -232,8 +232,8 @@ func grown(before, after *int32) (n uint32, message string) {
 	return uint32(is - was), ""
 }
 
-// revision returns the ReplicaSet of a Deployment that has its template, and the template of its pods. If no ReplicaSet was added,
-// the Deployment's pods tell its name; it is not ok if they tell several.
+// revision returns the ReplicaSet of a Deployment that has its template, and the template of its pods. If no ReplicaSet was
+// added, the Deployment's pods tell its name; it is not ok if they tell several.
 func (b *Builder) revision(d *appsv1.Deployment) (o owner, template *corev1.PodTemplateSpec, ok bool) {
 	o = owner{"apps/v1", "ReplicaSet", "", namespaceOf(d)}
 	found, added := b.replicaSetOf(d)
@@ -251,8 +251,8 @@ func (b *Builder) revision(d *appsv1.Deployment) (o owner, template *corev1.PodT
 	return o, template, true
 }
 
-// commonHash returns the revision that all pods of a Deployment share, that of its template if there are none, and nothing if they
-// differ. strange says that none of its ReplicaSets has its template: the revision is new.
+// commonHash returns the revision that all pods of a Deployment share, that of its template if there are none, and nothing if
+// they differ. strange says that none of its ReplicaSets has its template: the revision is new.
 func (b *Builder) commonHash(d *appsv1.Deployment, strange bool) (string, error) {
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 )
 
 // DeletionOrder sorts the pods of a ReplicaSet into the order in which its controller deletes them when it is scaled down
-// (pkg/controller/controller_utils.go ActivePodsWithRanks, v1.37). related are the pods of all ReplicaSets of its owner, these pods
-// included: of equally ready pods, one that shares its node with more of them goes first. now is the time by which pods are old.
-// Where the controller takes any of several pods, it is the one with the lowest name.
+// (pkg/controller/controller_utils.go ActivePodsWithRanks, v1.37). related are the pods of all ReplicaSets of its owner, these
+// pods included: of equally ready pods, one that shares its node with more of them goes first. now is the time by which pods
+// are old. Where the controller takes any of several pods, it is the one with the lowest name.
 func DeletionOrder(pods, related []*corev1.Pod, now time.Time) []*corev1.Pod {
 	rank := map[string]int{}
 	for _, p := range related {

@@ -28,8 +28,8 @@ func (s *Snapshot) WhatIfRequest() *stowagev1.WhatIfRequest {
 	return &stowagev1.WhatIfRequest{Context: s.context()}
 }
 
-// Scenario returns a disruption with the pods to place afterwards: the queue of the snapshot, then the pods that controllers create
-// again. Those are in no pod group.
+// Scenario returns a disruption with the pods to place afterwards: the queue of the snapshot, then the pods that controllers
+// create again. Those are in no pod group.
 func (s *Snapshot) Scenario(d *Disruption) (*stowagev1.Scenario, error) {
 	out := &stowagev1.Scenario{Name: d.Name, RequeueEvicted: true}
 	for _, e := range s.Queue {

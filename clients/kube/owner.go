@@ -17,8 +17,8 @@ const maximumOwners = 8
 type owners map[types.UID][]metav1.OwnerReference
 
 // WorkloadOf returns the workload that creates a pod again: its controller, or the controller of that one, as far as they are
-// known, such as the Deployment of a ReplicaSet. A ReplicaSet that was not added belongs to the Deployment that its name tells. It
-// is the pod itself if the pod has no controller.
+// known, such as the Deployment of a ReplicaSet. A ReplicaSet that was not added belongs to the Deployment that its name tells.
+// It is the pod itself if the pod has no controller.
 func (s *Snapshot) WorkloadOf(p *corev1.Pod) Origin { return s.owners.workloadOf(p) }
 
 // Owners returns a pod, its controller, the controller of that one, and so on up to the workload that WorkloadOf returns.
@@ -62,8 +62,8 @@ func (b *Builder) entry(s slot, message string) Entry {
 	return out
 }
 
-// Object returns a pod of an entry as an object, nil if its object does not convert. It must not be changed. Pods of a workload that
-// does not exist yet share one name.
+// Object returns a pod of an entry as an object, nil if its object does not convert. It must not be changed. Pods of a workload
+// that does not exist yet share one name.
 func (e *Entry) Object() *corev1.Pod { return e.object }
 
 // Of reports whether an entry's pods are, or are created by, an object that match accepts.

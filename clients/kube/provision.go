@@ -91,8 +91,8 @@ func (b *Builder) nodeTemplates(share func(*stowagev1.Pod) error) ([]*stowagev1.
 	return out, nil
 }
 
-// AddNewNode adds a node that does not exist yet, as it is once it is ready. It has the pods of the DaemonSets that exist; those of
-// DaemonSets without a uid are in the queue, as for other nodes.
+// AddNewNode adds a node that does not exist yet, as it is once it is ready. It has the pods of the DaemonSets that exist;
+// those of DaemonSets without a uid are in the queue, as for other nodes.
 func (b *Builder) AddNewNode(n *corev1.Node) error {
 	err := b.AddNode(n)
 	b.fresh = append(b.fresh, n)

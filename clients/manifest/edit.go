@@ -36,8 +36,8 @@ func (r *Reader) find(kind, namespace, name string) (*entry, error) {
 	return nil, fmt.Errorf("there is no %s %s", kind, name)
 }
 
-// Scale changes the number of replicas of a workload that was read, as kubectl scale does. Without a namespace it is the only one with
-// the name. It returns which one it is.
+// Scale changes the number of replicas of a workload that was read, as kubectl scale does. Without a namespace it is the only
+// one with the name. It returns which one it is.
 func (r *Reader) Scale(kind, namespace, name string, replicas int32) (kube.Origin, error) {
 	e, err := r.find(kind, namespace, name)
 	if err != nil {
@@ -67,8 +67,8 @@ func (r *Reader) Scale(kind, namespace, name string, replicas int32) (kube.Origi
 const conditionTaints = "node.kubernetes.io/"
 
 // AddNodes adds new nodes like one that was read, as they are once they are ready: not cordoned, without the taints of node
-// conditions and without images. zone is theirs if it is not empty. DaemonSets have their pods on them; of DaemonSets that were not
-// read, and of the kubelet, they have the pods that the other node has. It returns the names of the nodes.
+// conditions and without images. zone is theirs if it is not empty. DaemonSets have their pods on them; of DaemonSets that were
+// not read, and of the kubelet, they have the pods that the other node has. It returns the names of the nodes.
 func (r *Reader) AddNodes(like string, count int, zone string) ([]string, error) {
 	e, err := r.find("Node", "", like)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
-// Fork returns a Reader that has read what this one has, so that further files can be read into one of them alone. Neither changes
-// the other. Templates that were read are not in it.
+// Fork returns a Reader that has read what this one has, so that further files can be read into one of them alone. Neither
+// changes the other. Templates that were read are not in it.
 func (r *Reader) Fork() *Reader {
 	out := *r
 	out.builder = kube.NewBuilder(r.options)

@@ -26,7 +26,8 @@ func TestFork(t *testing.T) {
 			t.Fatal(err)
 		}
 		fork := base.Fork()
-		if err := fork.Read("more", strings.NewReader("{apiVersion: v1, kind: Node, metadata: {name: m, labels: {disk: ssd}}}")); err != nil {
+		const labelled = "{apiVersion: v1, kind: Node, metadata: {name: m, labels: {disk: ssd}}}"
+		if err := fork.Read("more", strings.NewReader(labelled)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := fork.Scale("StatefulSet", "", "db", 3); err != nil {

@@ -19,7 +19,8 @@ type Moving struct {
 	Width int
 }
 
-// Write writes whether another node is feasible and whether the present one still is, and the verdicts. The present node is marked.
+// Write writes whether another node is feasible and whether the present one still is, and the verdicts. The present node is
+// marked.
 func (m *Moving) Write(w io.Writer, a *stowagev1.FilterResponse) {
 	heading := fmt.Sprintf("%s/%s on %s", m.Namespace, m.Pod, m.Node)
 	if m.Of != "" {

@@ -64,7 +64,8 @@ func writeStuck(w io.Writer, s *whatif.Stuck, width int) {
 		WriteWrapped(w, "  ", "the next pod has no node: "+s.Message, width)
 	}
 	if s.OwnPods {
-		WriteWrapped(w, "  ", "the old pods stand in its way: once they were gone it would have a node, but they stay until it has one", width)
+		WriteWrapped(w, "  ", "the old pods stand in its way: once they were gone it would have a node, "+
+			"but they stay until it has one", width)
 	}
 	if len(s.Victims) > 0 {
 		WriteWrapped(w, "  ", "kube-scheduler would evict "+Names(s.Victims)+" for it; what follows is not decided", width)

@@ -31,9 +31,11 @@ type run struct {
 	out     *whatif.Rollout
 }
 
-// Decide returns how a rollout goes in a simulated cluster, which has its pods on nodes and keeps what the rollout does. pending are
-// pods of the Deployment without a node. preemption says that kube-scheduler may evict pods.
-func Decide(ctx context.Context, s *simulate.Snapshot, of *kube.Rollout, old, pending []*corev1.Pod, preemption bool) (*whatif.Rollout, error) {
+// Decide returns how a rollout goes in a simulated cluster, which has its pods on nodes and keeps what the rollout does.
+// pending are pods of the Deployment without a node. preemption says that kube-scheduler may evict pods.
+func Decide(
+	ctx context.Context, s *simulate.Snapshot, of *kube.Rollout, old, pending []*corev1.Pod, preemption bool,
+) (*whatif.Rollout, error) {
 	r := &run{Rollout: of, ctx: ctx, s: s, preempt: preemption, old: slices.Concat(old, pending), out: &whatif.Rollout{
 		Object: whatif.Object(of.Origin), Strategy: "RollingUpdate", MaxSurge: of.MaxSurge,
 		MaxUnavailable: of.MaxUnavailable, Replicas: of.Replicas, Steps: []whatif.Step{},

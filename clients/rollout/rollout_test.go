@@ -71,7 +71,9 @@ func cluster(random *rand.Rand, old int) (nodes []*corev1.Node, pods []*corev1.P
 	for i := range 3 {
 		size := random.IntN(7)
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i)}}
-		n.Status.Allocatable = corev1.ResourceList{"cpu": *resource.NewQuantity(int64(size), resource.DecimalSI), "pods": resource.MustParse("99")}
+		n.Status.Allocatable = corev1.ResourceList{
+			"cpu": *resource.NewQuantity(int64(size), resource.DecimalSI), "pods": resource.MustParse("99"),
+		}
 		nodes = append(nodes, n)
 		room += size
 	}

@@ -9,13 +9,14 @@ import (
 type Comparison struct {
 	// Changes are the changes, in words.
 	Changes []string `json:"changes"`
-	// Fine says that every pod that had a node has one, and so has every pod that the change adds, and that all rollouts are complete.
+	// Fine says that every pod that had a node has one, and so has every pod that the change adds, and that all rollouts are
+	// complete.
 	Fine bool `json:"fine"`
 	// Before and After count the pods to place: those that are pending, and after the change those that it adds or that come back.
 	Before Tally `json:"before"`
 	After  Tally `json:"after"`
-	// Tied is the number of pods of DaemonSets and mirror pods that go with nodes that are taken away, Terminating that of evicted pods
-	// that were about to leave.
+	// Tied is the number of pods of DaemonSets and mirror pods that go with nodes that are taken away, Terminating that of evicted
+	// pods that were about to leave.
 	Tied        int `json:"tied"`
 	Terminating int `json:"terminating"`
 	// Pods are the pods to place and those that leave or lose their nodes.

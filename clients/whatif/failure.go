@@ -123,7 +123,7 @@ type tally struct {
 // Failure returns what a failure leads to.
 func (f *Failures) Failure(d *kube.Disruption, answer *stowagev1.WhatIfResponse) *Failure {
 	out := &Failure{
-		Name: d.Name, Nodes: slices.Clone(d.Lost), Pods: []Pod{}, Bare: []Pod{}, Preempted: []Pod{}, Workloads: []Workload{}, Budgets: []Budget{},
+		Name: d.Name, Nodes: slices.Clone(d.Lost), Pods: []Pod{}, Bare: []Pod{}, Preempted: []Pod{},
 	}
 	t := &tally{f, map[kube.Origin]*Workload{}, map[int]int{}, map[int]int{}}
 	fates := returned(answer)

@@ -38,8 +38,8 @@ const (
 // fate is what becomes of one pod that is placed.
 type fate struct{ node, reason string }
 
-// fates returns what becomes of the pods of a placement: first those with a node, then those that found none, then those that were
-// placed and evicted.
+// fates returns what becomes of the pods of a placement: first those with a node, then those that found none, then those that
+// were placed and evicted.
 func fates(p *stowagev1.Placement) []fate {
 	var out []fate
 	for _, n := range p.GetNodes().GetNames() {

@@ -10,8 +10,8 @@ type Rollout struct {
 	// MaxSurge and MaxUnavailable are numbers of pods, 0 with Recreate.
 	MaxSurge       int `json:"maxSurge"`
 	MaxUnavailable int `json:"maxUnavailable"`
-	// Replicas is the number of pods in the end, Placed that of pods of the new revision with a node, Old that of pods of the old one
-	// that are left.
+	// Replicas is the number of pods in the end, Placed that of pods of the new revision with a node, Old that of pods of the old
+	// one that are left.
 	Replicas int `json:"replicas"`
 	Placed   int `json:"placed"`
 	Old      int `json:"old"`
