@@ -34,6 +34,8 @@ type commands struct {
 	ScaleDown   scaleDownCommand   `cmd:"" help:"List the replicas of a workload to delete so that the rest are spread best."`
 	Fit         fitCommand         `cmd:"" help:"Count how many more pods of a workload fit, or of several in a ratio."`
 	Drain       drainCommand       `cmd:"" help:"Tell for nodes whether they can be drained: where their pods go, which have no node, and which cannot be evicted."`
+	Fail        failCommand        `cmd:"" help:"Tell what happens if zones or nodes fail: which pods come back, which find no node, and which PodDisruptionBudgets are not met."`
+	WhatIf      whatIfCommand      `cmd:"" help:"Tell what a change leads to: manifests applied, workloads scaled, nodes added, cordoned or taken away, pods evicted."`
 	Provision   provisionCommand   `cmd:"" help:"Find nodes to add so that the pending pods have nodes, for little cost, and tell what is proven."`
 	Consolidate consolidateCommand `cmd:"" help:"Find nodes to remove or to replace by cheaper ones, one action after another, so that all pods keep nodes; and tell what is proven."`
 	Completion  completionCommand  `cmd:"" help:"Print a completion script for a shell."`

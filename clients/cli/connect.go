@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/stowage-scheduler/stowage/clients/connect"
+	"github.com/stowage-scheduler/stowage/clients/embedded"
+	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server"
 )
@@ -63,6 +65,16 @@ func (r *remote) connect(ctx context.Context) (services, func(), error) {
 	}
 	both := services{stowagev1.NewPlacementServiceClient(conn), stowagev1.NewSimulationServiceClient(conn)}
 	return both, func() { _ = stop() }, nil
+}
+
+// simulator returns a client for simulations, of the given servers or of a server inside the process.
+func (r *remote) simulator(ctx context.Context) (*stowage.Client, func(), error) {
+	if len(r.Server) > 0 {
+		c, err := r.settings().Dial(slog.New(slog.DiscardHandler))
+		return c, func() { _ = c.Close() }, err
+	}
+	c, stop, err := embedded.Dial(ctx)
+	return c, func() { _ = stop() }, err
 }
 
 // hints say what to do about texts in errors of connections.

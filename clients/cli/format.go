@@ -113,6 +113,15 @@ func (q *question) printDocument(w io.Writer, d result.Document) error {
 	return q.printText(w, text)
 }
 
+// printValue prints an answer that is no message of the contract.
+func (q *question) printValue(w io.Writer, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return q.printText(w, text)
+}
+
 func printNames(w io.Writer, names []string) error {
 	for _, name := range names {
 		if _, err := fmt.Fprintln(w, name); err != nil {

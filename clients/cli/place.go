@@ -13,7 +13,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
-	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
+	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -51,6 +51,7 @@ func (c *placeCommand) Validate() error {
 // Run is called by kong.
 func (c *placeCommand) Run(s *session, code *answered) error {
 	ctx := s.ctx
+	c.rollouts = !c.Joint && !c.Watch && !c.Partial
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.Timeout)
@@ -61,7 +62,10 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		if c.Joint {
 			a.snapshot.PlaceRestJointly(c.AtLeast, c.MaxSteps)
 		}
-		mode = c.queueMode(s, a.snapshot, a.scheduler)
+		mode = stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
+		if !c.Joint {
+			mode = a.queueMode(c.Queue, false)
+		}
 		return nil
 	}, func(a *asked) (proto.Message, error) {
 		snapshot, scheduler := a.snapshot, a.scheduler
@@ -71,48 +75,13 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		request.Explain, request.AllowPartial = c.Output == table || c.Output == asHTML, c.Partial
 		request.IncludeChanges, request.Context.Profile = c.Changes, scheduler.Profile
 		request.IncludePreemption = !scheduler.NoPreemption
-		return request, c.place(ctx, s, a, snapshot, request, code)
+		return request, c.place(ctx, a, request, code)
 	})
 }
 
-// queueMode returns how the queue is placed, and says so if it is not as asked for.
-func (c *placeCommand) queueMode(s *session, snapshot *kube.Snapshot, scheduler *schedulerconfig.Scheduler) stowagev1.QueueMode {
-	why := inOrderOnly(snapshot)
-	switch {
-	case c.Joint, c.Queue == "in-order", c.Queue == "auto" && !snapshot.Live:
-		return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
-	case why != "":
-	case scheduler.NoPreemption:
-		why = "the profile has no preemption"
-	default:
-		return stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
-	}
-	fmt.Fprintf(s.stderr, "stowage: the queue is tried once, in order, and no pod is evicted, as %s\n", why)
-	return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
-}
-
-// inOrderOnly returns why the server refuses the groups of a queue with KUBE_SCHEDULER; empty if it does not.
-func inOrderOnly(snapshot *kube.Snapshot) string {
-	single := slices.ContainsFunc(snapshot.Queue, func(e kube.Entry) bool { return e.Pods.GetPodGroup() == "" })
-	for _, g := range snapshot.PodGroups {
-		switch t := g.GetTopology(); {
-		case g.GetMode() == stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT:
-			return "pod group " + g.GetName() + " is placed as a whole"
-		case t.GetPolicy() == stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED:
-			return "pod group " + g.GetName() + " only prefers its topology"
-		case len(t.GetKeys()) > 1:
-			return "pod group " + g.GetName() + " has several topology keys"
-		case single && g.GetDisruptionMode() == stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL:
-			return "there are pods without a group, and pod group " + g.GetName() + " is evicted only as a whole"
-		}
-	}
-	return ""
-}
-
 // place puts the question and prints the answer.
-func (c *placeCommand) place(ctx context.Context, s *session, client stowagev1.PlacementServiceClient, snapshot *kube.Snapshot,
-	request *stowagev1.PlaceRequest, code *answered,
-) (err error) {
+func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.PlaceRequest, code *answered) (err error) {
+	s, snapshot := a.session, a.snapshot
 	key := c.TopologyKey
 	if key == "" {
 		key = report.TopologyKey(snapshot.Cluster, snapshot.PodGroups)
@@ -120,9 +89,15 @@ func (c *placeCommand) place(ctx context.Context, s *session, client stowagev1.P
 	p := &report.Place{Snapshot: snapshot, TopologyKey: key, Width: s.width, Changes: c.Changes, Verbose: c.Verbose, Ink: s.ink}
 	var answer *stowagev1.PlaceResponse
 	if c.Watch || c.Partial {
-		answer, err = c.inParts(ctx, s, client, request, p)
+		answer, err = c.inParts(ctx, s, a, request, p)
 	} else {
-		answer, err = client.Place(ctx, request)
+		answer, err = a.Place(ctx, request)
+	}
+	var rollouts []*whatif.Rollout
+	if err == nil {
+		if rollouts, err = c.decideRollouts(ctx, a, answer); err != nil {
+			return err
+		}
 	}
 	if answer != nil {
 		snapshot.Complete(answer)
@@ -130,8 +105,9 @@ func (c *placeCommand) place(ctx context.Context, s *session, client stowagev1.P
 		for _, p := range answer.Placements {
 			unread = append(unread, p.Unread...)
 		}
-		*code = c.verdict(s, snapshot, answer.UnplacedCount+answer.EvictedCount == 0, unread)
-		if c.nothingAsked(s, snapshot) {
+		unread = append(unread, unreadOfRollouts(rollouts)...)
+		*code = c.verdict(s, snapshot, answer.UnplacedCount+answer.EvictedCount == 0 && complete(rollouts), unread)
+		if len(rollouts) == 0 && c.nothingAsked(s, snapshot) {
 			*code = exitUnsure
 		}
 	}
@@ -143,8 +119,10 @@ func (c *placeCommand) place(ctx context.Context, s *session, client stowagev1.P
 		}
 	case c.Output == table:
 		p.Write(s.stdout, answer)
+		report.Rollouts(s.stdout, rollouts, s.width)
+		report.Unread(s.stdout, unreadOfRollouts(rollouts), s.width)
 	default:
-		d, err := result.NewPlace(p, answer)
+		d, err := result.NewPlace(p, answer, rollouts)
 		if err == nil {
 			err = c.printDocument(s.stdout, d)
 		}

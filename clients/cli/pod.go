@@ -18,13 +18,6 @@ func (c *filterCommand) Run(s *session, code *answered) error {
 	return c.filter(s, code, false)
 }
 
-type explainCommand struct{ onePod }
-
-// Run is called by kong.
-func (c *explainCommand) Run(s *session, code *answered) error {
-	return c.filter(s, code, true)
-}
-
 func (q *onePod) filter(s *session, code *answered, explain bool) error {
 	return q.ask(s, code, func(message string, unread []*stowagev1.UnreadField) proto.Message {
 		return &stowagev1.FilterResponse{Message: message, Unread: unread}
@@ -61,20 +54,30 @@ func (q *onePod) explain(s *session, a *asked, answer *stowagev1.FilterResponse)
 	if err != nil {
 		return err
 	}
-	x := &report.Explain{
-		Explanation: report.Explanation{Cluster: a.snapshot.Cluster, Width: s.width, Ink: s.ink}, Verbose: q.Verbose,
-		Nominated: entry.Pods.Pod.GetNominatedNodeName(), NoPreemption: a.scheduler.NoPreemption,
-	}
+	x := q.explanation(a, a.snapshot.Cluster, entry.Pods.Pod.GetNominatedNodeName())
 	if q.Output == table {
 		x.Write(s.stdout, answer)
 		report.Unread(s.stdout, answer.Unread, s.width)
 		return nil
 	}
-	d, err := result.NewExplain(x, entry.Origin, report.TopologyKey(a.snapshot.Cluster, nil), answer)
+	return q.printExplained(a, x, entry.Origin, answer)
+}
+
+// explanation renders the answer about a pod in a cluster.
+func (q *question) explanation(a *asked, cluster *stowagev1.Cluster, nominated string) *report.Explain {
+	return &report.Explain{
+		Explanation: report.Explanation{Cluster: cluster, Width: a.width, Ink: a.ink}, Verbose: q.Verbose,
+		Nominated: nominated, NoPreemption: a.scheduler.NoPreemption,
+	}
+}
+
+// printExplained prints the answer about a pod in another format than a table.
+func (q *question) printExplained(a *asked, x *report.Explain, pod kube.Origin, answer *stowagev1.FilterResponse) error {
+	d, err := result.NewExplain(x, pod, report.TopologyKey(x.Cluster, nil), answer)
 	if err != nil {
 		return err
 	}
-	return q.printDocument(s.stdout, d)
+	return q.printDocument(a.stdout, d)
 }
 
 type scoreCommand struct{ onePod }

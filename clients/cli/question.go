@@ -39,6 +39,7 @@ type question struct {
 	forbidden []error  // kinds of objects of the cluster that may not be read
 	workloads []string // workloads of kinds that are not read
 	templates []string // paths of templates of nodes
+	rollouts  bool     // whether the command decides those of Deployments
 
 	execute func(io.Writer, any) error // the template of --output
 }
@@ -68,6 +69,20 @@ func (q *question) read(s *session) (*kube.Snapshot, *schedulerconfig.Scheduler,
 
 // snapshot reads the manifests, and lists on standard error the objects that do not count.
 func (q *question) snapshot(s *session, schedulerName string) (*kube.Snapshot, error) {
+	r, err := q.reader(s, schedulerName)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range q.templates {
+		if err := r.ReadTemplates(path, s.stdin); err != nil {
+			return nil, err
+		}
+	}
+	return q.built(s, r)
+}
+
+// reader reads the cluster and the manifests.
+func (q *question) reader(s *session, schedulerName string) (*manifest.Reader, error) {
 	selector, err := labels.Parse(q.Selector)
 	if err != nil {
 		return nil, fmt.Errorf("--selector: %w", err)
@@ -81,19 +96,23 @@ func (q *question) snapshot(s *session, schedulerName string) (*kube.Snapshot, e
 	}
 	r.Recursive = q.Recursive
 	for _, path := range q.File {
-		read := func() error { return r.ReadPath(path, s.stdin) }
-		if isURL(path) {
-			read = func() error { return fetch(s.ctx, r, path) }
-		}
-		if err := read(); err != nil {
+		if err := q.readFile(s, r, path); err != nil {
 			return nil, err
 		}
 	}
-	for _, path := range q.templates {
-		if err := r.ReadTemplates(path, s.stdin); err != nil {
-			return nil, err
-		}
+	return r, nil
+}
+
+// readFile reads manifests.
+func (*question) readFile(s *session, r *manifest.Reader, path string) error {
+	if isURL(path) {
+		return fetch(s.ctx, r, path)
 	}
+	return r.ReadPath(path, s.stdin)
+}
+
+// built builds the snapshot, and lists on standard error the objects that do not count.
+func (q *question) built(s *session, r *manifest.Reader) (*kube.Snapshot, error) {
 	out, err := r.Snapshot()
 	if err != nil {
 		return nil, err
@@ -108,6 +127,9 @@ func (q *question) snapshot(s *session, schedulerName string) (*kube.Snapshot, e
 		fmt.Fprintf(s.stderr, "stowage: %s\n", line)
 	}
 	for _, u := range out.Undecided {
+		if q.rollouts && out.Rollout(u.Origin) != nil {
+			continue
+		}
 		fmt.Fprintf(s.stderr, "stowage: not decided: %v\n", &u)
 	}
 	if skipped := r.Skipped(); len(skipped) > 0 {
@@ -191,20 +213,25 @@ func (q *question) ask(s *session, check func(*asked) error, put func(*asked) (p
 	}
 	defer stop()
 	a.services = client
+	return q.put(a, put)
+}
+
+// put puts a question. If the server rejects objects of the snapshot, they are reduced, and it is put again.
+func (q *question) put(a *asked, put func(*asked) (proto.Message, error)) error {
 	for refusals := 0; ; refusals++ {
 		var request proto.Message
-		err := s.progress.during("deciding", false, func() (err error) {
+		err := a.progress.during("deciding", false, func() (err error) {
 			request, err = put(a)
 			return err
 		})
 		if request == nil || err == nil {
 			return err
 		}
-		known, located := len(snapshot.Misreads), q.located(err, snapshot, request)
-		if refusals == maximumRefusals || !snapshot.Refuse(violations(err)) {
+		known, located := len(a.snapshot.Misreads), q.located(err, a.snapshot, request)
+		if refusals == maximumRefusals || !a.snapshot.Refuse(violations(err)) {
 			return located
 		}
-		misreads(s.stderr, snapshot.Misreads[known:])
+		misreads(a.stderr, a.snapshot.Misreads[known:])
 	}
 }
 
@@ -279,6 +306,8 @@ func (q *question) located(err error, snapshot *kube.Snapshot, request proto.Mes
 			parts = []string{flag}
 		} else if flag, ok := consolidateFlag(request, v.Field); ok {
 			parts = []string{flag}
+		} else if flag, ok := scenarioFlag(request, v.Field); ok {
+			parts = []string{flag}
 		} else if field, ok := strings.CutPrefix(v.Field, "context.profile."); ok && q.Profile != "" {
 			parts = []string{q.Profile, field}
 		}
@@ -289,45 +318,4 @@ func (q *question) located(err error, snapshot *kube.Snapshot, request proto.Mes
 		return q.explained(err)
 	}
 	return errors.Join(out...)
-}
-
-// onePod is a request about one pod.
-type onePod struct {
-	question
-	Pod string `placeholder:"NAME" help:"The pending pod, by its name or its workload's. Needed if there are several."`
-}
-
-// ask puts a question about the pod. notQueued returns the answer if kube-scheduler does not queue it.
-func (q *onePod) ask(s *session, code *answered, notQueued func(message string, unread []*stowagev1.UnreadField) proto.Message,
-	put func(*asked, *stowagev1.DecisionContext, *stowagev1.Pod) (proto.Message, error),
-) error {
-	return q.question.ask(s, func(a *asked) error {
-		entry, alike, err := q.entry(a.snapshot)
-		if err == nil && alike > 1 {
-			fmt.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, q.Pod, entry.Pods.Pod.Name)
-		}
-		return err
-	}, func(a *asked) (proto.Message, error) {
-		entry, _, err := q.entry(a.snapshot)
-		if err != nil {
-			return nil, err
-		}
-		pod := entry.Pods.Pod
-		if entry.Message != "" {
-			*code = exitNo
-			return nil, q.notTried(s, a, entry, notQueued(entry.Message, pod.Unread))
-		}
-		return put(a, &stowagev1.DecisionContext{
-			Base: &stowagev1.DecisionContext_Cluster{Cluster: a.snapshot.Cluster}, Profile: a.scheduler.Profile, IncludeNodeNames: true,
-		}, pod)
-	})
-}
-
-// entry returns the pod, unless it does not convert, and the number of pods alike.
-func (q *onePod) entry(snapshot *kube.Snapshot) (kube.Entry, int, error) {
-	entry, alike, err := snapshot.Pending(q.Pod)
-	if err == nil && entry.Misread != nil {
-		err = entry.Misread
-	}
-	return entry, alike, err
 }

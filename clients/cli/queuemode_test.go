@@ -29,20 +29,22 @@ func TestQueueMode(t *testing.T) {
 		"group g is evicted only as a whole": {pods: single, group: &stowagev1.PodGroup{DisruptionMode: all}},
 		"the profile has no preemption":      {pods: grouped, group: &stowagev1.PodGroup{DisruptionMode: all}, off: true},
 	} {
-		for _, asked := range []string{"auto", "kube-scheduler", "in-order"} {
+		for _, queue := range []string{"auto", "kube-scheduler", "in-order"} {
 			test.group.Name = "g"
 			snapshot := &kube.Snapshot{
 				Live: true, PodGroups: []*stowagev1.PodGroup{test.group}, Queue: []kube.Entry{{Pods: test.pods}},
 			}
 			var told strings.Builder
-			c := &placeCommand{Queue: asked}
-			mode := c.queueMode(&session{stderr: &told}, snapshot, &schedulerconfig.Scheduler{NoPreemption: test.off})
+			a := &asked{
+				session: &session{stderr: &told}, snapshot: snapshot, scheduler: &schedulerconfig.Scheduler{NoPreemption: test.off},
+			}
+			mode := a.queueMode(queue, false)
 			want := stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
-			if why == "" && asked != "in-order" {
+			if why == "" && queue != "in-order" {
 				want = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
 			}
-			if mode != want || !strings.Contains(told.String(), why) && asked != "in-order" {
-				t.Errorf("%s, %s: %v, %q", why, asked, mode, told.String())
+			if mode != want || !strings.Contains(told.String(), why) && queue != "in-order" {
+				t.Errorf("%s, %s: %v, %q", why, queue, mode, told.String())
 			}
 		}
 	}

@@ -57,17 +57,25 @@ func (q *question) nothingAsked(s *session, snapshot *kube.Snapshot) bool {
 	if len(snapshot.Others) > 0 {
 		why = append(why, "pods of other schedulers")
 	}
-	switch p := snapshot.Podless; {
-	case q.live(): // those have no pods
-	case len(p) == 1:
-		why = append(why, fmt.Sprintf("%s, whose pods are not in the manifests", p[0]))
-	case len(p) > 1:
-		why = append(why, fmt.Sprintf("%s and %d more, whose pods are not in the manifests", p[0], len(p)-1))
+	if p := q.podless(snapshot); p != "" {
+		why = append(why, p+", whose pods are not in the manifests")
 	}
 	if len(why) > 0 {
 		fmt.Fprintf(s.stderr, "stowage: there was nothing to place, but these have pods: %s: exit status 3\n", strings.Join(why, ", "))
 	}
 	return len(why) > 0
+}
+
+// podless names the workloads whose pods are not in the manifests; empty if there are none. Those of a live cluster have none.
+func (q *question) podless(snapshot *kube.Snapshot) string {
+	switch p := snapshot.Podless; {
+	case q.live() || len(p) == 0:
+		return ""
+	case len(p) == 1:
+		return p[0].String()
+	default:
+		return fmt.Sprintf("%s and %d more", p[0], len(p)-1)
+	}
 }
 
 // fieldsOf returns the distinct fields.

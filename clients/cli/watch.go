@@ -105,8 +105,8 @@ func (c *placeCommand) view(s *session, p *report.Place, parts *stowage.Parts) v
 	switch {
 	case !c.Watch:
 		return unseen{}
-	case c.Output != "table":
-		return &messages{w: s.stdout, yaml: c.Output == "yaml", names: result.NewPodNames(p.Snapshot)}
+	case c.Output != table:
+		return &messages{w: s.stdout, yaml: c.Output == asYAML, names: result.NewPodNames(p.Snapshot)}
 	case s.terminal != nil:
 		return newScreen(s.stdout, s.terminal, p, parts)
 	}

@@ -54,6 +54,8 @@ func (o Origin) String() string {
 type Entry struct {
 	Pods   *stowagev1.PendingPods
 	Origin Origin
+	// Workload is the object that Snapshot.WorkloadOf returns for the pods: the origin itself if that is a workload.
+	Workload Origin
 	// Gone is the pod's former node, which is not in the cluster.
 	Gone string
 	// SchedulerName, of an entry of Others, is the name of its scheduler.
@@ -62,6 +64,9 @@ type Entry struct {
 	Message string
 	// Misread is why the entry's object does not convert. Its pod then has no template.
 	Misread *Misread
+
+	object *corev1.Pod
+	owners []Origin // as Snapshot.Owners
 }
 
 // Snapshot is a cluster and the pods to place.
@@ -87,6 +92,8 @@ type Snapshot struct {
 	Podless []Origin
 	// Undecided are the changes of workloads that the snapshot does not contain.
 	Undecided []Undecided
+	// Rollouts are those of Undecided that are rollouts of Deployments, with what decides them.
+	Rollouts []Rollout
 	// NodeTemplates are templates of nodes to add, with the pods of DaemonSets.
 	NodeTemplates []*stowagev1.NodeTemplate
 	// Misreads are the objects that do not convert.
@@ -98,6 +105,8 @@ type Snapshot struct {
 
 	// Scalables are the workloads that can be scaled, existing ones included.
 	Scalables []Scalable
+	// Budgets are what the PodDisruptionBudgets ask for, in the order in which they were added.
+	Budgets []Budget
 
 	places     map[proto.Message]place
 	nodes      []*corev1.Node // those of Cluster
@@ -105,6 +114,7 @@ type Snapshot struct {
 	residents  map[int][]resident // by node
 	admission  *admission
 	around     *surroundings
+	owners     owners
 }
 
 // Builder gathers objects into a snapshot. Nodes, and pods on a node, keep the order in which they are added, which decides
@@ -120,6 +130,7 @@ type Builder struct {
 	namespaces  []*stowagev1.Namespace
 	selectors   []*stowagev1.WorkloadSelector
 	budgets     []*stowagev1.PodDisruptionBudget
+	asked       []Budget // what they ask for
 	running     []runningPod
 	runningIn   map[string][]*stowagev1.ScheduledPod // by group name
 	residents   map[int][]resident                   // by node
@@ -142,9 +153,11 @@ type Builder struct {
 	places      map[proto.Message]place
 	templates   []nodeTemplate
 	daemonSets  []*appsv1.DaemonSet // all, for templates
+	fresh       []*corev1.Node      // new nodes
 	before      metav1.Object       // the object that is added next, before its change
 	changes     []change
 	undecided   []Undecided
+	rollouts    []Rollout
 	replicaSets []*appsv1.ReplicaSet // of Deployments
 }
 
@@ -315,6 +328,9 @@ func (b *Builder) Build() (*Snapshot, error) {
 	out := &Snapshot{Cluster: &stowagev1.Cluster{
 		Namespaces: b.namespaces, WorkloadSelectors: b.selectors, PodDisruptionBudgets: b.budgets,
 	}}
+	if err := b.bringDaemons(); err != nil {
+		return nil, err
+	}
 	b.takeAway()
 	out.HomelessPods = b.settle()
 	b.nominate()
@@ -351,7 +367,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 		if err := share(s.pods.Pod); err != nil {
 			return nil, err
 		}
-		out.Queue = append(out.Queue, Entry{Pods: s.pods, Origin: s.origin, Gone: s.gone})
+		out.Queue = append(out.Queue, b.entry(s, ""))
 	}
 	out.nodes = b.nodes
 	if out.NodeTemplates, err = b.nodeTemplates(share); err != nil {
@@ -359,10 +375,10 @@ func (b *Builder) Build() (*Snapshot, error) {
 	}
 	out.Cluster.PodTemplates = templates.List()
 	out.Waiting, out.Misreads = b.waiting, b.misreads
-	out.Existing, out.Undecided = b.existing, b.undecided
+	out.Existing, out.Undecided, out.Rollouts = b.existing, b.undecided, b.rollouts
 	out.Podless = b.withPods.podless()
 	out.Live = slices.ContainsFunc(b.nodes, func(n *corev1.Node) bool { return admitted(n) })
-	out.unselected = b.unselected
+	out.unselected, out.owners, out.Budgets = b.unselected, b.withPods.owners, b.asked
 	out.places, out.residents, out.admission, out.around = b.places, b.residents, &b.admission, &b.around
 	return out, nil
 }
@@ -391,7 +407,7 @@ func (b *Builder) admitPending() {
 	b.queue = slices.DeleteFunc(b.queue, func(s slot) bool {
 		err := b.admitAgain(s.pods.Pod, s.facts)
 		if err != nil {
-			b.waiting = append(b.waiting, Entry{Pods: s.pods, Origin: s.origin, Gone: s.gone, Message: err.Error()})
+			b.waiting = append(b.waiting, b.entry(s, err.Error()))
 		}
 		return err != nil
 	})

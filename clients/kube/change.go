@@ -126,7 +126,7 @@ func (b *Builder) change(c change) (message string, err error) {
 	case *appsv1.Deployment:
 		before := c.before.(*appsv1.Deployment)
 		if edited(&before.Spec.Template, &after.Spec.Template) && !after.Spec.Paused {
-			return rollout, nil
+			return b.rollout(c, before, after), nil
 		}
 		n, message := grown(before.Spec.Replicas, after.Spec.Replicas)
 		if n == 0 {
@@ -232,28 +232,11 @@ func grown(before, after *int32) (n uint32, message string) {
 	return uint32(is - was), ""
 }
 
-// revision returns the ReplicaSet of a Deployment that has its template, and the template of its pods
-// (pkg/controller/deployment/util/deployment_util.go FindNewReplicaSet, v1.37). If no ReplicaSet was added, the Deployment's pods
-// tell its name; it is not ok if they tell several.
+// revision returns the ReplicaSet of a Deployment that has its template, and the template of its pods. If no ReplicaSet was
+// added, the Deployment's pods tell its name; it is not ok if they tell several.
 func (b *Builder) revision(d *appsv1.Deployment) (o owner, template *corev1.PodTemplateSpec, ok bool) {
-	plain := func(t *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
-		out := t.DeepCopy()
-		delete(out.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
-		return out
-	}
 	o = owner{"apps/v1", "ReplicaSet", "", namespaceOf(d)}
-	var found *appsv1.ReplicaSet
-	added := false
-	for _, rs := range b.replicaSets {
-		if !metav1.IsControlledBy(rs, d) {
-			continue
-		}
-		added = true
-		if (found == nil || rs.CreationTimestamp.Before(&found.CreationTimestamp)) &&
-			equality.Semantic.DeepEqual(plain(&rs.Spec.Template), plain(&d.Spec.Template)) {
-			found = rs
-		}
-	}
+	found, added := b.replicaSetOf(d)
 	if found != nil {
 		o.name = found.Name
 		return o, &found.Spec.Template, true
@@ -268,8 +251,8 @@ func (b *Builder) revision(d *appsv1.Deployment) (o owner, template *corev1.PodT
 	return o, template, true
 }
 
-// commonHash returns the revision that all pods of a Deployment share, that of its template if there are none, and nothing if they
-// differ. strange says that none of its ReplicaSets has its template: the revision is new.
+// commonHash returns the revision that all pods of a Deployment share, that of its template if there are none, and nothing if
+// they differ. strange says that none of its ReplicaSets has its template: the revision is new.
 func (b *Builder) commonHash(d *appsv1.Deployment, strange bool) (string, error) {
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil {

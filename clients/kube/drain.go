@@ -83,20 +83,24 @@ func (s *Snapshot) Evicted(nodes []string, force bool) (out Evicted) {
 			if guarded[r.facts.object.Namespace] && notReady(p) {
 				out.NotReady = append(out.NotReady, r.facts.object)
 			}
-			if owner == nil {
-				continue // does not come back
+			if owner != nil { // without one it does not come back
+				out.Unread = append(out.Unread, s.unreadAgain(r)...)
 			}
-			again := &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Spec: r.spec}}}
-			stored, err := s.admission.stored(p)
-			if err != nil {
-				stored = p
-			}
-			again.Unread = s.admission.unreadIn(r.facts, stored, r.spec)
-			s.around.complete(again, r.facts)
-			out.Unread = append(out.Unread, again.Unread...)
 		}
 	}
 	return out
+}
+
+// unreadAgain returns the unread fields of the pod that replaces one on a node.
+func (s *Snapshot) unreadAgain(r resident) []*stowagev1.UnreadField {
+	again := &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Spec: r.spec}}}
+	stored, err := s.admission.stored(r.facts.stamp.pod)
+	if err != nil {
+		stored = r.facts.stamp.pod
+	}
+	again.Unread = s.admission.unreadIn(r.facts, stored, r.spec)
+	s.around.complete(again, r.facts)
+	return again.Unread
 }
 
 // notReady reports whether the status of a pod says that it does not run or is not ready.

@@ -132,7 +132,7 @@ func (b *Builder) grouped() []*stowagev1.PodGroup {
 	b.queue = nil
 	for _, s := range queue {
 		if message := waiting[s.pods.PodGroup]; message != "" {
-			b.waiting = append(b.waiting, Entry{Pods: s.pods, Origin: s.origin, Gone: s.gone, Message: message})
+			b.waiting = append(b.waiting, b.entry(s, message))
 			continue
 		}
 		b.queue = append(b.queue, s)

@@ -66,7 +66,7 @@ func (b *Builder) misreadPods(o Origin, pods uint32, err error) error {
 func waits(o Origin, pods uint32, err error, m *Misread) Entry {
 	return Entry{
 		Pods:   &stowagev1.PendingPods{Pod: &stowagev1.Pod{Name: o.Name}, Count: new(pods)},
-		Origin: o, Message: "not understood: " + err.Error(), Misread: m,
+		Origin: o, Workload: o, Message: "not understood: " + err.Error(), Misread: m,
 	}
 }
 

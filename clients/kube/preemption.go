@@ -19,7 +19,7 @@ func (b *Builder) AddPodDisruptionBudget(p *policyv1.PodDisruptionBudget) error 
 		return err
 	}
 	out := PodDisruptionBudget(p)
-	b.budgets = append(b.budgets, out)
+	b.budgets, b.asked = append(b.budgets, out), append(b.asked, budgetOf(p))
 	b.places[out] = place{at: b.at}
 	return nil
 }

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -88,6 +89,37 @@ func (b *Builder) nodeTemplates(share func(*stowagev1.Pod) error) ([]*stowagev1.
 		out = append(out, t.out)
 	}
 	return out, nil
+}
+
+// AddNewNode adds a node that does not exist yet, as it is once it is ready. It has the pods of the DaemonSets that exist;
+// those of DaemonSets without a uid are in the queue, as for other nodes.
+func (b *Builder) AddNewNode(n *corev1.Node) error {
+	err := b.AddNode(n)
+	b.fresh = append(b.fresh, n)
+	return err
+}
+
+// bringDaemons puts the pods of DaemonSets on new nodes.
+func (b *Builder) bringDaemons() error {
+	for _, n := range b.fresh {
+		for _, ds := range b.daemonSets {
+			if !admitted(ds) {
+				continue
+			}
+			p, err := DaemonPod(ds, n)
+			if err != nil {
+				return err
+			}
+			if p == nil {
+				continue
+			}
+			b.at = "DaemonSet " + namespaceOf(ds) + "/" + ds.Name
+			if err := b.addRunning(p); err != nil && !errors.As(err, new(*Misread)) {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // keepDaemonSet remembers a DaemonSet for templates of nodes.

@@ -24,7 +24,9 @@ func (b *Builder) leaveToOthers() (others []Entry) {
 	b.queue = slices.DeleteFunc(b.queue, func(s slot) bool {
 		of := cmp.Or(s.facts.stamp.pod.Spec.SchedulerName, corev1.DefaultSchedulerName)
 		if of != name {
-			others = append(others, Entry{Pods: s.pods, Origin: s.origin, Gone: s.gone, SchedulerName: of})
+			e := b.entry(s, "")
+			e.SchedulerName = of
+			others = append(others, e)
 		}
 		return of != name
 	})

@@ -27,7 +27,7 @@ type part struct {
 }
 
 var partPath = regexp.MustCompile(
-	`^(?:context\.cluster\.)?(nodes|node_classes|pod_templates|namespaces|workload_selectors|pod_disruption_budgets|queue|pod_groups)\[(\d+)\](?:\.(pods|nominated_pods)\[(\d+)\])?\.?(.*)$`)
+	`^(?:context\.cluster\.|scenarios\[\d+\]\.)?(nodes|node_classes|pod_templates|namespaces|workload_selectors|pod_disruption_budgets|queue|pod_groups)\[(\d+)\](?:\.(pods|nominated_pods)\[(\d+)\])?\.?(.*)$`)
 
 var refusedInOrder = []string{
 	"queue", "pod_groups", "nodes", "node_classes", "pod_templates", "namespaces", "workload_selectors", "pod_disruption_budgets",
@@ -210,11 +210,20 @@ func (s *Snapshot) refuseNode(i int, in proto.Message, r *refusal) {
 	less := Bare(n)
 	less.Pods, less.PodCounts, less.NominatedPods = n.Pods, n.PodCounts, n.NominatedPods
 	if proto.Equal(less, n) {
-		s.Cluster.Nodes = slices.Delete(s.Cluster.Nodes, i, i+1)
+		s.leaveOutNode(i)
 		return
 	}
 	s.places[less] = s.places[n]
 	s.Cluster.Nodes[i] = less
+}
+
+// leaveOutNode takes a node out of the cluster, with its pods.
+func (s *Snapshot) leaveOutNode(i int) {
+	s.Cluster.Nodes, s.nodes = slices.Delete(s.Cluster.Nodes, i, i+1), slices.Delete(s.nodes, i, i+1)
+	for ; i < len(s.Cluster.Nodes); i++ {
+		s.residents[i] = s.residents[i+1]
+	}
+	delete(s.residents, len(s.Cluster.Nodes))
 }
 
 // close makes a node take no pods.
@@ -271,6 +280,6 @@ func (s *Snapshot) groupWaits(name, message string) {
 func (s *Snapshot) wait(e Entry, m *Misread) {
 	s.Queue = slices.DeleteFunc(s.Queue, func(o Entry) bool { return o.Pods == e.Pods })
 	w := waits(e.Origin, e.Pods.PodCount(), m.Err, m)
-	w.Gone = e.Gone
+	w.Workload, w.Gone = e.Workload, e.Gone
 	s.Waiting = append(s.Waiting, w)
 }

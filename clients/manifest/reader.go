@@ -41,6 +41,7 @@ type Reader struct {
 	// manifest is an error.
 	Apply func(current, into metav1.Object, manifest map[string]any) (metav1.Object, error)
 
+	options   kube.Options
 	builder   *kube.Builder
 	bytesLeft int64
 	skipped   map[string]int  // objects by kind
@@ -59,6 +60,7 @@ type Reader struct {
 // NewReader returns a Reader. The options are those of the snapshot.
 func NewReader(o kube.Options) *Reader {
 	return &Reader{
+		options:   o,
 		builder:   kube.NewBuilder(o),
 		bytesLeft: MaximumBytes,
 		skipped:   map[string]int{},
@@ -269,11 +271,11 @@ func (r *Reader) take(e entry, kind string) error {
 		r.entries = append(r.entries, &e)
 		return nil
 	}
-	key := kind + " " + o.GetNamespace() + "/" + o.GetName()
-	known := r.known[key]
+	as := key(kind, o)
+	known := r.known[as]
 	switch {
 	case known == nil:
-		r.known[key] = &e
+		r.known[as] = &e
 		r.entries = append(r.entries, &e)
 		return nil
 	case known.digest == e.digest && (e.file != 0 || o.GetUID() == known.object.GetUID()):
@@ -282,6 +284,11 @@ func (r *Reader) take(e entry, kind string) error {
 		return fmt.Errorf("metadata.name: Duplicate value: %s %q is there already: %s", kind, o.GetName(), known.at)
 	}
 	return r.merge(known, e)
+}
+
+// key identifies an object of a kind.
+func key(kind string, o metav1.Object) string {
+	return kind + " " + o.GetNamespace() + "/" + o.GetName()
 }
 
 func (r *Reader) fail(at string, err error) {

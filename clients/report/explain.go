@@ -39,6 +39,11 @@ func (x *Explain) Write(w io.Writer, a *stowagev1.FilterResponse) {
 		fmt.Fprintln(w)
 		tableWithin(w, x.Width, rows...)
 	}
+	x.WriteChecks(w, a)
+}
+
+// WriteChecks writes every failing check with Verbose, or says that it would.
+func (x *Explain) WriteChecks(w io.Writer, a *stowagev1.FilterResponse) {
 	if checks := x.Checks(a); x.Verbose && checks != "" {
 		fmt.Fprintln(w, "\n"+checks)
 	} else if len(a.GetExplanation().GetFailingChecks()) > 0 {

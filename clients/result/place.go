@@ -7,6 +7,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/page"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -22,10 +23,12 @@ type placeFields struct {
 	// Verdict is how many pods were placed, in words.
 	Verdict string `json:"verdict"`
 	// TopologyKey is the node label by which nodes are grouped, empty for none.
-	TopologyKey string     `json:"topologyKey,omitempty"`
-	Pods        []Pod      `json:"pods"`
-	Workloads   []Workload `json:"workloads"`
-	Nodes       []Node     `json:"nodes"`
+	TopologyKey string `json:"topologyKey,omitempty"`
+	Pods        []Pod  `json:"pods"`
+	// Rollouts are those of Deployments that were decided with the pods.
+	Rollouts  []*whatif.Rollout `json:"rollouts,omitempty"`
+	Workloads []Workload        `json:"workloads"`
+	Nodes     []Node            `json:"nodes"`
 }
 
 // Workload is what happens to the pods of one object, or to those that one controller made.
@@ -53,15 +56,15 @@ type NodeCount struct {
 	Pods int    `json:"pods"`
 }
 
-// NewPlace returns the document of an answer. p has its snapshot and topology key.
-func NewPlace(p *report.Place, a *stowagev1.PlaceResponse) (*Place, error) {
+// NewPlace returns the document of an answer, and of the rollouts that were decided with it. p has its snapshot and topology key.
+func NewPlace(p *report.Place, a *stowagev1.PlaceResponse, rollouts []*whatif.Rollout) (*Place, error) {
 	before, after, err := p.Fill(a)
 	if err != nil {
 		return nil, err
 	}
 	out := &Place{answer: a, words: p, placeFields: placeFields{
 		Header: header("PlaceReport"), Verdict: report.Headline(a), TopologyKey: p.TopologyKey,
-		Pods: NewPodNames(p.Snapshot).Answer(a), Workloads: []Workload{}, Nodes: nodesOf(p.Snapshot.Cluster, p.TopologyKey, before, after),
+		Pods: NewPodNames(p.Snapshot).Answer(a), Rollouts: rollouts, Workloads: []Workload{}, Nodes: nodesOf(p.Snapshot.Cluster, p.TopologyKey, before, after),
 	}}
 	for _, l := range p.Workloads(a, nil) {
 		out.Workloads = append(out.Workloads, workload(p, l))
@@ -148,6 +151,11 @@ func (p *Place) Page() *page.Page {
 	}
 	if text := p.words.Groups(p.answer.GetPodGroups()); text != "" {
 		out.Sections = append(out.Sections, page.Section{Title: "Pod groups", Plain: text})
+	}
+	if len(p.Rollouts) > 0 {
+		var text strings.Builder
+		report.Rollouts(&text, p.Rollouts, p.words.Width)
+		out.Sections = append(out.Sections, page.Section{Title: "Rollouts", Plain: strings.TrimSpace(text.String())})
 	}
 	out.Sections = append(out.Sections, table(cmp.Or(p.TopologyKey, "Domain"), p.Nodes))
 	return out

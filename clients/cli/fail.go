@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/whatif"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+type failCommand struct {
+	question
+	ties
+	Zone         []string `sep:"," placeholder:"NAME" help:"Zone that fails: the nodes with this topology.kubernetes.io/zone. May be repeated."`
+	TopologyKey  []string `sep:"none" placeholder:"LABEL=VALUE" help:"Topology domain that fails, such as topology.kubernetes.io/region=eu. May be repeated."`
+	Node         []string `sep:"," placeholder:"NAME" help:"Node that fails. May be repeated."`
+	NodeSelector string   `placeholder:"LABELS" help:"Nodes with these labels fail, such as pool=spot,arch!=arm64."`
+	Each         string   `placeholder:"LABEL" help:"Let the domains of this topology key fail, each alone."`
+	Queue        string   `enum:"kube-scheduler,in-order" default:"kube-scheduler" help:"Place the pods that come back as kube-scheduler's queue, which preempts, or each once in order: ${enum}."`
+	Moves        bool     `help:"List the pods that come back and their new nodes."`
+}
+
+// Validate is called by kong.
+func (c *failCommand) Validate() error {
+	named := len(c.Zone)+len(c.TopologyKey)+len(c.Node) > 0 || c.NodeSelector != ""
+	if named == (c.Each != "") {
+		return errors.New("say what fails with --zone, --topology-key, --node or --node-selector, " +
+			"or let each domain fail alone with --each")
+	}
+	return nil
+}
+
+// failAnswer is the answer in JSON and YAML.
+type failAnswer struct {
+	Failures []*whatif.Failure `json:"failures"`
+}
+
+// Run is called by kong.
+func (c *failCommand) Run(s *session, code *answered) error {
+	var mode stowagev1.QueueMode
+	return c.ask(s, func(a *asked) error {
+		failures, err := c.failures(a.snapshot)
+		if err != nil {
+			return err
+		}
+		a.tellGroups(a.snapshot.Displaced(together(failures)))
+		mode = a.queueMode(c.Queue, true)
+		return nil
+	}, func(a *asked) (proto.Message, error) {
+		failures, err := c.failures(a.snapshot)
+		if err != nil {
+			return nil, err
+		}
+		request := a.snapshot.WhatIfRequest()
+		request.Context.Profile, request.QueueMode = a.scheduler.Profile, mode
+		request.TieBreak, request.TieBreakSeed = c.tieBreak(), c.Seed
+		for _, d := range failures {
+			scenario, err := a.snapshot.Scenario(d)
+			if err != nil {
+				return nil, err
+			}
+			request.Scenarios = append(request.Scenarios, scenario)
+		}
+		var out failAnswer
+		of := whatif.NewFailures(a.snapshot)
+		err = whatIf(s.ctx, a, request, func(answer *stowagev1.WhatIfResponse) {
+			out.Failures = append(out.Failures, of.Failure(failures[answer.GetScenarioIndex()], answer))
+		})
+		if err != nil {
+			return request, err
+		}
+		return request, c.print(s, a.snapshot, out, together(failures).Lost, code)
+	})
+}
+
+// print prints an answer. lost are all nodes that fail in it.
+func (c *failCommand) print(s *session, snapshot *kube.Snapshot, out failAnswer, lost []string, code *answered) error {
+	unread := unreadOf(snapshot.Displaced(&kube.Disruption{Lost: lost}))
+	ok := !slices.ContainsFunc(out.Failures, func(f *whatif.Failure) bool { return !f.Survives })
+	*code = c.verdict(s, snapshot, ok, unread)
+	if p := c.podless(snapshot); p != "" && *code != exitNo {
+		fmt.Fprintf(s.stderr, "stowage: these have pods that are not in the manifests, so that none of them fails: %s: "+
+			"exit status 3\n", p)
+		*code = exitUnsure
+	}
+	if c.Output != table {
+		return c.printValue(s.stdout, out)
+	}
+	r := report.Fail{Key: c.Each, Moves: c.Moves, Width: s.width}
+	r.Write(s.stdout, out.Failures)
+	report.Unread(s.stdout, unread, s.width)
+	return nil
+}
+
+// together returns a disruption by which the nodes of all failures are lost.
+func together(failures []*kube.Disruption) *kube.Disruption {
+	out := &kube.Disruption{}
+	for _, d := range failures {
+		out.Lost = append(out.Lost, d.Lost...)
+	}
+	return out
+}
+
+// failures returns what fails: one failure, or with --each one for each domain.
+func (c *failCommand) failures(snapshot *kube.Snapshot) ([]*kube.Disruption, error) {
+	if c.Each != "" {
+		domains := snapshot.Domains(c.Each)
+		if len(domains) == 0 {
+			return nil, fmt.Errorf("--each: no node has the label %s", c.Each)
+		}
+		var out []*kube.Disruption
+		for _, value := range slices.Sorted(maps.Keys(domains)) {
+			out = append(out, &kube.Disruption{Name: value, Lost: domains[value]})
+		}
+		return out, nil
+	}
+	var names []string
+	fails := map[string]bool{}
+	fail := func(name string, nodes []string) {
+		names = append(names, name)
+		for _, n := range nodes {
+			fails[n] = true
+		}
+	}
+	for i, domain := range slices.Concat(c.zones(), c.TopologyKey) {
+		nodes, err := inDomain(snapshot, domain)
+		if err != nil && i < len(c.Zone) {
+			return nil, fmt.Errorf("--zone: %w", err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--topology-key: %w", err)
+		}
+		fail(domain, nodes)
+	}
+	if c.NodeSelector != "" {
+		selector, err := labels.Parse(c.NodeSelector)
+		if err != nil {
+			return nil, fmt.Errorf("--node-selector: %w", err)
+		}
+		nodes := snapshot.NodesWhere(selector)
+		if len(nodes) == 0 {
+			return nil, fmt.Errorf("--node-selector: no node has the labels %s", c.NodeSelector)
+		}
+		fail(c.NodeSelector, nodes)
+	}
+	if len(c.Node) > 0 {
+		nodes, err := snapshot.Candidates(c.Node)
+		if err != nil {
+			return nil, fmt.Errorf("--node: %w", err)
+		}
+		fail(report.Names(nodes.GetNames()), nodes.GetNames())
+	}
+	d := &kube.Disruption{Name: strings.Join(names, ", ")}
+	for _, n := range snapshot.Cluster.Nodes {
+		if fails[n.GetName()] {
+			d.Lost = append(d.Lost, n.GetName())
+		}
+	}
+	return []*kube.Disruption{d}, nil
+}
+
+// zones returns the domains that --zone names.
+func (c *failCommand) zones() []string {
+	var out []string
+	for _, zone := range c.Zone {
+		out = append(out, corev1.LabelTopologyZone+"="+zone)
+	}
+	return out
+}
+
+// inDomain returns the nodes of a topology domain, "key=value".
+func inDomain(snapshot *kube.Snapshot, domain string) ([]string, error) {
+	key, value, ok := strings.Cut(domain, "=")
+	if !ok || key == "" {
+		return nil, fmt.Errorf("%q is not LABEL=VALUE", domain)
+	}
+	domains := snapshot.Domains(key)
+	switch nodes := domains[value]; {
+	case len(nodes) > 0:
+		return nodes, nil
+	case len(domains) == 0:
+		return nil, fmt.Errorf("no node has the label %s", key)
+	default:
+		return nil, fmt.Errorf("no node has %s, only %s", domain, report.Names(slices.Sorted(maps.Keys(domains))))
+	}
+}

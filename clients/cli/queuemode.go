@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// queueMode returns how the queue is placed by a value of --queue, and says so if it is not as asked for. returning says that
+// evicted pods come back, which are in no group.
+func (a *asked) queueMode(queue string, returning bool) stowagev1.QueueMode {
+	why := inOrderOnly(a.snapshot, returning)
+	switch {
+	case queue == "in-order", queue == "auto" && !a.snapshot.Live:
+		return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
+	case why != "":
+	case a.scheduler.NoPreemption:
+		why = "the profile has no preemption"
+	default:
+		return stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
+	}
+	fmt.Fprintf(a.stderr, "stowage: the queue is tried once, in order, and no pod is evicted, as %s\n", why)
+	return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
+}
+
+// inOrderOnly returns why the server refuses the groups of a queue with KUBE_SCHEDULER; empty if it does not.
+func inOrderOnly(snapshot *kube.Snapshot, returning bool) string {
+	single := returning ||
+		slices.ContainsFunc(snapshot.Queue, func(e kube.Entry) bool { return e.Pods.GetPodGroup() == "" })
+	for _, g := range snapshot.PodGroups {
+		switch t := g.GetTopology(); {
+		case g.GetMode() == stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT:
+			return "pod group " + g.GetName() + " is placed as a whole"
+		case t.GetPolicy() == stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED:
+			return "pod group " + g.GetName() + " only prefers its topology"
+		case len(t.GetKeys()) > 1:
+			return "pod group " + g.GetName() + " has several topology keys"
+		case single && g.GetDisruptionMode() == stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL:
+			return "there are pods without a group, and pod group " + g.GetName() + " is evicted only as a whole"
+		}
+	}
+	return ""
+}

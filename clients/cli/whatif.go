@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/manifest"
+	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/whatif"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+type whatIfCommand struct {
+	question
+	ties
+	Apply       []string `sep:"none" placeholder:"PATH" help:"Apply these manifests, as kubectl apply does. A path is as in --file. May be repeated."`
+	Scale       []string `sep:"none" placeholder:"[NAMESPACE/]KIND/NAME=NUMBER" help:"Scale a workload, such as deploy/web=20. May be repeated."`
+	WithoutNode []string `sep:"," placeholder:"NAME" help:"Take a node away. Pods with a controller come back. May be repeated."`
+	AddNode     []string `sep:"none" placeholder:"like=NAME[,count=NUMBER][,zone=ZONE]" help:"Add nodes like one of the cluster, as they are once they are ready, with the pods of DaemonSets. May be repeated."`
+	Cordon      []string `sep:"," placeholder:"NAME" help:"Cordon a node. May be repeated."`
+	Evict       []string `sep:"," placeholder:"[NAMESPACE/]pod/NAME" help:"Evict a pod, whatever its PodDisruptionBudgets allow. May be repeated."`
+	Queue       string   `enum:"auto,kube-scheduler,in-order" default:"auto" help:"Place the pods as kube-scheduler's queue, which preempts and tries pods again, or each once in order: ${enum}. auto is kube-scheduler where the nodes were read from a cluster."`
+}
+
+// Validate is called by kong.
+func (c *whatIfCommand) Validate() error {
+	if !c.edits() && len(c.WithoutNode)+len(c.Cordon)+len(c.Evict) == 0 {
+		return errors.New("say what changes with --apply, --scale, --without-node, --add-node, --cordon or --evict")
+	}
+	return nil
+}
+
+// edits reports whether objects change.
+func (c *whatIfCommand) edits() bool { return len(c.Apply)+len(c.Scale)+len(c.AddNode) > 0 }
+
+// Run is called by kong.
+func (c *whatIfCommand) Run(s *session, code *answered) error {
+	s.dress(c.Color)
+	if err := errors.Join(c.check(), c.format(s.command)); err != nil {
+		return err
+	}
+	scheduler, err := c.scheduler()
+	if err != nil {
+		return err
+	}
+	c.rollouts = len(c.WithoutNode)+len(c.Cordon)+len(c.Evict) == 0
+	before, after, changes, err := c.snapshots(s, cmp.Or(c.SchedulerName, scheduler.Name))
+	if err != nil {
+		return err
+	}
+	disruption, more, err := c.disruption(after)
+	if err != nil {
+		return err
+	}
+	client, stop, err := c.connect(s.ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	is := &asked{session: s, services: client, snapshot: after, scheduler: scheduler}
+	displaced := after.Displaced(disruption)
+	is.tellGroups(displaced)
+	mode := is.queueMode(c.Queue, len(displaced) > 0)
+	was := &asked{session: s, services: client, snapshot: before, scheduler: scheduler}
+	earlier, err := c.state(was, &kube.Disruption{}, mode)
+	if err != nil {
+		return err
+	}
+	later, err := c.state(is, disruption, mode)
+	if err != nil {
+		return err
+	}
+	out := whatif.Compare(append(changes, more...), earlier, later)
+	rollouts, err := c.decideRollouts(s.ctx, is, later.Answer.GetPlacement())
+	if err != nil {
+		return err
+	}
+	out.Rollouts = append(out.Rollouts, rollouts...)
+	out.Fine = out.Fine && complete(rollouts)
+	return c.print(s, later, out, code)
+}
+
+// state puts the question about a snapshot after a disruption.
+func (c *whatIfCommand) state(a *asked, d *kube.Disruption, mode stowagev1.QueueMode) (*whatif.State, error) {
+	out := &whatif.State{Snapshot: a.snapshot, Disruption: d}
+	err := c.put(a, func(a *asked) (proto.Message, error) {
+		scenario, err := a.snapshot.Scenario(d)
+		if err != nil {
+			return nil, err
+		}
+		request := a.snapshot.WhatIfRequest()
+		request.Scenarios = []*stowagev1.Scenario{scenario}
+		request.Context.Profile, request.QueueMode = a.scheduler.Profile, mode
+		request.TieBreak, request.TieBreakSeed = c.tieBreak(), c.Seed
+		return request, whatIf(a.ctx, a, request, func(answer *stowagev1.WhatIfResponse) { out.Answer = answer })
+	})
+	return out, err
+}
+
+// print prints an answer.
+func (c *whatIfCommand) print(s *session, after *whatif.State, out *whatif.Comparison, code *answered) error {
+	unread := unreadOf(after.Snapshot.Displaced(after.Disruption))
+	for _, p := range after.Answer.GetPlacement().GetPlacements() {
+		unread = append(unread, p.GetUnread()...)
+	}
+	unread = append(unread, unreadOfRollouts(out.Rollouts)...)
+	*code = c.verdict(s, after.Snapshot, out.Fine, unread)
+	if c.Output != table {
+		return c.printValue(s.stdout, out)
+	}
+	(&report.WhatIf{Width: s.width}).Write(s.stdout, out)
+	report.Rollouts(s.stdout, out.Rollouts, s.width)
+	report.Unread(s.stdout, unread, s.width)
+	return nil
+}
+
+// snapshots reads the cluster as it is and as it is with the changed objects, which may be the same.
+func (c *whatIfCommand) snapshots(s *session, schedulerName string) (before, after *kube.Snapshot, changes []string, err error) {
+	base, err := c.reader(s, schedulerName)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if !c.edits() {
+		before, err = c.built(s, base)
+		return before, before, nil, err
+	}
+	edited := base.Fork()
+	if changes, err = c.edit(s, edited); err != nil {
+		return nil, nil, nil, err
+	}
+	if before, err = base.Snapshot(); err != nil {
+		return nil, nil, nil, err
+	}
+	after, err = c.built(s, edited)
+	return before, after, changes, err
+}
+
+// edit changes objects as the flags say, and returns the changes in words.
+func (c *whatIfCommand) edit(s *session, r *manifest.Reader) ([]string, error) {
+	var out []string
+	for _, path := range c.Apply {
+		if err := c.readFile(s, r, path); err != nil {
+			return nil, err
+		}
+		out = append(out, "apply "+path)
+	}
+	for _, text := range c.Scale {
+		object, number, found := strings.Cut(text, "=")
+		n, err := strconv.ParseInt(number, 10, 32)
+		if !found || err != nil || n < 0 {
+			return nil, fmt.Errorf("--scale=%s: is not KIND/NAME=NUMBER, such as deploy/web=20", text)
+		}
+		t, err := parseTarget(object, c.Namespace)
+		if err != nil {
+			return nil, fmt.Errorf("--scale: %w", err)
+		}
+		scaled, err := r.Scale(t.Kind, t.Namespace, t.Name, int32(n))
+		if err != nil {
+			return nil, fmt.Errorf("--scale=%s: %w", text, err)
+		}
+		out = append(out, fmt.Sprintf("scale %s to %d", scaled, n))
+	}
+	for _, text := range c.AddNode {
+		like, count, zone, err := newNodes(text)
+		if err != nil {
+			return nil, fmt.Errorf("--add-node=%s: %w", text, err)
+		}
+		names, err := r.AddNodes(like, count, zone)
+		if err != nil {
+			return nil, fmt.Errorf("--add-node=%s: %w", text, err)
+		}
+		out = append(out, "add "+counted(count, "node", "nodes")+" like "+like+": "+report.Names(names))
+	}
+	return out, nil
+}
+
+// maximumNewNodes bounds --add-node, which is for a few nodes: the contract has 1,000,000 at most.
+const maximumNewNodes = 100_000
+
+// newNodes reads a value of --add-node.
+func newNodes(text string) (like string, count int, zone string, err error) {
+	count = 1
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, _ := strings.Cut(part, "=")
+		switch key {
+		case "like":
+			like = value
+		case "zone":
+			zone = value
+		case "count":
+			if count, err = strconv.Atoi(value); err != nil || count < 1 || count > maximumNewNodes {
+				return "", 0, "", fmt.Errorf("count is not a number from 1 to %d", maximumNewNodes)
+			}
+		default:
+			return "", 0, "", fmt.Errorf("%q is not like, count or zone", key)
+		}
+	}
+	if like == "" {
+		return "", 0, "", errors.New("like=NAME is missing, the node that the new ones are like")
+	}
+	return like, count, zone, nil
+}
+
+// disruption returns what happens to nodes and pods, and says it in words.
+func (c *whatIfCommand) disruption(snapshot *kube.Snapshot) (*kube.Disruption, []string, error) {
+	d, words := &kube.Disruption{}, []string(nil)
+	for _, of := range []struct {
+		flag, word string
+		names      []string
+		into       *[]string
+	}{{"--without-node", "without", c.WithoutNode, &d.Lost}, {"--cordon", "cordon", c.Cordon, &d.Cordoned}} {
+		nodes, err := snapshot.Candidates(of.names)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", of.flag, err)
+		}
+		for _, name := range nodes.GetNames() {
+			*of.into = append(*of.into, name)
+			words = append(words, of.word+" node "+name)
+		}
+	}
+	for _, text := range c.Evict {
+		t, err := parseTarget(text, c.Namespace)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--evict: %w", err)
+		}
+		p, err := t.running(snapshot)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--evict: %w", err)
+		}
+		d.Evicted = append(d.Evicted, p.Object)
+		words = append(words, "evict "+p.Object.String())
+	}
+	return d, words, nil
+}

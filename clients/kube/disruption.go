@@ -1,0 +1,185 @@
+package kube
+
+import (
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Disruption is what happens to nodes and to pods on nodes, all by name. Its zero value is that nothing does.
+type Disruption struct {
+	Name string
+	// Lost are nodes that are gone with all of their pods.
+	Lost []string
+	// Cordoned are nodes that take no more pods.
+	Cordoned []string
+	// Evicted are pods that leave their nodes.
+	Evicted []Origin
+}
+
+// WhatIfRequest returns a request with no scenarios yet. Its response names nodes.
+func (s *Snapshot) WhatIfRequest() *stowagev1.WhatIfRequest {
+	return &stowagev1.WhatIfRequest{Context: s.context()}
+}
+
+// Scenario returns a disruption with the pods to place afterwards: the queue of the snapshot, then the pods that controllers
+// create again. Those are in no pod group.
+func (s *Snapshot) Scenario(d *Disruption) (*stowagev1.Scenario, error) {
+	out := &stowagev1.Scenario{Name: d.Name, RequeueEvicted: true}
+	for _, e := range s.Queue {
+		out.Queue = append(out.Queue, e.Pods)
+	}
+	lost, err := s.Candidates(d.Lost)
+	if err != nil {
+		return nil, err
+	}
+	cordoned, err := s.Candidates(d.Cordoned)
+	if err != nil {
+		return nil, err
+	}
+	out.RemovedNodes, out.CordonedNodes = lost.GetNames(), cordoned.GetNames()
+	for _, name := range out.RemovedNodes {
+		out.Evictions = append(out.Evictions, &stowagev1.NodeEvictions{NodeName: name, Drained: true})
+	}
+	if err := s.evict(d, out); err != nil {
+		return nil, err
+	}
+	out.PodGroups = s.groupsWithout(d)
+	return out, nil
+}
+
+// evict adds the pods that leave nodes which stay.
+func (s *Snapshot) evict(d *Disruption, out *stowagev1.Scenario) error {
+	evicted := map[Origin]bool{}
+	for _, o := range d.Evicted {
+		evicted[o] = true
+	}
+	for i, n := range s.Cluster.Nodes {
+		var pods []*stowagev1.NamespacedName
+		for _, r := range s.residents[i] {
+			if o := r.facts.object; evicted[o] {
+				delete(evicted, o)
+				pods = append(pods, &stowagev1.NamespacedName{Namespace: o.Namespace, Name: o.Name})
+			}
+		}
+		if len(pods) > 0 && !slices.Contains(out.RemovedNodes, n.Name) {
+			out.Evictions = append(out.Evictions, &stowagev1.NodeEvictions{NodeName: n.Name, Pods: pods})
+		}
+	}
+	for _, o := range d.Evicted {
+		if evicted[o] {
+			return fmt.Errorf("there is no %s on a node", o)
+		}
+	}
+	return nil
+}
+
+// groupsWithout returns the pod groups without the pods that a disruption takes off their nodes.
+func (s *Snapshot) groupsWithout(d *Disruption) []*stowagev1.PodGroup {
+	leaves := func(p *stowagev1.ScheduledPod) bool {
+		return slices.Contains(d.Lost, p.GetNode()) ||
+			slices.Contains(d.Evicted, Origin{Kind: "Pod", Namespace: p.GetNamespace(), Name: p.GetName()})
+	}
+	out := slices.Clone(s.PodGroups)
+	for i, g := range out {
+		if slices.ContainsFunc(g.GetScheduledPods(), leaves) {
+			out[i] = proto.CloneOf(g)
+			out[i].ScheduledPods = slices.DeleteFunc(out[i].ScheduledPods, leaves)
+			s.places[out[i]] = s.places[g]
+		}
+	}
+	return out
+}
+
+// Fate is what becomes of a pod that leaves its node.
+type Fate int
+
+// The fates of pods.
+const (
+	// Returns is that of a pod that its controller creates again.
+	Returns Fate = iota
+	// Uncontrolled is that of a pod without a controller: it is lost.
+	Uncontrolled
+	// Tied is that of a pod that its DaemonSet or the kubelet made for its node: it is gone with it.
+	Tied
+	// Terminating is that of a pod that was about to leave.
+	Terminating
+)
+
+// Displaced is a pod that leaves its node.
+type Displaced struct {
+	Pod *corev1.Pod
+	// Object and Workload are the pod and the workload that creates it again, as WorkloadOf.
+	Object, Workload Origin
+	// Node is the index of its node.
+	Node int
+	Fate Fate
+	// PodGroup is the group that the pod is in, empty if there is none.
+	PodGroup string
+	// Unread is the unread fields of the pod that its controller creates in its place, if one does.
+	Unread []*stowagev1.UnreadField
+}
+
+// Displaced returns the pods that leave their nodes by a disruption, in the order of nodes and then as they were added.
+func (s *Snapshot) Displaced(d *Disruption) []Displaced {
+	var out []Displaced
+	for i, n := range s.Cluster.Nodes {
+		lost := slices.Contains(d.Lost, n.Name)
+		if !lost && len(d.Evicted) == 0 {
+			continue
+		}
+		for _, r := range s.residents[i] {
+			if lost || slices.Contains(d.Evicted, r.facts.object) {
+				p := r.facts.stamp.pod
+				one := Displaced{
+					Pod: p, Object: r.facts.object, Workload: s.WorkloadOf(p), Node: i, Fate: fateOf(p), PodGroup: r.facts.group,
+				}
+				if one.Fate == Returns {
+					one.Unread = s.unreadAgain(r)
+				}
+				out = append(out, one)
+			}
+		}
+	}
+	return out
+}
+
+func fateOf(p *corev1.Pod) Fate {
+	switch {
+	case p.DeletionTimestamp != nil:
+		return Terminating
+	case staysGone(p) != "":
+		return Tied
+	case metav1.GetControllerOfNoCopy(p) == nil:
+		return Uncontrolled
+	}
+	return Returns
+}
+
+// NodesWhere returns the names of the nodes that a selector selects by their labels.
+func (s *Snapshot) NodesWhere(by labels.Selector) []string {
+	var out []string
+	for _, n := range s.nodes {
+		if by.Matches(labels.Set(n.Labels)) {
+			out = append(out, n.Name)
+		}
+	}
+	return out
+}
+
+// Domains returns the nodes of each domain of a topology key, by name.
+func (s *Snapshot) Domains(key string) map[string][]string {
+	out := map[string][]string{}
+	for _, n := range s.nodes {
+		if value, ok := n.Labels[key]; ok {
+			out[value] = append(out[value], n.Name)
+		}
+	}
+	return out
+}

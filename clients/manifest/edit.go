@@ -1,0 +1,140 @@
+package manifest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+)
+
+// find returns the object of a kind with a name that was read, in any namespace if none is given.
+func (r *Reader) find(kind, namespace, name string) (*entry, error) {
+	var found []*entry
+	var where []string
+	for _, e := range r.entries {
+		o := e.object
+		if o.GetName() != name || namespace != "" && o.GetNamespace() != namespace || r.known[key(kind, o)] != e {
+			continue
+		}
+		found, where = append(found, e), append(where, o.GetNamespace()+"/"+name)
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return nil, fmt.Errorf("there are several, name one of %s", strings.Join(where, ", "))
+	case namespace != "":
+		return nil, fmt.Errorf("there is no %s %s/%s", kind, namespace, name)
+	}
+	return nil, fmt.Errorf("there is no %s %s", kind, name)
+}
+
+// Scale changes the number of replicas of a workload that was read, as kubectl scale does. Without a namespace it is the only
+// one with the name. It returns which one it is.
+func (r *Reader) Scale(kind, namespace, name string, replicas int32) (kube.Origin, error) {
+	e, err := r.find(kind, namespace, name)
+	if err != nil {
+		return kube.Origin{}, err
+	}
+	after := e.object.(runtime.Object).DeepCopyObject()
+	switch o := after.(type) {
+	case *appsv1.Deployment:
+		o.Spec.Replicas = &replicas
+	case *appsv1.ReplicaSet:
+		o.Spec.Replicas = &replicas
+	case *appsv1.StatefulSet:
+		o.Spec.Replicas = &replicas
+	case *corev1.ReplicationController:
+		o.Spec.Replicas = &replicas
+	default:
+		return kube.Origin{}, fmt.Errorf("a %s has no replicas", kind)
+	}
+	if e.before == nil && e.object.GetUID() != "" {
+		e.before = e.object
+	}
+	e.object = after.(metav1.Object)
+	return kube.Origin{Kind: kind, Namespace: e.object.GetNamespace(), Name: name}, nil
+}
+
+// conditionTaints is the prefix of the taints that controllers keep on nodes for what is wrong with them.
+const conditionTaints = "node.kubernetes.io/"
+
+// AddNodes adds new nodes like one that was read, as they are once they are ready: not cordoned, without the taints of node
+// conditions and without images. zone is theirs if it is not empty. DaemonSets have their pods on them; of DaemonSets that were
+// not read, and of the kubelet, they have the pods that the other node has. It returns the names of the nodes.
+func (r *Reader) AddNodes(like string, count int, zone string) ([]string, error) {
+	e, err := r.find("Node", "", like)
+	if err != nil {
+		return nil, err
+	}
+	old := e.object.(*corev1.Node)
+	var out []string
+	for i := 1; len(out) < count; i++ {
+		name := fmt.Sprintf("%s-new-%d", like, i)
+		if r.known["Node /"+name] != nil {
+			continue
+		}
+		n := newNode(old, name, zone)
+		fresh := &entry{kind: newNodes, at: "new Node " + name, object: n}
+		r.entries = append(r.entries, fresh)
+		r.known[key("Node", n)] = fresh
+		r.copyTied(like, name)
+		out = append(out, name)
+	}
+	return out, nil
+}
+
+// newNodes reads Nodes that are new.
+var newNodes = reads([]string{"v1"}, (*kube.Builder).AddNewNode)
+
+func newNode(like *corev1.Node, name, zone string) *corev1.Node {
+	n := like.DeepCopy()
+	n.Name, n.UID = name, ""
+	n.Labels = maps.Clone(n.Labels)
+	for label, value := range n.Labels {
+		if value == like.Name {
+			n.Labels[label] = name
+		}
+	}
+	if zone != "" {
+		if n.Labels == nil {
+			n.Labels = map[string]string{}
+		}
+		n.Labels[corev1.LabelTopologyZone] = zone
+		if _, old := n.Labels[corev1.LabelFailureDomainBetaZone]; old {
+			n.Labels[corev1.LabelFailureDomainBetaZone] = zone
+		}
+	}
+	n.Spec.Unschedulable, n.Status.Images = false, nil
+	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return strings.HasPrefix(t.Key, conditionTaints) })
+	return n
+}
+
+// copyTied adds the pods of a node that are the kubelet's, or those of DaemonSets that were not read, to another node.
+func (r *Reader) copyTied(from, to string) {
+	var pods []*entry
+	for _, e := range r.entries {
+		p, isPod := e.object.(*corev1.Pod)
+		if !isPod || p.Spec.NodeName != from || p.DeletionTimestamp != nil {
+			continue
+		}
+		of := metav1.GetControllerOfNoCopy(p)
+		if of == nil || of.Kind != "Node" && (of.Kind != "DaemonSet" || r.known[of.Kind+" "+p.Namespace+"/"+of.Name] != nil) {
+			continue
+		}
+		p = p.DeepCopy()
+		p.Name, p.Spec.NodeName = p.Name+"-"+to, to
+		pods = append(pods, &entry{kind: e.kind, at: "new Pod " + p.Name, object: p})
+	}
+	for _, e := range pods {
+		r.entries = append(r.entries, e)
+		r.known[key("Pod", e.object)] = e
+	}
+}

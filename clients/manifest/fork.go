@@ -1,0 +1,29 @@
+package manifest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+)
+
+// Fork returns a Reader that has read what this one has, so that further files can be read into one of them alone. Neither
+// changes the other. Templates that were read are not in it.
+func (r *Reader) Fork() *Reader {
+	out := *r
+	out.builder = kube.NewBuilder(r.options)
+	out.skipped, out.workloads = maps.Clone(r.skipped), maps.Clone(r.workloads)
+	out.used, out.stated = maps.Clone(r.used), maps.Clone(r.stated)
+	out.told, out.errs = slices.Clone(r.told), nil
+	out.entries, out.known = make([]*entry, 0, len(r.entries)), make(map[string]*entry, len(r.known))
+	copies := make(map[*entry]*entry, len(r.entries))
+	for _, e := range r.entries {
+		c := *e
+		copies[e] = &c
+		out.entries = append(out.entries, &c)
+	}
+	for key, e := range r.known {
+		out.known[key] = copies[e]
+	}
+	return &out
+}

@@ -1,0 +1,182 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/clients/whatif"
+)
+
+// Fail renders what failures of nodes lead to.
+type Fail struct {
+	// Key is the topology key whose domains fail, each alone; empty for one failure.
+	Key   string
+	Moves bool // whether to list the pods that come back
+	Width int
+}
+
+// Write writes the answer in one line or, for several failures, in a table; then what each of them loses.
+func (f *Fail) Write(w io.Writer, all []*whatif.Failure) {
+	if f.Key == "" {
+		for _, a := range all {
+			f.head(w, a)
+			f.losses(w, a)
+		}
+		return
+	}
+	rows := [][]string{{f.Key, "RESULT", "NODES", "COME BACK", "PLACED", "LOST", "BUDGETS BELOW"}}
+	survived := 0
+	for _, a := range all {
+		if a.Survives {
+			survived++
+		}
+		rows = append(rows, []string{
+			a.Name, outcome(a), fmt.Sprint(len(a.Nodes)), fmt.Sprint(a.Returning), fmt.Sprint(a.Placed), fmt.Sprint(len(a.Bare)),
+			fmt.Sprint(below(a)),
+		})
+	}
+	fmt.Fprintf(w, "%d of %s of %s can fail without a loss\n", survived, plural(uint64(len(all)), "domain"), f.Key)
+	table(w, rows...)
+	for _, a := range all {
+		if a.Survives && below(a) == 0 && !f.Moves {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s=%s:\n", f.Key, a.Name)
+		f.losses(w, a)
+	}
+}
+
+// outcome is the outcome of a failure in a few words.
+func outcome(a *whatif.Failure) string {
+	var out []string
+	if a.Unplaced > 0 {
+		out = append(out, plural(uint64(a.Unplaced), "pod")+" without a node")
+	}
+	if n := len(a.Bare); n > 0 {
+		out = append(out, plural(uint64(n), "pod")+" without a controller")
+	}
+	if n := len(a.Preempted); n > 0 {
+		out = append(out, plural(uint64(n), "pod")+" preempted")
+	}
+	if len(out) == 0 {
+		return "all come back"
+	}
+	return strings.Join(out, ", ")
+}
+
+// below counts the budgets that are not met once all pods that found a node are ready.
+func below(a *whatif.Failure) int {
+	n := 0
+	for _, b := range a.Budgets {
+		if b.BelowAfter {
+			n++
+		}
+	}
+	return n
+}
+
+// head writes the answer for one failure.
+func (f *Fail) head(w io.Writer, a *whatif.Failure) {
+	WriteWrapped(w, "", fmt.Sprintf("%s fails: %s", a.Name, plural(uint64(len(a.Nodes)), "node")), f.Width)
+	text := plural(uint64(a.Returning), "pod") + " come back"
+	if a.Returning == 1 {
+		text = "1 pod comes back"
+	}
+	fmt.Fprintf(w, "%s: %d placed, %d without a node\n", text, a.Placed, a.Unplaced)
+	if len(a.Bare) > 0 {
+		WriteWrapped(w, "", fmt.Sprintf("%s lost, as no controller creates them again: %s", plural(uint64(len(a.Bare)), "pod"),
+			Names(podNames(a.Bare))), f.Width)
+	}
+	if len(a.Preempted) > 0 {
+		WriteWrapped(w, "", fmt.Sprintf("%s preempted on other nodes: %s", plural(uint64(len(a.Preempted)), "pod"),
+			Names(podNames(a.Preempted))), f.Width)
+	}
+	if a.Tied > 0 {
+		fmt.Fprintf(w, "%s of DaemonSets and of kubelets gone with the nodes\n", plural(uint64(a.Tied), "pod"))
+	}
+	if a.Terminating > 0 {
+		fmt.Fprintf(w, "%s gone that were terminating\n", plural(uint64(a.Terminating), "pod"))
+	}
+	if a.Pending > 0 {
+		fmt.Fprintf(w, "%d of %s that were pending before placed\n", a.PendingPlaced, plural(uint64(a.Pending), "pod"))
+	}
+	if len(a.Workloads)+len(a.Budgets) > 0 || f.Moves && len(a.Pods) > 0 {
+		fmt.Fprintln(w)
+	}
+}
+
+// losses writes the workloads, why replicas are missing, the budgets, and the moves if they are asked for.
+func (f *Fail) losses(w io.Writer, a *whatif.Failure) {
+	rows := [][]string{{"WORKLOAD", "KIND", "REPLICAS", "LOST", "PLACED", "MISSING"}}
+	for _, l := range a.Workloads {
+		rows = append(rows, []string{
+			l.Namespace + "/" + l.Name, l.Kind, fmt.Sprint(l.Replicas), fmt.Sprint(l.Lost), fmt.Sprint(l.Placed), fmt.Sprint(l.Missing),
+		})
+	}
+	if len(rows) > 1 {
+		table(w, rows...)
+	}
+	for _, l := range a.Workloads {
+		if l.Missing == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s/%s: %d of %s missing\n", l.Namespace, l.Name, l.Missing, plural(uint64(l.Replicas), "replica"))
+		for _, reason := range l.Reasons {
+			WriteWrapped(w, "  ", reason, f.Width)
+		}
+	}
+	f.budgets(w, a.Budgets)
+	if f.Moves && len(a.Pods) > 0 {
+		fmt.Fprintln(w)
+		writeMoves(w, a.Pods)
+	}
+}
+
+// budgets writes which PodDisruptionBudgets are met.
+func (f *Fail) budgets(w io.Writer, all []whatif.Budget) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	rows := [][]string{{"PODDISRUPTIONBUDGET", "DESIRED", "HEALTHY", "AT ONCE", "AFTER", "RESULT"}}
+	for _, b := range all {
+		desired, result := "not stated", "met"
+		switch {
+		case b.Desired == nil:
+			result = "not known"
+		case b.BelowAfter:
+			result = "not met"
+		case b.BelowAtOnce:
+			result = "not met until pods are ready again"
+		}
+		if b.Desired != nil {
+			desired = fmt.Sprint(*b.Desired)
+		}
+		rows = append(rows, []string{
+			b.Namespace + "/" + b.Name, desired, fmt.Sprint(b.Healthy), fmt.Sprint(b.AtOnce), fmt.Sprint(b.After), result,
+		})
+	}
+	table(w, rows...)
+}
+
+// writeMoves lists pods and their new nodes.
+func writeMoves(w io.Writer, pods []whatif.Pod) {
+	rows := [][]string{{"POD", "FROM", "TO"}}
+	for _, p := range pods {
+		to := p.Node
+		if to == "" {
+			to = "none"
+		}
+		rows = append(rows, []string{p.Namespace + "/" + p.Name, p.From, to})
+	}
+	table(w, rows...)
+}
+
+func podNames(pods []whatif.Pod) []string {
+	var out []string
+	for _, p := range pods {
+		out = append(out, p.Namespace+"/"+p.Name)
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/stowage-scheduler/stowage/clients/whatif"
+)
+
+// maximumSteps bounds the lines about the steps of a rollout.
+const maximumSteps = 20
+
+// Rollouts writes how rollouts go: whether each comes to its end, its steps, and why it does not go on.
+func Rollouts(w io.Writer, all []*whatif.Rollout, width int) {
+	for _, r := range all {
+		writeRollout(w, r, width)
+	}
+}
+
+func writeRollout(w io.Writer, r *whatif.Rollout, width int) {
+	fmt.Fprintln(w)
+	text := fmt.Sprintf("rollout of %s %s/%s, %s", r.Kind, r.Namespace, r.Name, r.Strategy)
+	if r.Strategy == "RollingUpdate" {
+		text += fmt.Sprintf(" with maxSurge %d and maxUnavailable %d", r.MaxSurge, r.MaxUnavailable)
+	}
+	text += fmt.Sprintf(": %d of %s replaced", r.Placed, plural(uint64(r.Replicas), "pod"))
+	if !r.Complete {
+		text += fmt.Sprintf(", and it does not go on; %s left", plural(uint64(r.Old), "old pod"))
+	}
+	WriteWrapped(w, "", text, width)
+	rows := [][]string{{"STEP", "CREATED", "PLACED ON", "WAITING", "OLD PODS THAT LEAVE"}}
+	for i := range r.Steps {
+		if i == maximumSteps {
+			break
+		}
+		s := &r.Steps[i]
+		created := fmt.Sprint(s.Created)
+		if s.OldRevision && s.Created > 0 {
+			created += " of the old revision"
+		}
+		var left []string
+		for _, l := range s.Left {
+			name := l.Name
+			if l.Node != "" {
+				name += " on " + l.Node
+			}
+			left = append(left, name)
+		}
+		rows = append(rows, []string{fmt.Sprint(i + 1), created, Names(withCounts(s.Placed)), fmt.Sprint(s.Waiting), Names(left)})
+	}
+	if len(rows) > 1 {
+		table(w, rows...)
+	}
+	if more := len(r.Steps) - maximumSteps; more > 0 {
+		fmt.Fprintf(w, "and %s more\n", plural(uint64(more), "step"))
+	}
+	if r.Stuck != nil {
+		writeStuck(w, r.Stuck, width)
+	}
+}
+
+func writeStuck(w io.Writer, s *whatif.Stuck, width int) {
+	if s.Message != "" {
+		WriteWrapped(w, "  ", "the next pod has no node: "+s.Message, width)
+	}
+	if s.OwnPods {
+		WriteWrapped(w, "  ", "the old pods stand in its way: once they were gone it would have a node, "+
+			"but they stay until it has one", width)
+	}
+	if len(s.Victims) > 0 {
+		WriteWrapped(w, "  ", "kube-scheduler would evict "+Names(s.Victims)+" for it; what follows is not decided", width)
+	}
+}

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/clients/whatif"
+)
+
+// WhatIf renders what a change leads to.
+type WhatIf struct{ Width int }
+
+// effects are the headings of pods by what becomes of them, in the order of writing.
+var effects = []struct {
+	effect  whatif.Effect
+	heading string
+}{
+	{whatif.Loses, "Pods that had a node and lose it:"},
+	{whatif.Unplaced, "New pods without a node:"},
+	{whatif.Gains, "Pods without a node that find one now:"},
+	{whatif.Placed, "New pods with a node:"},
+	{whatif.Keeps, "Pods that move:"},
+	{whatif.Leaves, "Pods that are taken away:"},
+	{whatif.Waits, "Pods without a node before and after:"},
+}
+
+// Write writes the changes, how many pods are placed before and after, and the pods by what becomes of them.
+func (x *WhatIf) Write(w io.Writer, c *whatif.Comparison) {
+	for _, change := range c.Changes {
+		WriteWrapped(w, "", change, x.Width)
+	}
+	fmt.Fprintf(w, "\nbefore: %d of %s placed\n", c.Before.Placed, plural(uint64(c.Before.Pods), "pod"))
+	fmt.Fprintf(w, "after:  %d of %s placed\n", c.After.Placed, plural(uint64(c.After.Pods), "pod"))
+	if c.Tied > 0 {
+		fmt.Fprintf(w, "%s of DaemonSets and of kubelets gone with the nodes\n", plural(uint64(c.Tied), "pod"))
+	}
+	if c.Terminating > 0 {
+		fmt.Fprintf(w, "%s gone that were terminating\n", plural(uint64(c.Terminating), "pod"))
+	}
+	for _, e := range effects {
+		x.list(w, e.heading, c.Pods, e.effect)
+	}
+}
+
+// line is equal pods of a workload.
+type line struct {
+	name, reason string
+	count        int
+	from, to     []string
+}
+
+// list writes the pods of one effect, by workload and reason. Pending pods that go to the same node as before are left out.
+func (x *WhatIf) list(w io.Writer, heading string, pods []whatif.Change, effect whatif.Effect) {
+	var lines []*line
+	known := map[[3]string]*line{}
+	for i := range pods {
+		p := &pods[i]
+		if p.Effect != effect || effect == whatif.Keeps && p.From == p.Node && p.Cause != whatif.Evicted {
+			continue
+		}
+		key := [3]string{p.Workload.Kind, p.Workload.Namespace + "/" + p.Workload.Name, p.Reason}
+		l := known[key]
+		if l == nil {
+			l = &line{name: key[1], reason: p.Reason}
+			known[key] = l
+			lines = append(lines, l)
+		}
+		l.count++
+		if p.From != "" {
+			l.from = append(l.from, p.From)
+		}
+		if p.Node != "" {
+			l.to = append(l.to, p.Node)
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n", heading)
+	for _, l := range lines {
+		WriteWrapped(w, "  ", "- "+l.text(), x.Width)
+	}
+}
+
+func (l *line) text() string {
+	out := []string{l.name}
+	if l.count > 1 {
+		out[0] += fmt.Sprintf(" ×%d", l.count)
+	}
+	if len(l.from) > 0 {
+		out = append(out, "from "+Names(withCounts(l.from)))
+	}
+	if len(l.to) > 0 {
+		to := "on "
+		if len(l.from) > 0 {
+			to = "to "
+		}
+		out = append(out, to+Names(withCounts(l.to)))
+	}
+	text := strings.Join(out, " ")
+	if l.reason != "" {
+		text += ": " + l.reason
+	}
+	return text
+}

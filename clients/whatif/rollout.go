@@ -1,0 +1,56 @@
+package whatif
+
+import stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+
+// Rollout is how the rollout of a Deployment goes.
+type Rollout struct {
+	Object
+	// Strategy is RollingUpdate or Recreate.
+	Strategy string `json:"strategy"`
+	// MaxSurge and MaxUnavailable are numbers of pods, 0 with Recreate.
+	MaxSurge       int `json:"maxSurge"`
+	MaxUnavailable int `json:"maxUnavailable"`
+	// Replicas is the number of pods in the end, Placed that of pods of the new revision with a node, Old that of pods of the old
+	// one that are left.
+	Replicas int `json:"replicas"`
+	Placed   int `json:"placed"`
+	Old      int `json:"old"`
+	// Complete says that all pods are of the new revision and have nodes.
+	Complete bool `json:"complete"`
+	// Steps are what happens, in order.
+	Steps []Step `json:"steps"`
+	// Stuck is why the rollout does not go on, absent if it is complete.
+	Stuck *Stuck `json:"stuck,omitempty"`
+
+	// Unread are the unread fields of the pods that are created.
+	Unread []*stowagev1.UnreadField `json:"-"`
+}
+
+// Step is what the controller does at a time.
+type Step struct {
+	// Created is the number of pods that are created, OldRevision says that they are of the old revision, which is scaled first.
+	Created     int  `json:"created"`
+	OldRevision bool `json:"oldRevision"`
+	// Placed are the nodes of the pods that find one, those of earlier steps included.
+	Placed []string `json:"placed"`
+	// Waiting is the number of pods that have no node after the step.
+	Waiting int `json:"waiting"`
+	// Left are the old pods that leave afterwards.
+	Left []Left `json:"left"`
+}
+
+// Left is an old pod that leaves. Node is empty if it had none.
+type Left struct {
+	Name string `json:"name"`
+	Node string `json:"node"`
+}
+
+// Stuck is why a rollout does not go on.
+type Stuck struct {
+	// Message is kube-scheduler's event text for the first pod without a node.
+	Message string `json:"message"`
+	// OwnPods says that the pod would find a node if the old pods that are left were gone: the rollout waits for itself.
+	OwnPods bool `json:"ownPods"`
+	// Victims are pods of lower priority that kube-scheduler would evict for the pod; what follows is not decided.
+	Victims []string `json:"victims"`
+}
