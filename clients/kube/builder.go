@@ -105,6 +105,9 @@ type Snapshot struct {
 	residents  map[int][]resident // by node
 	admission  *admission
 	around     *surroundings
+	facts      map[*stowagev1.PendingPods]facts // of entries
+	owners     map[types.UID][]metav1.OwnerReference
+	budgets    []StatedBudget
 }
 
 // Builder gathers objects into a snapshot. Nodes, and pods on a node, keep the order in which they are added, which decides
@@ -120,6 +123,7 @@ type Builder struct {
 	namespaces  []*stowagev1.Namespace
 	selectors   []*stowagev1.WorkloadSelector
 	budgets     []*stowagev1.PodDisruptionBudget
+	stated      []StatedBudget
 	running     []runningPod
 	runningIn   map[string][]*stowagev1.ScheduledPod // by group name
 	residents   map[int][]resident                   // by node
@@ -338,6 +342,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	b.placeClasses(out.Cluster)
 	b.expandQueue()
 	b.makeChanges()
+	out.facts = b.enqueued()
 	b.admitPending()
 	out.Others = b.leaveToOthers()
 	out.LeftOut = b.leaveOut()
@@ -362,7 +367,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	out.Existing, out.Undecided = b.existing, b.undecided
 	out.Podless = b.withPods.podless()
 	out.Live = slices.ContainsFunc(b.nodes, func(n *corev1.Node) bool { return admitted(n) })
-	out.unselected = b.unselected
+	out.unselected, out.owners, out.budgets = b.unselected, b.withPods.owners, b.stated
 	out.places, out.residents, out.admission, out.around = b.places, b.residents, &b.admission, &b.around
 	return out, nil
 }

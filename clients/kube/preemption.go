@@ -20,6 +20,7 @@ func (b *Builder) AddPodDisruptionBudget(p *policyv1.PodDisruptionBudget) error 
 	}
 	out := PodDisruptionBudget(p)
 	b.budgets = append(b.budgets, out)
+	b.stated = append(b.stated, StatedBudget{Origin{"PodDisruptionBudget", out.Namespace, out.Name}, b.at, &p.Spec, &p.Status})
 	b.places[out] = place{at: b.at}
 	return nil
 }
