@@ -62,7 +62,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 			a.snapshot.PlaceRestJointly(c.AtLeast, c.MaxSteps)
 		}
 		mode = c.queueMode(s, a.snapshot, a.scheduler)
-		return nil
+		return c.review(a, a.snapshot.StatedPending(), c.Output == "table" || c.Watch)
 	}, func(a *asked) (proto.Message, error) {
 		snapshot, scheduler := a.snapshot, a.scheduler
 		request := snapshot.PlaceRequest()

@@ -15,12 +15,24 @@ func (q *question) printMessage(w io.Writer, m proto.Message) error {
 	return q.printNamed(w, m, nil)
 }
 
-// printNamed prints an answer with a list of pods before its fields, unless the list is nil.
+// printNamed prints an answer with a list of pods before its fields, unless the list is nil, and what was found in placement
+// rules.
 func (q *question) printNamed(w io.Writer, m proto.Message, pods []podPlacement) error {
-	text, err := marshal(m, pods)
+	text, err := marshal(m, nil)
+	if err == nil && q.findings != nil {
+		text, err = withList(text, "findings", q.findings)
+	}
+	if err == nil && pods != nil {
+		text, err = withList(text, "pods", pods)
+	}
 	if err != nil {
 		return err
 	}
+	return q.printJSON(w, text)
+}
+
+// printJSON prints an answer that is encoded in JSON.
+func (q *question) printJSON(w io.Writer, text []byte) error {
 	if q.Output == "yaml" {
 		return writeYAML(w, text)
 	}
@@ -29,24 +41,19 @@ func (q *question) printNamed(w io.Writer, m proto.Message, pods []podPlacement)
 		return err
 	}
 	out.WriteByte('\n')
-	_, err = out.WriteTo(w)
+	_, err := out.WriteTo(w)
 	return err
 }
 
 // marshal encodes an answer in JSON with every scalar, list and map, also those that are 0 or empty: scripts then find each
 // index in its place. Absent messages and optional fields are left out. protojson varies its white space from build to build,
-// so the result has to be formatted.
+// so the result has to be formatted. pods is a list before the fields; nil for none.
 func marshal(m proto.Message, pods []podPlacement) ([]byte, error) {
 	text, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
 	if err != nil || pods == nil {
 		return text, err
 	}
-	named, err := json.Marshal(pods)
-	if err != nil {
-		return nil, err
-	}
-	fields := bytes.TrimSpace(text)[1:] // every answer has a scalar, and so a field
-	return append(append(append([]byte(`{"pods":`), named...), ','), fields...), nil
+	return withList(text, "pods", pods)
 }
 
 func writeYAML(w io.Writer, text []byte) error {

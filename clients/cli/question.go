@@ -16,6 +16,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/review"
 	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -34,9 +35,10 @@ type question struct {
 
 	AllowUnread bool `help:"Exit with 0 in place of 3 where kube-scheduler might reject a pod because of fields that are not read."`
 
-	forbidden []error  // kinds of objects of the cluster that may not be read
-	workloads []string // workloads of kinds that are not read
-	templates []string // paths of templates of nodes
+	forbidden []error          // kinds of objects of the cluster that may not be read
+	workloads []string         // workloads of kinds that are not read
+	templates []string         // paths of templates of nodes
+	findings  []review.Finding // for an answer that lists them; nil for none
 }
 
 // ties has the flags that choose one of several best nodes.
@@ -291,6 +293,10 @@ func (q *onePod) ask(s *session, code *answered, notQueued func(message string, 
 		entry, alike, err := q.entry(a.snapshot)
 		if err == nil && alike > 1 {
 			fmt.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, q.Pod, entry.Pods.Pod.Name)
+		}
+		if by, ok := a.snapshot.StatedBy(entry); err == nil && ok {
+			by.Count = alike
+			err = q.review(a, []kube.Stated{by}, q.Output == "table")
 		}
 		return err
 	}, func(a *asked) (proto.Message, error) {
