@@ -1,11 +1,16 @@
-// Command readme runs the code blocks of a Markdown file.
+// Command readme runs the code blocks of Markdown files.
 //
-// A sh block is run by bash in a fresh shell at the repository's root; every command in it must succeed, or exit with
-// the status that a comment at the end of its line gives ("# exit status 1"). A go block must be a program that compiles.
+// A sh block is run by bash in a fresh shell at the repository's root, with bin in its PATH; every command in it must succeed,
+// or exit with the status that a comment at the end of its line gives ("# exit status 1"). A text block right after a sh block
+// is how the output of the sh block ends; with UPDATE=1 in the environment it is replaced by the output. A go block must be a
+// program that compiles.
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,30 +19,61 @@ import (
 )
 
 var (
-	fence    = regexp.MustCompile("(?ms)^```(sh|go)\n(.*?)^```$")
+	fence    = regexp.MustCompile("(?ms)^```(sh|go)\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?")
 	expected = regexp.MustCompile(`(?m)^(.*\S)\s+# exit status (\d+)$`)
 )
 
 func main() {
-	text, err := os.ReadFile(os.Args[1])
+	for _, path := range os.Args[1:] {
+		if err := check(path); err != nil {
+			fmt.Fprintln(os.Stderr, "readme:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+// check runs the blocks of a file.
+func check(path string) error {
+	content, err := os.ReadFile(path)
 	if err != nil {
-		fail(err)
+		return err
 	}
-	blocks := fence.FindAllStringSubmatch(string(text), -1)
+	text := string(content)
+	blocks := fence.FindAllStringSubmatchIndex(text, -1)
 	if len(blocks) == 0 {
-		fail(fmt.Errorf("%s has no commands", os.Args[1]))
+		return fmt.Errorf("%s has no commands", path)
 	}
+	var updated strings.Builder
+	written := 0
 	for _, b := range blocks {
-		if b[1] == "go" {
-			err = compile(b[2])
-		} else {
-			err = script(b[2])
+		code := text[b[4]:b[5]]
+		if text[b[2]:b[3]] == "go" {
+			if err := compile(code); err != nil {
+				return fmt.Errorf("%s: %w, in\n%s", path, err, code)
+			}
+			continue
 		}
+		printed, err := script(code)
 		if err != nil {
-			fail(fmt.Errorf("%w, in\n%s", err, b[2]))
+			return fmt.Errorf("%s: %w, in\n%s", path, err, code)
+		}
+		if b[6] < 0 {
+			continue
+		}
+		if shown := text[b[6]:b[7]]; os.Getenv("UPDATE") == "" && !strings.HasSuffix(printed, shown) {
+			return fmt.Errorf("%s shows another output than that above:\n%s\nof\n%s", path, shown, code)
+		}
+		updated.WriteString(text[written:b[6]] + printed)
+		written = b[7]
+	}
+	if os.Getenv("UPDATE") != "" {
+		updated.WriteString(text[written:])
+		if err := os.WriteFile(path, []byte(updated.String()), 0o644); err != nil {
+			return err
 		}
 	}
-	fmt.Printf("%s: %d passed, 0 failed\n", os.Args[1], len(blocks))
+	fmt.Printf("%s: %d passed, 0 failed\n", path, len(blocks))
+	return nil
 }
 
 // compile builds a program in a directory that the go command's patterns leave out.
@@ -49,24 +85,24 @@ func compile(source string) error {
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(source), 0o644); err != nil {
 		return err
 	}
-	return run("go", "vet", "./"+dir)
+	return run(os.Stdout, "go", "vet", "./"+dir)
 }
 
-// script runs commands in one shell, with job control so that they can stop what they started.
-func script(commands string) error {
+// script runs commands in one shell, with job control so that they can stop what they started, and returns what they print.
+func script(commands string) (string, error) {
 	for line := range strings.Lines(commands) {
 		fmt.Print("$ ", line)
 	}
-	return run("bash", "-euo", "pipefail", "-c", "set -m\n"+expected.ReplaceAllString(commands, `rc=0; $1 || rc=$$?; [ $$rc -eq $2 ]`))
+	var printed bytes.Buffer
+	err := run(io.MultiWriter(os.Stdout, &printed), "bash", "-euo", "pipefail", "-c",
+		"set -m\n"+expected.ReplaceAllString(commands, `rc=0; $1 || rc=$$?; [ $$rc -eq $2 ]`))
+	return printed.String(), err
 }
 
-func run(name string, args ...string) error {
+func run(stdout io.Writer, name string, args ...string) error {
+	bin, err := filepath.Abs("bin")
 	c := exec.Command(name, args...)
-	c.Stdout, c.Stderr = os.Stdout, os.Stderr
-	return c.Run()
-}
-
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, "readme:", err)
-	os.Exit(1)
+	c.Stdout, c.Stderr = stdout, os.Stderr
+	c.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return errors.Join(err, c.Run())
 }

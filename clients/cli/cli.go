@@ -17,8 +17,8 @@ import (
 
 const description = `Scheduling decisions as kube-scheduler would make them, for a cluster that is live or in manifests.
 
-The exit status is 0 if all pods were placed, a node is feasible, or the nodes can be drained; 1 if not; 2 if the request was invalid or got no
-answer; 3 if kube-scheduler might reject a pod because of fields that are not read, if a change of a workload is not decided, or if
+The exit status is 0 if all pods were placed, a node is feasible, the nodes can be drained, or an audit finds nothing broken; 1 if not; 2 if
+the request was invalid or got no answer; 3 if kube-scheduler might reject a pod because of fields that are not read, if a change of a workload is not decided, or if
 there was nothing to place though the manifests have workloads. Workloads of kinds that are not read are listed on standard error;
 they do not change the exit status if there are other pods to place.`
 
@@ -38,6 +38,7 @@ type commands struct {
 	WhatIf      whatIfCommand      `cmd:"" help:"Tell what a change leads to: manifests applied, workloads scaled, nodes added, cordoned or taken away, pods evicted."`
 	Provision   provisionCommand   `cmd:"" help:"Find nodes to add so that the pending pods have nodes, for little cost, and tell what is proven."`
 	Consolidate consolidateCommand `cmd:"" help:"Find nodes to remove or to replace by cheaper ones, one action after another, so that all pods keep nodes; and tell what is proven."`
+	Audit       auditCommand       `cmd:"" help:"Look for what is wrong with the cluster as it is: rules that do not hold any more or have no effect, nodes that are over-committed, pods that have no other node, replicas that fail together."`
 	Completion  completionCommand  `cmd:"" help:"Print a completion script for a shell."`
 	Man         manCommand         `cmd:"" help:"Print the manual page: stowage man > stowage.1"`
 }

@@ -57,8 +57,21 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 	var codes []answered
 	done := 0
 	err := c.question.ask(s, func(a *asked) error {
-		_, err := c.found(a.snapshot)
-		return err
+		all, err := c.found(a.snapshot)
+		if err != nil {
+			return err
+		}
+		var pods []kube.Stated
+		for _, t := range all {
+			if t.pending == nil {
+				continue
+			}
+			if by, ok := a.snapshot.StatedBy(*t.pending); ok {
+				by.Count = t.alike
+				pods = append(pods, by)
+			}
+		}
+		return c.review(a, pods, true)
 	}, func(a *asked) (proto.Message, error) {
 		all, err := c.found(a.snapshot)
 		if err != nil {

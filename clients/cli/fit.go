@@ -23,7 +23,19 @@ type fitCommand struct {
 
 // Run is called by kong.
 func (c *fitCommand) Run(s *session, code *answered) error {
-	return c.ask(s, nil, func(a *asked) (proto.Message, error) {
+	return c.ask(s, func(a *asked) error {
+		mix, err := c.mix(a.snapshot)
+		if err != nil {
+			return err
+		}
+		var pods []kube.Stated
+		for _, m := range mix {
+			if m.Stated != nil {
+				pods = append(pods, *m.Stated)
+			}
+		}
+		return c.review(a, pods, c.tellsFindings())
+	}, func(a *asked) (proto.Message, error) {
 		snapshot := a.snapshot
 		mix, err := c.mix(snapshot)
 		if err != nil {

@@ -93,6 +93,16 @@ func (q *question) printMessage(w io.Writer, m proto.Message) error {
 	if err != nil {
 		return err
 	}
+	return q.printWithFindings(w, text)
+}
+
+// printWithFindings prints an answer, with what was found in placement rules before its fields.
+func (q *question) printWithFindings(w io.Writer, text []byte) (err error) {
+	if q.findings != nil {
+		if text, err = withList(text, "findings", q.findings); err != nil {
+			return err
+		}
+	}
 	return q.printText(w, text)
 }
 
@@ -110,7 +120,7 @@ func (q *question) printDocument(w io.Writer, d result.Document) error {
 	if err != nil {
 		return err
 	}
-	return q.printText(w, text)
+	return q.printWithFindings(w, text)
 }
 
 // printValue prints an answer that is no message of the contract.

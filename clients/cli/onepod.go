@@ -24,6 +24,10 @@ func (q *onePod) ask(s *session, code *answered, notQueued func(message string, 
 		if err == nil && alike > 1 {
 			fmt.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, q.Pod, entry.Pods.Pod.Name)
 		}
+		if by, ok := a.snapshot.StatedBy(entry); err == nil && ok {
+			by.Count = alike
+			err = q.review(a, []kube.Stated{by}, q.tellsFindings())
+		}
 		return err
 	}, func(a *asked) (proto.Message, error) {
 		entry, _, err := q.entry(a.snapshot)

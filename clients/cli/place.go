@@ -66,7 +66,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		if !c.Joint {
 			mode = a.queueMode(c.Queue, false)
 		}
-		return nil
+		return c.review(a, a.snapshot.StatedPending(), c.Watch || c.tellsFindings())
 	}, func(a *asked) (proto.Message, error) {
 		snapshot, scheduler := a.snapshot, a.scheduler
 		request := snapshot.PlaceRequest()

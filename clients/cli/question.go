@@ -16,6 +16,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/review"
 	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -36,10 +37,11 @@ type question struct {
 
 	AllowUnread bool `help:"Exit with 0 in place of 3 where kube-scheduler might reject a pod because of fields that are not read."`
 
-	forbidden []error  // kinds of objects of the cluster that may not be read
-	workloads []string // workloads of kinds that are not read
-	templates []string // paths of templates of nodes
-	rollouts  bool     // whether the command decides those of Deployments
+	forbidden []error          // kinds of objects of the cluster that may not be read
+	workloads []string         // workloads of kinds that are not read
+	templates []string         // paths of templates of nodes
+	rollouts  bool             // whether the command decides those of Deployments
+	findings  []review.Finding // for an answer that lists them; nil for none
 
 	execute func(io.Writer, any) error // the template of --output
 }

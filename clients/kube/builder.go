@@ -115,6 +115,8 @@ type Snapshot struct {
 	admission  *admission
 	around     *surroundings
 	owners     owners
+	facts      map[*stowagev1.PendingPods]facts // of entries
+	budgets    []StatedBudget
 }
 
 // Builder gathers objects into a snapshot. Nodes, and pods on a node, keep the order in which they are added, which decides
@@ -131,6 +133,7 @@ type Builder struct {
 	selectors   []*stowagev1.WorkloadSelector
 	budgets     []*stowagev1.PodDisruptionBudget
 	asked       []Budget // what they ask for
+	stated      []StatedBudget
 	running     []runningPod
 	runningIn   map[string][]*stowagev1.ScheduledPod // by group name
 	residents   map[int][]resident                   // by node
@@ -354,6 +357,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	b.placeClasses(out.Cluster)
 	b.expandQueue()
 	b.makeChanges()
+	out.facts = b.enqueued()
 	b.admitPending()
 	out.Others = b.leaveToOthers()
 	out.LeftOut = b.leaveOut()
@@ -378,7 +382,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	out.Existing, out.Undecided, out.Rollouts = b.existing, b.undecided, b.rollouts
 	out.Podless = b.withPods.podless()
 	out.Live = slices.ContainsFunc(b.nodes, func(n *corev1.Node) bool { return admitted(n) })
-	out.unselected, out.owners, out.Budgets = b.unselected, b.withPods.owners, b.asked
+	out.unselected, out.owners, out.Budgets, out.budgets = b.unselected, b.withPods.owners, b.asked, b.stated
 	out.places, out.residents, out.admission, out.around = b.places, b.residents, &b.admission, &b.around
 	return out, nil
 }

@@ -13,6 +13,8 @@ type Counted struct {
 	Pods *stowagev1.FitPod
 	// Message is why kube-scheduler does not queue such pods; empty if it does.
 	Message string
+	// Stated is what states the pods; nil if that is not known.
+	Stated *Stated
 }
 
 // Counted finds pods to count by the name of a pending pod or of a workload, with or without the namespace. Without a name, they
@@ -24,7 +26,11 @@ func (s *Snapshot) Counted(name string, count uint32) (*Counted, error) {
 			return nil, entry.Misread
 		}
 		o := entry.Origin
-		return &Counted{o.Namespace + "/" + o.Name, &stowagev1.FitPod{Pod: entry.Pods.Pod, Count: new(count)}, entry.Message}, nil
+		out := &Counted{Name: o.Namespace + "/" + o.Name, Pods: &stowagev1.FitPod{Pod: entry.Pods.Pod, Count: new(count)}, Message: entry.Message}
+		if by, ok := s.StatedBy(entry); ok {
+			out.Stated = &by
+		}
+		return out, nil
 	}
 	if _, none := errors.AsType[noPending](missing); !none || name == "" && len(s.Queue)+len(s.Waiting)+len(s.Others) > 0 {
 		return nil, missing
@@ -33,7 +39,8 @@ func (s *Snapshot) Counted(name string, count uint32) (*Counted, error) {
 	if err != nil {
 		return nil, errors.Join(missing, err)
 	}
-	return &Counted{Name: w.Namespace + "/" + w.Name, Pods: &stowagev1.FitPod{Pod: w.Pod, Count: new(count)}}, nil
+	by := w.StatedBy(s)
+	return &Counted{Name: w.Namespace + "/" + w.Name, Pods: &stowagev1.FitPod{Pod: w.Pod, Count: new(count)}, Stated: &by}, nil
 }
 
 // FitRequest returns a request to count how many units of a mix fit. Its response names nodes.

@@ -20,6 +20,7 @@ func (b *Builder) AddPodDisruptionBudget(p *policyv1.PodDisruptionBudget) error 
 	}
 	out := PodDisruptionBudget(p)
 	b.budgets, b.asked = append(b.budgets, out), append(b.asked, budgetOf(p))
+	b.stated = append(b.stated, StatedBudget{Origin{"PodDisruptionBudget", out.Namespace, out.Name}, b.at, &p.Spec, &p.Status})
 	b.places[out] = place{at: b.at}
 	return nil
 }

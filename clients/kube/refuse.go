@@ -197,6 +197,9 @@ func (s *Snapshot) refusePod(r *refusal) bool {
 		p.Labels, p.ResourceStatus = nil, nil
 	} else {
 		*pods = slices.Delete(*pods, r.pod, r.pod+1)
+		if on := s.residents[r.index]; pods == &n.Pods && r.pod < len(on) {
+			s.residents[r.index] = slices.Delete(on, r.pod, r.pod+1)
+		}
 	}
 	s.close(r.index)
 	return true
@@ -210,20 +213,29 @@ func (s *Snapshot) refuseNode(i int, in proto.Message, r *refusal) {
 	less := Bare(n)
 	less.Pods, less.PodCounts, less.NominatedPods = n.Pods, n.PodCounts, n.NominatedPods
 	if proto.Equal(less, n) {
-		s.leaveOutNode(i)
+		s.dropNode(i)
 		return
 	}
 	s.places[less] = s.places[n]
 	s.Cluster.Nodes[i] = less
 }
 
-// leaveOutNode takes a node out of the cluster, with its pods.
-func (s *Snapshot) leaveOutNode(i int) {
-	s.Cluster.Nodes, s.nodes = slices.Delete(s.Cluster.Nodes, i, i+1), slices.Delete(s.nodes, i, i+1)
-	for ; i < len(s.Cluster.Nodes); i++ {
-		s.residents[i] = s.residents[i+1]
+// dropNode takes a node out of the snapshot, with its pods.
+func (s *Snapshot) dropNode(i int) {
+	s.Cluster.Nodes = slices.Delete(s.Cluster.Nodes, i, i+1)
+	if i < len(s.nodes) {
+		s.nodes = slices.Delete(s.nodes, i, i+1)
 	}
-	delete(s.residents, len(s.Cluster.Nodes))
+	after := map[int][]resident{}
+	for at, pods := range s.residents {
+		switch {
+		case at < i:
+			after[at] = pods
+		case at > i:
+			after[at-1] = pods
+		}
+	}
+	s.residents = after
 }
 
 // close makes a node take no pods.

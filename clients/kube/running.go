@@ -65,7 +65,7 @@ func staysGone(p *corev1.Pod) string {
 	switch {
 	case p.DeletionTimestamp != nil:
 		return "it is being deleted"
-	case p.Annotations[corev1.MirrorPodAnnotationKey] != "" || owner != nil && owner.APIVersion == "v1" && owner.Kind == "Node":
+	case MadeByKubelet(p):
 		return "the kubelet of its node made it"
 	case owner != nil && owner.APIVersion == "apps/v1" && owner.Kind == "DaemonSet":
 		return "its DaemonSet made it for its node"

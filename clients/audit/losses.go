@@ -1,0 +1,80 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/review"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// losses finds the pods that have no other node if their node is lost, each node alone. All its pods come back at once.
+func (a *audit) losses(ctx context.Context) error {
+	a.uncontrolled()
+	if len(a.cluster.Nodes) < 2 {
+		return nil
+	}
+	request := &stowagev1.WhatIfRequest{Context: a.context(a.options.Profile), QueueMode: a.options.QueueMode}
+	var nodes []int // by scenario
+	for i, n := range a.cluster.Nodes {
+		if len(n.Pods) == 0 {
+			continue
+		}
+		nodes = append(nodes, i)
+		request.Scenarios = append(request.Scenarios, &stowagev1.Scenario{
+			Evictions:    []*stowagev1.NodeEvictions{{NodeName: n.Name, Drained: true}},
+			RemovedNodes: []string{n.Name}, RequeueEvicted: true,
+		})
+	}
+	var stranded, preempted groups
+	err := a.whatIf(ctx, request, func(r *stowagev1.WhatIfResponse) {
+		node := nodes[r.ScenarioIndex]
+		for i, back := range r.GetRequeued() {
+			placement := r.GetPlacement().GetPlacements()[i]
+			lost := int(placement.GetUnplacedCount() + placement.GetEvictedCount())
+			if lost == 0 || back.GetUnknown() {
+				continue
+			}
+			if at, known := a.index(back.GetPod()); known {
+				stranded.add(groupKey{workload: a.pods[at].workload}, cmp.Or(placement.GetMessage(), "preempted again"), lost, node)
+			}
+		}
+		for _, e := range r.GetPlacement().GetEvictions() {
+			for _, victim := range e.GetVictims() {
+				if at, known := a.index(victim); known && a.pods[at].node != node {
+					preempted.add(groupKey{workload: a.pods[at].workload}, "pods that come back preempt them", 1, node)
+				}
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, g := range []*groups{&stranded, &preempted} {
+		a.report(g, review.Warning, NoOtherNode, plainly("%s without a node if a node is lost (%s): %s"))
+	}
+	return nil
+}
+
+// index returns the index of a pod that an answer names.
+func (a *audit) index(p *stowagev1.PodReference) (at int, known bool) {
+	_, queued := p.GetOrigin().(*stowagev1.PodReference_QueueIndex)
+	at, known = a.named[podKey{p.GetNamespace(), p.GetName()}]
+	return at, known && !queued && p.GetName() != ""
+}
+
+// uncontrolled finds the pods that nothing creates again.
+func (a *audit) uncontrolled() {
+	for _, p := range a.pods {
+		if metav1.GetControllerOfNoCopy(p.object) != nil {
+			continue
+		}
+		a.found = append(a.found, review.Finding{
+			Severity: review.Note, Rule: NoController, Object: review.Object(p.workload), Pods: 1,
+			Nodes:   []string{a.cluster.Nodes[p.node].Name},
+			Message: "it has no controller: nothing creates it again if its node is lost",
+		})
+	}
+}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/clients/audit"
+	"github.com/stowage-scheduler/stowage/clients/report"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+type auditCommand struct{ question }
+
+// Run is called by kong.
+func (c *auditCommand) Run(s *session, code *answered) error {
+	return c.ask(s, nil, func(a *asked) (proto.Message, error) {
+		o := audit.Options{Profile: a.scheduler.Profile, PodsUnknown: c.reviewOptions(a).PodsUnknown}
+		if !a.scheduler.NoPreemption && a.snapshot.Live {
+			o.QueueMode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
+		}
+		found, request, err := audit.Ask(s.ctx, a.services, a.snapshot, o)
+		if err != nil {
+			return request, err
+		}
+		*code = c.verdict(s, a.snapshot, found.Summary.Broken == 0, nil)
+		return request, c.print(s, found)
+	})
+}
+
+// print prints what was found.
+func (c *auditCommand) print(s *session, found *audit.Result) error {
+	if c.Output != table {
+		return c.printValue(s.stdout, found)
+	}
+	sum := found.Summary
+	fmt.Fprintf(s.stdout, "%d broken, %s, %s: %s, %s on them, %d pending\n", sum.Broken,
+		report.Plural(sum.Warnings, "warning"), report.Plural(sum.Notes, "note"),
+		report.Plural(sum.Nodes, "node"), report.Plural(sum.Pods, "pod"), sum.Pending)
+	report.Findings(s.stdout, found.Findings, s.width)
+	return nil
+}
