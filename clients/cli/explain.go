@@ -180,12 +180,11 @@ func (t *target) choose(snapshot *kube.Snapshot) (*chosen, error) {
 func (c *explainCommand) explain(a *asked, t *chosen) (one explained, code answered, request proto.Message, err error) {
 	one = explained{Target: t.text, Alike: t.alike}
 	var answer *stowagev1.FilterResponse
-	switch {
-	case t.pending == nil:
+	if t.pending == nil {
 		one.Namespace, one.Pod = t.on.Object.Namespace, t.on.Object.Name
 		one.Node = a.snapshot.Cluster.Nodes[t.on.Node].GetName()
 		answer, request, err = c.moving(a, t)
-	default:
+	} else {
 		one.Namespace, one.Pod = t.pending.Origin.Namespace, t.pending.Origin.Name
 		answer, request, err = c.waiting(a, t)
 	}

@@ -110,7 +110,8 @@ func (r *run) rolling() error {
 			if err != nil {
 				return err
 			}
-			step.Left = append(left, more...)
+			left = append(left, more...)
+			step.Left = left
 		}
 		if step.Created+len(step.Placed)+len(step.Left) == 0 {
 			return nil
