@@ -16,9 +16,9 @@ type Page struct {
 	Verdict string
 	Good    bool
 	Notes   []string // paragraphs below the verdict
-	Picture *Picture
-	// Sections are below the picture.
+	// Sections are above the picture, folded ones below it.
 	Sections []Section
+	Picture  *Picture
 }
 
 // Section is a text, a list or a table with a title. What it has is written in the order of its fields.
@@ -46,6 +46,7 @@ type Domain struct {
 
 // Node is a node and its pods.
 type Node struct {
+	// Name is the node's name, of at most NameLength letters; more are cut off.
 	Name string
 	// Text is what a browser shows when the pointer is on the node.
 	Text        string

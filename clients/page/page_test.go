@@ -123,7 +123,7 @@ func TestLargeClustersAreBounded(t *testing.T) {
 	if err := p.HTML(&got); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"zone-1: 2000 nodes, 220001 pods, 1 of them new; 500 of them are drawn", "changed-2", "4000 more rows are in the output of -o json."} {
+	for _, want := range []string{"zone-1: 2000 nodes, 220001 pods, 1 of them new; 500 of them are drawn", "changed-2", "4000 more rows in the output of -o json."} {
 		if !strings.Contains(got.String(), want) {
 			t.Errorf("no %q", want)
 		}
