@@ -183,7 +183,8 @@ func (n *Node) box(x, y, height int) box {
 	top := nodeTitle
 	for _, s := range []Share{n.CPU, n.Memory} {
 		if s.Known {
-			out.Bars = append(out.Bars, bar{Y: top, Width: min(s.Percent, 100) * (nodeWidth - 2*inset) / 100, Full: nodeWidth - 2*inset, Class: s.class()})
+			const whole = nodeWidth - 2*inset
+			out.Bars = append(out.Bars, bar{Y: top, Width: min(s.Percent, 100) * whole / 100, Full: whole, Class: s.class()})
 		}
 		top += barHeight + barGap
 	}
