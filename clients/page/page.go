@@ -7,6 +7,7 @@ import (
 	"embed"
 	"html/template"
 	"io"
+	"slices"
 )
 
 // Page is an answer.
@@ -112,7 +113,7 @@ func bounded(all []Section) []Section {
 	for i, s := range all {
 		if n := len(s.Rows) - maximumRows; n > 0 {
 			s.Rows = s.Rows[:maximumRows]
-			s.Text = append(s.Text[:len(s.Text):len(s.Text)], more(n, "row"))
+			s.Text = append(slices.Clip(s.Text), more(n, "row"))
 		}
 		if n := len(s.List) - maximumRows; n > 0 {
 			s.List = append(s.List[:maximumRows:maximumRows], more(n, "line"))
