@@ -16,7 +16,11 @@ type manCommand struct{}
 
 // Run is called by kong.
 func (*manCommand) Run(s *session) error {
-	text := mangokong.NewManPage(1, s.application).Build(undated{roff.NewDocument()})
+	a, node := *s.application, *s.application.Node
+	title, rest, _ := strings.Cut(node.Help, "\n")
+	node.Help = title + "\n" + strings.Join(strings.Fields(rest), " ") // roff breaks the lines
+	a.Node = &node
+	text := mangokong.NewManPage(1, &a).Build(undated{roff.NewDocument()})
 	text = strings.Replace(text, noDay.Format(time.DateOnly), telemetry.Version(), 1)
 	_, err := fmt.Fprint(s.stdout, text)
 	return err
@@ -28,7 +32,7 @@ var noDay = time.Time{}
 // undated is a manual page without that day.
 type undated struct{ *roff.Document }
 
-// Heading writes the first line.
-func (d undated) Heading(section uint, title, description string, _ time.Time) {
-	d.Document.Heading(section, title, description, noDay)
+// Heading writes the first line, with what man shows in the middle of the page's top.
+func (d undated) Heading(section uint, title, _ string, _ time.Time) {
+	d.Document.Heading(section, title, "User Commands", noDay)
 }

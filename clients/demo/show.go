@@ -168,5 +168,6 @@ func (s *show) filter(q *scenarios.Question, a *stowagev1.FilterResponse) {
 }
 
 func (s *show) summary(good, all int, address string) {
-	fmt.Fprintf(s.w, "\n%s\n", s.ink.Verdict(good == all, fmt.Sprintf("%d of %d scenarios hold, decided by a server on %s", good, all, address)))
+	text := fmt.Sprintf("%d of %d scenarios hold, decided by a server on %s", good, all, address)
+	fmt.Fprintf(s.w, "\n%s\n", s.ink.Verdict(good == all, text))
 }

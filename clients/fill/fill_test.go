@@ -40,10 +40,13 @@ func TestTheServerAddsUpTheSame(t *testing.T) {
 	c := bigcluster.New(40)
 	first := uint32(len(c.PodTemplates))
 	c.PodTemplates = append(c.PodTemplates, awkward()...)
-	c.Nodes[3].PodCounts = append(c.Nodes[3].PodCounts, &stowagev1.PodCount{TemplateIndex: first, Count: 3}, &stowagev1.PodCount{TemplateIndex: first + 1, Count: 2})
+	c.Nodes[3].PodCounts = append(c.Nodes[3].PodCounts,
+		&stowagev1.PodCount{TemplateIndex: first, Count: 3}, &stowagev1.PodCount{TemplateIndex: first + 1, Count: 2})
 	c.Nodes[4].Pods = append(c.Nodes[4].Pods, &stowagev1.Pod{
 		Name: "resized", Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: first},
-		ResourceStatus: &stowagev1.PodResourceStatus{Containers: []*stowagev1.ContainerResourceStatus{{Name: "main", Allocated: resources(2000, 1<<32)}}},
+		ResourceStatus: &stowagev1.PodResourceStatus{Containers: []*stowagev1.ContainerResourceStatus{
+			{Name: "main", Allocated: resources(2000, 1<<32)},
+		}},
 	})
 	got, err := fill.Of(c)
 	if err != nil {
@@ -131,8 +134,8 @@ func TestPodsThatMove(t *testing.T) {
 
 func TestPercent(t *testing.T) {
 	n := fill.Node{
-		Allocatable: corev1.ResourceList{corev1.ResourceCPU: kube.Quantity(corev1.ResourceCPU, 1000), corev1.ResourceMemory: kube.Quantity(corev1.ResourceMemory, 3)},
-		Requested:   corev1.ResourceList{corev1.ResourceCPU: kube.Quantity(corev1.ResourceCPU, 570), corev1.ResourceMemory: kube.Quantity(corev1.ResourceMemory, 2)},
+		Allocatable: kube.Quantities(resources(1000, 3)),
+		Requested:   kube.Quantities(resources(570, 2)),
 	}
 	for name, want := range map[corev1.ResourceName]int{corev1.ResourceCPU: 57, corev1.ResourceMemory: 66} {
 		if got, ok := n.Percent(name); !ok || got != want {

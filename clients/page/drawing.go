@@ -24,6 +24,9 @@ const (
 	letterWidth  = 6 // of a node's name
 )
 
+// NameLength is the number of letters of a node's name that there is room for.
+const NameLength = (nodeWidth - 2*inset) / letterWidth
+
 // maximumDrawn is the number of nodes that are drawn. With 30 pods each a picture of them has some 1 MB.
 const maximumDrawn = 1500
 
@@ -106,7 +109,7 @@ func heading(key string, d *Domain) string {
 	if name == "" && key != "" {
 		name = "without " + key
 	}
-	text := fmt.Sprintf("%d nodes, %d pods", len(d.Nodes), there+added)
+	text := counted(len(d.Nodes), "node") + ", " + counted(there+added, "pod")
 	if name != "" {
 		text = name + ": " + text
 	}
@@ -169,14 +172,19 @@ const maximumPodRows = 20
 
 // box draws a node.
 func (n *Node) box(x, y, height int) box {
+	name := n.Name
+	if letters := []rune(name); len(letters) > NameLength {
+		name = string(letters[:NameLength-1]) + "…"
+	}
 	out := box{
-		X: x, Y: y, Width: nodeWidth, Height: height, Name: printable(short(n.Name, (nodeWidth-2*inset)/letterWidth)),
+		X: x, Y: y, Width: nodeWidth, Height: height, Name: printable(name),
 		Text: printable(n.Text), State: n.State,
 	}
 	top := nodeTitle
 	for _, s := range []Share{n.CPU, n.Memory} {
 		if s.Known {
-			out.Bars = append(out.Bars, bar{Y: top, Width: min(s.Percent, 100) * (nodeWidth - 2*inset) / 100, Full: nodeWidth - 2*inset, Class: s.class()})
+			const whole = nodeWidth - 2*inset
+			out.Bars = append(out.Bars, bar{Y: top, Width: min(s.Percent, 100) * whole / 100, Full: whole, Class: s.class()})
 		}
 		top += barHeight + barGap
 	}
@@ -207,16 +215,6 @@ func (s Share) class() string {
 	return "free"
 }
 
-// short keeps the end of a name, which tells nodes apart.
-func short(name string, letters int) string {
-	if utf8.RuneCountInString(name) <= letters {
-		return name
-	}
-	runes := []rune(name)
-	head := (letters - 1) / 3
-	return string(runes[:head]) + "…" + string(runes[len(runes)-(letters-1-head):])
-}
-
 // printable replaces what XML does not allow.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
@@ -227,9 +225,13 @@ func printable(text string) string {
 	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
 }
 
-func more(n int, what string) string {
+func counted(n int, what string) string {
 	if n == 1 {
-		return "1 more " + what + " is in the output of -o json."
+		return "1 " + what
 	}
-	return fmt.Sprintf("%d more %ss are in the output of -o json.", n, what)
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func more(n int, what string) string {
+	return counted(n, "more "+what) + " in the output of -o json."
 }

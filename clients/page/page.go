@@ -7,6 +7,7 @@ import (
 	"embed"
 	"html/template"
 	"io"
+	"slices"
 )
 
 // Page is an answer.
@@ -16,9 +17,9 @@ type Page struct {
 	Verdict string
 	Good    bool
 	Notes   []string // paragraphs below the verdict
-	Picture *Picture
-	// Sections are below the picture.
+	// Sections are above the picture, folded ones below it.
 	Sections []Section
+	Picture  *Picture
 }
 
 // Section is a text, a list or a table with a title. What it has is written in the order of its fields.
@@ -46,6 +47,7 @@ type Domain struct {
 
 // Node is a node and its pods.
 type Node struct {
+	// Name is the node's name, of at most NameLength letters; more are cut off.
 	Name string
 	// Text is what a browser shows when the pointer is on the node.
 	Text        string
@@ -111,7 +113,7 @@ func bounded(all []Section) []Section {
 	for i, s := range all {
 		if n := len(s.Rows) - maximumRows; n > 0 {
 			s.Rows = s.Rows[:maximumRows]
-			s.Text = append(s.Text[:len(s.Text):len(s.Text)], more(n, "row"))
+			s.Text = append(slices.Clip(s.Text), more(n, "row"))
 		}
 		if n := len(s.List) - maximumRows; n > 0 {
 			s.List = append(s.List[:maximumRows:maximumRows], more(n, "line"))

@@ -22,7 +22,10 @@ func sample() *page.Page {
 		Title: "Where pods go", Verdict: "2 of 3 pods placed", Notes: []string{"A note with <b> & \"quotes\"."},
 		Picture: &page.Picture{TopologyKey: "zone", Domains: []page.Domain{
 			{Name: "a", Nodes: []page.Node{
-				{Name: "node-a", Text: "node-a\ncpu 1 of 4 (25%)", CPU: page.Share{Percent: 25, Known: true}, Memory: full, There: 30, Added: 2, Gone: 1},
+				{
+					Name: "node-a", Text: "node-a\ncpu 1 of 4 (25%)", CPU: page.Share{Percent: 25, Known: true}, Memory: full,
+					There: 30, Added: 2, Gone: 1,
+				},
 				{Name: "a-node-with-a-very-long-name-indeed", Text: "x", CPU: page.Share{Percent: 150, Known: true}, State: page.Bad},
 			}},
 			{Nodes: []page.Node{{Name: "alone", State: page.Good}}},
@@ -37,7 +40,9 @@ func sample() *page.Page {
 
 // TestGolden compares with testdata. UPDATE=1 rewrites it; read the difference, and look at it in a browser.
 func TestGolden(t *testing.T) {
-	for name, write := range map[string]func(*page.Page, io.Writer) error{"page.html": (*page.Page).HTML, "picture.svg": (*page.Page).SVG} {
+	for name, write := range map[string]func(*page.Page, io.Writer) error{
+		"page.html": (*page.Page).HTML, "picture.svg": (*page.Page).SVG,
+	} {
 		var got bytes.Buffer
 		if err := write(sample(), &got); err != nil {
 			t.Fatal(err)
@@ -75,7 +80,9 @@ func TestAnyTextIsShownAsItIs(t *testing.T) {
 	p := sample()
 	p.Title, p.Verdict = odd, odd
 	p.Picture.Domains[0].Name, p.Picture.Domains[0].Nodes[0].Name, p.Picture.Domains[0].Nodes[0].Text = odd, odd, odd
-	p.Sections = append(p.Sections, page.Section{Title: odd, Text: []string{odd}, List: []string{odd}, Plain: odd, Columns: []string{odd}, Rows: [][]string{{odd}}})
+	p.Sections = append(p.Sections, page.Section{
+		Title: odd, Text: []string{odd}, List: []string{odd}, Plain: odd, Columns: []string{odd}, Rows: [][]string{{odd}},
+	})
 	var picture, whole strings.Builder
 	if err := errors.Join(p.SVG(&picture), p.HTML(&whole)); err != nil {
 		t.Fatal(err)
@@ -123,7 +130,9 @@ func TestLargeClustersAreBounded(t *testing.T) {
 	if err := p.HTML(&got); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"zone-1: 2000 nodes, 220001 pods, 1 of them new; 500 of them are drawn", "changed-2", "4000 more rows are in the output of -o json."} {
+	for _, want := range []string{
+		"zone-1: 2000 nodes, 220001 pods, 1 of them new; 500 of them are drawn", "changed-2", "4000 more rows in the output of -o json.",
+	} {
 		if !strings.Contains(got.String(), want) {
 			t.Errorf("no %q", want)
 		}

@@ -200,7 +200,8 @@ func ofSet(sum *stowagev1.DrainSummary) string {
 	if sum.GetProven() {
 		bound = "no order drains more"
 	}
-	return fmt.Sprintf("%d of %s can be drained one after another; %s", sum.GetDrainedCount(), plural(uint64(sum.GetTotalCount()), "node"), bound)
+	return fmt.Sprintf("%d of %s can be drained one after another; %s", sum.GetDrainedCount(),
+		plural(uint64(sum.GetTotalCount()), "node"), bound)
 }
 
 func (d *Drain) list(w io.Writer, title string, lines []string) {

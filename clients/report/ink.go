@@ -3,10 +3,16 @@ package report
 // Ink colours text by the escape sequences of terminals. The zero value leaves text as it is.
 type Ink bool
 
-// Bold, Good, Bad and Warn write a text bold, green, red and yellow.
+// Bold writes a text bold.
 func (i Ink) Bold(text string) string { return i.with("1", text) }
+
+// Good writes a text green.
 func (i Ink) Good(text string) string { return i.with("32", text) }
-func (i Ink) Bad(text string) string  { return i.with("31", text) }
+
+// Bad writes a text red.
+func (i Ink) Bad(text string) string { return i.with("31", text) }
+
+// Warn writes a text yellow.
 func (i Ink) Warn(text string) string { return i.with("33", text) }
 
 // Verdict writes the text of an answer that is a yes or a no.

@@ -5,6 +5,16 @@ import "unicode/utf8"
 // names are names that stand beside each other: when they are cut, what they have in common goes first.
 type names struct{ prefix, suffix int } // runes in common
 
+// Shortened cuts names that stand beside each other to a width, which is at least 4. They keep what tells them apart.
+func Shortened(all []string, width int) []string {
+	n := namesOf(all)
+	out := make([]string, len(all))
+	for i, name := range all {
+		out[i] = n.cut(name, width)
+	}
+	return out
+}
+
 // namesOf looks for what all names have in common. A single name has nothing in common with others.
 func namesOf(all []string) names {
 	if len(all) < 2 {

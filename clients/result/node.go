@@ -69,6 +69,15 @@ func picture(key string, nodes []Node, pods *report.Picture) *page.Picture {
 		d := &out.Domains[at]
 		d.Nodes = append(d.Nodes, n.box(added, there, gone))
 	})
+	for _, d := range out.Domains {
+		var names []string
+		for i := range d.Nodes {
+			names = append(names, d.Nodes[i].Name)
+		}
+		for i, name := range report.Shortened(names, page.NameLength) {
+			d.Nodes[i].Name = name
+		}
+	}
 	return out
 }
 
