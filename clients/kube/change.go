@@ -177,6 +177,8 @@ func (b *Builder) change(c change) (message string, err error) {
 		}
 	case *batchv1.Job:
 		return b.changeJob(c, c.before.(*batchv1.Job), after)
+	case *CustomWorkload:
+		return changedParts(c.before.(*CustomWorkload), after), nil
 	}
 	return "", nil
 }

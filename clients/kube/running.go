@@ -25,9 +25,6 @@ type runningPod struct {
 	pod   *stowagev1.Pod
 	// misread is why the pod does not convert.
 	misread *Misread
-	// again is the pod as a pending one, made if the node was not known when the pod was added.
-	again    *stowagev1.Pod
-	againErr error
 	// stays is why the pod is not placed again if its node is gone.
 	stays string
 	// before is the length of the queue when the pod was added.
@@ -44,12 +41,6 @@ func (b *Builder) addRunning(p *corev1.Pod) error {
 	r := runningPod{
 		node: p.Spec.NodeName, at: b.at, facts: factsOf(Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: p.Name}, specPath, stamp{pod: p, count: 1}),
 		pod: out, stays: staysGone(p), before: len(b.queue),
-	}
-	if _, known := b.nodeIndex[r.node]; !known && r.stays == "" {
-		free := *p
-		free.Spec.NodeName, free.Status.NominatedNodeName = "", ""
-		r.facts.stamp.pod = &free
-		r.again, r.againErr = (&admission{}).pendingPod(r.facts)
 	}
 	b.places[out] = place{at: b.at}
 	err = b.misread(r.facts.object, false, err)
@@ -92,19 +83,23 @@ func (b *Builder) settle() []HomelessPod {
 		if r.stays != "" {
 			continue
 		}
-		if r.againErr != nil {
+		free := *r.facts.stamp.pod
+		free.Spec.NodeName, free.Status.NominatedNodeName = "", ""
+		r.facts.stamp.pod = &free
+		again, err := (&admission{}).pendingPod(r.facts)
+		if err != nil {
 			if r.misread == nil {
-				r.misread = b.note(r.at, o, true, r.againErr)
+				r.misread = b.note(r.at, o, true, err)
 			}
-			e := waits(o, 1, r.againErr, r.misread)
+			e := waits(o, 1, err, r.misread)
 			e.Gone = r.node
 			b.waiting = append(b.waiting, e)
 			continue
 		}
 		queue = append(queue, b.queue[taken:r.before]...)
 		taken = r.before
-		pods := &stowagev1.PendingPods{Pod: r.again, Count: new(uint32(1)), PodGroup: r.facts.group}
-		b.places[pods], b.places[r.again] = place{at: r.at}, place{at: r.at}
+		pods := &stowagev1.PendingPods{Pod: again, Count: new(uint32(1)), PodGroup: r.facts.group}
+		b.places[pods], b.places[again] = place{at: r.at}, place{at: r.at}
 		queue = append(queue, slot{origin: o, at: r.at, pods: pods, gone: r.node, facts: r.facts})
 	}
 	b.queue = append(queue, b.queue[taken:]...)

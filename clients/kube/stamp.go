@@ -17,6 +17,8 @@ type stamp struct {
 	count uint32
 	// claims is the number of the pod's volumes, the first ones, that come from volume claim templates.
 	claims int
+	// adds is what the controller adds to the template that is not read, and what follows.
+	adds string
 }
 
 // owner is the controller of stamped pods.

@@ -98,6 +98,9 @@ func (a *admission) unreadIn(f facts, p *corev1.Pod, converted *stowagev1.PodSpe
 	}
 	u.devices(converted, path, nil)
 	u.features(s, path)
+	if f.stamp.adds != "" {
+		u.add(path, f.stamp.adds)
+	}
 	if !admitted(p) {
 		if s.RuntimeClassName != nil && *s.RuntimeClassName != "" && a.runtimeClass(s) == nil {
 			u.add(path.Child("runtimeClassName"), readsRuntime)

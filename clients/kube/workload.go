@@ -46,23 +46,35 @@ func (b *Builder) deployment(d *appsv1.Deployment, origin Origin) error {
 	if exists {
 		return nil
 	}
-	labels := map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: hash}
+	return b.revisionSet(d, d.Spec.Replicas, &d.Spec.Template, d.Spec.Selector, appsv1.DefaultDeploymentUniqueLabelKey, origin)
+}
+
+// revisionSet adds the ReplicaSet that a workload creates for its template. A label has the hash of the template.
+func (b *Builder) revisionSet(of metav1.Object, replicas *int32, template *corev1.PodTemplateSpec, selector *metav1.LabelSelector,
+	hashLabel string, origin Origin,
+) error {
+	hash, err := templateHash(template)
+	if err != nil {
+		return err
+	}
+	labels := map[string]string{hashLabel: hash}
 	rs := &appsv1.ReplicaSet{}
-	rs.Name, rs.Namespace = d.Name+"-"+hash, d.Namespace
-	rs.Spec.Replicas = d.Spec.Replicas
-	rs.Spec.Template = *d.Spec.Template.DeepCopy()
+	rs.Name, rs.Namespace = of.GetName()+"-"+hash, of.GetNamespace()
+	rs.Spec.Replicas = replicas
+	rs.Spec.Template = *template.DeepCopy()
 	rs.Spec.Template.Labels = withLabels(rs.Spec.Template.Labels, labels)
-	if d.Spec.Selector != nil {
-		rs.Spec.Selector = d.Spec.Selector.DeepCopy()
+	if selector != nil {
+		rs.Spec.Selector = selector.DeepCopy()
 		rs.Spec.Selector.MatchLabels = withLabels(rs.Spec.Selector.MatchLabels, labels)
 	}
 	if err := b.once("ReplicaSet", namespaceOf(rs), rs.Name); err != nil {
 		return err
 	}
-	if selector, err = ReplicaSetSelector(rs); err != nil {
+	converted, err := ReplicaSetSelector(rs)
+	if err != nil {
 		return err
 	}
-	return b.replicaSet(rs, selector, origin)
+	return b.replicaSet(rs, converted, origin)
 }
 
 // AddReplicaSet adds a ReplicaSet's selector and, if it has no uid, its pods.
@@ -156,7 +168,7 @@ func (b *Builder) AddStatefulSet(ss *appsv1.StatefulSet) error {
 func (b *Builder) statefulSet(ss *appsv1.StatefulSet, selector *stowagev1.WorkloadSelector, origin Origin) error {
 	exists := b.exists("StatefulSet", ss, ss.Spec.Replicas, ss.Spec.Selector)
 	b.selector(selector)
-	pod := stamp{pod: statefulOwner(ss).pod(statefulTemplate(ss), ss.Name, nil), claims: len(ss.Spec.VolumeClaimTemplates)}
+	pod := stamp{pod: statefulOwner(ss).pod(withClaims(&ss.Spec.Template, ss.Spec.VolumeClaimTemplates), ss.Name, nil), claims: len(ss.Spec.VolumeClaimTemplates)}
 	if err := b.scalable(origin, ss, selector.Selector, pod); err != nil {
 		return err
 	}
@@ -186,7 +198,7 @@ func statefulPods(ss *appsv1.StatefulSet, revision string, without int) ([]stamp
 		return nil, err
 	}
 	o := statefulOwner(ss)
-	template := statefulTemplate(ss)
+	template := withClaims(&ss.Spec.Template, ss.Spec.VolumeClaimTemplates)
 	var stamps []stamp
 	for i := first + without; i < first+n; i++ {
 		name := fmt.Sprintf("%s-%d", ss.Name, i)
@@ -203,21 +215,16 @@ func statefulOwner(ss *appsv1.StatefulSet) owner {
 	return owner{"apps/v1", "StatefulSet", ss.Name, namespaceOf(ss)}
 }
 
-// statefulTemplate returns the template of a StatefulSet's pods with the volumes of their claims.
-func statefulTemplate(ss *appsv1.StatefulSet) *corev1.PodTemplateSpec {
-	out := ss.Spec.Template.DeepCopy()
-	out.Spec.Volumes = append(claimVolumes(ss), out.Spec.Volumes...)
-	return out
-}
-
-// claimVolumes returns the volumes that a StatefulSet's claim templates add to its pods.
-func claimVolumes(ss *appsv1.StatefulSet) []corev1.Volume {
-	var out []corev1.Volume
-	for _, claim := range ss.Spec.VolumeClaimTemplates {
-		out = append(out, corev1.Volume{Name: claim.Name, VolumeSource: corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name},
+// withClaims returns a template with the volumes of claim templates before its own.
+func withClaims(t *corev1.PodTemplateSpec, claims []corev1.PersistentVolumeClaim) *corev1.PodTemplateSpec {
+	var volumes []corev1.Volume
+	for i := range claims {
+		volumes = append(volumes, corev1.Volume{Name: claims[i].Name, VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claims[i].Name},
 		}})
 	}
+	out := t.DeepCopy()
+	out.Spec.Volumes = append(volumes, out.Spec.Volumes...)
 	return out
 }
 

@@ -63,7 +63,7 @@ type object interface {
 		appsv1.Deployment | appsv1.ReplicaSet | appsv1.StatefulSet | appsv1.DaemonSet | batchv1.Job | batchv1.CronJob |
 		schedulingv1beta1.PodGroup | schedulingv1beta1.Workload | schedulingv1alpha3.CompositePodGroup |
 		corev1.LimitRange | schedulingv1.PriorityClass | nodev1.RuntimeClass | resourcev1.DeviceClass |
-		policyv1.PodDisruptionBudget
+		policyv1.PodDisruptionBudget | kube.CustomWorkload
 }
 
 func reads[T object](apiVersions []string, add func(*kube.Builder, *T) error) kind {

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
 // entry is an object that was read.
@@ -46,10 +48,7 @@ func (r *Reader) merge(known *entry, later entry) error {
 	if status, _ := manifest["status"].(map[string]any); len(status) > 0 {
 		r.tell("%s: its status is left out, as kubectl apply does", change.at)
 	}
-	if r.Apply == nil {
-		return fmt.Errorf("metadata.name: Duplicate value: %q is there already: %s", state.object.GetName(), state.at)
-	}
-	merged, err := r.Apply(state.object, known.kind.empty(), manifest)
+	merged, err := r.applied(known.kind, state, change, manifest)
 	if err != nil {
 		return err
 	}
@@ -63,6 +62,17 @@ func (r *Reader) merge(known *entry, later entry) error {
 	// An error of the object is told of the file that changes it.
 	*known = entry{kind: known.kind, at: change.at, file: later.file, digest: later.digest, object: merged, before: before}
 	return nil
+}
+
+// applied returns an object of a cluster with a manifest applied to it.
+func (r *Reader) applied(k kind, state, change *entry, manifest map[string]any) (metav1.Object, error) {
+	if custom, ok := state.object.(*kube.CustomWorkload); ok {
+		return custom.With(change.object.(*kube.CustomWorkload)), nil
+	}
+	if r.Apply == nil {
+		return nil, fmt.Errorf("metadata.name: Duplicate value: %q is there already: %s", state.object.GetName(), state.at)
+	}
+	return r.Apply(state.object, k.empty(), manifest)
 }
 
 // same reports whether objects differ in nothing but what kubectl and the API server note about them.

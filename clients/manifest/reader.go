@@ -2,11 +2,8 @@ package manifest
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,9 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 )
@@ -43,6 +38,7 @@ type Reader struct {
 
 	options   kube.Options
 	builder   *kube.Builder
+	in        *bufio.Reader
 	bytesLeft int64
 	skipped   map[string]int  // objects by kind
 	workloads map[string]int  // those with pods
@@ -82,7 +78,13 @@ func (r *Reader) Read(name string, in io.Reader) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	limited := &io.LimitedReader{R: plain, N: r.bytesLeft + 1}
-	r.documents(name, bufio.NewReader(limited))
+	if r.in == nil {
+		r.in = bufio.NewReaderSize(nil, window)
+	}
+	r.in.Reset(limited)
+	d := &documents{name: name, in: r.in, yaml: utilyaml.NewYAMLReader(r.in), out: newPipeline(r.templates, r.file)}
+	d.read()
+	r.commit(d.out.since(0))
 	r.bytesLeft = limited.N - 1
 	if r.bytesLeft < 0 {
 		return fmt.Errorf("%s: more than %d bytes of manifests", name, MaximumBytes)
@@ -106,138 +108,29 @@ func (r *Reader) ReadTemplates(path string, stdin io.Reader) error {
 	return r.ReadPath(path, stdin)
 }
 
-// documents splits a file. JSON is recognized by its first character, and JSON values may follow one another without a
-// separator.
-func (r *Reader) documents(name string, in *bufio.Reader) {
-	docs := utilyaml.NewYAMLReader(in)
-	for n := 1; ; n++ {
-		at := fmt.Sprintf("%s: document %d", name, n)
-		doc, err := docs.Read()
-		if errors.Is(err, io.EOF) || len(r.errs) >= maximumErrors {
-			return
-		}
-		if err != nil {
-			r.fail(at, err)
-			return
-		}
-		if !utilyaml.IsJSONBuffer(doc) {
-			r.yamlDocument(at, doc)
-			continue
-		}
-		values := json.NewDecoder(bytes.NewReader(doc))
-		for first := true; ; first = false {
-			var raw json.RawMessage
-			err := values.Decode(&raw)
-			if err == io.EOF {
-				n--
-				break
+// commit takes in what was found, in order.
+func (r *Reader) commit(parts []*part) {
+	for _, p := range parts {
+		for _, f := range p.found {
+			switch {
+			case len(r.errs) >= maximumErrors:
+				return
+			case f.err != nil:
+				r.fail(f.at, f.err)
+			case f.untyped != nil:
+				r.fail(f.at, errors.New("kind: Required value"))
+			case f.object == nil:
+				r.skipped[f.kind]++
+				if f.pods {
+					r.workloads[f.kind]++
+				}
+			default:
+				if err := r.take(*f.object, f.kind); err != nil {
+					r.fail(f.at, err)
+				}
 			}
-			at := fmt.Sprintf("%s: document %d", name, n)
-			if err != nil && first {
-				// YAML in flow style also starts with a brace.
-				r.yamlDocument(at, doc)
-				break
-			}
-			if err != nil {
-				r.fail(at, err)
-				break
-			}
-			r.value(at, raw, metav1.TypeMeta{}, 0)
-			n++
 		}
 	}
-}
-
-func (r *Reader) yamlDocument(at string, doc []byte) {
-	raw, err := yaml.YAMLToJSONStrict(doc)
-	if err != nil {
-		r.fail(at, err)
-		return
-	}
-	if string(raw) != "null" {
-		r.value(at, raw, metav1.TypeMeta{}, 0)
-	}
-}
-
-// value reads an object or a list; implied is the type of an object without one, depth the number of lists around it.
-func (r *Reader) value(at string, raw []byte, implied metav1.TypeMeta, depth int) {
-	if len(r.errs) >= maximumErrors {
-		return
-	}
-	head := struct {
-		metav1.TypeMeta
-		Metadata struct{ Name, GenerateName string }
-		Items    *[]json.RawMessage
-	}{}
-	if err := json.Unmarshal(raw, &head); err != nil {
-		r.fail(at, err)
-		return
-	}
-	if head.Kind == "" {
-		head.TypeMeta = implied
-	}
-	if head.Kind == "" {
-		r.fail(at, errors.New("kind: Required value"))
-		return
-	}
-	if item, isList := itemKind(head.Kind); isList && head.Items != nil {
-		if depth == maximumListDepth {
-			r.fail(at, errors.New("items: lists within lists within lists"))
-			return
-		}
-		items := metav1.TypeMeta{}
-		if item != "" {
-			items = metav1.TypeMeta{APIVersion: head.APIVersion, Kind: item}
-		}
-		for i, raw := range *head.Items {
-			r.value(fmt.Sprintf("%s: items[%d]", at, i), raw, items, depth+1)
-		}
-		return
-	}
-	k, ok := kinds[head.Kind]
-	if r.templates {
-		if head.Kind != "Node" {
-			r.fail(at, fmt.Errorf("kind: %q is not allowed, only Node is", head.Kind))
-			return
-		}
-		k = nodeTemplates
-	}
-	if name, other := k.ofOthers(head.TypeMeta); other {
-		r.skip(name, raw)
-		return
-	}
-	if !ok {
-		r.skip(head.Kind, raw)
-		return
-	}
-	if !slices.Contains(k.apiVersions, head.APIVersion) && head.APIVersion != "" {
-		r.skip(head.APIVersion+" "+head.Kind, raw)
-		return
-	}
-	at += ": " + head.Kind + " " + head.Metadata.Name
-	if head.APIVersion == "" {
-		r.fail(at, field.NotSupported(field.NewPath("apiVersion"), head.APIVersion, k.apiVersions))
-		return
-	}
-	if head.Metadata.Name == "" && head.Kind != "Pod" && (head.Kind != "Job" || head.Metadata.GenerateName == "") {
-		r.fail(at, errors.New("metadata.name: Required value"))
-		return
-	}
-	if err := r.object(entry{kind: k, at: at, file: r.file}, head.Kind, raw); err != nil {
-		r.fail(at, err)
-	}
-}
-
-// object reads an object of a kind that decisions depend on.
-func (r *Reader) object(e entry, kind string, raw []byte) error {
-	e.object, e.digest = e.kind.empty(), sha256.Sum256(raw)
-	if err := decode(raw, e.object); err != nil {
-		return err
-	}
-	if e.object.GetUID() == "" {
-		e.raw = raw
-	}
-	return r.take(e, kind)
 }
 
 // Add takes in an object that was read from a cluster.
@@ -321,52 +214,4 @@ func (r *Reader) Snapshot() (*kube.Snapshot, error) {
 		}
 	}
 	return r.builder.Build()
-}
-
-// Skipped returns the numbers of objects that were not read, by kind.
-func (r *Reader) Skipped() []string { return counted(r.skipped) }
-
-// SkippedWorkloads returns the numbers of objects with pods that were not read, by kind.
-func (r *Reader) SkippedWorkloads() []string { return counted(r.workloads) }
-
-func counted(kinds map[string]int) []string {
-	var out []string
-	for _, k := range slices.Sorted(maps.Keys(kinds)) {
-		out = append(out, fmt.Sprintf("%d %s", kinds[k], k))
-	}
-	return out
-}
-
-// skip counts an object of a kind that is not read.
-func (r *Reader) skip(kind string, raw []byte) {
-	r.skipped[kind]++
-	var object struct{ Spec any }
-	if json.Unmarshal(raw, &object) == nil && statesPods(object.Spec) {
-		r.workloads[kind]++
-	}
-}
-
-// statesPods reports whether a spec is that of a workload: it contains a list of containers, or has a template with a spec,
-// as that of a virtual machine, or a number of replicas.
-func statesPods(spec any) bool {
-	fields, _ := spec.(map[string]any)
-	template, _ := fields["template"].(map[string]any)
-	_, made := template["spec"].(map[string]any)
-	replicas, _ := fields["replicas"].(float64)
-	return made || replicas > 0 || statesContainers(spec)
-}
-
-// statesContainers reports whether a spec contains a list of containers, as that of every workload does.
-func statesContainers(tree any) bool {
-	switch t := tree.(type) {
-	case map[string]any:
-		for key, value := range t {
-			if _, isList := value.([]any); isList && key == "containers" || statesContainers(value) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(t, statesContainers)
-	}
-	return false
 }

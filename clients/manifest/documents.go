@@ -1,0 +1,166 @@
+package manifest
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// window is how much of a document is kept while it may be YAML: flow style, too, begins with a brace.
+const window = 1 << 20
+
+// documents splits a file. JSON is recognized by its first character, and JSON values may follow one another without a
+// separator.
+type documents struct {
+	name string
+	in   *bufio.Reader
+	yaml *utilyaml.YAMLReader
+	out  *pipeline
+	n    int // of the document
+}
+
+func (d *documents) at() string { return fmt.Sprintf("%s: document %d", d.name, d.n) }
+
+// read reads all documents, unless there are too many errors.
+func (d *documents) read() {
+	for d.n = 1; !d.out.enough(); {
+		if startsJSON(d.in) {
+			d.values()
+			continue
+		}
+		doc, err := d.yaml.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			return
+		case err != nil:
+			d.out.fail(d.at(), err)
+			return
+		}
+		d.inYAML(doc)
+	}
+}
+
+func (d *documents) inYAML(doc []byte) {
+	addYAML(d.out, d.at(), doc)
+	d.n++
+}
+
+// values reads the JSON values of a document. If the first one is no JSON, the document is YAML.
+func (d *documents) values() {
+	for first := true; !d.out.enough(); first = false {
+		if !first {
+			end, err := d.ends()
+			if err != nil {
+				d.out.fail(d.at(), err)
+			}
+			if end || err != nil {
+				return
+			}
+		}
+		before := len(d.out.parts)
+		s := &scanner{in: d.in, held: true}
+		err := d.value(s)
+		if first && s.held && (err != nil || garbled(d.out.since(before))) {
+			d.out.forget(before)
+			d.readYAML()
+			return
+		}
+		if err != nil {
+			d.bad(s, err)
+			return
+		}
+		if err := s.discard(); err != nil {
+			d.out.fail(d.at(), err)
+			return
+		}
+		d.n++
+	}
+}
+
+// ends consumes blanks and the separator at the end of a document, and reports whether it has ended.
+func (d *documents) ends() (bool, error) {
+	fresh := false // at the beginning of a line
+	for {
+		next, err := d.in.Peek(1)
+		switch {
+		case errors.Is(err, io.EOF):
+			return true, nil
+		case err != nil:
+			return false, err
+		case classes[next[0]] != blank:
+			dashes, _ := d.in.Peek(3)
+			if !fresh || string(dashes) != "---" {
+				return false, nil
+			}
+			line, err := d.in.ReadString('\n')
+			if err != nil && !errors.Is(err, io.EOF) {
+				return false, err
+			}
+			if rest := strings.TrimSpace(line[3:]); rest != "" && rest[0] != '#' {
+				return false, fmt.Errorf("invalid Yaml document separator: %s", rest)
+			}
+			return true, nil
+		}
+		fresh = next[0] == '\n'
+		if _, err := d.in.Discard(1); err != nil {
+			return false, err
+		}
+	}
+}
+
+// readYAML reads a document of which nothing was consumed as YAML.
+func (d *documents) readYAML() {
+	doc, err := d.yaml.Read()
+	if err != nil {
+		d.out.fail(d.at(), err)
+		return
+	}
+	d.inYAML(doc)
+}
+
+// bad tells that a value is no JSON, and goes to the end of the document.
+func (d *documents) bad(s *scanner, err error) {
+	rest, readErr := d.yaml.Read()
+	if s.held && readErr == nil {
+		var object map[string]json.RawMessage
+		err = cmp.Or(json.NewDecoder(bytes.NewReader(rest)).Decode(&object), err)
+	}
+	d.out.fail(d.at(), err)
+	d.n++
+}
+
+// value reads one value: a list item by item.
+func (d *documents) value(s *scanner) error {
+	at := d.at()
+	l := &list{at: at, out: d.out}
+	s.opened, s.item = l.begin, func(text []byte) error { return l.add(text, s.held) }
+	rest, err := s.object()
+	l.flush()
+	switch {
+	case errors.Is(err, errEnough):
+		return nil
+	case err != nil:
+		l.abandon()
+		return err
+	}
+	l.end(rest)
+	return nil
+}
+
+func garbled(parts []*part) bool {
+	for _, p := range parts {
+		for _, f := range p.found {
+			if f.garbled {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,55 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// customWithPods are kinds of custom resources with pods whose manifests have no complete pod template, by group: their
+// controllers add containers, requests or rules, or make the pods one after another. A spec with a list of containers or a number of replicas
+// tells the same of other kinds.
+var customWithPods = map[string][]string{
+	"acid.zalan.do":                     {"postgresql"},
+	"agent.k8s.elastic.co":              {"Agent"},
+	"apm.k8s.elastic.co":                {"ApmServer"},
+	"apps.kruise.io":                    {"AdvancedCronJob", "BroadcastJob", "DaemonSet", "UnitedDeployment"},
+	"argoproj.io":                       {"ArgoCD", "CronWorkflow", "EventBus", "EventSource", "Sensor", "Workflow"},
+	"beat.k8s.elastic.co":               {"Beat"},
+	"ceph.rook.io":                      {"CephCluster", "CephFilesystem", "CephObjectStore"},
+	"clickhouse.altinity.com":           {"ClickHouseInstallation"},
+	"elasticsearch.k8s.elastic.co":      {"Elasticsearch"},
+	"flink.apache.org":                  {"FlinkDeployment", "FlinkSessionJob"},
+	"jaegertracing.io":                  {"Jaeger"},
+	"k8s.mariadb.com":                   {"MariaDB", "MaxScale"},
+	"k8ssandra.io":                      {"K8ssandraCluster"},
+	"kafka.strimzi.io":                  {"Kafka", "KafkaBridge", "KafkaConnect", "KafkaMirrorMaker2", "KafkaNodePool"},
+	"keda.sh":                           {"ScaledJob"},
+	"kibana.k8s.elastic.co":             {"Kibana"},
+	"logstash.k8s.elastic.co":           {"Logstash"},
+	"mongodbcommunity.mongodb.com":      {"MongoDBCommunity"},
+	"monitoring.coreos.com":             {"Alertmanager", "Prometheus", "PrometheusAgent", "ThanosRuler"},
+	"mysql.oracle.com":                  {"InnoDBCluster"},
+	"opentelemetry.io":                  {"OpenTelemetryCollector"},
+	"operator.victoriametrics.com":      {"VLSingle", "VMAgent", "VMAlert", "VMAlertmanager", "VMCluster", "VMSingle"},
+	"postgres-operator.crunchydata.com": {"PostgresCluster"},
+	"postgresql.cnpg.io":                {"Cluster", "Pooler"},
+	"ps.percona.com":                    {"PerconaServerMySQL"},
+	"psmdb.percona.com":                 {"PerconaServerMongoDB"},
+	"pxc.percona.com":                   {"PerconaXtraDBCluster"},
+	"rabbitmq.com":                      {"RabbitmqCluster"},
+	"redis.redis.opstreelabs.in":        {"Redis", "RedisCluster", "RedisReplication", "RedisSentinel"},
+	"sparkoperator.k8s.io":              {"ScheduledSparkApplication", "SparkApplication"},
+	"serving.knative.dev":               {"Configuration", "Service"},
+	"serving.kserve.io":                 {"InferenceGraph", "InferenceService", "LLMInferenceService"},
+	"tekton.dev":                        {"PipelineRun", "TaskRun"},
+	"trainer.kubeflow.org":              {"TrainJob"},
+	"zookeeper.pravega.io":              {"ZookeeperCluster"},
+}
+
+// podsOfCustom reports whether a type is one of customWithPods.
+func podsOfCustom(t metav1.TypeMeta) bool {
+	group, _, _ := strings.Cut(t.APIVersion, "/")
+	return slices.Contains(customWithPods[group], t.Kind)
+}

@@ -1,0 +1,56 @@
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Skipped returns the numbers of objects that were not read, by kind.
+func (r *Reader) Skipped() []string { return counted(r.skipped) }
+
+// SkippedWorkloads returns the numbers of objects with pods that were not read, by kind.
+func (r *Reader) SkippedWorkloads() []string { return counted(r.workloads) }
+
+func counted(kinds map[string]int) []string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(kinds)) {
+		out = append(out, fmt.Sprintf("%d %s", kinds[k], k))
+	}
+	return out
+}
+
+// skipped is an object of a kind that is not read.
+func skipped(kind string, t metav1.TypeMeta, raw []byte) found {
+	var object struct{ Spec any }
+	pods := podsOfCustom(t) || json.Unmarshal(raw, &object) == nil && statesPods(object.Spec)
+	return found{kind: kind, pods: pods}
+}
+
+// statesPods reports whether a spec is that of a workload: it contains a list of containers, or has a template with a spec,
+// as that of a virtual machine, or a number of replicas.
+func statesPods(spec any) bool {
+	fields, _ := spec.(map[string]any)
+	template, _ := fields["template"].(map[string]any)
+	_, made := template["spec"].(map[string]any)
+	replicas, _ := fields["replicas"].(float64)
+	return made || replicas > 0 || statesContainers(spec)
+}
+
+// statesContainers reports whether a spec contains a list of containers, as that of every workload does.
+func statesContainers(tree any) bool {
+	switch t := tree.(type) {
+	case map[string]any:
+		for key, value := range t {
+			if _, isList := value.([]any); isList && key == "containers" || statesContainers(value) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(t, statesContainers)
+	}
+	return false
+}

@@ -1,0 +1,111 @@
+package manifest
+
+import (
+	"errors"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// decoder decodes objects. It is for one goroutine at a time.
+type decoder struct {
+	templates bool
+	file      int
+	options   jsonv2.Options // made by the first use
+}
+
+// fast decodes an object in one pass, and reports whether it did: if not, decode may do, and has the words for what is wrong.
+// Whatever it accepts, decode decodes to the same, but for managedFields, which it leaves out, and values that objects share.
+//
+// encoding/json/v2, which this module is until Go 1.27, refuses repeated names and text that is not in UTF-8 by itself.
+func (d *decoder) fast(raw []byte, into metav1.Object) bool {
+	if d.options == nil {
+		d.options = typedOptions()
+	}
+	if jsonv2.Unmarshal(raw, into, d.options) != nil {
+		return false
+	}
+	into.SetManagedFields(nil)
+	return true
+}
+
+// typedOptions returns options for decoding objects of Kubernetes. Values that pods of a workload have in common are decoded
+// once and shared: nothing modifies an object that was read.
+func typedOptions() jsonv2.Options {
+	u := jsonv2.JoinUnmarshalers(jsonv2.UnmarshalFromFunc(readTime), jsonv2.UnmarshalFromFunc(leaveOut))
+	for _, share := range []func(*jsonv2.Unmarshalers) *jsonv2.Unmarshalers{
+		shared[map[string]string], shared[corev1.ResourceList], shared[[]metav1.OwnerReference],
+		shared[[]corev1.EnvVar], shared[[]corev1.EnvFromSource], shared[[]corev1.ContainerPort], shared[*corev1.Probe],
+		shared[*corev1.Lifecycle], shared[*corev1.SecurityContext], shared[*corev1.PodSecurityContext],
+		shared[*corev1.Affinity], shared[[]corev1.Toleration], shared[[]corev1.TopologySpreadConstraint],
+		shared[*corev1.ConfigMapVolumeSource], shared[*corev1.SecretVolumeSource], shared[*corev1.ProjectedVolumeSource],
+		shared[[]corev1.ContainerImage], shared[*corev1.ContainerStateRunning],
+	} {
+		u = share(u)
+	}
+	return strictly(u)
+}
+
+func strictly(u *jsonv2.Unmarshalers) jsonv2.Options {
+	return jsonv2.JoinOptions(jsonv2.RejectUnknownMembers(true), jsonv2.WithUnmarshalers(u))
+}
+
+// Bounds of the values of one type that are kept: more than the pods of some workloads have, as the pods of a workload are next
+// to one another in a list.
+const (
+	maximumShared      = 1 << 10
+	maximumSharedBytes = 16 << 10
+)
+
+// shared adds to functions one that decodes values of a type once for each text. The functions decode what is in them.
+func shared[T any](inner *jsonv2.Unmarshalers) *jsonv2.Unmarshalers {
+	known := map[string]T{}
+	options := strictly(inner)
+	return jsonv2.JoinUnmarshalers(inner, jsonv2.UnmarshalFromFunc(func(in *jsontext.Decoder, out *T) error {
+		text, err := in.ReadValue()
+		if err != nil {
+			return err
+		}
+		if value, ok := known[string(text)]; ok {
+			*out = value
+			return nil
+		}
+		if err := jsonv2.Unmarshal(text, out, options); err != nil {
+			return err
+		}
+		if len(text) > maximumSharedBytes {
+			return nil
+		}
+		if len(known) == maximumShared {
+			clear(known)
+		}
+		known[string(text)] = *out
+		return nil
+	}))
+}
+
+var errOdd = errors.New("not in the usual form")
+
+// readTime reads what Time.UnmarshalJSON reads, where it is in the usual form.
+func readTime(in *jsontext.Decoder, out *metav1.Time) error {
+	token, err := in.ReadToken()
+	if err != nil {
+		return err
+	}
+	switch token.Kind() {
+	case jsontext.KindNull:
+		out.Time = time.Time{}
+		return nil
+	case jsontext.KindString:
+		t, err := time.Parse(time.RFC3339, token.String())
+		out.Time = t.Local()
+		return err
+	}
+	return errOdd
+}
+
+// leaveOut skips the fields that somebody manages, of whatever form they are.
+func leaveOut(in *jsontext.Decoder, _ *metav1.FieldsV1) error { return in.SkipValue() }

@@ -1,0 +1,191 @@
+package manifest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// head is what tells how to read an object.
+type head struct {
+	metav1.TypeMeta
+	Metadata struct {
+		Name         string `json:"name"`
+		GenerateName string `json:"generateName"`
+	} `json:"metadata"`
+	Items jsontext.Value `json:"items"`
+}
+
+// headOf returns the head of an object.
+func headOf(raw []byte) (head, error) {
+	var h head
+	odd := jsonv2.Unmarshal(raw, &h)
+	if odd == nil && h.Kind != "" {
+		return h, nil
+	}
+	// For errors in the words of encoding/json, which also reads text that is not in UTF-8.
+	var old struct {
+		metav1.TypeMeta
+		Metadata struct{ Name, GenerateName string }
+		Items    json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &old); err != nil {
+		return h, err
+	}
+	h = head{TypeMeta: old.TypeMeta, Items: jsontext.Value(old.Items)}
+	h.Metadata.Name, h.Metadata.GenerateName = old.Metadata.Name, old.Metadata.GenerateName
+	var at *jsontext.SyntacticError
+	if _, isList := itemKind(h.Kind); isList && errors.As(odd, &at) && errors.Is(odd, jsontext.ErrDuplicateName) {
+		if field := at.JSONPointer; field.Parent() == "" {
+			return h, fmt.Errorf("duplicate field %q", field.LastToken())
+		}
+	}
+	return h, nil
+}
+
+// typeOf returns the type of an object that begins with it, as what kubectl and the API server print does. The object need not be
+// complete.
+func typeOf(raw []byte) (metav1.TypeMeta, bool) {
+	var t metav1.TypeMeta
+	in := jsontext.NewDecoder(bytes.NewBuffer(raw))
+	if open, err := in.ReadToken(); err != nil || open.Kind() != jsontext.KindBeginObject {
+		return t, false
+	}
+	for range 2 {
+		name, err := in.ReadToken()
+		if err != nil || name.Kind() != jsontext.KindString {
+			return t, false
+		}
+		key := name.String()
+		value, err := in.ReadToken()
+		if err != nil || value.Kind() != jsontext.KindString {
+			return t, false
+		}
+		switch key {
+		case "kind":
+			t.Kind = value.String()
+		case "apiVersion":
+			t.APIVersion = value.String()
+		}
+	}
+	return t, t.Kind != "" && t.APIVersion != ""
+}
+
+// itemType returns the type of the items of a list, as far as the list implies it, and whether it is a list by its name.
+func itemType(t metav1.TypeMeta) (metav1.TypeMeta, bool) {
+	item, isList := itemKind(t.Kind)
+	if item == "" {
+		return metav1.TypeMeta{}, isList
+	}
+	return metav1.TypeMeta{APIVersion: t.APIVersion, Kind: item}, isList
+}
+
+// value appends what it finds in an object or a list; implied is the type of an object without one, depth the number of lists
+// around it.
+func (d *decoder) value(out []found, at string, raw []byte, implied metav1.TypeMeta, depth int) []found {
+	if t, ok := typeOf(raw); ok {
+		if f, ok := d.known(at, raw, t); ok {
+			return append(out, f)
+		}
+	}
+	h, err := headOf(raw)
+	if err != nil {
+		return append(out, found{at: at, err: err, garbled: errors.As(err, new(*json.SyntaxError))})
+	}
+	if h.Kind == "" {
+		h.TypeMeta = implied
+	}
+	if h.Kind == "" && depth == 1 {
+		return append(out, found{at: at, untyped: bytes.Clone(raw)})
+	}
+	if items, isList := itemType(h.TypeMeta); isList && h.Items != nil && string(h.Items) != "null" {
+		return d.items(out, at, h.Items, items, depth)
+	}
+	return append(out, d.object(at, raw, h))
+}
+
+// items reads a list within another one, or within YAML.
+func (d *decoder) items(out []found, at string, raw []byte, implied metav1.TypeMeta, depth int) []found {
+	if depth == maximumListDepth {
+		return append(out, found{at: at, err: errors.New("items: lists within lists within lists")})
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return append(out, found{at: at, err: err})
+	}
+	for i, item := range items {
+		out = d.value(out, fmt.Sprintf("%s: items[%d]", at, i), item, implied, depth+1)
+	}
+	return out
+}
+
+// known reads an object as kubectl prints it, unless anything about it is unusual, so that there may be an error to tell.
+func (d *decoder) known(at string, raw []byte, t metav1.TypeMeta) (found, bool) {
+	k, ok := kinds[t.Kind]
+	if !ok || d.templates || !slices.Contains(k.apiVersions, t.APIVersion) {
+		return found{}, false
+	}
+	o := k.empty()
+	if !d.fast(raw, o) || o.GetName() == "" {
+		return found{}, false
+	}
+	at += ": " + t.Kind + " " + o.GetName()
+	return d.read(at, raw, k, t.Kind, o), true
+}
+
+// object reads an object of whatever kind.
+func (d *decoder) object(at string, raw []byte, h head) found {
+	if h.Kind == "" {
+		return found{at: at, err: errors.New("kind: Required value")}
+	}
+	k, ok := kinds[h.Kind]
+	if d.templates {
+		if h.Kind != "Node" {
+			return found{at: at, err: fmt.Errorf("kind: %q is not allowed, only Node is", h.Kind)}
+		}
+		k = nodeTemplates
+	}
+	if c, ok := customOf(h.TypeMeta); ok && !d.templates {
+		if f, ok := d.custom(at, raw, c); ok {
+			return f
+		}
+	}
+	if name, other := k.ofOthers(h.TypeMeta); other {
+		return skipped(name, h.TypeMeta, raw)
+	}
+	if !ok {
+		return skipped(h.Kind, h.TypeMeta, raw)
+	}
+	if !slices.Contains(k.apiVersions, h.APIVersion) && h.APIVersion != "" {
+		return skipped(h.APIVersion+" "+h.Kind, h.TypeMeta, raw)
+	}
+	at += ": " + h.Kind + " " + h.Metadata.Name
+	if h.APIVersion == "" {
+		return found{at: at, err: field.NotSupported(field.NewPath("apiVersion"), h.APIVersion, k.apiVersions)}
+	}
+	if h.Metadata.Name == "" && h.Kind != "Pod" && (h.Kind != "Job" || h.Metadata.GenerateName == "") {
+		return found{at: at, err: errors.New("metadata.name: Required value")}
+	}
+	o := k.empty()
+	if err := decode(raw, o); err != nil {
+		return found{at: at, err: err}
+	}
+	return d.read(at, raw, k, h.Kind, o)
+}
+
+// read returns an object that was decoded.
+func (d *decoder) read(at string, raw []byte, k kind, name string, o metav1.Object) found {
+	e := &entry{kind: k, at: at, file: d.file, digest: sha256.Sum256(raw), object: o}
+	if o.GetUID() == "" {
+		e.raw = bytes.Clone(raw)
+	}
+	return found{at: at, object: e, kind: name}
+}
