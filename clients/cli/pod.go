@@ -17,10 +17,16 @@ func (c *filterCommand) Run(s *session, code *answered) error {
 	return c.filter(s, code, false)
 }
 
-type explainCommand struct{ onePod }
+type explainCommand struct {
+	onePod
+	Fix bool `help:"Print how to make the first change that would place the pod: kubectl's commands, and the patch that the last one reads."`
+}
 
 // Run is called by kong.
 func (c *explainCommand) Run(s *session, code *answered) error {
+	if c.Fix {
+		return c.fix(s, code)
+	}
 	return c.filter(s, code, true)
 }
 

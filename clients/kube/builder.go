@@ -54,6 +54,8 @@ func (o Origin) String() string {
 type Entry struct {
 	Pods   *stowagev1.PendingPods
 	Origin Origin
+	// Object, of an entry of Queue, is the pod as it was read, or as its workload's controller creates it. It must not be changed.
+	Object *corev1.Pod
 	// Gone is the pod's former node, which is not in the cluster.
 	Gone string
 	// SchedulerName, of an entry of Others, is the name of its scheduler.
@@ -351,7 +353,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 		if err := share(s.pods.Pod); err != nil {
 			return nil, err
 		}
-		out.Queue = append(out.Queue, Entry{Pods: s.pods, Origin: s.origin, Gone: s.gone})
+		out.Queue = append(out.Queue, Entry{Pods: s.pods, Origin: s.origin, Gone: s.gone, Object: s.facts.stamp.pod})
 	}
 	out.nodes = b.nodes
 	if out.NodeTemplates, err = b.nodeTemplates(share); err != nil {
