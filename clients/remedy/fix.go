@@ -3,6 +3,7 @@ package remedy
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -101,8 +102,8 @@ func patch(from, to *corev1.PodSpec, fields []string) ([]byte, error) {
 		return nil, err
 	}
 	out := spec["spec"]
-	for i := len(fields) - 1; i >= 0; i-- {
-		out = map[string]any{fields[i]: out}
+	for _, field := range slices.Backward(fields) {
+		out = map[string]any{field: out}
 	}
 	return yaml.Marshal(out)
 }

@@ -27,7 +27,8 @@ const (
 	maxTriedTaints = 16
 	maxTriedLabels = 16
 	maxTriedValues = 8
-	// maxFirsts bounds the changes that are combined with another one, maxCombined the combinations that are offered.
+	// maxFirsts bounds the changes that are combined with another one, maxCombined the combinations that are offered, and the
+	// changes that are combined with an added node.
 	maxFirsts   = 12
 	maxCombined = 3
 	// maxPicks bounds the victim sets that are considered, maxPicksOfNode those of one node. Each node costs at least
@@ -80,7 +81,7 @@ func find(ctx context.Context, d *decide.Decision, candidates nodeset.Set, keepA
 		err = s.ungate()
 		return s.found, err
 	}
-	return s.all(append(s.finders(), s.removePods))
+	return s.all(append(s.finders(), s.addNode, s.removePods))
 }
 
 // newSearch returns a search; nil without candidates.
@@ -103,11 +104,11 @@ func newSearch(ctx context.Context, d *decide.Decision, candidates nodeset.Set) 
 	return s, nil
 }
 
-// finders are the searches by kind, except for victims.
+// finders are the searches by kind, except for those that cost much: for added nodes and for victims.
 func (s *search) finders() []func() error {
 	return []func() error{
 		s.honorPolicies, s.uncordon, s.clearTaints, s.tolerate, s.changeRequirements, s.renameTopologyKeys, s.labelNode, s.addNamespaces,
-		s.matchRevision, s.lowerMinDomains, s.raiseMaxSkew, s.preferRules, s.lowerRequests, s.addNode,
+		s.matchRevision, s.lowerMinDomains, s.raiseMaxSkew, s.preferRules, s.lowerRequests,
 	}
 }
 

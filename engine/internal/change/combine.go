@@ -10,16 +10,31 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// combine returns combinations of two changes that give a pod a feasible node which no single one gives it. One of the two changes the
-// pod or a node that is there. The other one is looked for with the first one made, as if it were a single one; victims are none.
+// combine returns combinations of two changes that give a pod a feasible node which no single one gives it. One of the two changes
+// the pod or a node that is there. The other one is looked for with the first one made, as if it were a single one. Only if there
+// is none, it is a node to add. Victims are never combined.
 func combine(ctx context.Context, d *decide.Decision, candidates nodeset.Set) ([]Found, error) {
 	firsts, err := firsts(ctx, d, candidates)
 	if err != nil {
 		return nil, err
 	}
+	out, err := pairs(ctx, d, candidates, firsts, (*search).finders)
+	if len(out) == 0 && err == nil {
+		out, err = pairs(ctx, d, candidates, firsts[:min(len(firsts), maxCombined)], func(s *search) []func() error {
+			return []func() error{s.addNode}
+		})
+	}
+	sortByRank(out)
+	return out[:min(len(out), maxCombined)], err
+}
+
+// pairs combines each of some changes with the likeliest one that searches find behind it, once for each pair of ranks.
+func pairs(
+	ctx context.Context, d *decide.Decision, candidates nodeset.Set, firsts []Found, finders func(*search) []func() error,
+) ([]Found, error) {
 	var out []Found
 	for i := range firsts {
-		second, err := afterFirst(ctx, d, candidates, &firsts[i])
+		second, err := afterFirst(ctx, d, candidates, &firsts[i], finders)
 		if err != nil {
 			return nil, err
 		}
@@ -37,8 +52,7 @@ func combine(ctx context.Context, d *decide.Decision, candidates nodeset.Set) ([
 			out = append(out, Found{Change: verdict.Change{Combined: pair, Nodes: nodes}})
 		}
 	}
-	sortByRank(out)
-	return out[:min(len(out), maxCombined)], ctx.Err()
+	return out, ctx.Err()
 }
 
 // firsts returns changes that may need another one, the likeliest first. A pod with scheduling gates needs to lose them.
@@ -59,7 +73,9 @@ func firsts(ctx context.Context, d *decide.Decision, candidates nodeset.Set) ([]
 }
 
 // afterFirst returns the likeliest change that gives the pod a feasible node once another change is made; nil for none.
-func afterFirst(ctx context.Context, d *decide.Decision, candidates nodeset.Set, first *Found) (*Found, error) {
+func afterFirst(
+	ctx context.Context, d *decide.Decision, candidates nodeset.Set, first *Found, finders func(*search) []func() error,
+) (*Found, error) {
 	state, pod := d.State, d.Pod
 	if first.Spec != nil {
 		pod = compile(d, first.Spec)
@@ -74,7 +90,7 @@ func afterFirst(ctx context.Context, d *decide.Decision, candidates nodeset.Set,
 	if err != nil || s.Gated() != nil {
 		return nil, err
 	}
-	found, err := s.all(s.finders())
+	found, err := s.all(finders(s))
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
