@@ -38,14 +38,14 @@ func (c *explainCommand) fix(s *session, code *answered) error {
 		default:
 			report.WriteWrapped(s.stdout, "# ", x.Change(changes[0]), width)
 			of := remedy.WorkloadOf(entry.Origin, entry.Object)
-			fix, err := remedy.Of(changes[0], entry.Object, of, a.snapshot.Cluster.GetNodes())
-			if err != nil {
-				report.WriteWrapped(s.stdout, "# ", "No patch: "+err.Error()+".", width)
-				return request, nil
+			fix, refused := remedy.Of(changes[0], entry.Object, of, a.snapshot.Cluster.GetNodes())
+			if refused == nil {
+				err = printFix(s.stdout, fix)
+			} else {
+				report.WriteWrapped(s.stdout, "# ", "No patch: "+refused.Error()+".", width)
 			}
-			return request, printFix(s.stdout, fix)
 		}
-		return request, nil
+		return request, err
 	})
 }
 
