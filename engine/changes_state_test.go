@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -29,8 +30,11 @@ func changesText(changes []verdict.Change) string {
 			text += fmt.Sprint(*c.RaisedMaxSkew)
 		case c.PreferredRule != nil:
 			text += fmt.Sprint(*c.PreferredRule)
-		default:
+		case c.LoweredRequest != nil:
 			text += fmt.Sprint(*c.LoweredRequest)
+		default:
+			own, _ := json.Marshal(c) // of strings and numbers, which cannot fail
+			text += string(own)
 		}
 		text += fmt.Sprintln(" ", c.Nodes)
 	}

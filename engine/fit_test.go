@@ -372,6 +372,12 @@ func (b *fitByHand) with(stated *api.Cluster, entry int, c *verdict.Change) (int
 			}
 			s.Containers[0].Requests = requests
 		})
+	case c.Combined != nil: // only Filter combines changes
+		return 0, false
+	default:
+		cluster, pod := (&remedied{t: b.t, stated: stated, pod: &b.mix[entry].Pod}).apply(c)
+		next, changed.mix = *cluster, slices.Clone(b.mix)
+		changed.mix[entry].Pod = *pod
 	}
 	fit, _ := changed.fit(&next)
 	return fit.Units, true

@@ -28,6 +28,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: os.Getenv("UPDATE") != "",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
+			e.Setenv("PENDING", filepath.Join(filepath.Dir(examples), "scenarios", "testdata", "pending"))
 			return nil
 		},
 	})

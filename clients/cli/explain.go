@@ -16,6 +16,7 @@ import (
 
 type explainCommand struct {
 	onePod
+	Fix     bool     `help:"Print how to make the first change that would place the pod of --pod: kubectl's commands, and the patch that the last one reads."`
 	Targets []string `arg:"" optional:"" name:"target" help:"What to explain: KIND/NAME or NAMESPACE/KIND/NAME, such as pod/web-1, deploy/web or shop/sts/db; of a workload a pending pod. Of a pod on a node, or of a workload without pending pods, whether it could move. Several are explained one after another."`
 }
 
@@ -43,10 +44,14 @@ type explained struct {
 
 // Run is called by kong.
 func (c *explainCommand) Run(s *session, code *answered) error {
-	if len(c.Targets) == 0 {
+	switch {
+	case len(c.Targets) == 0 && c.Fix:
+		return c.fix(s, code)
+	case len(c.Targets) == 0:
 		return c.filter(s, code, true)
-	}
-	if c.Pod != "" {
+	case c.Fix:
+		return errors.New("--fix is for --pod, not for targets")
+	case c.Pod != "":
 		return errors.New("--pod and targets exclude each other")
 	}
 	document := slices.Contains([]string{asName, asHTML, asSVG}, c.Output)

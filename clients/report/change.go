@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -15,7 +16,7 @@ func (x *Explanation) WriteChanges(w io.Writer, indent string, changes []*stowag
 	}
 	changes = beyond(changes, p)
 	if len(changes) == 0 {
-		WriteWrapped(w, indent, "No "+other+"single change was found that would place it.", x.Width)
+		WriteWrapped(w, indent, "No "+other+"change was found that would place it, alone or with another one.", x.Width)
 		return
 	}
 	fmt.Fprintln(w, indent+"Any one of these would place it"+without+":")
@@ -26,10 +27,34 @@ func (x *Explanation) WriteChanges(w io.Writer, indent string, changes []*stowag
 
 // Change describes a change in words.
 func (x *Explanation) Change(c *stowagev1.Change) string {
-	taken := ""
-	if n := c.GetNodes().GetIndexes(); len(n) > 0 {
-		taken = "; " + x.node(n[0]) + " would take it"
+	return x.difference(c) + x.taken(c)
+}
+
+// taken says which node a change makes feasible, unless the change is of that node alone.
+func (x *Explanation) taken(c *stowagev1.Change) string {
+	n := c.GetNodes().GetIndexes()
+	if len(n) == 0 {
+		return ""
 	}
+	switch k := c.GetKind().(type) {
+	case *stowagev1.Change_UncordonedNode:
+		if k.UncordonedNode.GetNodeIndex() == n[0] {
+			return ""
+		}
+	case *stowagev1.Change_ClearedTaints:
+		if k.ClearedTaints.GetNodeIndex() == n[0] {
+			return ""
+		}
+	case *stowagev1.Change_LabelledNode:
+		if k.LabelledNode.GetNodeIndex() == n[0] {
+			return ""
+		}
+	}
+	return "; " + x.node(n[0]) + " would take it"
+}
+
+// difference describes what changes.
+func (x *Explanation) difference(c *stowagev1.Change) string {
 	switch k := c.GetKind().(type) {
 	case *stowagev1.Change_AddedNode:
 		text := "one more node like " + x.node(k.AddedNode.GetLikeNodeIndex())
@@ -43,18 +68,32 @@ func (x *Explanation) Change(c *stowagev1.Change) string {
 		for _, p := range pods {
 			out = append(out, x.pod(p))
 		}
-		return Names(out) + " gone from " + x.node(pods[0].GetNodeIndex()) + taken
+		return Names(out) + " gone from " + x.node(pods[0].GetNodeIndex())
 	case *stowagev1.Change_RaisedMaxSkew:
 		r := k.RaisedMaxSkew
-		return fmt.Sprintf("maxSkew %d in place of %d in its spread by %s%s", r.GetTo(), r.GetFrom(), r.GetTopologyKey(), taken)
+		return fmt.Sprintf("maxSkew %d in place of %d in its spread by %s", r.GetTo(), r.GetFrom(), r.GetTopologyKey())
 	case *stowagev1.Change_PreferredRule:
-		return x.preferred(k.PreferredRule) + taken
+		return x.preferred(k.PreferredRule)
 	case *stowagev1.Change_LoweredRequest:
 		r := k.LoweredRequest
-		return fmt.Sprintf("a request of %s %s at most in place of %s%s", Quantity(r.GetResource(), r.GetTo()), r.GetResource(),
-			Quantity(r.GetResource(), r.GetFrom()), taken)
+		return fmt.Sprintf("a request of %s %s at most in place of %s", Quantity(r.GetResource(), r.GetTo()), r.GetResource(),
+			Quantity(r.GetResource(), r.GetFrom()))
+	case *stowagev1.Change_UncordonedNode:
+		return x.node(k.UncordonedNode.GetNodeIndex()) + " uncordoned"
+	case *stowagev1.Change_ClearedTaints:
+		taints := k.ClearedTaints.GetTaints()
+		return fmt.Sprintf("%s without the %s %s", x.node(k.ClearedTaints.GetNodeIndex()), noun("taint", len(taints)), taintNames(taints))
+	case *stowagev1.Change_LabelledNode:
+		l := k.LabelledNode
+		return fmt.Sprintf("the label %s=%s on %s", l.GetKey(), l.GetValue(), x.node(l.GetNodeIndex()))
+	case *stowagev1.Change_Combined:
+		var all []string
+		for _, one := range k.Combined.GetChanges() {
+			all = append(all, x.difference(one))
+		}
+		return strings.Join(all, ", together with ")
 	}
-	return "something that this release does not know"
+	return ofSpec(c)
 }
 
 func (x *Explanation) preferred(r *stowagev1.PodRule) string {

@@ -50,7 +50,7 @@ Where evictions do not help:
 NODES   REASON                                         PLUGIN              WHICH
 1       No preemption victims found for incoming pod   DefaultPreemption   b
 
-No other single change was found that would place it.
+No other change was found that would place it, alone or with another one.
 `,
 		},
 		"counted victims": {
@@ -73,7 +73,7 @@ Any one of these would place it without preemption:
 Preemption: kube-scheduler would evict no pod: PreFilter rejects the pod as a whole, so that no
   victims are looked for; "not found" is an error of DynamicResources.
 
-No single change was found that would place it.
+No change was found that would place it, alone or with another one.
 `,
 		},
 		"none": {

@@ -76,7 +76,9 @@ type Filter struct {
 	Message     *string             `json:"message"`
 	Explanation *Explanation        `json:"explanation"`
 	Changes     []string            `json:"changes"`
-	Preemption  *Preemption         `json:"preemption"`
+	// Remedy is the first of the changes.
+	Remedy     *string     `json:"remedy"`
+	Preemption *Preemption `json:"preemption"`
 }
 
 // Preemption is what kube-scheduler is expected to do for a pod without feasible nodes.

@@ -168,6 +168,9 @@ func (k *checker) filter(want *Filter, a *stowagev1.FilterResponse) {
 	}
 	k.explanation("explanation", want.Explanation, a.GetExplanation())
 	k.changes("changes", want.Changes, a.GetChanges())
+	if want.Remedy != nil {
+		k.changes("remedy", []string{*want.Remedy}, a.GetChanges()[:min(1, len(a.GetChanges()))])
+	}
 	k.preemption("preemption", want.Preemption, a.GetPreemption())
 }
 

@@ -1,4 +1,5 @@
-// Package scenarios runs the cases of clients/examples: ordinary manifests and their expected decisions.
+// Package scenarios runs the cases of clients/examples: ordinary manifests and their expected decisions. Those of testdata/pending
+// are pods that public threads or common mistakes left pending, with the remedy that is to be offered first.
 //
 // A case is a directory with a case.yaml:
 //
@@ -57,6 +58,7 @@
 //	      taints: {"k=v:NoSchedule": [a]}
 //	    changes:                        what would place the pod, as the command line words it
 //	    - one more node like a
+//	    remedy: one more node like a    the first of them
 //	    preemption:                     absent lists are expected to be empty, but for refused
 //	      best: [a, b]                  the nodes that kube-scheduler may nominate the pod to
 //	      victims: [low-1]              the pods that it would evict from the first of them, the most important first

@@ -6,12 +6,21 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/scenarios"
 )
 
-const examples = "../examples"
+const (
+	examples = "../examples"
+	pending  = "testdata/pending"
+)
 
 // hold runs every step of every case by one way of deciding.
 func hold(t *testing.T, decide scenarios.Decider) {
 	t.Helper()
-	cases, err := scenarios.Load(examples)
+	holdIn(t, examples, decide)
+	holdIn(t, pending, decide)
+}
+
+func holdIn(t *testing.T, root string, decide scenarios.Decider) {
+	t.Helper()
+	cases, err := scenarios.Load(root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,7 @@
 package verdict
 
+import "github.com/stowage-scheduler/stowage/engine/api"
+
 // Change is a change that makes a node feasible for a pod without feasible nodes. Exactly one kind is set.
 type Change struct {
 	AddedNode      *AddedNode
@@ -7,7 +9,23 @@ type Change struct {
 	RaisedMaxSkew  *RaisedMaxSkew
 	PreferredRule  *PodRule // a required rule to make a preferred one; Entry is 0
 	LoweredRequest *LoweredRequest
-	// Nodes is the feasible node with the lowest index after the change; empty with AddedNode.
+	// Tolerations are added to the pod's.
+	Tolerations []api.Toleration
+	// UncordonedNode is schedulable again, without the taint of cordoned nodes.
+	UncordonedNode  *uint32
+	ClearedTaints   *ClearedTaints
+	LabelledNode    *LabelledNode
+	NodeRequirement *NodeRequirement
+	TopologyKey     *RenamedTopologyKey
+	SpreadPolicy    *SpreadPolicy
+	MinDomains      *LoweredMinDomains
+	MatchLabelKey   *MatchLabelKey
+	Namespaces      *TermNamespaces
+	// RemovedGates are all scheduling gates of the pod.
+	RemovedGates []string
+	// Combined are two changes of other kinds that are made together. Their Nodes are empty.
+	Combined []Change
+	// Nodes is the feasible node with the lowest index after the change; empty with AddedNode, alone or combined.
 	Nodes []uint32
 }
 
@@ -29,4 +47,71 @@ type RaisedMaxSkew struct {
 type LoweredRequest struct {
 	Resource string
 	From, To int64
+}
+
+// ClearedTaints are taints that a node has no longer.
+type ClearedTaints struct {
+	Node   uint32
+	Taints []api.Taint
+}
+
+// LabelledNode is a node with an additional label.
+type LabelledNode struct {
+	Node  uint32
+	Label api.Label
+}
+
+// NodeRequirement is a requirement of the pod on nodes' labels that is changed, or given up.
+type NodeRequirement struct {
+	// Term is the index of the required node affinity term, -1 for the node selector.
+	Term int
+	// Expression is the index in the term's match expressions; 0 for the node selector.
+	Expression int
+	// From is the requirement; that of a node selector is In with one value.
+	From api.Requirement
+	// To is what it becomes; nil if it is given up.
+	To *api.Requirement
+	// Values are those that To may have, each alone, the most similar to the present ones first. To has the first one. None if
+	// the key changes.
+	Values []string
+	// Matching is the number of candidates that meet From.
+	Matching int
+	// Unparsable reports that kube-scheduler cannot parse From.
+	Unparsable bool
+	// Contradicts reports that no candidate meets both From and another requirement on the same key, though some meet each.
+	Contradicts bool
+}
+
+// RenamedTopologyKey is another topology key of a rule, which no candidate has.
+type RenamedTopologyKey struct {
+	Rule PodRule
+	To   string
+}
+
+// SpreadPolicy is a node inclusion policy of a spread constraint that becomes Honor: NodeTaintsPolicy or NodeAffinityPolicy.
+type SpreadPolicy struct {
+	Index       int
+	TopologyKey string
+	Honored     UncountedReason
+}
+
+// LoweredMinDomains is a lower minDomains of a spread constraint.
+type LoweredMinDomains struct {
+	Index       int
+	TopologyKey string
+	From, To    int32
+}
+
+// MatchLabelKey is an additional entry of matchLabelKeys of a spread constraint or anti-affinity term.
+type MatchLabelKey struct {
+	Rule PodRule
+	Key  string
+}
+
+// TermNamespaces is the complete list of namespaces of an affinity term, which has one more than before.
+type TermNamespaces struct {
+	Rule       PodRule
+	Namespaces []string
+	// Added is the one.
+	Added string
 }

@@ -89,6 +89,28 @@ var taintEffects = [...]stowagev1.TaintEffect{
 
 func taintEffect(x api.TaintEffect) stowagev1.TaintEffect { return taintEffects[x] }
 
+var nodeOperators = [...]stowagev1.NodeSelectorOperator{
+	api.In:           stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_IN,
+	api.NotIn:        stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_NOT_IN,
+	api.Exists:       stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_EXISTS,
+	api.DoesNotExist: stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_DOES_NOT_EXIST,
+	api.GreaterThan:  stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_GT,
+	api.LessThan:     stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_LT,
+}
+
+func nodeOperator(x api.Operator) stowagev1.NodeSelectorOperator { return nodeOperators[x] }
+
+var tolerationOperators = [...]stowagev1.TolerationOperator{
+	api.TolerationEqual:       stowagev1.TolerationOperator_TOLERATION_OPERATOR_EQUAL,
+	api.TolerationExists:      stowagev1.TolerationOperator_TOLERATION_OPERATOR_EXISTS,
+	api.TolerationLessThan:    stowagev1.TolerationOperator_TOLERATION_OPERATOR_LT,
+	api.TolerationGreaterThan: stowagev1.TolerationOperator_TOLERATION_OPERATOR_GT,
+}
+
+func tolerationOperator(x api.TolerationOperator) stowagev1.TolerationOperator {
+	return tolerationOperators[x]
+}
+
 var codes = [...]stowagev1.StatusCode{
 	verdict.Unschedulable:                stowagev1.StatusCode_STATUS_CODE_UNSCHEDULABLE,
 	verdict.UnschedulableAndUnresolvable: stowagev1.StatusCode_STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE,

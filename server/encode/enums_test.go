@@ -93,6 +93,20 @@ func TestEnumsAgree(t *testing.T) {
 		"PREFER_NO_SCHEDULE": taintEffect(api.PreferNoSchedule),
 		"NO_EXECUTE":         taintEffect(api.NoExecute),
 	})
+	every(t, "NODE_SELECTOR_OPERATOR_", map[string]stowagev1.NodeSelectorOperator{
+		"IN":             nodeOperator(api.In),
+		"NOT_IN":         nodeOperator(api.NotIn),
+		"EXISTS":         nodeOperator(api.Exists),
+		"DOES_NOT_EXIST": nodeOperator(api.DoesNotExist),
+		"GT":             nodeOperator(api.GreaterThan),
+		"LT":             nodeOperator(api.LessThan),
+	})
+	every(t, "TOLERATION_OPERATOR_", map[string]stowagev1.TolerationOperator{
+		"EQUAL":  tolerationOperator(api.TolerationEqual),
+		"EXISTS": tolerationOperator(api.TolerationExists),
+		"LT":     tolerationOperator(api.TolerationLessThan),
+		"GT":     tolerationOperator(api.TolerationGreaterThan),
+	})
 	every(t, "STATUS_CODE_", map[string]stowagev1.StatusCode{
 		"UNSCHEDULABLE":                  code(verdict.Unschedulable),
 		"UNSCHEDULABLE_AND_UNRESOLVABLE": code(verdict.UnschedulableAndUnresolvable),

@@ -15,7 +15,7 @@ func (n Names) explanation(e *verdict.Explanation) *stowagev1.Explanation {
 	}
 	for _, t := range e.UntoleratedTaints {
 		out.UntoleratedTaints = append(out.UntoleratedTaints, &stowagev1.UntoleratedTaint{
-			Taint: &stowagev1.Taint{Key: t.Taint.Key, Value: t.Taint.Value, Effect: taintEffect(t.Taint.Effect)},
+			Taint: taint(&t.Taint),
 			Nodes: n.list(t.Nodes),
 		})
 	}

@@ -41,6 +41,7 @@ var features = []stowagev1.Feature{
 	stowagev1.Feature_FEATURE_QUEUE_GROUPS,
 	stowagev1.Feature_FEATURE_TIE_BREAK,
 	stowagev1.Feature_FEATURE_CONSOLIDATE,
+	stowagev1.Feature_FEATURE_REMEDIES,
 }
 
 // SetLimits sets the limits that GetServerInfo returns. It must be called before the service is used.

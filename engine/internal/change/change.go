@@ -23,6 +23,14 @@ const (
 	maxTriedRules = 64
 	// maxTriedRemovals bounds the victim sets that are verified.
 	maxTriedRemovals = 64
+	// maxTriedTaints bounds the lists of taints, maxTriedLabels the nodes that get a label, maxTriedValues the values of a label.
+	maxTriedTaints = 16
+	maxTriedLabels = 16
+	maxTriedValues = 8
+	// maxFirsts bounds the changes that are combined with another one, maxCombined the combinations that are offered, and the
+	// changes that are combined with an added node.
+	maxFirsts   = 12
+	maxCombined = 3
 	// maxPicks bounds the victim sets that are considered, maxPicksOfNode those of one node. Each node costs at least
 	// picksOfOccupants.
 	maxPicks         = 1 << 22
@@ -40,12 +48,17 @@ type Found struct {
 	Victims []cluster.Occupant
 	// Spec changes the pod's spec.
 	Spec func(*api.PodSpec)
+	// Alteration changes a node.
+	Alteration *cluster.Alteration
 }
 
-// Find returns changes that give a pod without feasible candidates a feasible one: the smallest change of each kind and
-// subject. Each change is verified by filtering.
+// Find returns changes that give a pod without feasible candidates a feasible one, the likeliest remedy first: the smallest change of
+// each kind and subject, and combinations of two if no single one does. Each change is verified by filtering.
 func Find(ctx context.Context, d *decide.Decision, candidates nodeset.Set) ([]verdict.Change, error) {
 	found, err := find(ctx, d, candidates, false)
+	if err == nil && len(found) == 0 && !candidates.Empty() {
+		found, err = combine(ctx, d, candidates)
+	}
 	var changes []verdict.Change
 	for i := range found {
 		changes = append(changes, found[i].Change)
@@ -53,17 +66,31 @@ func Find(ctx context.Context, d *decide.Decision, candidates nodeset.Set) ([]ve
 	return changes, err
 }
 
-// FindBeside is Find, except that pods which the request assumed are no victims.
+// FindBeside is Find, except that pods which the request assumed are no victims, and that nothing is combined.
 func FindBeside(ctx context.Context, d *decide.Decision, candidates nodeset.Set) ([]Found, error) {
 	return find(ctx, d, candidates, true)
 }
 
 func find(ctx context.Context, d *decide.Decision, candidates nodeset.Set, keepAssumed bool) ([]Found, error) {
-	if d.Gated() != nil || candidates.Empty() {
+	s, err := newSearch(ctx, d, candidates)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	s.keepAssumed = keepAssumed
+	if d.Gated() != nil {
+		err = s.ungate()
+		return s.found, err
+	}
+	return s.all(append(s.finders(), s.addNode, s.removePods))
+}
+
+// newSearch returns a search; nil without candidates.
+func newSearch(ctx context.Context, d *decide.Decision, candidates nodeset.Set) (*search, error) {
+	if candidates.Empty() {
 		return nil, ctx.Err()
 	}
 	s := &search{
-		Decision: d, ctx: ctx, candidates: candidates, rules: d.Rules(), keepAssumed: keepAssumed,
+		Decision: d, ctx: ctx, candidates: candidates, rules: d.Rules(),
 		rejected: make(map[*plugin.Plugin]nodeset.Set), nominated: d.NominatedOn(candidates),
 	}
 	err := d.EachFilter(ctx, func(p *plugin.Plugin, rules *rule.Set) bool {
@@ -74,12 +101,31 @@ func find(ctx context.Context, d *decide.Decision, candidates nodeset.Set, keepA
 		return nil, err
 	}
 	s.rules.Count()
-	for _, find := range []func() error{s.addNode, s.removePods, s.raiseMaxSkew, s.preferRules, s.lowerRequests} {
+	return s, nil
+}
+
+// finders are the searches by kind, except for those that cost much: for added nodes and for victims.
+func (s *search) finders() []func() error {
+	return []func() error{
+		s.honorPolicies, s.uncordon, s.clearTaints, s.tolerate, s.changeRequirements, s.renameTopologyKeys, s.labelNode, s.addNamespaces,
+		s.matchRevision, s.lowerMinDomains, s.raiseMaxSkew, s.preferRules, s.lowerRequests,
+	}
+}
+
+// all runs searches and returns what they found, sorted.
+func (s *search) all(finders []func() error) ([]Found, error) {
+	for _, find := range finders {
 		if err := find(); err != nil {
 			return nil, err
 		}
 	}
-	return s.found, ctx.Err()
+	sortByRank(s.found)
+	return s.found, s.ctx.Err()
+}
+
+// ungate tries the pod without its scheduling gates.
+func (s *search) ungate() error {
+	return s.addSpec(verdict.Change{RemovedGates: s.Pod.Spec().SchedulingGates}, func(spec *api.PodSpec) { spec.SchedulingGates = nil })
 }
 
 // search looks for changes for a pod without feasible candidates.
@@ -94,7 +140,10 @@ type search struct {
 	nominated map[uint32][]cluster.Nominated
 	// keepAssumed is whether pods that the request assumed are no victims.
 	keepAssumed bool
-	found       []Found
+	// unverified is whether changes of the pod and of nodes are added that may need another one, because the search is for changes
+	// to combine. Nodes that one more plugin rejects pass then.
+	unverified bool
+	found      []Found
 }
 
 // passingBut returns the candidates that no plugin except the given ones rejects.
@@ -104,13 +153,20 @@ func (s *search) passingBut(plugins ...*plugin.Plugin) nodeset.Set {
 
 // passing returns the candidates that no plugin of a kind rejects.
 func (s *search) passing(of func(*plugin.Plugin) bool) nodeset.Set {
-	rest := s.candidates.Clone()
+	once, twice := nodeset.New(s.State.Len()), nodeset.New(s.State.Len())
 	for p, rejected := range s.rejected {
-		if rejected != nil && of(p) {
-			rest.AndNot(rejected)
+		if rejected == nil || !of(p) {
+			continue
 		}
+		again := once.Clone()
+		again.And(rejected)
+		twice.Or(again)
+		once.Or(rejected)
 	}
-	return rest
+	if s.unverified {
+		return s.candidates.Minus(twice)
+	}
+	return s.candidates.Minus(once)
 }
 
 // on returns the pod's requests as a node sees them, whose nominated pods count.
@@ -136,18 +192,53 @@ func (s *search) firstFeasible(state *cluster.State, pod *cluster.Pending, nodes
 	return nil, nil
 }
 
+// with returns the feasible candidates for the pod with another spec, as if it were not nominated.
+func (s *search) with(change func(*api.PodSpec)) (nodeset.Set, error) {
+	outcome, err := decide.New(s.Framework, s.State, s.compile(change)).FilterAll(s.ctx, s.candidates)
+	if err != nil {
+		return nil, err
+	}
+	return outcome.Feasible, nil
+}
+
 // addSpec adds a change of the pod's spec if a candidate is feasible with it.
 func (s *search) addSpec(c verdict.Change, change func(*api.PodSpec)) error {
+	found := Found{Change: c, Spec: change}
+	if s.unverified {
+		return s.add(found, []uint32{}, nil)
+	}
 	node, err := s.firstFeasible(s.State, s.compile(change), s.candidates)
-	return s.add(Found{Change: c, Spec: change}, node, err)
+	return s.add(found, node, err)
 }
+
+// addAlteration adds a change of a node if a candidate is feasible with it.
+func (s *search) addAlteration(c verdict.Change, a cluster.Alteration) error {
+	found := Found{Change: c, Alteration: &a}
+	if s.unverified {
+		return s.add(found, []uint32{}, nil)
+	}
+	state, err := s.State.Altered(s.ctx, &a)
+	if err != nil {
+		return err
+	}
+	node, err := s.firstFeasible(state, s.Pod, s.candidates)
+	return s.add(found, node, err)
+}
+
+// suffices reports whether a search that needs one change has found one since there were a number of them. A search for changes to
+// combine needs all.
+func (s *search) suffices(before int) bool { return len(s.found) > before && !s.unverified }
 
 // compile compiles the pod with another spec.
 func (s *search) compile(change func(*api.PodSpec)) *cluster.Pending {
-	pod, template := *s.Pod.Pod, *s.Pod.Template
+	return compile(s.Decision, change)
+}
+
+func compile(d *decide.Decision, change func(*api.PodSpec)) *cluster.Pending {
+	pod, template := *d.Pod.Pod, *d.Pod.Template
 	change(&template.Spec)
 	pod.Template, pod.TemplateIndex = &template, -1
-	return s.State.Compile(&pod)
+	return d.State.Compile(&pod)
 }
 
 // add adds a change if a node is feasible with it.

@@ -145,6 +145,12 @@ func (r *victimSearch) consider(from uint32, t *target) {
 		if r.keepAssumed && o.Queue >= 0 {
 			continue
 		}
+		if r.comesBack(from, &o) {
+			if slices.ContainsFunc(t.obstacles, func(b *obstacle) bool { return b.victims[o.Group] }) {
+				return
+			}
+			continue
+		}
 		k := kind{
 			Occupant: o, gives: make([]int64, 0, len(p.needs)), terminating: r.State.Group(o.Group).Terminating,
 			matches: r.matched[o.Group] && r.affinity.Anywhere(from),

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeaffinity"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
@@ -22,16 +21,15 @@ func (s *search) raiseMaxSkew() error {
 	for _, h := range s.rules.Spread {
 		raised := func(to int32) func(*api.PodSpec) {
 			return func(spec *api.PodSpec) {
-				spec.Spread = slices.Clone(spec.Spread)
-				spec.Spread[h.ID.Index].MaxSkew = to
+				ownSpread(spec, h.ID.Index).MaxSkew = to
 			}
 		}
-		outcome, err := decide.New(s.Framework, s.State, s.compile(raised(math.MaxInt32))).FilterAll(s.ctx, s.candidates)
+		feasible, err := s.with(raised(math.MaxInt32))
 		if err != nil {
 			return err
 		}
 		least, found := int64(0), false
-		for n := range outcome.Feasible.All() {
+		for n := range feasible.All() {
 			if skew := h.SkewWith(n, h.Added(s.nominated[n])); !found || skew < least {
 				least, found = skew, true
 			}
@@ -60,7 +58,7 @@ func (s *search) preferRules() error {
 		return s.addSpec(verdict.Change{PreferredRule: &rule}, change)
 	}
 	spec := s.Pod.Spec()
-	if (len(spec.NodeSelector) > 0 || spec.NodeAffinity != nil && spec.NodeAffinity.Required != nil) &&
+	if (len(spec.NodeSelector) > 0 || spec.NodeAffinity != nil && spec.NodeAffinity.Required != nil) && !pinned(s.Pod.Template) &&
 		!s.passingBut(nodeaffinity.Plugin, podtopologyspread.Plugin).Empty() { // it counts the matching nodes
 		err := try(verdict.PodRule{Plugin: verdict.NodeAffinity}, func(spec *api.PodSpec) {
 			spec.NodeSelector, spec.NodeAffinity = nil, nil
@@ -74,12 +72,7 @@ func (s *search) preferRules() error {
 			if spec.Spread[i].ScheduleAnyway {
 				continue
 			}
-			err := try(verdict.PodRule{
-				Plugin: verdict.PodTopologySpread, Rule: verdict.HardSpread, Index: i, TopologyKey: spec.Spread[i].TopologyKey,
-			}, func(spec *api.PodSpec) {
-				spec.Spread = slices.Clone(spec.Spread)
-				spec.Spread[i].ScheduleAnyway = true
-			})
+			err := try(spreadRule(i, &spec.Spread[i]), func(spec *api.PodSpec) { ownSpread(spec, i).ScheduleAnyway = true })
 			if err != nil {
 				return err
 			}
@@ -100,9 +93,7 @@ func (s *search) preferRules() error {
 			continue
 		}
 		for i := range affinity.Required {
-			err := try(verdict.PodRule{
-				Plugin: verdict.InterPodAffinity, Rule: terms.rule, Index: i, TopologyKey: affinity.Required[i].TopologyKey,
-			}, func(spec *api.PodSpec) {
+			err := try(termRule(terms.rule, i, &affinity.Required[i]), func(spec *api.PodSpec) {
 				without := *affinity
 				without.Required = slices.Delete(slices.Clone(affinity.Required), i, i+1)
 				*terms.of(spec) = &without

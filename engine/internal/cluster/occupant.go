@@ -3,6 +3,7 @@ package cluster
 import (
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -105,6 +106,17 @@ func (s *State) PodReference(node uint32, o *Occupant) verdict.PodReference {
 	return verdict.PodReference{
 		Namespace: s.Symbols.Name(g.Namespace), Name: o.Name, Node: node, Count: o.Count, Template: g.Template, Queue: o.Queue,
 	}
+}
+
+// TemplateOf returns the template of pods; nil for pods of the cluster that have templates of their own.
+func (s *State) TemplateOf(o *Occupant) *api.PodTemplate {
+	if o.Queue >= 0 {
+		return s.assumed[o.place].pod.Template
+	}
+	if t := s.groups[o.Group].Template; t >= 0 {
+		return s.templates[t].stated
+	}
+	return nil
 }
 
 // ConflictingPods returns the pods of a group on a node, in at most limit entries: named ones, then counted ones as one

@@ -6,33 +6,21 @@ import (
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/internal/intern"
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
 // Like returns a copy of a node with another name. Labels whose value is the old name get the new name. The copy has no
 // pods and no images.
 func (c *Cluster) Like(node uint32, name string) api.Node {
-	k := c.kinds[c.kindOf[node]]
-	old := c.Names[node]
-	labels := make(map[string]string)
-	add := func(list selector.Labels) {
-		for _, l := range list {
-			value := c.symbols.Name(l.Value)
-			if value == old {
-				value = name
-			}
-			labels[c.symbols.Name(l.Key)] = value
+	labels := c.Labels(node)
+	for i := range labels {
+		if labels[i].Value == c.Names[node] {
+			labels[i].Value = name
 		}
 	}
-	add(k.labels)
-	for _, key := range k.nameKeys {
-		labels[c.symbols.Name(key)] = name
-	}
-	add(c.rows[node].labels)
 	out := api.Node{
 		Name:          name,
-		Labels:        api.LabelsOf(labels),
+		Labels:        labels,
 		Taints:        c.Taints.Lists[c.Taints.Class[node]],
 		Unschedulable: c.Unschedulable.Has(node),
 	}
@@ -50,17 +38,27 @@ func (c *Cluster) Like(node uint32, name string) api.Node {
 	return out
 }
 
+// Labels returns the labels of a node.
+func (c *Cluster) Labels(node uint32) api.Labels {
+	k := c.kinds[c.kindOf[node]]
+	labels := make(map[string]string)
+	add := func(list selector.Labels) {
+		for _, l := range list {
+			labels[c.symbols.Name(l.Key)] = c.symbols.Name(l.Value)
+		}
+	}
+	add(k.labels)
+	for _, key := range k.nameKeys {
+		labels[c.symbols.Name(key)] = c.Names[node]
+	}
+	add(c.rows[node].labels)
+	return api.LabelsOf(labels)
+}
+
 // Plus returns a state that differs from s in one additional node without pods, which has the highest index. Nothing can
 // be assumed in it. It may evaluate pods that were compiled for s until another pod is compiled for s.
 func (s *State) Plus(ctx context.Context, node *api.Node) (*State, error) {
-	// The strings of the request become the cluster's, so that those of the node get other ids.
-	base := *s.Cluster
-	base.symbols, base.resources = s.Symbols, s.Resources
-	c, err := base.With(ctx, &api.Change{Added: []api.Node{*node}})
-	if err != nil {
-		return nil, err
-	}
-	f := *s
-	f.ctx, f.Cluster, f.Symbols, f.Resources = ctx, c, intern.Extend(c.symbols), c.resources
-	return &f, nil
+	return s.derived(ctx, func(base *Cluster) (*Cluster, error) {
+		return base.With(ctx, &api.Change{Added: []api.Node{*node}})
+	})
 }

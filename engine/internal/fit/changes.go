@@ -20,7 +20,7 @@ func (p *Problem) changes(ctx context.Context, d *decide.Decision, result *verdi
 		return nil, err
 	}
 	found = slices.DeleteFunc(found, func(c change.Found) bool {
-		return c.Node == nil && c.Victims == nil && exactly(&c, d.Pod.Spec()) == nil
+		return c.Node == nil && c.Victims == nil && c.Alteration == nil && exactly(&c, d.Pod.Spec()) == nil
 	})
 	var more []verdict.FitChange
 	err = parallel.Each(ctx, len(found), parallel.Options[int]{Workers: workers()},
@@ -43,6 +43,12 @@ func (p *Problem) with(ctx context.Context, c *change.Found, entry int) (int, er
 			return 0, err
 		}
 		w.Candidates = nodeset.Of(w.Cluster.Len(), append(p.Candidates.Indexes(), uint32(p.Cluster.Len())))
+	}
+	if c.Alteration != nil {
+		var err error
+		if w.Cluster, err = p.Cluster.Altered(ctx, c.Alteration); err != nil {
+			return 0, err
+		}
 	}
 	if spec := exactly(c, &p.Mix[entry].Pod.Template.Spec); spec != nil {
 		w.Mix = slices.Clone(p.Mix)
@@ -69,9 +75,11 @@ func (p *Problem) with(ctx context.Context, c *change.Found, entry int) (int, er
 // needs a weight unless it is a spread constraint, and the request of a pod is in one place only if it has a single container.
 func exactly(c *change.Found, of *api.PodSpec) func(*api.PodSpec) {
 	switch {
-	case c.RaisedMaxSkew != nil, c.PreferredRule != nil && c.PreferredRule.Rule == verdict.HardSpread:
+	case c.PreferredRule != nil && c.PreferredRule.Rule != verdict.HardSpread:
+		return nil
+	case c.LoweredRequest == nil:
 		return c.Spec
-	case c.LoweredRequest != nil && len(of.Containers) == 1 && len(of.InitContainers)+len(of.Requests)+len(of.Overhead) == 0:
+	case len(of.Containers) == 1 && len(of.InitContainers)+len(of.Requests)+len(of.Overhead) == 0:
 		return func(spec *api.PodSpec) {
 			spec.Containers = slices.Clone(spec.Containers)
 			only := &spec.Containers[0]

@@ -23,7 +23,8 @@ const (
 
 // Change is a difference of the cluster or of the pod that makes a node feasible for a pod without feasible nodes. Each
 // change is verified by a decision with it, and is minimal among those of its kind. A change is missing if the search
-// would need more than some thousands of combinations to find it.
+// would need more than some thousands of combinations to find it. Servers without FEATURE_REMEDIES return the first five
+// kinds only, and lists of them in the order of their numbers.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The kind of the change.
@@ -35,9 +36,21 @@ type Change struct {
 	//	*Change_RaisedMaxSkew
 	//	*Change_PreferredRule
 	//	*Change_LoweredRequest
+	//	*Change_AddedTolerations
+	//	*Change_UncordonedNode
+	//	*Change_ClearedTaints
+	//	*Change_LabelledNode
+	//	*Change_ChangedNodeRequirement
+	//	*Change_RenamedTopologyKey
+	//	*Change_HonoredPolicy
+	//	*Change_LoweredMinDomains
+	//	*Change_AddedMatchLabelKey
+	//	*Change_AddedNamespace
+	//	*Change_RemovedSchedulingGates
+	//	*Change_Combined
 	Kind isChange_Kind `protobuf_oneof:"kind"`
-	// The node that the change makes feasible; of several, the one with the lowest index. Empty with added_node: the
-	// added node is feasible.
+	// The node that the change makes feasible; of several, the one with the lowest index. Empty with added_node, also if it
+	// is combined: the added node is feasible. Empty for each change of a combined one.
 	Nodes         *NodeList `protobuf:"bytes,6,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -125,6 +138,114 @@ func (x *Change) GetLoweredRequest() *LoweredRequest {
 	return nil
 }
 
+func (x *Change) GetAddedTolerations() *AddedTolerations {
+	if x != nil {
+		if x, ok := x.Kind.(*Change_AddedTolerations); ok {
+			return x.AddedTolerations
+		}
+	}
+	return nil
+}
+
+func (x *Change) GetUncordonedNode() *UncordonedNode {
+	if x != nil {
+		if x, ok := x.Kind.(*Change_UncordonedNode); ok {
+			return x.UncordonedNode
+		}
+	}
+	return nil
+}
+
+func (x *Change) GetClearedTaints() *ClearedTaints {
+	if x != nil {
+		if x, ok := x.Kind.(*Change_ClearedTaints); ok {
+			return x.ClearedTaints
+		}
+	}
+	return nil
+}
+
+func (x *Change) GetLabelledNode() *LabelledNode {
+	if x != nil {
+		if x, ok := x.Kind.(*Change_LabelledNode); ok {
+			return x.LabelledNode
+		}
+	}
+	return nil
+}
+
+func (x *Change) GetChangedNodeRequirement() *ChangedNodeRequirement {
+	if x != nil {
+		if x, ok := x.Kind.(*Change_ChangedNodeRequirement); ok {
+			return x.ChangedNodeRequirement
+		}
+	}
+	return nil
+}
+
+func (x *Change) GetRenamedTopologyKey() *RenamedTopologyKey {
+	if x != nil {
+		if x, ok := x.Kind.(*Change_RenamedTopologyKey); ok {
+			return x.RenamedTopologyKey
+		}
+	}
+	return nil
+}
+
+func (x *Change) GetHonoredPolicy() *HonoredPolicy {
+	if x != nil {
+		if x, ok := x.Kind.(*Change_HonoredPolicy); ok {
+			return x.HonoredPolicy
+		}
+	}
+	return nil
+}
+
+func (x *Change) GetLoweredMinDomains() *LoweredMinDomains {
+	if x != nil {
+		if x, ok := x.Kind.(*Change_LoweredMinDomains); ok {
+			return x.LoweredMinDomains
+		}
+	}
+	return nil
+}
+
+func (x *Change) GetAddedMatchLabelKey() *AddedMatchLabelKey {
+	if x != nil {
+		if x, ok := x.Kind.(*Change_AddedMatchLabelKey); ok {
+			return x.AddedMatchLabelKey
+		}
+	}
+	return nil
+}
+
+func (x *Change) GetAddedNamespace() *AddedNamespace {
+	if x != nil {
+		if x, ok := x.Kind.(*Change_AddedNamespace); ok {
+			return x.AddedNamespace
+		}
+	}
+	return nil
+}
+
+func (x *Change) GetRemovedSchedulingGates() *RemovedSchedulingGates {
+	if x != nil {
+		if x, ok := x.Kind.(*Change_RemovedSchedulingGates); ok {
+			return x.RemovedSchedulingGates
+		}
+	}
+	return nil
+}
+
+func (x *Change) GetCombined() *CombinedChange {
+	if x != nil {
+		if x, ok := x.Kind.(*Change_Combined); ok {
+			return x.Combined
+		}
+	}
+	return nil
+}
+
 func (x *Change) GetNodes() *NodeList {
 	if x != nil {
 		return x.Nodes
@@ -162,6 +283,66 @@ type Change_LoweredRequest struct {
 	LoweredRequest *LoweredRequest `protobuf:"bytes,5,opt,name=lowered_request,json=loweredRequest,proto3,oneof"`
 }
 
+type Change_AddedTolerations struct {
+	// Tolerations that the pod has in addition.
+	AddedTolerations *AddedTolerations `protobuf:"bytes,7,opt,name=added_tolerations,json=addedTolerations,proto3,oneof"`
+}
+
+type Change_UncordonedNode struct {
+	// A node that is uncordoned.
+	UncordonedNode *UncordonedNode `protobuf:"bytes,8,opt,name=uncordoned_node,json=uncordonedNode,proto3,oneof"`
+}
+
+type Change_ClearedTaints struct {
+	// Taints that a node has no longer.
+	ClearedTaints *ClearedTaints `protobuf:"bytes,9,opt,name=cleared_taints,json=clearedTaints,proto3,oneof"`
+}
+
+type Change_LabelledNode struct {
+	// A label that a node has in addition.
+	LabelledNode *LabelledNode `protobuf:"bytes,10,opt,name=labelled_node,json=labelledNode,proto3,oneof"`
+}
+
+type Change_ChangedNodeRequirement struct {
+	// A requirement of the pod on nodes' labels that is another one, or none.
+	ChangedNodeRequirement *ChangedNodeRequirement `protobuf:"bytes,11,opt,name=changed_node_requirement,json=changedNodeRequirement,proto3,oneof"`
+}
+
+type Change_RenamedTopologyKey struct {
+	// A rule with another topology key.
+	RenamedTopologyKey *RenamedTopologyKey `protobuf:"bytes,12,opt,name=renamed_topology_key,json=renamedTopologyKey,proto3,oneof"`
+}
+
+type Change_HonoredPolicy struct {
+	// A node inclusion policy of a spread constraint that is Honor.
+	HonoredPolicy *HonoredPolicy `protobuf:"bytes,13,opt,name=honored_policy,json=honoredPolicy,proto3,oneof"`
+}
+
+type Change_LoweredMinDomains struct {
+	// A spread constraint with a lower minDomains.
+	LoweredMinDomains *LoweredMinDomains `protobuf:"bytes,14,opt,name=lowered_min_domains,json=loweredMinDomains,proto3,oneof"`
+}
+
+type Change_AddedMatchLabelKey struct {
+	// A rule with one more entry of matchLabelKeys.
+	AddedMatchLabelKey *AddedMatchLabelKey `protobuf:"bytes,15,opt,name=added_match_label_key,json=addedMatchLabelKey,proto3,oneof"`
+}
+
+type Change_AddedNamespace struct {
+	// A required pod affinity term with one more namespace.
+	AddedNamespace *AddedNamespace `protobuf:"bytes,16,opt,name=added_namespace,json=addedNamespace,proto3,oneof"`
+}
+
+type Change_RemovedSchedulingGates struct {
+	// The pod without its scheduling gates. The only kind for a pod that has some, unless it is combined.
+	RemovedSchedulingGates *RemovedSchedulingGates `protobuf:"bytes,17,opt,name=removed_scheduling_gates,json=removedSchedulingGates,proto3,oneof"`
+}
+
+type Change_Combined struct {
+	// Two changes together. Only if no single change was found.
+	Combined *CombinedChange `protobuf:"bytes,18,opt,name=combined,proto3,oneof"`
+}
+
 func (*Change_AddedNode) isChange_Kind() {}
 
 func (*Change_Victims) isChange_Kind() {}
@@ -171,6 +352,30 @@ func (*Change_RaisedMaxSkew) isChange_Kind() {}
 func (*Change_PreferredRule) isChange_Kind() {}
 
 func (*Change_LoweredRequest) isChange_Kind() {}
+
+func (*Change_AddedTolerations) isChange_Kind() {}
+
+func (*Change_UncordonedNode) isChange_Kind() {}
+
+func (*Change_ClearedTaints) isChange_Kind() {}
+
+func (*Change_LabelledNode) isChange_Kind() {}
+
+func (*Change_ChangedNodeRequirement) isChange_Kind() {}
+
+func (*Change_RenamedTopologyKey) isChange_Kind() {}
+
+func (*Change_HonoredPolicy) isChange_Kind() {}
+
+func (*Change_LoweredMinDomains) isChange_Kind() {}
+
+func (*Change_AddedMatchLabelKey) isChange_Kind() {}
+
+func (*Change_AddedNamespace) isChange_Kind() {}
+
+func (*Change_RemovedSchedulingGates) isChange_Kind() {}
+
+func (*Change_Combined) isChange_Kind() {}
 
 // AddedNode is a copy of a node, with a name of its own and without pods. Labels whose value is the name of the copied
 // node have the new name.
@@ -231,7 +436,8 @@ func (x *AddedNode) GetNewDomainKeys() []string {
 }
 
 // Victims is a minimum-size set of pods to evict from one node. Ties go to the set with the lowest maximum priority,
-// then to the node with the lowest index.
+// then to the node with the lowest index. Pods that come back into the pod's way are none: those of the pod's own controller,
+// or of its Deployment, and those of DaemonSets, unless they are terminating.
 type Victims struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pods.
@@ -414,19 +620,762 @@ func (x *LoweredRequest) GetTo() int64 {
 	return 0
 }
 
+// AddedTolerations is the fewest tolerations that make a node feasible. Taints that say that a node is not fit, such as
+// node.kubernetes.io/not-ready, or about to go are never tolerated.
+type AddedTolerations struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tolerations, one for each taint: EXISTS for a taint without a value, otherwise EQUAL, with the taint's effect.
+	Tolerations   []*Toleration `protobuf:"bytes,1,rep,name=tolerations,proto3" json:"tolerations,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddedTolerations) Reset() {
+	*x = AddedTolerations{}
+	mi := &file_stowage_v1_change_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddedTolerations) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddedTolerations) ProtoMessage() {}
+
+func (x *AddedTolerations) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_change_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddedTolerations.ProtoReflect.Descriptor instead.
+func (*AddedTolerations) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_change_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *AddedTolerations) GetTolerations() []*Toleration {
+	if x != nil {
+		return x.Tolerations
+	}
+	return nil
+}
+
+// UncordonedNode is a node without spec.unschedulable, and without the taint of cordoned nodes.
+type UncordonedNode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node, an index into Cluster.nodes.
+	NodeIndex     uint32 `protobuf:"varint,1,opt,name=node_index,json=nodeIndex,proto3" json:"node_index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UncordonedNode) Reset() {
+	*x = UncordonedNode{}
+	mi := &file_stowage_v1_change_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UncordonedNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UncordonedNode) ProtoMessage() {}
+
+func (x *UncordonedNode) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_change_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UncordonedNode.ProtoReflect.Descriptor instead.
+func (*UncordonedNode) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_change_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *UncordonedNode) GetNodeIndex() uint32 {
+	if x != nil {
+		return x.NodeIndex
+	}
+	return 0
+}
+
+// ClearedTaints is a node without some taints: those of its condition, which end with it, and those of its role.
+type ClearedTaints struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node, an index into Cluster.nodes.
+	NodeIndex uint32 `protobuf:"varint,1,opt,name=node_index,json=nodeIndex,proto3" json:"node_index,omitempty"`
+	// The taints.
+	Taints        []*Taint `protobuf:"bytes,2,rep,name=taints,proto3" json:"taints,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClearedTaints) Reset() {
+	*x = ClearedTaints{}
+	mi := &file_stowage_v1_change_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClearedTaints) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClearedTaints) ProtoMessage() {}
+
+func (x *ClearedTaints) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_change_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClearedTaints.ProtoReflect.Descriptor instead.
+func (*ClearedTaints) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_change_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ClearedTaints) GetNodeIndex() uint32 {
+	if x != nil {
+		return x.NodeIndex
+	}
+	return 0
+}
+
+func (x *ClearedTaints) GetTaints() []*Taint {
+	if x != nil {
+		return x.Taints
+	}
+	return nil
+}
+
+// LabelledNode is a node with a label that the pod requires and no node of the cluster has.
+type LabelledNode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node, an index into Cluster.nodes.
+	NodeIndex uint32 `protobuf:"varint,1,opt,name=node_index,json=nodeIndex,proto3" json:"node_index,omitempty"`
+	// The key of the label.
+	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// The value.
+	Value         string `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LabelledNode) Reset() {
+	*x = LabelledNode{}
+	mi := &file_stowage_v1_change_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LabelledNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LabelledNode) ProtoMessage() {}
+
+func (x *LabelledNode) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_change_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LabelledNode.ProtoReflect.Descriptor instead.
+func (*LabelledNode) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_change_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *LabelledNode) GetNodeIndex() uint32 {
+	if x != nil {
+		return x.NodeIndex
+	}
+	return 0
+}
+
+func (x *LabelledNode) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *LabelledNode) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+// ChangedNodeRequirement is a requirement on nodes' labels, of the pod's node selector or required node affinity, that
+// changes or is given up.
+type ChangedNodeRequirement struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The index of the required node affinity term. Absent for the node selector.
+	TermIndex *uint32 `protobuf:"varint,1,opt,name=term_index,json=termIndex,proto3,oneof" json:"term_index,omitempty"`
+	// The index in the term's match expressions. 0 for the node selector.
+	ExpressionIndex uint32 `protobuf:"varint,2,opt,name=expression_index,json=expressionIndex,proto3" json:"expression_index,omitempty"`
+	// The requirement. One of the node selector is IN with one value.
+	From *NodeSelectorRequirement `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
+	// What it becomes. Absent if it is given up; a term without any other requirement matches every node then.
+	To *NodeSelectorRequirement `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
+	// The values that `to` may have, each alone, the most similar to the present ones first; `to` has the first one. At most
+	// 8. None if the key changes, or the requirement is given up.
+	Values []string `protobuf:"bytes,5,rep,name=values,proto3" json:"values,omitempty"`
+	// The number of candidate nodes that meet `from`.
+	MatchingNodeCount uint64 `protobuf:"varint,6,opt,name=matching_node_count,json=matchingNodeCount,proto3" json:"matching_node_count,omitempty"`
+	// Whether kube-scheduler cannot parse `from`, so that its term matches no node.
+	Unparsable bool `protobuf:"varint,7,opt,name=unparsable,proto3" json:"unparsable,omitempty"`
+	// Whether no candidate node meets both `from` and another requirement on its key, though some meet each.
+	Contradicts   bool `protobuf:"varint,8,opt,name=contradicts,proto3" json:"contradicts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangedNodeRequirement) Reset() {
+	*x = ChangedNodeRequirement{}
+	mi := &file_stowage_v1_change_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangedNodeRequirement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangedNodeRequirement) ProtoMessage() {}
+
+func (x *ChangedNodeRequirement) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_change_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangedNodeRequirement.ProtoReflect.Descriptor instead.
+func (*ChangedNodeRequirement) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_change_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ChangedNodeRequirement) GetTermIndex() uint32 {
+	if x != nil && x.TermIndex != nil {
+		return *x.TermIndex
+	}
+	return 0
+}
+
+func (x *ChangedNodeRequirement) GetExpressionIndex() uint32 {
+	if x != nil {
+		return x.ExpressionIndex
+	}
+	return 0
+}
+
+func (x *ChangedNodeRequirement) GetFrom() *NodeSelectorRequirement {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *ChangedNodeRequirement) GetTo() *NodeSelectorRequirement {
+	if x != nil {
+		return x.To
+	}
+	return nil
+}
+
+func (x *ChangedNodeRequirement) GetValues() []string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+func (x *ChangedNodeRequirement) GetMatchingNodeCount() uint64 {
+	if x != nil {
+		return x.MatchingNodeCount
+	}
+	return 0
+}
+
+func (x *ChangedNodeRequirement) GetUnparsable() bool {
+	if x != nil {
+		return x.Unparsable
+	}
+	return false
+}
+
+func (x *ChangedNodeRequirement) GetContradicts() bool {
+	if x != nil {
+		return x.Contradicts
+	}
+	return false
+}
+
+// RenamedTopologyKey is a spread constraint or required pod affinity term with another topology key, in place of one that
+// no candidate node has.
+type RenamedTopologyKey struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rule, with its present key.
+	Rule *PodRule `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
+	// The new key.
+	To            string `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RenamedTopologyKey) Reset() {
+	*x = RenamedTopologyKey{}
+	mi := &file_stowage_v1_change_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RenamedTopologyKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RenamedTopologyKey) ProtoMessage() {}
+
+func (x *RenamedTopologyKey) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_change_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RenamedTopologyKey.ProtoReflect.Descriptor instead.
+func (*RenamedTopologyKey) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_change_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *RenamedTopologyKey) GetRule() *PodRule {
+	if x != nil {
+		return x.Rule
+	}
+	return nil
+}
+
+func (x *RenamedTopologyKey) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+// HonoredPolicy is a node inclusion policy of a spread constraint that becomes HONOR, so that nodes which the pod may not
+// use do not count.
+type HonoredPolicy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Index into the pod's spread constraints, as in its spec.
+	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	// The topology key of the constraint.
+	TopologyKey string `protobuf:"bytes,2,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
+	// NODE_TAINTS_POLICY or NODE_AFFINITY_POLICY.
+	Policy        UncountedReason `protobuf:"varint,3,opt,name=policy,proto3,enum=stowage.v1.UncountedReason" json:"policy,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HonoredPolicy) Reset() {
+	*x = HonoredPolicy{}
+	mi := &file_stowage_v1_change_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HonoredPolicy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HonoredPolicy) ProtoMessage() {}
+
+func (x *HonoredPolicy) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_change_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HonoredPolicy.ProtoReflect.Descriptor instead.
+func (*HonoredPolicy) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_change_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *HonoredPolicy) GetIndex() uint32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *HonoredPolicy) GetTopologyKey() string {
+	if x != nil {
+		return x.TopologyKey
+	}
+	return ""
+}
+
+func (x *HonoredPolicy) GetPolicy() UncountedReason {
+	if x != nil {
+		return x.Policy
+	}
+	return UncountedReason_UNCOUNTED_REASON_UNSPECIFIED
+}
+
+// LoweredMinDomains is a spread constraint with a lower minDomains: the number of domains that there are.
+type LoweredMinDomains struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Index into the pod's spread constraints, as in its spec.
+	Index uint32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	// The topology key of the constraint.
+	TopologyKey string `protobuf:"bytes,2,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
+	// The current minDomains.
+	From int32 `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`
+	// The lower one.
+	To            int32 `protobuf:"varint,4,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoweredMinDomains) Reset() {
+	*x = LoweredMinDomains{}
+	mi := &file_stowage_v1_change_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoweredMinDomains) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoweredMinDomains) ProtoMessage() {}
+
+func (x *LoweredMinDomains) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_change_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoweredMinDomains.ProtoReflect.Descriptor instead.
+func (*LoweredMinDomains) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_change_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *LoweredMinDomains) GetIndex() uint32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *LoweredMinDomains) GetTopologyKey() string {
+	if x != nil {
+		return x.TopologyKey
+	}
+	return ""
+}
+
+func (x *LoweredMinDomains) GetFrom() int32 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *LoweredMinDomains) GetTo() int32 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+// AddedMatchLabelKey is a spread constraint or required anti-affinity term with one more entry of matchLabelKeys: the label of
+// the pod's revision. A rolling update does not count the pods that it replaces then.
+type AddedMatchLabelKey struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rule.
+	Rule *PodRule `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
+	// The key.
+	Key           string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddedMatchLabelKey) Reset() {
+	*x = AddedMatchLabelKey{}
+	mi := &file_stowage_v1_change_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddedMatchLabelKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddedMatchLabelKey) ProtoMessage() {}
+
+func (x *AddedMatchLabelKey) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_change_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddedMatchLabelKey.ProtoReflect.Descriptor instead.
+func (*AddedMatchLabelKey) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_change_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *AddedMatchLabelKey) GetRule() *PodRule {
+	if x != nil {
+		return x.Rule
+	}
+	return nil
+}
+
+func (x *AddedMatchLabelKey) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+// AddedNamespace is a required pod affinity term that selects pods of one more namespace.
+type AddedNamespace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The term.
+	Rule *PodRule `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
+	// All namespaces of the term, in its spec's order, with the new one last.
+	Namespaces []string `protobuf:"bytes,2,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	// The new one.
+	Added         string `protobuf:"bytes,3,opt,name=added,proto3" json:"added,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddedNamespace) Reset() {
+	*x = AddedNamespace{}
+	mi := &file_stowage_v1_change_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddedNamespace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddedNamespace) ProtoMessage() {}
+
+func (x *AddedNamespace) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_change_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddedNamespace.ProtoReflect.Descriptor instead.
+func (*AddedNamespace) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_change_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *AddedNamespace) GetRule() *PodRule {
+	if x != nil {
+		return x.Rule
+	}
+	return nil
+}
+
+func (x *AddedNamespace) GetNamespaces() []string {
+	if x != nil {
+		return x.Namespaces
+	}
+	return nil
+}
+
+func (x *AddedNamespace) GetAdded() string {
+	if x != nil {
+		return x.Added
+	}
+	return ""
+}
+
+// RemovedSchedulingGates is the pod without scheduling gates.
+type RemovedSchedulingGates struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All gates of the pod.
+	Gates         []string `protobuf:"bytes,1,rep,name=gates,proto3" json:"gates,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemovedSchedulingGates) Reset() {
+	*x = RemovedSchedulingGates{}
+	mi := &file_stowage_v1_change_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemovedSchedulingGates) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemovedSchedulingGates) ProtoMessage() {}
+
+func (x *RemovedSchedulingGates) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_change_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemovedSchedulingGates.ProtoReflect.Descriptor instead.
+func (*RemovedSchedulingGates) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_change_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *RemovedSchedulingGates) GetGates() []string {
+	if x != nil {
+		return x.Gates
+	}
+	return nil
+}
+
+// CombinedChange is changes that make a node feasible together.
+type CombinedChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Two changes, the likelier remedy first.
+	Changes       []*Change `protobuf:"bytes,1,rep,name=changes,proto3" json:"changes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CombinedChange) Reset() {
+	*x = CombinedChange{}
+	mi := &file_stowage_v1_change_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CombinedChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CombinedChange) ProtoMessage() {}
+
+func (x *CombinedChange) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_change_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CombinedChange.ProtoReflect.Descriptor instead.
+func (*CombinedChange) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_change_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *CombinedChange) GetChanges() []*Change {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
 var File_stowage_v1_change_proto protoreflect.FileDescriptor
 
 const file_stowage_v1_change_proto_rawDesc = "" +
 	"\n" +
 	"\x17stowage/v1/change.proto\x12\n" +
-	"stowage.v1\x1a\x1cstowage/v1/explanation.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x18stowage/v1/verdict.proto\"\xef\x02\n" +
+	"stowage.v1\x1a\x18stowage/v1/cluster.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x19stowage/v1/selector.proto\x1a\x18stowage/v1/verdict.proto\"\x87\n" +
+	"\n" +
 	"\x06Change\x126\n" +
 	"\n" +
 	"added_node\x18\x01 \x01(\v2\x15.stowage.v1.AddedNodeH\x00R\taddedNode\x12/\n" +
 	"\avictims\x18\x02 \x01(\v2\x13.stowage.v1.VictimsH\x00R\avictims\x12C\n" +
 	"\x0fraised_max_skew\x18\x03 \x01(\v2\x19.stowage.v1.RaisedMaxSkewH\x00R\rraisedMaxSkew\x12<\n" +
 	"\x0epreferred_rule\x18\x04 \x01(\v2\x13.stowage.v1.PodRuleH\x00R\rpreferredRule\x12E\n" +
-	"\x0flowered_request\x18\x05 \x01(\v2\x1a.stowage.v1.LoweredRequestH\x00R\x0eloweredRequest\x12*\n" +
+	"\x0flowered_request\x18\x05 \x01(\v2\x1a.stowage.v1.LoweredRequestH\x00R\x0eloweredRequest\x12K\n" +
+	"\x11added_tolerations\x18\a \x01(\v2\x1c.stowage.v1.AddedTolerationsH\x00R\x10addedTolerations\x12E\n" +
+	"\x0funcordoned_node\x18\b \x01(\v2\x1a.stowage.v1.UncordonedNodeH\x00R\x0euncordonedNode\x12B\n" +
+	"\x0ecleared_taints\x18\t \x01(\v2\x19.stowage.v1.ClearedTaintsH\x00R\rclearedTaints\x12?\n" +
+	"\rlabelled_node\x18\n" +
+	" \x01(\v2\x18.stowage.v1.LabelledNodeH\x00R\flabelledNode\x12^\n" +
+	"\x18changed_node_requirement\x18\v \x01(\v2\".stowage.v1.ChangedNodeRequirementH\x00R\x16changedNodeRequirement\x12R\n" +
+	"\x14renamed_topology_key\x18\f \x01(\v2\x1e.stowage.v1.RenamedTopologyKeyH\x00R\x12renamedTopologyKey\x12B\n" +
+	"\x0ehonored_policy\x18\r \x01(\v2\x19.stowage.v1.HonoredPolicyH\x00R\rhonoredPolicy\x12O\n" +
+	"\x13lowered_min_domains\x18\x0e \x01(\v2\x1d.stowage.v1.LoweredMinDomainsH\x00R\x11loweredMinDomains\x12S\n" +
+	"\x15added_match_label_key\x18\x0f \x01(\v2\x1e.stowage.v1.AddedMatchLabelKeyH\x00R\x12addedMatchLabelKey\x12E\n" +
+	"\x0fadded_namespace\x18\x10 \x01(\v2\x1a.stowage.v1.AddedNamespaceH\x00R\x0eaddedNamespace\x12^\n" +
+	"\x18removed_scheduling_gates\x18\x11 \x01(\v2\".stowage.v1.RemovedSchedulingGatesH\x00R\x16removedSchedulingGates\x128\n" +
+	"\bcombined\x18\x12 \x01(\v2\x1a.stowage.v1.CombinedChangeH\x00R\bcombined\x12*\n" +
 	"\x05nodes\x18\x06 \x01(\v2\x14.stowage.v1.NodeListR\x05nodesB\x06\n" +
 	"\x04kind\"[\n" +
 	"\tAddedNode\x12&\n" +
@@ -442,7 +1391,59 @@ const file_stowage_v1_change_proto_rawDesc = "" +
 	"\x0eLoweredRequest\x12\x1a\n" +
 	"\bresource\x18\x01 \x01(\tR\bresource\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\x03R\x04from\x12\x0e\n" +
-	"\x02to\x18\x03 \x01(\x03R\x02toBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x02to\x18\x03 \x01(\x03R\x02to\"L\n" +
+	"\x10AddedTolerations\x128\n" +
+	"\vtolerations\x18\x01 \x03(\v2\x16.stowage.v1.TolerationR\vtolerations\"/\n" +
+	"\x0eUncordonedNode\x12\x1d\n" +
+	"\n" +
+	"node_index\x18\x01 \x01(\rR\tnodeIndex\"Y\n" +
+	"\rClearedTaints\x12\x1d\n" +
+	"\n" +
+	"node_index\x18\x01 \x01(\rR\tnodeIndex\x12)\n" +
+	"\x06taints\x18\x02 \x03(\v2\x11.stowage.v1.TaintR\x06taints\"U\n" +
+	"\fLabelledNode\x12\x1d\n" +
+	"\n" +
+	"node_index\x18\x01 \x01(\rR\tnodeIndex\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\tR\x05value\"\xee\x02\n" +
+	"\x16ChangedNodeRequirement\x12\"\n" +
+	"\n" +
+	"term_index\x18\x01 \x01(\rH\x00R\ttermIndex\x88\x01\x01\x12)\n" +
+	"\x10expression_index\x18\x02 \x01(\rR\x0fexpressionIndex\x127\n" +
+	"\x04from\x18\x03 \x01(\v2#.stowage.v1.NodeSelectorRequirementR\x04from\x123\n" +
+	"\x02to\x18\x04 \x01(\v2#.stowage.v1.NodeSelectorRequirementR\x02to\x12\x16\n" +
+	"\x06values\x18\x05 \x03(\tR\x06values\x12.\n" +
+	"\x13matching_node_count\x18\x06 \x01(\x04R\x11matchingNodeCount\x12\x1e\n" +
+	"\n" +
+	"unparsable\x18\a \x01(\bR\n" +
+	"unparsable\x12 \n" +
+	"\vcontradicts\x18\b \x01(\bR\vcontradictsB\r\n" +
+	"\v_term_index\"M\n" +
+	"\x12RenamedTopologyKey\x12'\n" +
+	"\x04rule\x18\x01 \x01(\v2\x13.stowage.v1.PodRuleR\x04rule\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\tR\x02to\"}\n" +
+	"\rHonoredPolicy\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\rR\x05index\x12!\n" +
+	"\ftopology_key\x18\x02 \x01(\tR\vtopologyKey\x123\n" +
+	"\x06policy\x18\x03 \x01(\x0e2\x1b.stowage.v1.UncountedReasonR\x06policy\"p\n" +
+	"\x11LoweredMinDomains\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\rR\x05index\x12!\n" +
+	"\ftopology_key\x18\x02 \x01(\tR\vtopologyKey\x12\x12\n" +
+	"\x04from\x18\x03 \x01(\x05R\x04from\x12\x0e\n" +
+	"\x02to\x18\x04 \x01(\x05R\x02to\"O\n" +
+	"\x12AddedMatchLabelKey\x12'\n" +
+	"\x04rule\x18\x01 \x01(\v2\x13.stowage.v1.PodRuleR\x04rule\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\"o\n" +
+	"\x0eAddedNamespace\x12'\n" +
+	"\x04rule\x18\x01 \x01(\v2\x13.stowage.v1.PodRuleR\x04rule\x12\x1e\n" +
+	"\n" +
+	"namespaces\x18\x02 \x03(\tR\n" +
+	"namespaces\x12\x14\n" +
+	"\x05added\x18\x03 \x01(\tR\x05added\".\n" +
+	"\x16RemovedSchedulingGates\x12\x14\n" +
+	"\x05gates\x18\x01 \x03(\tR\x05gates\">\n" +
+	"\x0eCombinedChange\x12,\n" +
+	"\achanges\x18\x01 \x03(\v2\x12.stowage.v1.ChangeR\achangesBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_change_proto_rawDescOnce sync.Once
@@ -456,30 +1457,67 @@ func file_stowage_v1_change_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_change_proto_rawDescData
 }
 
-var file_stowage_v1_change_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_stowage_v1_change_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_stowage_v1_change_proto_goTypes = []any{
-	(*Change)(nil),         // 0: stowage.v1.Change
-	(*AddedNode)(nil),      // 1: stowage.v1.AddedNode
-	(*Victims)(nil),        // 2: stowage.v1.Victims
-	(*RaisedMaxSkew)(nil),  // 3: stowage.v1.RaisedMaxSkew
-	(*LoweredRequest)(nil), // 4: stowage.v1.LoweredRequest
-	(*PodRule)(nil),        // 5: stowage.v1.PodRule
-	(*NodeList)(nil),       // 6: stowage.v1.NodeList
-	(*PodReference)(nil),   // 7: stowage.v1.PodReference
+	(*Change)(nil),                  // 0: stowage.v1.Change
+	(*AddedNode)(nil),               // 1: stowage.v1.AddedNode
+	(*Victims)(nil),                 // 2: stowage.v1.Victims
+	(*RaisedMaxSkew)(nil),           // 3: stowage.v1.RaisedMaxSkew
+	(*LoweredRequest)(nil),          // 4: stowage.v1.LoweredRequest
+	(*AddedTolerations)(nil),        // 5: stowage.v1.AddedTolerations
+	(*UncordonedNode)(nil),          // 6: stowage.v1.UncordonedNode
+	(*ClearedTaints)(nil),           // 7: stowage.v1.ClearedTaints
+	(*LabelledNode)(nil),            // 8: stowage.v1.LabelledNode
+	(*ChangedNodeRequirement)(nil),  // 9: stowage.v1.ChangedNodeRequirement
+	(*RenamedTopologyKey)(nil),      // 10: stowage.v1.RenamedTopologyKey
+	(*HonoredPolicy)(nil),           // 11: stowage.v1.HonoredPolicy
+	(*LoweredMinDomains)(nil),       // 12: stowage.v1.LoweredMinDomains
+	(*AddedMatchLabelKey)(nil),      // 13: stowage.v1.AddedMatchLabelKey
+	(*AddedNamespace)(nil),          // 14: stowage.v1.AddedNamespace
+	(*RemovedSchedulingGates)(nil),  // 15: stowage.v1.RemovedSchedulingGates
+	(*CombinedChange)(nil),          // 16: stowage.v1.CombinedChange
+	(*PodRule)(nil),                 // 17: stowage.v1.PodRule
+	(*NodeList)(nil),                // 18: stowage.v1.NodeList
+	(*PodReference)(nil),            // 19: stowage.v1.PodReference
+	(*Toleration)(nil),              // 20: stowage.v1.Toleration
+	(*Taint)(nil),                   // 21: stowage.v1.Taint
+	(*NodeSelectorRequirement)(nil), // 22: stowage.v1.NodeSelectorRequirement
+	(UncountedReason)(0),            // 23: stowage.v1.UncountedReason
 }
 var file_stowage_v1_change_proto_depIdxs = []int32{
-	1, // 0: stowage.v1.Change.added_node:type_name -> stowage.v1.AddedNode
-	2, // 1: stowage.v1.Change.victims:type_name -> stowage.v1.Victims
-	3, // 2: stowage.v1.Change.raised_max_skew:type_name -> stowage.v1.RaisedMaxSkew
-	5, // 3: stowage.v1.Change.preferred_rule:type_name -> stowage.v1.PodRule
-	4, // 4: stowage.v1.Change.lowered_request:type_name -> stowage.v1.LoweredRequest
-	6, // 5: stowage.v1.Change.nodes:type_name -> stowage.v1.NodeList
-	7, // 6: stowage.v1.Victims.pods:type_name -> stowage.v1.PodReference
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	1,  // 0: stowage.v1.Change.added_node:type_name -> stowage.v1.AddedNode
+	2,  // 1: stowage.v1.Change.victims:type_name -> stowage.v1.Victims
+	3,  // 2: stowage.v1.Change.raised_max_skew:type_name -> stowage.v1.RaisedMaxSkew
+	17, // 3: stowage.v1.Change.preferred_rule:type_name -> stowage.v1.PodRule
+	4,  // 4: stowage.v1.Change.lowered_request:type_name -> stowage.v1.LoweredRequest
+	5,  // 5: stowage.v1.Change.added_tolerations:type_name -> stowage.v1.AddedTolerations
+	6,  // 6: stowage.v1.Change.uncordoned_node:type_name -> stowage.v1.UncordonedNode
+	7,  // 7: stowage.v1.Change.cleared_taints:type_name -> stowage.v1.ClearedTaints
+	8,  // 8: stowage.v1.Change.labelled_node:type_name -> stowage.v1.LabelledNode
+	9,  // 9: stowage.v1.Change.changed_node_requirement:type_name -> stowage.v1.ChangedNodeRequirement
+	10, // 10: stowage.v1.Change.renamed_topology_key:type_name -> stowage.v1.RenamedTopologyKey
+	11, // 11: stowage.v1.Change.honored_policy:type_name -> stowage.v1.HonoredPolicy
+	12, // 12: stowage.v1.Change.lowered_min_domains:type_name -> stowage.v1.LoweredMinDomains
+	13, // 13: stowage.v1.Change.added_match_label_key:type_name -> stowage.v1.AddedMatchLabelKey
+	14, // 14: stowage.v1.Change.added_namespace:type_name -> stowage.v1.AddedNamespace
+	15, // 15: stowage.v1.Change.removed_scheduling_gates:type_name -> stowage.v1.RemovedSchedulingGates
+	16, // 16: stowage.v1.Change.combined:type_name -> stowage.v1.CombinedChange
+	18, // 17: stowage.v1.Change.nodes:type_name -> stowage.v1.NodeList
+	19, // 18: stowage.v1.Victims.pods:type_name -> stowage.v1.PodReference
+	20, // 19: stowage.v1.AddedTolerations.tolerations:type_name -> stowage.v1.Toleration
+	21, // 20: stowage.v1.ClearedTaints.taints:type_name -> stowage.v1.Taint
+	22, // 21: stowage.v1.ChangedNodeRequirement.from:type_name -> stowage.v1.NodeSelectorRequirement
+	22, // 22: stowage.v1.ChangedNodeRequirement.to:type_name -> stowage.v1.NodeSelectorRequirement
+	17, // 23: stowage.v1.RenamedTopologyKey.rule:type_name -> stowage.v1.PodRule
+	23, // 24: stowage.v1.HonoredPolicy.policy:type_name -> stowage.v1.UncountedReason
+	17, // 25: stowage.v1.AddedMatchLabelKey.rule:type_name -> stowage.v1.PodRule
+	17, // 26: stowage.v1.AddedNamespace.rule:type_name -> stowage.v1.PodRule
+	0,  // 27: stowage.v1.CombinedChange.changes:type_name -> stowage.v1.Change
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_change_proto_init() }
@@ -487,8 +1525,10 @@ func file_stowage_v1_change_proto_init() {
 	if File_stowage_v1_change_proto != nil {
 		return
 	}
+	file_stowage_v1_cluster_proto_init()
 	file_stowage_v1_explanation_proto_init()
 	file_stowage_v1_pod_group_proto_init()
+	file_stowage_v1_selector_proto_init()
 	file_stowage_v1_verdict_proto_init()
 	file_stowage_v1_change_proto_msgTypes[0].OneofWrappers = []any{
 		(*Change_AddedNode)(nil),
@@ -496,14 +1536,27 @@ func file_stowage_v1_change_proto_init() {
 		(*Change_RaisedMaxSkew)(nil),
 		(*Change_PreferredRule)(nil),
 		(*Change_LoweredRequest)(nil),
+		(*Change_AddedTolerations)(nil),
+		(*Change_UncordonedNode)(nil),
+		(*Change_ClearedTaints)(nil),
+		(*Change_LabelledNode)(nil),
+		(*Change_ChangedNodeRequirement)(nil),
+		(*Change_RenamedTopologyKey)(nil),
+		(*Change_HonoredPolicy)(nil),
+		(*Change_LoweredMinDomains)(nil),
+		(*Change_AddedMatchLabelKey)(nil),
+		(*Change_AddedNamespace)(nil),
+		(*Change_RemovedSchedulingGates)(nil),
+		(*Change_Combined)(nil),
 	}
+	file_stowage_v1_change_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_change_proto_rawDesc), len(file_stowage_v1_change_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -458,8 +458,8 @@ func (x *FitDomain) GetUnitsAlone() uint32 {
 // FitChange is a change, and the number of units that fit with it from the start.
 //
 // An added node is the last one of the cluster, has no images either, and with a tie_break_seed is drawn by a name of its own,
-// NUL and "new-0". Victims are gone, and are pods of the cluster: the pods that are counted are none. A raised maxSkew, a
-// preferred rule and a lowered request are those of all pods of the entry binding_mix_index, and of no other entry.
+// NUL and "new-0". Victims are gone, and are pods of the cluster: the pods that are counted are none. A change of a pod's spec
+// is one of all pods of the entry binding_mix_index, and of no other entry. None is combined.
 //
 // A preferred rule is a spread constraint, which becomes ScheduleAnyway: with another rule, the number would depend on the
 // weight of the preference. A request is lowered only if the pod has a single container, no init containers, no pod-level

@@ -250,8 +250,9 @@ type FilterResponse struct {
 	Explanation *Explanation `protobuf:"bytes,4,opt,name=explanation,proto3" json:"explanation,omitempty"`
 	// The content address of the cluster, with the delta applied.
 	SnapshotAddress string `protobuf:"bytes,5,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
-	// Changes that make a node feasible, if requested and no candidate node is. Each one is sufficient on its own. There
-	// is at most one per kind and per constraint, term or resource. Empty if no single change is sufficient.
+	// Changes that make a node feasible, if requested and no candidate node is, the likeliest remedy first. Each one is
+	// sufficient on its own. There is at most one per kind and per constraint, term, requirement or resource, except for
+	// combined ones, of which there are at most three.
 	Changes []*Change `protobuf:"bytes,6,rep,name=changes,proto3" json:"changes,omitempty"`
 	// Pod.unread of the pod. If it is not empty, kube-scheduler may reject a node that is feasible here.
 	Unread []*UnreadField `protobuf:"bytes,7,rep,name=unread,proto3" json:"unread,omitempty"`

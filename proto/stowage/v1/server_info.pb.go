@@ -66,6 +66,8 @@ const (
 	Feature_FEATURE_TIE_BREAK Feature = 18
 	// SimulationService.Consolidate.
 	Feature_FEATURE_CONSOLIDATE Feature = 19
+	// The kinds of Change from added_tolerations on, and changes in the order of likelihood.
+	Feature_FEATURE_REMEDIES Feature = 20
 )
 
 // Enum value maps for Feature.
@@ -91,6 +93,7 @@ var (
 		17: "FEATURE_QUEUE_GROUPS",
 		18: "FEATURE_TIE_BREAK",
 		19: "FEATURE_CONSOLIDATE",
+		20: "FEATURE_REMEDIES",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED":             0,
@@ -113,6 +116,7 @@ var (
 		"FEATURE_QUEUE_GROUPS":            17,
 		"FEATURE_TIE_BREAK":               18,
 		"FEATURE_CONSOLIDATE":             19,
+		"FEATURE_REMEDIES":                20,
 	}
 )
 
@@ -569,7 +573,7 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x1a_max_receive_message_bytesB\x16\n" +
 	"\x14_max_in_flight_bytesB\x15\n" +
 	"\x13_max_snapshot_bytesB\x1a\n" +
-	"\x18_max_requests_per_second*\x87\x04\n" +
+	"\x18_max_requests_per_second*\x9d\x04\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14FEATURE_PLACE_STREAM\x10\x01\x12\x1b\n" +
@@ -591,7 +595,8 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x11FEATURE_PROVISION\x10\x10\x12\x18\n" +
 	"\x14FEATURE_QUEUE_GROUPS\x10\x11\x12\x15\n" +
 	"\x11FEATURE_TIE_BREAK\x10\x12\x12\x17\n" +
-	"\x13FEATURE_CONSOLIDATE\x10\x13BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x13FEATURE_CONSOLIDATE\x10\x13\x12\x14\n" +
+	"\x10FEATURE_REMEDIES\x10\x14BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_server_info_proto_rawDescOnce sync.Once

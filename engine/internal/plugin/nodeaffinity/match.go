@@ -75,6 +75,14 @@ func matching(s *cluster.State, r *selector.Requirement) nodeset.Set {
 	return column.Where(table)
 }
 
+// Meeting returns the nodes that meet one requirement on labels, and whether kube-scheduler can parse it.
+func Meeting(s *cluster.State, r api.Requirement) (nodes nodeset.Set, parsable bool) {
+	if nodes = term(s, api.NodeSelectorTerm{MatchExpressions: []api.Requirement{r}}); nodes == nil {
+		return nodeset.New(s.Len()), false
+	}
+	return nodes, true
+}
+
 // intersect returns the nodes of both sets; nil stands for all. It may change a.
 func intersect(a, b nodeset.Set) nodeset.Set {
 	if a == nil {

@@ -39,6 +39,17 @@ func FirstUntolerated(taints []api.Taint, tolerations []api.Toleration, p *api.P
 	return -1
 }
 
+// Untolerated returns the untolerated NoSchedule and NoExecute taints.
+func Untolerated(taints []api.Taint, tolerations []api.Toleration, p *api.Profile) []api.Taint {
+	var out []api.Taint
+	for i := range taints {
+		if hard(&taints[i]) && !Tolerate(tolerations, &taints[i], p) {
+			out = append(out, taints[i])
+		}
+	}
+	return out
+}
+
 // Plugin is TaintToleration.
 var Plugin = &plugin.Plugin{
 	Name:    verdict.TaintToleration,

@@ -1,0 +1,216 @@
+package remedy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/stowage-scheduler/stowage/clients/report"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// anyWeight is the weight of a required rule that becomes a preferred one: the highest.
+const anyWeight = 100
+
+var effects = map[stowagev1.TaintEffect]corev1.TaintEffect{
+	stowagev1.TaintEffect_TAINT_EFFECT_NO_SCHEDULE:        corev1.TaintEffectNoSchedule,
+	stowagev1.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE: corev1.TaintEffectPreferNoSchedule,
+	stowagev1.TaintEffect_TAINT_EFFECT_NO_EXECUTE:         corev1.TaintEffectNoExecute,
+}
+
+var tolerationOperators = map[stowagev1.TolerationOperator]corev1.TolerationOperator{
+	stowagev1.TolerationOperator_TOLERATION_OPERATOR_EQUAL:  corev1.TolerationOpEqual,
+	stowagev1.TolerationOperator_TOLERATION_OPERATOR_EXISTS: corev1.TolerationOpExists,
+}
+
+var errNoSpec = errors.New("no command or patch makes the change")
+
+// edit makes a change of a pod's spec.
+func edit(spec *corev1.PodSpec, namespace string, c *stowagev1.Change) error {
+	honor := corev1.NodeInclusionPolicyHonor
+	switch k := c.GetKind().(type) {
+	case *stowagev1.Change_RemovedSchedulingGates:
+		spec.SchedulingGates = nil
+	case *stowagev1.Change_AddedTolerations:
+		for _, t := range k.AddedTolerations.GetTolerations() {
+			spec.Tolerations = append(spec.Tolerations, corev1.Toleration{
+				Key: t.GetKey(), Operator: tolerationOperators[t.GetOperator()], Value: t.GetValue(), Effect: effects[t.GetEffect()],
+			})
+		}
+	case *stowagev1.Change_ChangedNodeRequirement:
+		return editRequirement(spec, k.ChangedNodeRequirement)
+	case *stowagev1.Change_HonoredPolicy:
+		constraint := &spec.TopologySpreadConstraints[k.HonoredPolicy.GetIndex()]
+		if k.HonoredPolicy.GetPolicy() == stowagev1.UncountedReason_UNCOUNTED_REASON_NODE_TAINTS_POLICY {
+			constraint.NodeTaintsPolicy = &honor
+		} else {
+			constraint.NodeAffinityPolicy = &honor
+		}
+	case *stowagev1.Change_RaisedMaxSkew:
+		spec.TopologySpreadConstraints[k.RaisedMaxSkew.GetIndex()].MaxSkew = k.RaisedMaxSkew.GetTo()
+	case *stowagev1.Change_LoweredMinDomains:
+		spec.TopologySpreadConstraints[k.LoweredMinDomains.GetIndex()].MinDomains = new(k.LoweredMinDomains.GetTo())
+	case *stowagev1.Change_LoweredRequest:
+		return editRequest(spec, k.LoweredRequest)
+	default:
+		return editRule(spec, namespace, c)
+	}
+	return nil
+}
+
+// editRule makes a change of a spread constraint or a required term that the change names by a PodRule.
+func editRule(spec *corev1.PodSpec, namespace string, c *stowagev1.Change) error {
+	switch k := c.GetKind().(type) {
+	case *stowagev1.Change_RenamedTopologyKey:
+		if constraint, term := rule(spec, k.RenamedTopologyKey.GetRule()); term != nil {
+			term.TopologyKey = k.RenamedTopologyKey.GetTo()
+		} else {
+			constraint.TopologyKey = k.RenamedTopologyKey.GetTo()
+		}
+	case *stowagev1.Change_AddedMatchLabelKey:
+		if constraint, term := rule(spec, k.AddedMatchLabelKey.GetRule()); term != nil {
+			term.MatchLabelKeys = append(term.MatchLabelKeys, k.AddedMatchLabelKey.GetKey())
+		} else {
+			constraint.MatchLabelKeys = append(constraint.MatchLabelKeys, k.AddedMatchLabelKey.GetKey())
+		}
+	case *stowagev1.Change_AddedNamespace:
+		_, term := rule(spec, k.AddedNamespace.GetRule())
+		if len(term.Namespaces) == 0 && term.NamespaceSelector == nil {
+			term.Namespaces = []string{namespace}
+		}
+		term.Namespaces = append(term.Namespaces, k.AddedNamespace.GetAdded())
+	case *stowagev1.Change_PreferredRule:
+		prefer(spec, k.PreferredRule)
+	default:
+		return errNoSpec
+	}
+	return nil
+}
+
+// rule returns a spread constraint or a required term.
+func rule(spec *corev1.PodSpec, r *stowagev1.PodRule) (*corev1.TopologySpreadConstraint, *corev1.PodAffinityTerm) {
+	switch r.GetRule() {
+	case stowagev1.TopologyRule_TOPOLOGY_RULE_HARD_SPREAD:
+		return &spec.TopologySpreadConstraints[r.GetIndex()], nil
+	case stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY:
+		return nil, &spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution[r.GetIndex()]
+	}
+	return nil, &spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[r.GetIndex()]
+}
+
+// prefer makes a required rule a preferred one.
+func prefer(spec *corev1.PodSpec, r *stowagev1.PodRule) {
+	i := int(r.GetIndex())
+	weighted := func(required *[]corev1.PodAffinityTerm, preferred *[]corev1.WeightedPodAffinityTerm) {
+		*preferred = append(*preferred, corev1.WeightedPodAffinityTerm{Weight: anyWeight, PodAffinityTerm: (*required)[i]})
+		*required = slices.Delete(*required, i, i+1)
+	}
+	switch r.GetRule() {
+	case stowagev1.TopologyRule_TOPOLOGY_RULE_HARD_SPREAD:
+		spec.TopologySpreadConstraints[i].WhenUnsatisfiable = corev1.ScheduleAnyway
+		spec.TopologySpreadConstraints[i].MinDomains = nil // DoNotSchedule alone has it
+	case stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY:
+		a := spec.Affinity.PodAffinity
+		weighted(&a.RequiredDuringSchedulingIgnoredDuringExecution, &a.PreferredDuringSchedulingIgnoredDuringExecution)
+	case stowagev1.TopologyRule_TOPOLOGY_RULE_POD_ANTI_AFFINITY:
+		a := spec.Affinity.PodAntiAffinity
+		weighted(&a.RequiredDuringSchedulingIgnoredDuringExecution, &a.PreferredDuringSchedulingIgnoredDuringExecution)
+	default:
+		preferNodes(spec)
+	}
+}
+
+// preferNodes makes the node selector and the required node affinity preferences: each term with the labels of the node selector.
+func preferNodes(spec *corev1.PodSpec) {
+	var labels []corev1.NodeSelectorRequirement
+	for _, key := range slices.Sorted(maps.Keys(spec.NodeSelector)) {
+		labels = append(labels, corev1.NodeSelectorRequirement{
+			Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{spec.NodeSelector[key]},
+		})
+	}
+	spec.NodeSelector = nil
+	if spec.Affinity == nil {
+		spec.Affinity = &corev1.Affinity{}
+	}
+	if spec.Affinity.NodeAffinity == nil {
+		spec.Affinity.NodeAffinity = &corev1.NodeAffinity{}
+	}
+	a := spec.Affinity.NodeAffinity
+	terms := []corev1.NodeSelectorTerm{{}}
+	if a.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		terms = a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	}
+	for _, t := range terms {
+		t.MatchExpressions = slices.Concat(labels, t.MatchExpressions)
+		a.PreferredDuringSchedulingIgnoredDuringExecution = append(a.PreferredDuringSchedulingIgnoredDuringExecution,
+			corev1.PreferredSchedulingTerm{Weight: anyWeight, Preference: t})
+	}
+	a.RequiredDuringSchedulingIgnoredDuringExecution = nil
+}
+
+var nodeOperators = map[stowagev1.NodeSelectorOperator]corev1.NodeSelectorOperator{
+	stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_IN:             corev1.NodeSelectorOpIn,
+	stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_NOT_IN:         corev1.NodeSelectorOpNotIn,
+	stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_EXISTS:         corev1.NodeSelectorOpExists,
+	stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_DOES_NOT_EXIST: corev1.NodeSelectorOpDoesNotExist,
+	stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_GT:             corev1.NodeSelectorOpGt,
+	stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_LT:             corev1.NodeSelectorOpLt,
+}
+
+// editRequirement changes a requirement on nodes' labels, or gives it up.
+func editRequirement(spec *corev1.PodSpec, r *stowagev1.ChangedNodeRequirement) error {
+	to := r.GetTo()
+	if r.TermIndex == nil {
+		delete(spec.NodeSelector, r.GetFrom().GetKey())
+		if to != nil {
+			spec.NodeSelector[to.GetKey()] = to.GetValues()[0]
+		}
+		return nil
+	}
+	a := spec.Affinity.NodeAffinity
+	term, i := &a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[r.GetTermIndex()], int(r.GetExpressionIndex())
+	switch {
+	case to != nil:
+		term.MatchExpressions[i] = corev1.NodeSelectorRequirement{
+			Key: to.GetKey(), Operator: nodeOperators[to.GetOperator()], Values: to.GetValues(),
+		}
+	case len(term.MatchExpressions)+len(term.MatchFields) == 1:
+		a.RequiredDuringSchedulingIgnoredDuringExecution = nil
+	default:
+		term.MatchExpressions = slices.Delete(term.MatchExpressions, i, i+1)
+	}
+	return nil
+}
+
+// editRequest lowers the request of the only container. A limit of an extended resource, which equals the request, follows.
+func editRequest(spec *corev1.PodSpec, r *stowagev1.LoweredRequest) error {
+	if len(spec.Containers) != 1 || len(spec.InitContainers) > 0 || len(spec.Overhead) > 0 || spec.Resources != nil {
+		return fmt.Errorf("the request of %s is in several places: lower their sum to %s",
+			r.GetResource(), report.Quantity(r.GetResource(), r.GetTo()))
+	}
+	lowered, err := resource.ParseQuantity(report.Quantity(r.GetResource(), r.GetTo()))
+	if err != nil {
+		return err
+	}
+	name, all := corev1.ResourceName(r.GetResource()), &spec.Containers[0].Resources
+	if all.Requests == nil {
+		all.Requests = corev1.ResourceList{}
+	}
+	all.Requests[name] = lowered
+	if _, limited := all.Limits[name]; limited && extended(r.GetResource()) {
+		all.Limits[name] = lowered
+	}
+	return nil
+}
+
+// extended reports whether a resource's request has to equal its limit: it has a prefix that is not Kubernetes' own, or is of huge
+// pages.
+func extended(resource string) bool {
+	prefix, _, prefixed := strings.Cut(resource, "/")
+	return strings.HasPrefix(resource, corev1.ResourceHugePagesPrefix) || prefixed && prefix != "kubernetes.io"
+}

@@ -1,0 +1,109 @@
+package remedy
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"sigs.k8s.io/yaml"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Fix is how a change is made.
+type Fix struct {
+	// Commands are kubectl's, in order. The one that applies Patch reads it from its standard input.
+	Commands []string
+	// Patch is a strategic merge patch as YAML, nil for none.
+	Patch []byte
+}
+
+// Of returns how a change is made. The pod is as it was read, of is its workload, and nodes are those of the cluster.
+func Of(c *stowagev1.Change, pod *corev1.Pod, of Workload, nodes []*stowagev1.Node) (*Fix, error) {
+	fix := &Fix{}
+	changed := pod.DeepCopy()
+	parts := []*stowagev1.Change{c}
+	if combined := c.GetCombined(); combined != nil {
+		parts = combined.GetChanges()
+	}
+	for _, part := range parts {
+		if commands := ofNode(part, nodes); commands != nil {
+			fix.Commands = append(fix.Commands, commands...)
+		} else if err := edit(&changed.Spec, of.Namespace, part); err != nil {
+			return nil, err
+		}
+	}
+	if equality.Semantic.DeepEqual(pod.Spec, changed.Spec) {
+		return fix, nil
+	}
+	fields, err := of.fields(c)
+	if err != nil {
+		return nil, err
+	}
+	if fix.Patch, err = patch(&pod.Spec, &changed.Spec, fields); err != nil {
+		return nil, err
+	}
+	fix.Commands = append(fix.Commands, of.command())
+	return fix, nil
+}
+
+// ofNode returns the commands for a change of a node, nil if the change is another one.
+func ofNode(c *stowagev1.Change, nodes []*stowagev1.Node) []string {
+	name := func(index uint32) string { return nodes[index].GetName() }
+	switch k := c.GetKind().(type) {
+	case *stowagev1.Change_UncordonedNode:
+		return []string{"kubectl uncordon " + name(k.UncordonedNode.GetNodeIndex())}
+	case *stowagev1.Change_LabelledNode:
+		l := k.LabelledNode
+		return []string{fmt.Sprintf("kubectl label node %s %s=%s", name(l.GetNodeIndex()), l.GetKey(), l.GetValue())}
+	case *stowagev1.Change_ClearedTaints:
+		var commands []string
+		for _, t := range k.ClearedTaints.GetTaints() {
+			commands = append(commands, fmt.Sprintf("kubectl taint node %s %s:%s-",
+				name(k.ClearedTaints.GetNodeIndex()), t.GetKey(), effects[t.GetEffect()]))
+		}
+		return commands
+	}
+	return nil
+}
+
+// patch returns the patch that changes a pod's spec, below some fields of its object. It refuses a difference that a strategic merge
+// patch does not express, such as one of two spread constraints with the same topology key.
+func patch(from, to *corev1.PodSpec, fields []string) ([]byte, error) {
+	before, err := json.Marshal(corev1.Pod{Spec: *from})
+	if err != nil {
+		return nil, err
+	}
+	after, err := json.Marshal(corev1.Pod{Spec: *to})
+	if err != nil {
+		return nil, err
+	}
+	text, err := strategicpatch.CreateTwoWayMergePatch(before, after, corev1.Pod{})
+	if err != nil {
+		return nil, err
+	}
+	result, err := strategicpatch.StrategicMergePatch(before, text, corev1.Pod{})
+	if err != nil {
+		return nil, err
+	}
+	var applied corev1.Pod
+	if err := json.Unmarshal(result, &applied); err != nil {
+		return nil, err
+	}
+	if !equality.Semantic.DeepEqual(applied.Spec, *to) {
+		return nil, fmt.Errorf("a patch does not express the change: edit %s", strings.Join(fields, "."))
+	}
+	var spec map[string]any
+	if err := json.Unmarshal(text, &spec); err != nil {
+		return nil, err
+	}
+	out := spec["spec"]
+	for _, field := range slices.Backward(fields) {
+		out = map[string]any{field: out}
+	}
+	return yaml.Marshal(out)
+}

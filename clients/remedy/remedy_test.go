@@ -1,0 +1,134 @@
+package remedy_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stowage-scheduler/stowage/bench/conformance"
+	"github.com/stowage-scheduler/stowage/clients/remedy"
+	"github.com/stowage-scheduler/stowage/clients/scenarios"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/placement"
+)
+
+// TestPatches applies the patch of every change that is offered for the pods of the corpus, as the API server would, and asks again:
+// the node that the change names is feasible.
+func TestPatches(t *testing.T) {
+	cases, err := scenarios.Load("../scenarios/testdata/pending")
+	if err != nil {
+		t.Fatal(err)
+	}
+	decide := scenarios.Client(conformance.Direct(placement.New(0, nil)))
+	ask := func(c *scenarios.Case, s *scenarios.Step) (*scenarios.Question, *stowagev1.FilterResponse) {
+		q, err := scenarios.Ask(c, s)
+		if err != nil {
+			t.Fatal(c.Name(), err)
+		}
+		a, err := decide(t.Context(), q)
+		if err != nil {
+			t.Fatal(c.Name(), err)
+		}
+		return q, a.Filter
+	}
+	patched := 0
+	for i := range cases {
+		c := &cases[i]
+		q, answer := ask(c, &c.Steps[0])
+		entry, _, err := q.Snapshot.Pending(c.Steps[0].Filter.Pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, change := range answer.GetChanges() {
+			of := remedy.Workload{Kind: "Deployment", Namespace: entry.Origin.Namespace, Name: "web"}
+			fix, err := remedy.Of(change, entry.Object(), of, q.Snapshot.Cluster.GetNodes())
+			if err != nil || fix.Patch == nil || len(fix.Commands) > 1 {
+				continue // it is no patch, or one and a change of a node
+			}
+			pod := filepath.Join(t.TempDir(), "pod.yaml")
+			if err := os.WriteFile(pod, patchedPod(t, entry.Object(), fix.Patch), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cluster, err := filepath.Abs(filepath.Join(c.Dir, c.Steps[0].Files[0]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, again := ask(&scenarios.Case{Dir: "/"}, &scenarios.Step{
+				Filter: &scenarios.Filter{Pod: c.Steps[0].Filter.Pod}, Files: []string{cluster, pod},
+			})
+			if want := change.GetNodes().GetNames()[0]; !slices.Contains(again.GetFeasibleNodes().GetNames(), want) {
+				t.Errorf("%s: %s is not feasible with\n%s", c.Name(), want, fix.Patch)
+			}
+			patched++
+		}
+	}
+	if patched < 30 {
+		t.Errorf("%d changes were patched: the corpus no longer has them", patched)
+	}
+	t.Log(patched, "patches")
+}
+
+// patchedPod returns a pod whose spec the patch of a Deployment has changed.
+func patchedPod(t *testing.T, pod *corev1.Pod, patch []byte) []byte {
+	t.Helper()
+	var of struct {
+		Spec struct {
+			Template json.RawMessage `json:"template"`
+		} `json:"spec"`
+	}
+	if err := yaml.Unmarshal(patch, &of); err != nil {
+		t.Fatal(err)
+	}
+	own := pod.DeepCopy()
+	own.APIVersion, own.Kind = "v1", "Pod"
+	before, err := json.Marshal(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := strategicpatch.StrategicMergePatch(before, of.Spec.Template, corev1.Pod{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return after
+}
+
+func TestWhatCannotBePatched(t *testing.T) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{
+		NodeSelector: map[string]string{"a": "b"},
+		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{
+			{TopologyKey: "zone", MaxSkew: 1, WhenUnsatisfiable: corev1.DoNotSchedule},
+			{TopologyKey: "zone", MaxSkew: 2, WhenUnsatisfiable: corev1.ScheduleAnyway},
+		},
+		Containers: []corev1.Container{{Name: "a"}, {Name: "b"}},
+	}}
+	skew := &stowagev1.Change{Kind: &stowagev1.Change_RaisedMaxSkew{RaisedMaxSkew: &stowagev1.RaisedMaxSkew{Index: 1, To: 5}}}
+	request := &stowagev1.Change{Kind: &stowagev1.Change_LoweredRequest{LoweredRequest: &stowagev1.LoweredRequest{Resource: "cpu", To: 500}}}
+	node := &stowagev1.Change{Kind: &stowagev1.Change_AddedNode{AddedNode: &stowagev1.AddedNode{}}}
+	selector := &stowagev1.Change{Kind: &stowagev1.Change_ChangedNodeRequirement{ChangedNodeRequirement: &stowagev1.ChangedNodeRequirement{
+		From: &stowagev1.NodeSelectorRequirement{Key: "a"},
+	}}}
+	for _, test := range []struct {
+		name   string
+		change *stowagev1.Change
+		kind   string
+		want   string
+	}{
+		{"two constraints with one topology key", skew, "Deployment", "a patch does not express the change"},
+		{"two containers", request, "Deployment", "the request of cpu is in several places: lower their sum to 500m"},
+		{"a node to add", node, "Deployment", "no command or patch makes the change"},
+		{"a pod of its own", selector, "Pod", "the spec of pod web cannot be patched"},
+		{"a Job", selector, "Job", "the template of Job web cannot be patched"},
+	} {
+		_, err := remedy.Of(test.change, pod, remedy.Workload{Kind: test.kind, Namespace: "default", Name: "web"}, nil)
+		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %s", test.name, err, test.want)
+		}
+	}
+}

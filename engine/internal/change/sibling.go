@@ -1,0 +1,49 @@
+package change
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/selector"
+)
+
+// templateHashLabel is the label by which the ReplicaSets of a Deployment are told apart. It is the end of their names
+// (pkg/controller/deployment/sync.go getNewReplicaSet, v1.37).
+const templateHashLabel = "pod-template-hash"
+
+// comesBack reports whether evicting pods of a node is in vain: their controller creates others that are in the pod's way again. That
+// is so for siblings of the pod, which compete for the same places, and for pods of a DaemonSet, which return to their node.
+func (s *search) comesBack(node uint32, o *cluster.Occupant) bool {
+	g := s.State.Group(o.Group)
+	if g.Terminating {
+		return false
+	}
+	t := s.State.TemplateOf(o)
+	if t == nil {
+		return s.State.Controller(node, o) == api.DaemonSet
+	}
+	if t.Controller.Kind == api.DaemonSet {
+		return true
+	}
+	own := s.Pod.Template
+	if t.Namespace != own.Namespace || t.Controller.Kind != own.Controller.Kind {
+		return false
+	}
+	switch own.Controller.Kind {
+	case api.NoWorkload:
+		return false
+	case api.OtherController: // its name is not stated
+		return len(g.Labels) > 0 && slices.Equal(g.Labels, s.Pod.Shape.Labels)
+	}
+	return s.workload(t.Controller.Name, g.Labels) == s.workload(own.Controller.Name, s.Pod.Shape.Labels)
+}
+
+// workload returns the name of a pod's controller, or with the hash of its template as the name's end, the name of the Deployment.
+func (s *search) workload(controller string, labels selector.Labels) string {
+	if hash, ok := labels.Get(s.State.Symbols.Intern(templateHashLabel)); ok {
+		return strings.TrimSuffix(controller, "-"+s.State.Symbols.Name(hash))
+	}
+	return controller
+}

@@ -1,0 +1,128 @@
+package change
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeunschedulable"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// conditions are the keys of taints, and the prefixes of keys, that say that a node is not fit or about to go. Components set them and
+// take them back, so no pod of a user should tolerate them.
+var conditions = []string{
+	"node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node.cilium.io/agent-not-ready", "karpenter.sh/disrupted",
+	"karpenter.sh/disruption", "karpenter.sh/unregistered", "ToBeDeletedByClusterAutoscaler",
+}
+
+func ofCondition(key string) bool {
+	return slices.ContainsFunc(conditions, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+}
+
+// ofRole reports whether a taint's key is that of a node's role, such as node-role.kubernetes.io/control-plane.
+func ofRole(key string) bool { return strings.HasPrefix(key, "node-role.kubernetes.io/") }
+
+// tainted is untolerated taints, and the first node that has them.
+type tainted struct {
+	taints []api.Taint
+	node   uint32
+}
+
+// untolerated returns the distinct lists of untolerated taints of nodes, the shortest first. those tells which taints may be in one.
+func (s *search) untolerated(nodes nodeset.Set, those func(key string) bool) []tainted {
+	var out []tainted
+	seen := make(map[int32]bool)
+	for n := range nodes.All() {
+		class := s.State.Taints.Class[n]
+		if seen[class] {
+			continue
+		}
+		seen[class] = true
+		taints := tainttoleration.Untolerated(s.State.Taints.Lists[class], s.Pod.Spec().Tolerations, s.Profile)
+		if len(taints) > 0 && !slices.ContainsFunc(taints, func(t api.Taint) bool { return !those(t.Key) }) {
+			out = append(out, tainted{taints, n})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b tainted) int { return cmp.Compare(len(a.taints), len(b.taints)) })
+	return out[:min(len(out), maxTriedTaints)]
+}
+
+// tolerate looks for the fewest tolerations that make a node feasible: without the taints of roles, and with them.
+func (s *search) tolerate() error {
+	nodes := s.passingBut(tainttoleration.Plugin, podtopologyspread.Plugin) // whose constraints may honor taints
+	before := len(s.found)
+	for _, those := range []func(string) bool{
+		func(key string) bool { return !ofCondition(key) && !ofRole(key) },
+		func(key string) bool { return !ofCondition(key) },
+	} {
+		for _, t := range s.untolerated(nodes, those) {
+			tolerations := tolerationsOf(t.taints)
+			err := s.addSpec(verdict.Change{Tolerations: tolerations}, func(spec *api.PodSpec) {
+				spec.Tolerations = append(slices.Clip(spec.Tolerations), tolerations...)
+			})
+			if err != nil {
+				return err
+			}
+			if s.suffices(before) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// tolerationsOf returns the tolerations of taints, as a pod's spec has them.
+func tolerationsOf(taints []api.Taint) []api.Toleration {
+	var out []api.Toleration
+	for _, t := range taints {
+		operator := api.TolerationEqual
+		if t.Value == "" {
+			operator = api.TolerationExists
+		}
+		out = append(out, api.Toleration{Key: t.Key, Operator: operator, Value: t.Value, Effect: t.Effect})
+	}
+	return out
+}
+
+// uncordon looks for the first node that is feasible once it is uncordoned.
+func (s *search) uncordon() error {
+	nodes := s.passingBut(nodeunschedulable.Plugin, tainttoleration.Plugin, podtopologyspread.Plugin)
+	nodes.And(s.State.Unschedulable)
+	before, left := len(s.found), maxTriedNodes
+	for n := range nodes.All() {
+		if left--; left < 0 {
+			break
+		}
+		err := s.addAlteration(verdict.Change{UncordonedNode: &n}, cluster.Alteration{Node: n, Uncordoned: true})
+		if err != nil || s.suffices(before) {
+			return err
+		}
+	}
+	return nil
+}
+
+// clearTaints looks for the fewest taints of conditions without which a node is feasible, then for those of roles, too. It tries one
+// node of those with the same taints.
+func (s *search) clearTaints() error {
+	nodes := s.passingBut(tainttoleration.Plugin, podtopologyspread.Plugin)
+	before := len(s.found)
+	for _, those := range []func(string) bool{
+		ofCondition,
+		func(key string) bool { return ofCondition(key) || ofRole(key) },
+	} {
+		for _, t := range s.untolerated(nodes, those) {
+			err := s.addAlteration(verdict.Change{ClearedTaints: &verdict.ClearedTaints{Node: t.node, Taints: t.taints}},
+				cluster.Alteration{Node: t.node, Cleared: t.taints})
+			if err != nil || s.suffices(before) {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/selector"
+)
+
+// Alteration is a difference of one node that leaves its pods and resources as they are.
+type Alteration struct {
+	Node uint32
+	// Uncordoned takes spec.unschedulable and the taint of cordoned nodes from it.
+	Uncordoned bool
+	// Cleared are taints that it loses.
+	Cleared []api.Taint
+	// Labels are added, and override equal keys.
+	Labels api.Labels
+}
+
+// Altered returns the cluster with an alteration. c stays unchanged. Without other labels the clusters share all memos, as with
+// Cordoned. If the context ends first, it returns the context's error.
+func (c *Cluster) Altered(ctx context.Context, a *Alteration) (*Cluster, error) {
+	altered := *c
+	if len(a.Labels) > 0 {
+		altered = *c.labelled(a.Node, a.Labels)
+	}
+	if a.Uncordoned {
+		altered.Unschedulable = c.Unschedulable.Clone()
+		altered.Unschedulable.Remove(a.Node)
+	}
+	altered.Taints.clear(a)
+	return &altered, ctx.Err()
+}
+
+// clear moves a node to the class without some of its taints. It adds a missing one. Lists and classes that others share stay
+// unchanged.
+func (t *Taints) clear(a *Alteration) {
+	before := t.Lists[t.Class[a.Node]]
+	after := slices.DeleteFunc(slices.Clone(before), func(taint api.Taint) bool {
+		return a.Uncordoned && cordons(taint) || slices.Contains(a.Cleared, taint)
+	})
+	if len(after) == len(before) {
+		return
+	}
+	class := slices.IndexFunc(t.Lists, func(list []api.Taint) bool { return slices.Equal(list, after) })
+	if class < 0 {
+		class, t.Lists = len(t.Lists), append(slices.Clip(t.Lists), after)
+	}
+	t.Class = slices.Clone(t.Class)
+	t.Class[a.Node] = int32(class)
+}
+
+// labelled returns the cluster in which a node has additional labels.
+func (c *Cluster) labelled(node uint32, labels api.Labels) *Cluster {
+	b := derive(c)
+	changed := *c.rows[node]
+	var own []api.Label
+	for _, l := range changed.labels {
+		own = append(own, api.Label{Key: c.symbols.Name(l.Key), Value: c.symbols.Name(l.Value)})
+	}
+	own = slices.DeleteFunc(own, func(l api.Label) bool {
+		_, overridden := labels.Get(l.Key)
+		return overridden
+	})
+	changed.labels = selector.AppendLabels(nil, b.c.symbols, append(own, labels...))
+	set(&b.c.rows, c.rows, node, &changed)
+	b.relabelled, b.replaced = append(b.relabelled, node), true
+	return b.Build()
+}
+
+// Altered returns a state that differs from s in an alteration. Nothing can be assumed or evicted in it. Where labels are added,
+// it may evaluate pods that were compiled for s until another pod is compiled for s.
+func (s *State) Altered(ctx context.Context, a *Alteration) (*State, error) {
+	if len(a.Labels) > 0 {
+		return s.derived(ctx, func(base *Cluster) (*Cluster, error) { return base.Altered(ctx, a) })
+	}
+	c, err := s.Cluster.Altered(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	f := *s
+	f.ctx, f.Cluster = ctx, c
+	return &f, nil
+}
+
+// derived returns a state of a cluster that is derived from that of s. The strings of the request become the cluster's, so that
+// those of the derivation get other ids.
+func (s *State) derived(ctx context.Context, derive func(*Cluster) (*Cluster, error)) (*State, error) {
+	base := *s.Cluster
+	base.symbols, base.resources = s.Symbols, s.Resources
+	c, err := derive(&base)
+	if err != nil {
+		return nil, err
+	}
+	f := *s
+	f.ctx, f.Cluster, f.Symbols, f.Resources = ctx, c, intern.Extend(c.symbols), c.resources
+	return &f, nil
+}
