@@ -1,4 +1,4 @@
-package check
+package monitoring
 
 import (
 	"encoding/json"
@@ -16,12 +16,9 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/stowage-scheduler/stowage/deploy/deploytest"
 )
 
-const rulesFile = "../prometheus/rules.yaml"
+const rulesFile = "../../prometheus/rules.yaml"
 
 func rules(t testing.TB) *rulefmt.RuleGroups {
 	t.Helper()
@@ -115,7 +112,7 @@ func (q *queries) check(where, query string) {
 // TestRules is `promtool check rules`, and looks for the metrics, and for what is said about each alert.
 func TestRules(t *testing.T) {
 	q := newQueries(t)
-	runbook := string(read(t, "../../docs/alerts.md"))
+	runbook := string(read(t, "../../../docs/alerts.md"))
 	alerts := map[string]bool{}
 	for _, group := range rules(t).Groups {
 		for _, r := range group.Rules {
@@ -169,7 +166,7 @@ type panel struct {
 // TestDashboards expects that every query finds something, and that panels say what they show and do not overlap.
 func TestDashboards(t *testing.T) {
 	q := newQueries(t)
-	paths, err := fs.Glob(os.DirFS("../grafana"), "*.json")
+	paths, err := fs.Glob(os.DirFS("../../grafana"), "*.json")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("%d dashboards: %v", len(paths), err)
 	}
@@ -177,7 +174,7 @@ func TestDashboards(t *testing.T) {
 	used := map[string]bool{}
 	for _, path := range paths {
 		var d dashboard
-		if err := json.Unmarshal(read(t, filepath.Join("../grafana", path)), &d); err != nil {
+		if err := json.Unmarshal(read(t, filepath.Join("../../grafana", path)), &d); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
 		if d.UID == "" || uids[d.UID] {
@@ -246,31 +243,11 @@ func (q *queries) panels(path string, panels []panel, used map[string]bool) {
 	}
 }
 
-// TestChartHasRulesAndDashboards expects the PrometheusRule and the ConfigMap of dashboards to have what the files have.
-func TestChartHasRulesAndDashboards(t *testing.T) {
-	var spec []byte
-	shown := 0
-	for _, o := range objects(t, "stowage", "stowage", valuesFiles(t)["everything"]) {
-		switch o := o.(type) {
-		case *deploytest.PrometheusRule:
-			spec = o.Spec
-		case *corev1.ConfigMap:
-			if !strings.HasSuffix(o.Name, "-dashboards") {
-				continue
-			}
-			for name, text := range o.Data {
-				shown++
-				if text != string(read(t, "../grafana/"+name)) {
-					t.Errorf("%s is another one", name)
-				}
-			}
-		}
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	groups, errs := rulefmt.Parse(spec, false, model.UTF8Validation, promql(), slog.Default())
-	if len(errs) > 0 || len(groups.Groups) != len(rules(t).Groups) {
-		t.Errorf("the rules of the chart: %v", errs)
-	}
-	if shown < 2 {
-		t.Errorf("%d dashboards", shown)
-	}
+	return text
 }

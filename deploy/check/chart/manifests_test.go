@@ -1,9 +1,10 @@
-package check
+package chart
 
 import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,7 +27,7 @@ func TestChartIsTheManifests(t *testing.T) {
 	} {
 		want := map[string]any{}
 		for _, dir := range dirs {
-			maps.Copy(want, normals(t, deploytest.Kustomization(t, "../"+dir)))
+			maps.Copy(want, normals(t, deploytest.Kustomization(t, "../../"+dir)))
 		}
 		delete(want, "Namespace /stowage")
 		got := normals(t, objects(t, "stowage", "stowage", parsed(t, values)))
@@ -47,7 +48,7 @@ func TestExactScores(t *testing.T) {
 			continue
 		}
 		var want, got any
-		if err := yaml.Unmarshal(read(t, "../extender/scheduler-exact.yaml"), &want); err != nil {
+		if err := yaml.Unmarshal(read(t, "../../extender/scheduler-exact.yaml"), &want); err != nil {
 			t.Fatal(err)
 		}
 		if err := yaml.Unmarshal([]byte(m.Data["scheduler.yaml"]), &got); err != nil {
@@ -59,6 +60,33 @@ func TestExactScores(t *testing.T) {
 		return
 	}
 	t.Error("there is no configuration")
+}
+
+// TestRulesAndDashboards expects the PrometheusRule and the ConfigMap of dashboards to have what the files have.
+func TestRulesAndDashboards(t *testing.T) {
+	rules, dashboards := 0, 0
+	for _, o := range objects(t, "stowage", "stowage", valuesFiles(t)["everything"]) {
+		switch o := o.(type) {
+		case *deploytest.PrometheusRule:
+			rules++
+			want, got := parsed(t, string(read(t, "../../prometheus/rules.yaml"))), parsed(t, string(o.Spec))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-rules.yaml +chart:\n%s", diff)
+			}
+		case *corev1.ConfigMap:
+			for name, text := range o.Data {
+				if strings.HasSuffix(name, ".json") {
+					dashboards++
+					if text != string(read(t, "../../grafana/"+name)) {
+						t.Errorf("%s is another one", name)
+					}
+				}
+			}
+		}
+	}
+	if rules != 1 || dashboards != 2 {
+		t.Errorf("%d rules and %d dashboards", rules, dashboards)
+	}
 }
 
 // normals are objects by their names, each in its normal form.

@@ -1,4 +1,4 @@
-package check
+package chart
 
 import (
 	"encoding/json"
@@ -48,8 +48,8 @@ func (v *visitor) visit(path string, node *yaml.Node, s *schema) {
 	if name, ok := strings.CutPrefix(s.Ref, "#/definitions/"); ok {
 		s = v.definitions[name]
 	}
-	if s.Properties == nil {
-		return // any content
+	if s.Properties == nil || strings.HasSuffix(path, "resources") || strings.HasSuffix(path, "ffinity") {
+		return // any content, or Kubernetes' own
 	}
 	if string(s.AdditionalProperties) != "false" {
 		v.t.Errorf("%s: unknown keys are not refused", path)
@@ -71,8 +71,8 @@ func (v *visitor) visit(path string, node *yaml.Node, s *schema) {
 		}
 		v.visit(at, value, below)
 	}
-	if optional(path) {
-		return
+	if path == ".server.config" {
+		return // the server has the other defaults
 	}
 	for name := range s.Properties {
 		if !slices.Contains(names, name) {
@@ -83,11 +83,6 @@ func (v *visitor) visit(path string, node *yaml.Node, s *schema) {
 
 func grouping(value *yaml.Node) bool {
 	return value.Kind == yaml.MappingNode && len(value.Content) > 0 && value.Content[0].HeadComment != ""
-}
-
-// optional are values whose keys have defaults elsewhere: the server's settings, Kubernetes' objects.
-func optional(path string) bool {
-	return path == ".server.config" || strings.HasSuffix(path, "resources") || strings.HasSuffix(path, "affinity")
 }
 
 // TestServerSettings expects the schema to have every setting of the server, except those that the chart sets itself.

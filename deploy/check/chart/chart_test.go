@@ -1,4 +1,4 @@
-package check
+package chart
 
 import (
 	"strings"
@@ -56,7 +56,7 @@ func TestPackage(t *testing.T) {
 
 // The chart's version and its images are those that are built.
 func TestVersionIsTheImages(t *testing.T) {
-	c, tag := load(t), strings.TrimSpace(string(read(t, "../image/tag")))
+	c, tag := load(t), strings.TrimSpace(string(read(t, "../../image/tag")))
 	if c.Metadata.AppVersion != tag || "v"+c.Metadata.Version != tag {
 		t.Errorf("version %s, appVersion %s; the images have %s", c.Metadata.Version, c.Metadata.AppVersion, tag)
 	}

@@ -1,4 +1,4 @@
-package check
+package chart
 
 import (
 	"io/fs"
@@ -11,7 +11,7 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/common"
 	commonutil "helm.sh/helm/v4/pkg/chart/common/util"
-	chart "helm.sh/helm/v4/pkg/chart/v2"
+	helmchart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
 	"sigs.k8s.io/yaml"
@@ -19,9 +19,9 @@ import (
 	"github.com/stowage-scheduler/stowage/deploy/deploytest"
 )
 
-const chartDir = "../chart/stowage"
+const chartDir = "../../chart/stowage"
 
-func load(t testing.TB) *chart.Chart {
+func load(t testing.TB) *helmchart.Chart {
 	t.Helper()
 	c, err := loader.Load(chartDir)
 	if err != nil {
@@ -31,7 +31,7 @@ func load(t testing.TB) *chart.Chart {
 }
 
 // templates renders a chart as `helm template RELEASE CHART --namespace NAMESPACE --values VALUES` does: its files by name.
-func templates(c *chart.Chart, release, namespace string, values map[string]any) (map[string]string, error) {
+func templates(c *helmchart.Chart, release, namespace string, values map[string]any) (map[string]string, error) {
 	o := common.ReleaseOptions{Name: release, Namespace: namespace, Revision: 1, IsInstall: true}
 	all, err := commonutil.ToRenderValues(c, values, o, common.DefaultCapabilities.Copy())
 	if err != nil {
