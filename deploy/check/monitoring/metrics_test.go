@@ -13,6 +13,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"go.opentelemetry.io/otel/metric"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +31,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	"github.com/stowage-scheduler/stowage/proto/grpcplugin"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
@@ -98,7 +101,7 @@ func (w *work) serve() {
 		w.t.Fatal(err)
 	}
 	server := grpc.NewServer(grpc.StatsHandler(tel.StatsHandler()))
-	grpcplugin.RegisterExpanderServer(server, grpcplugin.UnimplementedExpanderServer{})
+	stowagev1.RegisterPlacementServiceServer(server, stowagev1.UnimplementedPlacementServiceServer{})
 	listener := servertest.Listen(w.t, "127.0.0.1:0")
 	go func() { _ = server.Serve(listener) }()
 	w.t.Cleanup(server.Stop)
@@ -107,8 +110,8 @@ func (w *work) serve() {
 		w.t.Fatal(err)
 	}
 	defer client.Close()
-	if _, err := client.GetServerInfo(ctx, nil); err == nil {
-		w.t.Fatal("a server without Stowage answers")
+	if _, err := client.GetServerInfo(ctx, &stowagev1.GetServerInfoRequest{}); status.Code(err) != codes.Unimplemented {
+		w.t.Fatal(err)
 	}
 }
 

@@ -22,7 +22,7 @@ const rulesFile = "../../prometheus/rules.yaml"
 
 func rules(t testing.TB) *rulefmt.RuleGroups {
 	t.Helper()
-	groups, errs := rulefmt.ParseFile(rulesFile, false, model.UTF8Validation, promql(), slog.Default())
+	groups, errs := rulefmt.ParseFile(rulesFile, false, model.UTF8Validation, queryParser(), slog.Default())
 	for _, err := range errs {
 		t.Error(err)
 	}
@@ -32,7 +32,7 @@ func rules(t testing.TB) *rulefmt.RuleGroups {
 	return groups
 }
 
-func promql() parser.Parser { return parser.NewParser(parser.Options{}) }
+func queryParser() parser.Parser { return parser.NewParser(parser.Options{}) }
 
 // queries checks queries against the metrics that there are.
 type queries struct {
@@ -71,7 +71,7 @@ var ofTarget = []string{"namespace", "instance", "pod", "job"}
 // check parses a query and looks for each metric and label in it.
 func (q *queries) check(where, query string) {
 	q.t.Helper()
-	expr, err := promql().ParseExpr(query)
+	expr, err := queryParser().ParseExpr(query)
 	if err != nil {
 		q.t.Errorf("%s: %v\n%s", where, err, query)
 		return
