@@ -58,6 +58,13 @@ unit: ## Run all tests with all their cases, those of servers and clients with t
 	$(GOTEST) -race -short -timeout 1h $$(comm -23 <(go list ./clients/... ./bench/... ./deploy/... | sort) <(go list $(CONCURRENT) | sort))
 	$(GOTEST) -timeout 1h ./server $$(comm -23 <(go list ./... | sort) <(go list $(CONCURRENT) | sort))
 	go -C deploy/image test -timeout 5m ./...
+	@$(MAKE) --no-print-directory chart
+
+# Helm's and Prometheus' own code, as Go modules. Their module needs a newer Go than the others, which the go command fetches.
+CHECK := GOTOOLCHAIN=go1.26.7+auto go -C deploy/check
+.PHONY: chart
+chart: ## Test the Helm chart as helm lint and helm template do, the dashboards and the alert rules.
+	$(CHECK) test -timeout 10m ./...
 
 .PHONY: lint
 lint: $(PROTOVALIDATE) ## Check format and style of protos and Go code.
@@ -67,6 +74,7 @@ lint: $(PROTOVALIDATE) ## Check format and style of protos and Go code.
 	  if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
 	$(GOLANGCI) run
 	go -C deploy/image tool -modfile=../../go.tools.mod golangci-lint run
+	$(CHECK) tool -modfile=../../go.tools.mod golangci-lint run
 
 .PHONY: generate
 generate: $(PROTOVALIDATE) ## Regenerate the Go code of the protos.

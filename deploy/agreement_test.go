@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/stowage-scheduler/stowage/deploy/deploytest"
 )
 
 // server returns the Deployment's only container.
@@ -29,40 +29,6 @@ func (m *manifests) ports(t *testing.T) map[string]int32 {
 		ports[p.Name] = p.ContainerPort
 	}
 	return ports
-}
-
-func selects(t *testing.T, selector *metav1.LabelSelector, set map[string]string) bool {
-	t.Helper()
-	s, err := metav1.LabelSelectorAsSelector(selector)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return !s.Empty() && s.Matches(labels.Set(set))
-}
-
-func TestSelectorsSelectThePods(t *testing.T) {
-	m := read(t)
-	pods := m.deployment.Spec.Template
-	selectors := map[string]*metav1.LabelSelector{
-		"Deployment":          m.deployment.Spec.Selector,
-		"Service":             {MatchLabels: m.service.Spec.Selector},
-		"PodDisruptionBudget": m.podDisruptionBudget.Spec.Selector,
-		"NetworkPolicy":       &m.networkPolicy.Spec.PodSelector,
-	}
-	for _, c := range pods.Spec.TopologySpreadConstraints {
-		selectors["spread by "+c.TopologyKey] = c.LabelSelector
-	}
-	if len(selectors) != 6 {
-		t.Errorf("%d selectors, want those of four objects and two spread constraints", len(selectors))
-	}
-	for name, selector := range selectors {
-		if !selects(t, selector, pods.Labels) {
-			t.Errorf("%s does not select the pods", name)
-		}
-	}
-	if !selects(t, &m.serviceMonitor.Spec.Selector, m.service.Labels) {
-		t.Error("the ServiceMonitor does not select the Service")
-	}
 }
 
 func TestReferences(t *testing.T) {
@@ -138,29 +104,22 @@ func TestPortsAgree(t *testing.T) {
 	}
 }
 
-// The restricted profile of the pod security standards, which the namespace enforces.
-func TestRestricted(t *testing.T) {
-	m := read(t)
-	if got := m.namespace.Labels["pod-security.kubernetes.io/enforce"]; got != "restricted" {
+// TestManifestsFit looks at what is applied together: selectors, references, ports, probes, and the restricted profile of the pod
+// security standards, which the namespace enforces.
+func TestManifestsFit(t *testing.T) {
+	if got := read(t).namespace.Labels["pod-security.kubernetes.io/enforce"]; got != "restricted" {
 		t.Errorf("the namespace enforces %q", got)
 	}
-	spec := m.deployment.Spec.Template.Spec
-	pod, container := spec.SecurityContext, m.server(t).SecurityContext
-	if pod == nil || container == nil || container.Capabilities == nil || pod.SeccompProfile == nil {
-		t.Fatal("a security context is missing")
-	}
-	drop := container.Capabilities.Drop
-	for what, ok := range map[string]bool{
-		"runs as root":               pod.RunAsNonRoot != nil && *pod.RunAsNonRoot,
-		"has no seccomp profile":     pod.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault,
-		"may gain privileges":        container.AllowPrivilegeEscalation != nil && !*container.AllowPrivilegeEscalation,
-		"may write to its image":     container.ReadOnlyRootFilesystem != nil && *container.ReadOnlyRootFilesystem,
-		"keeps capabilities":         len(drop) == 1 && drop[0] == "ALL" && len(container.Capabilities.Add) == 0,
-		"is in the host's namespace": !spec.HostNetwork && !spec.HostPID && !spec.HostIPC,
-		"sees other Services":        spec.EnableServiceLinks != nil && !*spec.EnableServiceLinks,
-	} {
-		if !ok {
-			t.Errorf("the server %s", what)
+	for _, dirs := range [][]string{{"kubernetes", "kubernetes/prometheus"}, {"extender"}, {"batch"}} {
+		var objects []deploytest.Object
+		for _, dir := range dirs {
+			objects = append(objects, deploytest.Kustomization(t, dir)...)
+		}
+		if len(objects) < 8 {
+			t.Errorf("%v: only %d objects", dirs, len(objects))
+		}
+		for _, p := range deploytest.Problems(objects) {
+			t.Errorf("%v: %s", dirs, p)
 		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"sigs.k8s.io/yaml"
+
+	"github.com/stowage-scheduler/stowage/deploy/deploytest"
 )
 
 // manifests is what the directory kubernetes holds, one object of each kind.
@@ -26,20 +28,7 @@ type manifests struct {
 	service             corev1.Service
 	podDisruptionBudget policyv1.PodDisruptionBudget
 	networkPolicy       networkingv1.NetworkPolicy
-	serviceMonitor      serviceMonitor
-}
-
-// serviceMonitor is the part of the Prometheus operator's type that the manifest uses.
-type serviceMonitor struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata"`
-	Spec              struct {
-		Selector  metav1.LabelSelector `json:"selector"`
-		Endpoints []struct {
-			Port string `json:"port"`
-			Path string `json:"path"`
-		} `json:"endpoints"`
-	} `json:"spec"`
+	serviceMonitor      deploytest.ServiceMonitor
 }
 
 // objects returns the objects of Kubernetes' own kinds by file.

@@ -4,16 +4,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
-	"github.com/alecthomas/kong"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/stowage-scheduler/stowage/deploy/deploytest"
 	"github.com/stowage-scheduler/stowage/server/admin"
 	"github.com/stowage-scheduler/stowage/server/config"
 )
@@ -21,36 +19,12 @@ import (
 // configKey is the ConfigMap's key that holds the server's configuration file.
 const configKey = "config.yaml"
 
-// settings parses a configuration file as the server does.
-func settings(t *testing.T, file string) config.Config {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), configKey)
-	if err := os.WriteFile(name, []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var flags struct {
-		File kong.ConfigFlag `name:"config"`
-		config.Config
-	}
-	parser, err := kong.New(&flags, config.Options()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := parser.Parse([]string{"--config=" + name}); err != nil {
-		t.Fatal(err)
-	}
-	if err := flags.Config.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	return flags.Config
-}
-
 func deployed(t *testing.T, m *manifests) config.Config {
 	t.Helper()
 	if len(m.configMap.Data) != 1 {
 		t.Fatalf("the ConfigMap has %d keys, want %s alone", len(m.configMap.Data), configKey)
 	}
-	return settings(t, m.configMap.Data[configKey])
+	return deploytest.ServerSettings(t, m.configMap.Data[configKey])
 }
 
 func splitPort(t *testing.T, address string) (host string, port int32) {
@@ -71,7 +45,7 @@ func splitPort(t *testing.T, address string) (host string, port int32) {
 func TestServerListensOnThePorts(t *testing.T) {
 	m := read(t)
 	ports := m.ports(t)
-	got, defaults := deployed(t, m), settings(t, "")
+	got, defaults := deployed(t, m), deploytest.ServerSettings(t, "")
 	for name, addresses := range map[string][2]string{
 		"grpc":  {got.ListenAddress, defaults.ListenAddress},
 		"admin": {got.AdminAddress, defaults.AdminAddress},
@@ -104,26 +78,9 @@ func TestPodLivesUntilTheServerHasStopped(t *testing.T) {
 	}
 }
 
-// bytesPerRequestByte is what a request in flight may take in memory, garbage included, per byte of its wire form: peak-B
-// by wire-B of bench.BenchmarkInline (12.6 in both forms of the cluster), rounded up.
-const bytesPerRequestByte = 13
-
 func TestMemorySufficesForRequestsInFlight(t *testing.T) {
 	m := read(t)
-	c := deployed(t, m)
-	resources := m.server(t).Resources
-	limit := resources.Limits.Memory().Value()
-	if limit == 0 || resources.Requests.Memory().Value() != limit {
-		t.Errorf("memory: requested %v, limit %v: a server that outgrows its request is the first to be evicted",
-			resources.Requests.Memory(), resources.Limits.Memory())
-	}
-	// The garbage collector keeps to nine tenths of the limit (automemlimit's default).
-	if needed := c.MaxInFlightBytes * bytesPerRequestByte; needed > limit/10*9 {
-		t.Errorf("%d bytes in flight may need %d bytes of memory, the limit is %d", c.MaxInFlightBytes, needed, limit)
-	}
-	if _, limited := resources.Limits[corev1.ResourceCPU]; limited {
-		t.Error("a limit of cpu would throttle the server in the middle of a request")
-	}
+	deploytest.CheckServerMemory(t, deployed(t, m), m.server(t).Resources)
 }
 
 func TestAdminEndpointsExist(t *testing.T) {

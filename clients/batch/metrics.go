@@ -22,7 +22,7 @@ type metrics struct {
 
 var seconds = metric.WithExplicitBucketBoundaries(.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60)
 
-func newMetrics(provider metric.MeterProvider, pending *pendingPods) (*metrics, error) {
+func newMetrics(provider metric.MeterProvider, pending *pendingPods, lease Lease) (*metrics, error) {
 	meter := provider.Meter("github.com/stowage-scheduler/stowage/clients/batch")
 	m := &metrics{}
 	var err error
@@ -67,6 +67,19 @@ func newMetrics(provider metric.MeterProvider, pending *pendingPods) (*metrics, 
 			waits, taken := pending.counts()
 			o.Observe(int64(waits), metric.WithAttributes(attribute.String("state", "waiting")))
 			o.Observe(int64(taken), metric.WithAttributes(attribute.String("state", "decided")))
+			return nil
+		}))
+	if err != nil {
+		return nil, err
+	}
+	_, err = meter.Int64ObservableGauge("stowage.batch.leading",
+		metric.WithDescription("1 while this replica leads, 0 while another one does or none."),
+		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+			leading := int64(0)
+			if lease.Term() != 0 {
+				leading = 1
+			}
+			o.Observe(leading)
 			return nil
 		}))
 	return m, err

@@ -126,7 +126,7 @@ func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster
 		evictions: make(chan func(context.Context), o.MaxBatch),
 	}
 	var err error
-	if s.metrics, err = newMetrics(o.Meter, s.pending); err != nil {
+	if s.metrics, err = newMetrics(o.Meter, s.pending, o.Lease); err != nil {
 		return nil, err
 	}
 	s.reports = newReports(reportsAtATime, reportsWaiting, func() { s.metrics.drop("status") })

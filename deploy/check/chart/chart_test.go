@@ -1,0 +1,114 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v4/pkg/chart/v2/lint"
+	"helm.sh/helm/v4/pkg/chart/v2/lint/support"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestLint is `helm lint --strict` with each file of values.
+func TestLint(t *testing.T) {
+	for name, values := range valuesFiles(t) {
+		for _, m := range lint.RunAll(chartDir, values, "stowage").Messages {
+			if m.Severity >= support.WarningSev {
+				t.Errorf("%s: %s", name, m)
+			}
+		}
+	}
+}
+
+// TestPackage packs the chart, whose links to files of other directories become files, and renders the same from the archive.
+func TestPackage(t *testing.T) {
+	c := load(t)
+	archive, err := chartutil.Save(c, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := loader.Load(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range packed.Files {
+		if strings.HasPrefix(f.Name, "ci/") {
+			t.Errorf("the package has %s", f.Name)
+		}
+	}
+	for name, values := range valuesFiles(t) {
+		want, err := templates(c, "stowage", "stowage", values)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, err := templates(packed, "stowage", "stowage", values)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -directory +package:\n%s", name, diff)
+		}
+	}
+}
+
+// The chart's version and its images are those that are built.
+func TestVersionIsTheImages(t *testing.T) {
+	c, tag := load(t), strings.TrimSpace(string(read(t, "../../image/tag")))
+	if c.Metadata.AppVersion != tag || "v"+c.Metadata.Version != tag {
+		t.Errorf("version %s, appVersion %s; the images have %s", c.Metadata.Version, c.Metadata.AppVersion, tag)
+	}
+}
+
+// TestRefused expects an error for values that would otherwise be ignored, or start something that cannot work.
+func TestRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"servers: {}":          "additional properties 'servers' not allowed",
+		"server: {replica: 3}": "additional properties 'replica' not allowed",
+		"server: {config: {max-inflight-bytes: 1}}":                                      "additional properties 'max-inflight-bytes' not allowed",
+		"server: {config: {listen-address: ':1'}}":                                       "additional properties 'listen-address' not allowed",
+		"server: {config: {drain-delay: 5}}":                                             "want string",
+		"server: {replicas: two}":                                                        "want integer",
+		"server: {image: {digest: latest}}":                                              "does not match pattern",
+		"server: {extraArgs: [pprof]}":                                                   "does not match pattern",
+		"server: {serviceAccount: {create: false}}":                                      "server.serviceAccount.name: is needed",
+		"server: {autoscaling: {enabled: true, cpuUtilization: 0}}":                      "needs cpuUtilization or queuedRequests",
+		"extender: {scores: exactly}":                                                    "must be one of",
+		"batch: {tls: {secretName: a}}":                                                  "additional properties 'secretName' not allowed",
+		"tls: {enabled: true}":                                                           "server.tls.secretName: is needed",
+		"{tls: {enabled: true}, server: {tls: {secretName: a}}, batch: {enabled: true}}": "batch.tls.clientSecretName: is needed",
+		"tls: {enabled: true, certManager: {enabled: true}}":                             "tls.certManager.issuerRef.name: is needed",
+		"expander: {enabled: true}":                                                      "expander.tls.secretName: is needed",
+		"expander: {prices: [{nodeGroup: a}]}":                                           "missing property 'price'",
+		"networkPolicy: {clientsFrom: []}":                                               "minItems",
+		"fullnameOverride: Stowage":                                                      "does not match pattern",
+	} {
+		_, err := templates(load(t), "stowage", "stowage", parsed(t, text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: the error is %v, want one with %q", text, err, want)
+		}
+	}
+}
+
+// TestNotes expects that the notes name what was started.
+func TestNotes(t *testing.T) {
+	for name, want := range map[string][]string{
+		"defaults":   {"dns:///stowage.stowage.svc:7433", "in plain text", "deployment/stowage-server"},
+		"minimal":    {"in plain text"},
+		"mtls":       {"with TLS and a client certificate", "kube-scheduler-stowage", "schedulerName: stowage", "rollout restart"},
+		"everything": {"dns:///placement.stowage.svc:7433", "placement-expander.stowage.svc:7438", "secret placement-expander"},
+	} {
+		files, err := templates(load(t), "stowage", "stowage", valuesFiles(t)[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := files["stowage/templates/NOTES.txt"]
+		for _, w := range want {
+			if !strings.Contains(notes, w) {
+				t.Errorf("%s: the notes do not have %q:\n%s", name, w, notes)
+			}
+		}
+	}
+}
