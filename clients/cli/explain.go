@@ -299,6 +299,7 @@ func (c *explainCommand) writeMoving(a *asked, t *chosen, cluster *stowagev1.Clu
 	}
 	m.Write(a.stdout, answer)
 	x := c.explanation(a, cluster, "")
+	x.WriteWhy(a.stdout, "", answer.GetExplanation())
 	if len(answer.GetChanges()) > 0 {
 		fmt.Fprintln(a.stdout)
 		x.WriteChanges(a.stdout, "", answer.GetChanges(), nil)

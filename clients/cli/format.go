@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/stowage-scheduler/stowage/clients/result"
+	"github.com/stowage-scheduler/stowage/clients/review"
 )
 
 // The values of --output.
@@ -90,20 +91,18 @@ func (q *question) parse(name, text string) error {
 // printMessage prints an answer of the contract, in another format than a table.
 func (q *question) printMessage(w io.Writer, m proto.Message) error {
 	text, err := result.Message(m)
+	if err == nil && q.findings != nil {
+		text, err = result.With(findings{q.findings}, m)
+	}
 	if err != nil {
 		return err
 	}
-	return q.printWithFindings(w, text)
+	return q.printText(w, text)
 }
 
-// printWithFindings prints an answer, with what was found in placement rules before its fields.
-func (q *question) printWithFindings(w io.Writer, text []byte) (err error) {
-	if q.findings != nil {
-		if text, err = withList(text, "findings", q.findings); err != nil {
-			return err
-		}
-	}
-	return q.printText(w, text)
+// findings are what was found in placement rules, before the fields of an answer.
+type findings struct {
+	Findings []review.Finding `json:"findings"`
 }
 
 // printDocument prints an answer in another format than a table.
@@ -120,7 +119,7 @@ func (q *question) printDocument(w io.Writer, d result.Document) error {
 	if err != nil {
 		return err
 	}
-	return q.printWithFindings(w, text)
+	return q.printText(w, text)
 }
 
 // printValue prints an answer that is no message of the contract.

@@ -124,6 +124,7 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 	default:
 		d, err := result.NewPlace(p, answer, rollouts)
 		if err == nil {
+			d.Findings = c.findings
 			err = c.printDocument(s.stdout, d)
 		}
 		if err != nil {

@@ -77,6 +77,7 @@ func (q *question) printExplained(a *asked, x *report.Explain, pod kube.Origin, 
 	if err != nil {
 		return err
 	}
+	d.Findings = q.findings
 	return q.printDocument(a.stdout, d)
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -41,14 +40,4 @@ func (q *question) tellsFindings() bool {
 
 func (q *question) reviewOptions(a *asked) review.Options {
 	return review.Options{Profile: a.scheduler.Profile, PodsUnknown: len(q.workloads) > 0}
-}
-
-// withList adds a list before the fields of an answer in JSON.
-func withList(answer []byte, name string, list any) ([]byte, error) {
-	text, err := json.Marshal(list)
-	if err != nil {
-		return nil, err
-	}
-	fields := answer[1:] // every answer has a scalar, and so a field
-	return append(append([]byte(fmt.Sprintf("{%q:", name)), append(text, ',')...), fields...), nil
 }

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/page"
+	"github.com/stowage-scheduler/stowage/clients/review"
 )
 
 // APIVersion is the version of the documents.
@@ -32,9 +33,11 @@ type Document interface {
 type Header struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
+	// Findings are placement rules that have no effect or look like mistakes; absent if the answer does not look for them.
+	Findings []review.Finding `json:"findings,omitzero"`
 }
 
-func header(kind string) Header { return Header{APIVersion, kind} }
+func header(kind string) Header { return Header{APIVersion: APIVersion, Kind: kind} }
 
 // Message encodes a message of the contract in JSON with every scalar, list and map, also those that are 0 or empty: scripts then
 // find each index in its place. Absent messages and optional fields are left out. protojson varies its white space from build to
