@@ -86,7 +86,8 @@ func (s *set) restricted(o Object, pod *corev1.PodSpec) {
 	if c := pod.SecurityContext; c == nil || c.RunAsNonRoot == nil || !*c.RunAsNonRoot || c.RunAsUser != nil && *c.RunAsUser == 0 {
 		s.report(o, "may run as root")
 	}
-	if c := pod.SecurityContext; c == nil || c.SeccompProfile == nil || c.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+	if c := pod.SecurityContext; c == nil || c.SeccompProfile == nil ||
+		c.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
 		s.report(o, "has no seccomp profile")
 	}
 	for _, v := range pod.Volumes {

@@ -29,8 +29,8 @@ type Object interface {
 	metav1.Object
 }
 
-// Read parses the documents of a manifest, each by its own kind, with the names of fields in exact case, nothing unknown and nothing
-// twice, as the API server does with strict validation. Documents without content are left out.
+// Read parses the documents of a manifest, each by its own kind, with the names of fields in exact case, nothing unknown and
+// nothing twice, as the API server does with strict validation. Documents without content are left out.
 func Read(text []byte) ([]Object, error) {
 	scheme := runtime.NewScheme()
 	groups := runtime.NewSchemeBuilder(corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme,

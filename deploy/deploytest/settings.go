@@ -32,8 +32,8 @@ func ServerSettings(t testing.TB, file string, args ...string) config.Config {
 	return flags.Config
 }
 
-// ClientSettings parses and validates the arguments of a container as its command does: that of the extender, batch or expander, as
-// it is called. It returns nil for any other container.
+// ClientSettings parses and validates the arguments of a container as its command does: that of the extender, batch or
+// expander, as it is called. It returns nil for any other container.
 func ClientSettings(t testing.TB, c corev1.Container) any {
 	t.Helper()
 	var settings interface{ Validate() error }

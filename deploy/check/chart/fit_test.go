@@ -97,7 +97,8 @@ func (r *release) server() {
 			r.t.Errorf("nothing is mounted for %s", file)
 		}
 	}
-	if grace := *d.Spec.Template.Spec.TerminationGracePeriodSeconds; float64(grace) < (c.DrainDelay+c.ShutdownGracePeriod).Seconds()+5 {
+	grace := *d.Spec.Template.Spec.TerminationGracePeriodSeconds
+	if float64(grace) < (c.DrainDelay+c.ShutdownGracePeriod).Seconds()+5 {
 		r.t.Errorf("the pod is killed after %d s, the server takes %v and %v to stop", grace, c.DrainDelay, c.ShutdownGracePeriod)
 	}
 }
@@ -126,7 +127,8 @@ func (r *release) clients() {
 func (r *release) connects(addresses []string, encrypted, certified bool, server config.Config) {
 	r.t.Helper()
 	for _, s := range of[*corev1.Service](r) {
-		if s.Spec.ClusterIP == corev1.ClusterIPNone && !slices.Equal(addresses, []string{"dns:///" + s.Name + "." + r.namespace + ".svc:7433"}) {
+		want := []string{"dns:///" + s.Name + "." + r.namespace + ".svc:7433"}
+		if s.Spec.ClusterIP == corev1.ClusterIPNone && !slices.Equal(addresses, want) {
 			r.t.Errorf("a client dials %v, the Service is %s", addresses, s.Name)
 		}
 	}

@@ -15,8 +15,9 @@ import (
 	"github.com/stowage-scheduler/stowage/deploy/deploytest"
 )
 
-// TestChartIsTheManifests holds the chart against the kustomizations: with its defaults against deploy/kubernetes, with the schedulers
-// also against deploy/extender and deploy/batch. What differs is what normal removes, and the namespace, which Helm creates.
+// TestChartIsTheManifests holds the chart against the kustomizations: with its defaults against deploy/kubernetes, with the
+// schedulers also against deploy/extender and deploy/batch. What differs is what normal removes, and the namespace, which
+// Helm creates.
 func TestChartIsTheManifests(t *testing.T) {
 	monitored := "monitoring: {serviceMonitor: {enabled: true}}"
 	for values, dirs := range map[string][]string{

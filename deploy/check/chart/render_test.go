@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"context"
 	"io/fs"
 	"maps"
 	"os"
@@ -37,7 +38,7 @@ func templates(c *helmchart.Chart, release, namespace string, values map[string]
 	if err != nil {
 		return nil, err
 	}
-	return engine.Engine{Strict: true}.Render(c, all)
+	return engine.Engine{Strict: true}.RenderWithContext(context.Background(), c, all)
 }
 
 // objects renders the chart, and reads the objects as the API server does.

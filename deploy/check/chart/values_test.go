@@ -20,7 +20,8 @@ type schema struct {
 	Definitions          map[string]*schema `json:"definitions"`
 }
 
-// TestEveryValueIsDescribed expects a comment at every value, and a property of the schema for it; and no property without a value.
+// TestEveryValueIsDescribed expects a comment at every value, and a property of the schema for it; and no property without a
+// value.
 func TestEveryValueIsDescribed(t *testing.T) {
 	var all schema
 	if err := json.Unmarshal(read(t, chartDir+"/values.schema.json"), &all); err != nil {

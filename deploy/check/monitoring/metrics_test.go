@@ -42,8 +42,8 @@ var rare = map[string][]string{
 	"stowage_extender_outcomes_total": {"in_time"},
 }
 
-// metrics are the series that Stowage's processes have, each with its labels. All of them are at work: a server is called, a batch
-// scheduler binds pods and evicts others, an extender and an expander are asked.
+// metrics are the series that Stowage's processes have, each with its labels. All of them are at work: a server is called, a
+// batch scheduler binds pods and evicts others, an extender and an expander are asked.
 func metrics(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	tel, err := telemetry.New(t.Context(), "stowage", "v0")
@@ -93,7 +93,9 @@ func (m touchingMeter) Int64Counter(name string, o ...metric.Int64CounterOption)
 func (w *work) serve() {
 	ctx := w.t.Context()
 	tel := w.telemetry
-	tel.Decisions.Record(ctx, telemetry.Decision{Method: "Place", Decode: 1, Engine: 1, Encode: 1, Nodes: 1, Feasible: 1, Scanned: 1})
+	tel.Decisions.Record(ctx, telemetry.Decision{
+		Method: "Place", Decode: 1, Engine: 1, Encode: 1, Nodes: 1, Feasible: 1, Scanned: 1,
+	})
 	tel.Decisions.CacheHit(ctx, "Filter", 1, 1)
 	tel.Admission.Waited(ctx, time.Millisecond)
 	tel.Admission.Refused(ctx, admission.Reason(0))
@@ -119,7 +121,8 @@ func (w *work) serve() {
 func (w *work) schedule() {
 	cluster := w.watch(true)
 	scheduler, err := batch.New(w.api, w.client, cluster, batch.Options{
-		SchedulerName: "stowage", Preempt: true, Events: events.NewFakeRecorder(1000), Log: slog.New(slog.DiscardHandler), Meter: w.meter,
+		SchedulerName: "stowage", Preempt: true, Events: events.NewFakeRecorder(1000),
+		Log: slog.New(slog.DiscardHandler), Meter: w.meter,
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -232,8 +235,8 @@ func apiServer() *fake.Clientset {
 	victim, urgent, asked := pod("victim", "3", 0), pod("urgent", "3", 1000), pod("asked", "100m", 0)
 	victim.Spec.NodeName, victim.Status.Phase = "a", corev1.PodRunning
 	asked.Spec.SchedulerName = "kube-scheduler-stowage"
-	amounts := corev1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("110")}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: corev1.NodeStatus{Allocatable: amounts, Capacity: amounts}}
+	amounts := corev1.ResourceList{"cpu": resource.MustParse("4"), "pods": resource.MustParse("110")}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: corev1.NodeStatus{Allocatable: amounts}}
 	api := fake.NewClientset(node, victim, urgent, asked, pod("small", "500m", 0), pod("large", "64", 0))
 	api.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if action.GetSubresource() != "binding" {
