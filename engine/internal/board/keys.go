@@ -65,14 +65,22 @@ func (cl *Class) findKeys() {
 	})
 	cl.exclusionKeys = list(len(exclusions), func(i int) key {
 		e := exclusions[i]
+		var rejected map[int32]bool // domains with a pod that was added
 		return key{
 			column: e.Column, removes: true, groups: e.Pods.Groups, weight: e.Pods.Weight,
 			add: func(n uint32, weight int64) bool {
 				if e.Counted() {
 					return e.Add(n, weight)
 				}
-				_, in := e.Domain(n)
-				return in
+				d, in := e.Domain(n)
+				if !in || rejected[d] {
+					return false
+				}
+				if rejected == nil {
+					rejected = map[int32]bool{}
+				}
+				rejected[d] = true
+				return true
 			},
 		}
 	})

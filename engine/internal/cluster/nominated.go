@@ -180,10 +180,9 @@ func (s *State) Nominated() iter.Seq2[uint32, Nominated] { return s.NominatedFro
 
 // CountNominated returns at least how many pods are nominated to the nodes from a first to a last one, and to how many nodes.
 func (s *State) CountNominated(first, last uint32) (nodes, pods int) {
-	for _, of := range s.nominations {
-		if first <= of.node && of.node <= last {
-			nodes, pods = nodes+1, pods+len(of.pods)
-		}
+	from, _ := s.nominationsTo(first)
+	for ; from < len(s.nominations) && s.nominations[from].node <= last; from++ {
+		nodes, pods = nodes+1, pods+len(s.nominations[from].pods)
 	}
 	if column := s.nominated[nomineesColumn]; column != nil {
 		at, _ := slices.BinarySearch(column.Nodes, first)

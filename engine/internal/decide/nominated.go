@@ -107,15 +107,16 @@ func (d *Decision) withNominated(nodes nodeset.Set) *withNominated {
 	if !some {
 		return nil
 	}
-	onNodes, count := d.State.CountNominated(first, last)
-	if count == 0 {
-		return nil
-	}
-	w := &withNominated{Decision: d, nodes: make([]nominatedTo, 0, onNodes)}
-	pods := make([]cluster.Nominated, 0, count) // of all nodes
+	var w *withNominated
+	var pods []cluster.Nominated // of all nodes
 	for node, n := range d.State.NominatedFrom(first, last) {
 		if !nodes.Has(node) || !d.yieldsTo(&n) {
 			continue
+		}
+		if w == nil {
+			onNodes, count := d.State.CountNominated(node, last)
+			pods = make([]cluster.Nominated, 0, count)
+			w = &withNominated{Decision: d, nodes: make([]nominatedTo, 0, onNodes), rejected: nodeset.New(d.State.Len())}
 		}
 		pods = append(pods, n)
 		at := len(w.nodes) - 1
@@ -126,10 +127,6 @@ func (d *Decision) withNominated(nodes nodeset.Set) *withNominated {
 		of := &w.nodes[at]
 		of.pods = pods[len(pods)-len(of.pods)-1 : len(pods) : len(pods)]
 	}
-	if len(w.nodes) == 0 {
-		return nil
-	}
-	w.rejected = nodeset.New(d.State.Len())
 	return w
 }
 

@@ -32,7 +32,10 @@ type Class struct {
 	rejected   *decide.Outcome // the outcome of filtering when no node was feasible, after rejectedAt moves
 	rejectedAt int
 	preemption *verdict.Preemption // of rejected; nil until needed, and if there is none
-	failure    *decide.Failure     // of kube-scheduler to score the last pod; nil for none
+	changes    []verdict.Change    // found after searchedAt moves, if searched
+	searched   bool
+	searchedAt int
+	failure    *decide.Failure // of kube-scheduler to score the last pod; nil for none
 
 	// yields is set if the pods must leave room for nominated pods. The board then has the nodes of open without those of
 	// blocked, which their nominated pods make infeasible. changed counts how often blocked changed.

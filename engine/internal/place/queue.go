@@ -409,7 +409,7 @@ func (q *Queue) explain(ctx context.Context, c *Class, entry int, result *verdic
 		}
 	}
 	if q.Options.Changes && c.rejected.Feasible.Empty() {
-		if result.Changes, err = q.Explainer(ctx, c.Decision, q.Candidates); err != nil {
+		if result.Changes, err = q.FindChanges(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -417,6 +417,18 @@ func (q *Queue) explain(ctx context.Context, c *Class, entry int, result *verdic
 		err = q.preempt(ctx, c, result)
 	}
 	return err
+}
+
+// FindChanges returns what would make a node feasible for the pods of a class. It searches once for as long as no pod moves.
+func (q *Queue) FindChanges(ctx context.Context, c *Class) ([]verdict.Change, error) {
+	if !c.searched || c.searchedAt != q.moves {
+		changes, err := q.Explainer(ctx, q.Decision(c), q.Candidates)
+		if err != nil {
+			return nil, err
+		}
+		c.changes, c.searched, c.searchedAt = changes, true, q.moves
+	}
+	return c.changes, nil
 }
 
 // Rejected returns the outcome of filtering for a class whose last pod has no node. If kube-scheduler failed to score it, the

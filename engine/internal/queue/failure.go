@@ -239,17 +239,17 @@ func (q *queue) search(entry int) (err error) {
 	if g := q.groupOf(entry); g != nil {
 		first, rejected = g.member(entry), g.last == nil || g.rejected(entry)
 	}
-	d := q.Decision(class)
 	if first != nil && first.nominated != "" {
-		d = q.Decision(first.nominee())
+		class = first.nominee()
 	}
+	d := q.Decision(class)
 	if q.Explain {
 		if result.Explanation, err = d.Explain(q.ctx, q.Candidates); err != nil {
 			return err
 		}
 	}
 	if q.Changes && rejected {
-		result.Changes, err = q.Explainer(q.ctx, d, q.Candidates)
+		result.Changes, err = q.FindChanges(q.ctx, class)
 	}
 	return err
 }
