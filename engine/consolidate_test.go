@@ -412,7 +412,7 @@ func TestConsolidateWorkers(t *testing.T) {
 			t.Fatalf("seed %d (-one +several):\n%s", seed, gocmp.Diff(want, got))
 		}
 	}
-	c := largeConsolidation(8 + cases(16))
+	c := largeConsolidation(16 + cases(8))
 	want := c.ask(t, c.options.WithWorkers(1))
 	if len(want.Actions) == 0 {
 		t.Fatal("no actions")
@@ -465,7 +465,7 @@ func equalConsolidation(nodes int) *consolidateCase {
 func TestConsolidateMovesOnce(t *testing.T) {
 	equal := 20 + cases(80)
 	for name, c := range map[string]*consolidateCase{
-		"equal": equalConsolidation(equal), "different": largeConsolidation(10 + cases(30)),
+		"equal": equalConsolidation(equal), "different": largeConsolidation(20 + cases(20)),
 	} {
 		got := c.ask(t, c.options)
 		evicted := int64(0)
