@@ -11,6 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
+	"github.com/stowage-scheduler/stowage/clients/review"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -23,6 +24,8 @@ type explainCommand struct {
 // explainAnswer is the answer about targets in JSON and YAML.
 type explainAnswer struct {
 	Targets []explained `json:"targets"`
+	// Findings are placement rules that have no effect or look like mistakes.
+	Findings []review.Finding `json:"findings"`
 }
 
 // explained is the answer about one target.
@@ -45,6 +48,8 @@ type explained struct {
 // Run is called by kong.
 func (c *explainCommand) Run(s *session, code *answered) error {
 	switch {
+	case c.Fix && c.Output != table && c.Output != wide:
+		return fmt.Errorf("--output=%s: --fix prints commands and a patch", c.Output)
 	case len(c.Targets) == 0 && c.Fix:
 		return c.fix(s, code)
 	case len(c.Targets) == 0:
@@ -69,6 +74,9 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 		var pods []kube.Stated
 		for _, t := range all {
 			if t.pending == nil {
+				if document {
+					return fmt.Errorf("--output=%s: %s is on a node, and its answer has none", c.Output, t.text)
+				}
 				continue
 			}
 			if by, ok := a.snapshot.StatedBy(*t.pending); ok {
@@ -76,7 +84,7 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 				pods = append(pods, by)
 			}
 		}
-		return c.review(a, pods, true)
+		return c.review(a, pods, c.tellsFindings())
 	}, func(a *asked) (proto.Message, error) {
 		all, err := c.found(a.snapshot)
 		if err != nil {
@@ -100,6 +108,7 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 	}
 	*code = worst(codes)
 	if c.Output != table && !document {
+		out.Findings = c.findings
 		return c.printValue(s.stdout, out)
 	}
 	return nil
@@ -286,8 +295,7 @@ func (c *explainCommand) moving(a *asked, t *chosen) (*stowagev1.FilterResponse,
 	if c.Output == table {
 		c.writeMoving(a, t, cluster, answer)
 	}
-	origin := kube.Origin{Kind: "Pod", Namespace: t.on.Object.Namespace, Name: t.on.Object.Name}
-	return answer, request, c.printOne(a, c.explanation(a, cluster, ""), origin, answer)
+	return answer, request, nil
 }
 
 // writeMoving writes whether a pod on a node could move.

@@ -22,9 +22,6 @@ func (c *explainCommand) fix(s *session, code *answered) error {
 			return request, err
 		}
 		*code = c.verdict(s, a.snapshot, len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
-		if c.Output != table {
-			return request, c.printMessage(s.stdout, answer)
-		}
 		entry, _, err := c.entry(a.snapshot)
 		if err != nil {
 			return request, err

@@ -166,7 +166,11 @@ var nodeOperators = map[stowagev1.NodeSelectorOperator]corev1.NodeSelectorOperat
 func editRequirement(spec *corev1.PodSpec, r *stowagev1.ChangedNodeRequirement) error {
 	to := r.GetTo()
 	if r.TermIndex == nil {
-		delete(spec.NodeSelector, r.GetFrom().GetKey())
+		key := r.GetFrom().GetKey()
+		if value, ok := spec.NodeSelector[key]; !ok || !slices.Contains(r.GetFrom().GetValues(), value) {
+			return fmt.Errorf("the node selector %s is not the pod's own: its RuntimeClass adds it", key)
+		}
+		delete(spec.NodeSelector, key)
 		if to != nil {
 			spec.NodeSelector[to.GetKey()] = to.GetValues()[0]
 		}
@@ -189,7 +193,8 @@ func editRequirement(spec *corev1.PodSpec, r *stowagev1.ChangedNodeRequirement) 
 
 // editRequest lowers the request of the only container. A limit of an extended resource, which equals the request, follows.
 func editRequest(spec *corev1.PodSpec, r *stowagev1.LoweredRequest) error {
-	if len(spec.Containers) != 1 || len(spec.InitContainers) > 0 || len(spec.Overhead) > 0 || spec.Resources != nil {
+	if len(spec.Containers) != 1 || len(spec.InitContainers) > 0 || len(spec.Overhead) > 0 || spec.Resources != nil ||
+		spec.RuntimeClassName != nil { // which may add an overhead
 		return fmt.Errorf("the request of %s is in several places: lower their sum to %s",
 			r.GetResource(), report.Quantity(r.GetResource(), r.GetTo()))
 	}

@@ -30,21 +30,28 @@ func Of(c *stowagev1.Change, pod *corev1.Pod, of Workload, nodes []*stowagev1.No
 	if combined := c.GetCombined(); combined != nil {
 		parts = combined.GetChanges()
 	}
+	var edits []*stowagev1.Change
 	for _, part := range parts {
 		if commands := ofNode(part, nodes); commands != nil {
 			fix.Commands = append(fix.Commands, commands...)
-		} else if err := edit(&changed.Spec, of.Namespace, part); err != nil {
+			continue
+		}
+		if err := edit(&changed.Spec, of.Namespace, part); err != nil {
 			return nil, err
 		}
+		edits = append(edits, part)
 	}
 	if equality.Semantic.DeepEqual(pod.Spec, changed.Spec) {
 		return fix, nil
 	}
-	fields, err := of.fields(c)
+	fields, err := of.fields(edits)
 	if err != nil {
 		return nil, err
 	}
-	if fix.Patch, err = patch(&pod.Spec, &changed.Spec, fields); err != nil {
+	before := pod.Spec.DeepCopy()
+	unmerge(before)
+	unmerge(&changed.Spec)
+	if fix.Patch, err = patch(before, &changed.Spec, fields); err != nil {
 		return nil, err
 	}
 	fix.Commands = append(fix.Commands, of.command())

@@ -41,14 +41,24 @@ var templates = map[string][]string{
 }
 
 // fields returns where the spec is that a change is made in. The API server lets a pod get tolerations and lose scheduling gates; it
-// refuses every other change of a pod's spec, and every change of a Job's template.
-func (w Workload) fields(c *stowagev1.Change) ([]string, error) {
+// refuses every other change of a pod's spec, and every change of a Job's template. The pods of a DaemonSet have a node affinity that
+// its template must not have.
+func (w Workload) fields(edits []*stowagev1.Change) ([]string, error) {
 	fields, known := templates[w.Kind]
+	tolerations, gates := true, true
+	for _, c := range edits {
+		tolerations = tolerations && c.GetAddedTolerations() != nil
+		gates = gates && (c.GetAddedTolerations() != nil || c.GetRemovedSchedulingGates() != nil)
+	}
 	switch {
+	case w.Kind == "Job":
+		return nil, fmt.Errorf("the template of Job %s cannot be patched: create it anew", w.Name)
 	case !known:
-		return nil, fmt.Errorf("the template of %s %s cannot be patched: create it anew", w.Kind, w.Name)
-	case w.Kind == "Pod" && c.GetAddedTolerations() == nil && c.GetRemovedSchedulingGates() == nil:
+		return nil, fmt.Errorf("kubectl patches no pod template of %s %s: edit it", w.Kind, w.Name)
+	case w.Kind == "Pod" && !gates:
 		return nil, fmt.Errorf("the spec of pod %s cannot be patched: create it anew", w.Name)
+	case w.Kind == "DaemonSet" && !tolerations:
+		return nil, fmt.Errorf("its pods are not as the template of DaemonSet %s states them: edit it", w.Name)
 	}
 	return fields, nil
 }

@@ -3,6 +3,7 @@ package result
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/clients/page"
@@ -121,7 +122,7 @@ func (p *Place) Names() []string {
 // Page is the answer for a browser.
 func (p *Place) Page() *page.Page {
 	out := &page.Page{
-		Title: "Where pods go", Verdict: p.Verdict, Good: p.answer.GetUnplacedCount()+p.answer.GetEvictedCount() == 0,
+		Title: "Where pods go", Verdict: p.Verdict, Good: p.good(),
 		Picture: picture(p.TopologyKey, p.Nodes, p.words.Picture(p.answer)),
 	}
 	pods := page.Section{Title: "Pods", Columns: []string{"Pods", "Kind", "Placed", "Nodes"}}
@@ -159,6 +160,12 @@ func (p *Place) Page() *page.Page {
 	}
 	out.Sections = append(out.Sections, table(cmp.Or(p.TopologyKey, "Domain"), p.Nodes))
 	return out
+}
+
+// good reports whether every pod has a node and every rollout completes.
+func (p *Place) good() bool {
+	stuck := func(r *whatif.Rollout) bool { return !r.Complete }
+	return p.answer.GetUnplacedCount()+p.answer.GetEvictedCount() == 0 && !slices.ContainsFunc(p.Rollouts, stuck)
 }
 
 func (w *Workload) nodes() []string {

@@ -252,7 +252,10 @@ func podOn(s *kube.Snapshot, p kube.OnNode) Pod {
 
 // preempted lists the pods on nodes that the queue evicts only before or only after the change.
 func (c *Comparison) preempted(before, after *State) {
-	was, is := map[kube.Origin]bool{}, map[kube.Origin]bool{}
+	was, is, displaced := map[kube.Origin]bool{}, map[kube.Origin]bool{}, map[kube.Origin]bool{}
+	for _, d := range after.Snapshot.Displaced(after.Disruption) {
+		displaced[d.Object] = true
+	}
 	for _, o := range victims(before.Answer.GetPlacement()) {
 		was[o] = true
 	}
@@ -260,6 +263,9 @@ func (c *Comparison) preempted(before, after *State) {
 		is[o] = true
 	}
 	for p := range after.Snapshot.OnNodes() {
+		if displaced[p.Object] {
+			continue // it comes back, or goes with its node
+		}
 		pod := podOn(after.Snapshot, p)
 		switch {
 		case is[p.Object] && !was[p.Object]:
