@@ -69,7 +69,22 @@ func firsts(ctx context.Context, d *decide.Decision, candidates nodeset.Set) ([]
 	found, err := s.all([]func() error{
 		s.uncordon, s.tolerate, s.changeRequirements, s.renameTopologyKeys, s.honorPolicies, s.preferRules,
 	})
-	return found[:min(len(found), maxFirsts)], err
+	return someOfEachRank(found), err
+}
+
+// someOfEachRank returns the first changes of each rank, so that many of one rank leave room for others. They are sorted by rank.
+func someOfEachRank(found []Found) []Found {
+	var out []Found
+	last, left := 0, 0
+	for i := range found {
+		if r := rank(&found[i].Change); r != last {
+			last, left = r, maxFirstsOfRank
+		}
+		if left--; left >= 0 {
+			out = append(out, found[i])
+		}
+	}
+	return out[:min(len(out), maxFirsts)]
 }
 
 // afterFirst returns the likeliest change that gives the pod a feasible node once another change is made; nil for none.
