@@ -1306,7 +1306,8 @@ func (x *RemovedSchedulingGates) GetGates() []string {
 // CombinedChange is changes that make a node feasible together.
 type CombinedChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Two changes, the likelier remedy first.
+	// Two changes, the likelier remedy first. Indexes of both are those of the pod's own spec: if a change takes an entry out
+	// of a list, make it last, and of two such changes the one with the higher index first.
 	Changes       []*Change `protobuf:"bytes,1,rep,name=changes,proto3" json:"changes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
