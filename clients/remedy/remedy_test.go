@@ -161,6 +161,7 @@ func TestCombinedInOneList(t *testing.T) {
 	}
 	in := stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_IN
 	ssd := requirement(1, "disk", &stowagev1.NodeSelectorRequirement{Key: "disk", Operator: in, Values: []string{"ssd"}})
+	storage := requirement(1, "disk", &stowagev1.NodeSelectorRequirement{Key: "storage", Operator: in}) // without its values
 	first := &stowagev1.Change{Kind: &stowagev1.Change_PreferredRule{PreferredRule: &stowagev1.PodRule{
 		Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY,
 	}}}
@@ -180,6 +181,7 @@ func TestCombinedInOneList(t *testing.T) {
 		want string
 	}{
 		{"a value", []*stowagev1.Change{requirement(0, "zone", nil), ssd}, expressions, `[{disk In [ssd]} {arch Exists []}]`},
+		{"a key", []*stowagev1.Change{requirement(0, "zone", nil), storage}, expressions, `[{storage In [nvme]} {arch Exists []}]`},
 		{
 			"two given up", []*stowagev1.Change{requirement(0, "zone", nil), requirement(2, "arch", nil)}, expressions,
 			`[{disk In [nvme]}]`,
