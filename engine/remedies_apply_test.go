@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -20,8 +22,10 @@ func (r *remedied) apply(c *verdict.Change) (*api.Cluster, *api.Pod) {
 func (r *remedied) applyTo(cluster *api.Cluster, spec *api.PodSpec, c *verdict.Change) {
 	switch {
 	case c.Combined != nil:
-		for i := range c.Combined {
-			r.applyTo(cluster, spec, &c.Combined[i])
+		last := slices.Clone(c.Combined) // what leaves a list, the highest index first: others keep their index
+		slices.SortStableFunc(last, func(a, b verdict.Change) int { return cmp.Compare(leaving(&b), leaving(&a)) })
+		for i := range last {
+			r.applyTo(cluster, spec, &last[i])
 		}
 	case c.UncordonedNode != nil:
 		n := &cluster.Nodes[*c.UncordonedNode]
@@ -43,6 +47,17 @@ func (r *remedied) applyTo(cluster *api.Cluster, spec *api.PodSpec, c *verdict.C
 	default:
 		r.applyToSpec(spec, c)
 	}
+}
+
+// leaving returns the index that a change takes out of a list of the pod's spec, a higher one than that of any for none.
+func leaving(c *verdict.Change) int {
+	switch {
+	case c.NodeRequirement != nil && c.NodeRequirement.Term >= 0 && c.NodeRequirement.To == nil:
+		return c.NodeRequirement.Expression
+	case c.PreferredRule != nil && c.PreferredRule.Plugin == verdict.InterPodAffinity:
+		return c.PreferredRule.Index
+	}
+	return math.MaxInt
 }
 
 // added returns an added node, whose name is no value of a label so far.
@@ -150,7 +165,7 @@ func applyRequirement(spec *api.PodSpec, r *verdict.NodeRequirement) {
 	}
 	terms[r.Term].MatchExpressions = all
 	spec.NodeAffinity = &api.NodeAffinity{Required: &api.NodeSelector{Terms: terms}}
-	if len(all) == 0 {
+	if len(all)+len(terms[r.Term].MatchFields) == 0 {
 		spec.NodeAffinity = nil
 	}
 }

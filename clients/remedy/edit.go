@@ -179,6 +179,8 @@ func editRequirement(spec *corev1.PodSpec, r *stowagev1.ChangedNodeRequirement) 
 	a := spec.Affinity.NodeAffinity
 	term, i := &a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[r.GetTermIndex()], int(r.GetExpressionIndex())
 	switch {
+	case to != nil && to.GetKey() != r.GetFrom().GetKey(): // whose values may be more than the change lists
+		term.MatchExpressions[i].Key = to.GetKey()
 	case to != nil:
 		term.MatchExpressions[i] = corev1.NodeSelectorRequirement{
 			Key: to.GetKey(), Operator: nodeOperators[to.GetOperator()], Values: to.GetValues(),

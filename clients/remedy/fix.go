@@ -28,7 +28,7 @@ func Of(c *stowagev1.Change, pod *corev1.Pod, of Workload, nodes []*stowagev1.No
 	changed := pod.DeepCopy()
 	parts := []*stowagev1.Change{c}
 	if combined := c.GetCombined(); combined != nil {
-		parts = combined.GetChanges()
+		parts = inOrder(combined.GetChanges())
 	}
 	var edits []*stowagev1.Change
 	for _, part := range parts {

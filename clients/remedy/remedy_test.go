@@ -2,6 +2,7 @@ package remedy_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/yaml"
 
@@ -129,6 +131,78 @@ func TestWhatCannotBePatched(t *testing.T) {
 		_, err := remedy.Of(test.change, pod, remedy.Workload{Kind: test.kind, Namespace: "default", Name: "web"}, nil)
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", test.name, err, test.want)
+		}
+	}
+}
+
+// TestCombinedInOneList makes two changes of one list in the order of the answer: indexes are those of the pod's own spec.
+func TestCombinedInOneList(t *testing.T) {
+	term := func(app string) corev1.PodAffinityTerm {
+		selects := &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
+		return corev1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: selects}
+	}
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Affinity: &corev1.Affinity{
+		NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+				{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{"z9"}},
+				{Key: "disk", Operator: corev1.NodeSelectorOpIn, Values: []string{"nvme"}},
+				{Key: "arch", Operator: corev1.NodeSelectorOpExists},
+			}}},
+		}},
+		PodAffinity: &corev1.PodAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term("db"), term("cache")},
+		},
+	}}}
+	requirement := func(expression uint32, from string, to *stowagev1.NodeSelectorRequirement) *stowagev1.Change {
+		changed := &stowagev1.ChangedNodeRequirement{
+			TermIndex: new(uint32(0)), ExpressionIndex: expression, From: &stowagev1.NodeSelectorRequirement{Key: from}, To: to,
+		}
+		return &stowagev1.Change{Kind: &stowagev1.Change_ChangedNodeRequirement{ChangedNodeRequirement: changed}}
+	}
+	in := stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_IN
+	ssd := requirement(1, "disk", &stowagev1.NodeSelectorRequirement{Key: "disk", Operator: in, Values: []string{"ssd"}})
+	storage := requirement(1, "disk", &stowagev1.NodeSelectorRequirement{Key: "storage", Operator: in}) // without its values
+	first := &stowagev1.Change{Kind: &stowagev1.Change_PreferredRule{PreferredRule: &stowagev1.PodRule{
+		Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY,
+	}}}
+	namespace := &stowagev1.Change{Kind: &stowagev1.Change_AddedNamespace{AddedNamespace: &stowagev1.AddedNamespace{
+		Rule: &stowagev1.PodRule{Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY, Index: 1}, Added: "cache",
+	}}}
+	expressions := func(s *corev1.PodSpec) any {
+		return s.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions
+	}
+	required := func(s *corev1.PodSpec) any {
+		return s.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	}
+	for _, test := range []struct {
+		name string
+		pair []*stowagev1.Change
+		list func(*corev1.PodSpec) any
+		want string
+	}{
+		{"a value", []*stowagev1.Change{requirement(0, "zone", nil), ssd}, expressions, `[{disk In [ssd]} {arch Exists []}]`},
+		{"a key", []*stowagev1.Change{requirement(0, "zone", nil), storage}, expressions, `[{storage In [nvme]} {arch Exists []}]`},
+		{
+			"two given up", []*stowagev1.Change{requirement(0, "zone", nil), requirement(2, "arch", nil)}, expressions,
+			`[{disk In [nvme]}]`,
+		},
+		{"a term", []*stowagev1.Change{first, namespace}, required, `[{&LabelSelector{MatchLabels:map[string]string{app: cache,},` +
+			`MatchExpressions:[]LabelSelectorRequirement{},} [default cache] zone nil [] []}]`},
+	} {
+		for range 2 {
+			combined := &stowagev1.Change{Kind: &stowagev1.Change_Combined{Combined: &stowagev1.CombinedChange{Changes: test.pair}}}
+			fix, err := remedy.Of(combined, pod, remedy.Workload{Kind: "Deployment", Namespace: "default", Name: "web"}, nil)
+			if err != nil {
+				t.Fatal(test.name, err)
+			}
+			var changed corev1.Pod
+			if err := json.Unmarshal(patchedPod(t, pod, fix.Patch), &changed); err != nil {
+				t.Fatal(test.name, err)
+			}
+			if got := fmt.Sprint(test.list(&changed.Spec)); got != test.want {
+				t.Errorf("%s: %s, want %s", test.name, got, test.want)
+			}
+			slices.Reverse(test.pair)
 		}
 	}
 }

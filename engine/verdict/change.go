@@ -23,7 +23,8 @@ type Change struct {
 	Namespaces      *TermNamespaces
 	// RemovedGates are all scheduling gates of the pod.
 	RemovedGates []string
-	// Combined are two changes of other kinds that are made together. Their Nodes are empty.
+	// Combined are two changes of other kinds that are made together. Their Nodes are empty. Indexes are those of the pod's own
+	// spec, also if the other change takes an entry out of the same list.
 	Combined []Change
 	// Nodes is the feasible node with the lowest index after the change; empty with AddedNode, alone or combined.
 	Nodes []uint32

@@ -90,7 +90,8 @@ func (n Names) changeOfSpec(out *stowagev1.Change, c *verdict.Change) bool {
 		}}
 	case c.Namespaces != nil:
 		out.Kind = &stowagev1.Change_AddedNamespace{AddedNamespace: &stowagev1.AddedNamespace{
-			Rule: podRules([]verdict.PodRule{c.Namespaces.Rule})[0], Namespaces: c.Namespaces.Namespaces, Added: c.Namespaces.Added,
+			Rule: podRules([]verdict.PodRule{c.Namespaces.Rule})[0], Namespaces: listed(c.Namespaces.Namespaces),
+			Added: c.Namespaces.Added,
 		}}
 	case c.RemovedGates != nil:
 		out.Kind = &stowagev1.Change_RemovedSchedulingGates{RemovedSchedulingGates: &stowagev1.RemovedSchedulingGates{Gates: c.RemovedGates}}
@@ -116,8 +117,14 @@ func nodeRequirement(r *verdict.NodeRequirement) *stowagev1.ChangedNodeRequireme
 }
 
 func requirement(r *api.Requirement) *stowagev1.NodeSelectorRequirement {
-	return &stowagev1.NodeSelectorRequirement{Key: r.Key, Operator: nodeOperator(r.Operator), Values: r.Values}
+	return &stowagev1.NodeSelectorRequirement{Key: r.Key, Operator: nodeOperator(r.Operator), Values: listed(r.Values)}
 }
+
+// maxListed is the number of values of a requirement, and of namespaces of a term, that a change lists. Each change would repeat
+// thousands otherwise.
+const maxListed = 100
+
+func listed(values []string) []string { return values[:min(len(values), maxListed)] }
 
 func toleration(t *api.Toleration) *stowagev1.Toleration {
 	return &stowagev1.Toleration{

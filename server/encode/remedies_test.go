@@ -1,6 +1,8 @@
 package encode_test
 
 import (
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -105,5 +107,29 @@ func TestRemedies(t *testing.T) {
 	got := decoded[stowagev1.FilterResponse](t)(encode.Filter(nil, in, nodes, ""))
 	if diff := cmp.Diff(want, got.Changes, protocmp.Transform()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestLongListsOfChanges has more values and namespaces than a change lists.
+func TestLongListsOfChanges(t *testing.T) {
+	var many []string
+	for i := range 10_000 {
+		many = append(many, strconv.Itoa(i))
+	}
+	in := &verdict.Filter{Changes: []verdict.Change{
+		{NodeRequirement: &verdict.NodeRequirement{
+			From: api.Requirement{Key: "a", Operator: api.In, Values: many},
+			To:   &api.Requirement{Key: "b", Operator: api.In, Values: many},
+		}},
+		{Namespaces: &verdict.TermNamespaces{Namespaces: many, Added: "9999"}},
+	}}
+	got := decoded[stowagev1.FilterResponse](t)(encode.Filter(nil, in, nodes, "")).GetChanges()
+	r := got[0].GetChangedNodeRequirement()
+	for name, list := range map[string][]string{
+		"from": r.GetFrom().GetValues(), "to": r.GetTo().GetValues(), "namespaces": got[1].GetAddedNamespace().GetNamespaces(),
+	} {
+		if !slices.Equal(list, many[:100]) {
+			t.Errorf("%s lists %d", name, len(list))
+		}
 	}
 }

@@ -27,10 +27,11 @@ const (
 	maxTriedTaints = 16
 	maxTriedLabels = 16
 	maxTriedValues = 8
-	// maxFirsts bounds the changes that are combined with another one, maxCombined the combinations that are offered, and the
-	// changes that are combined with an added node.
-	maxFirsts   = 12
-	maxCombined = 3
+	// maxFirsts bounds the changes that are combined with another one, maxFirstsOfRank those of one rank, maxCombined the
+	// combinations that are offered, and the changes that are combined with an added node.
+	maxFirsts       = 12
+	maxFirstsOfRank = 3
+	maxCombined     = 3
 	// maxPicks bounds the victim sets that are considered, maxPicksOfNode those of one node. Each node costs at least
 	// picksOfOccupants.
 	maxPicks         = 1 << 22

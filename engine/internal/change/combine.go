@@ -41,7 +41,7 @@ func pairs(
 		if second == nil {
 			continue
 		}
-		pair := []verdict.Change{firsts[i].Change, second.Change}
+		pair := []verdict.Change{firsts[i].Change, behind(&firsts[i].Change, second.Change)}
 		nodes := pair[1].Nodes
 		pair[0].Nodes, pair[1].Nodes = nil, nil
 		slices.SortStableFunc(pair, func(a, b verdict.Change) int { return cmp.Compare(rank(&a), rank(&b)) })
@@ -69,7 +69,59 @@ func firsts(ctx context.Context, d *decide.Decision, candidates nodeset.Set) ([]
 	found, err := s.all([]func() error{
 		s.uncordon, s.tolerate, s.changeRequirements, s.renameTopologyKeys, s.honorPolicies, s.preferRules,
 	})
-	return found[:min(len(found), maxFirsts)], err
+	return someOfEachRank(found), err
+}
+
+// someOfEachRank returns the first changes of each rank, so that many of one rank leave room for others. They are sorted by rank.
+func someOfEachRank(found []Found) []Found {
+	var out []Found
+	last, left := 0, 0
+	for i := range found {
+		if r := rank(&found[i].Change); r != last {
+			last, left = r, maxFirstsOfRank
+		}
+		if left--; left >= 0 {
+			out = append(out, found[i])
+		}
+	}
+	return out[:min(len(out), maxFirsts)]
+}
+
+// behind returns a change that was found with another one made, with the indexes of the pod's own spec: if the first one takes an
+// entry out of a list, those behind it move up.
+func behind(first *verdict.Change, second verdict.Change) verdict.Change {
+	shift := func(r verdict.PodRule) verdict.PodRule {
+		gone := first.PreferredRule // a spread constraint stays in its list
+		if gone != nil && gone.Plugin == verdict.InterPodAffinity && r.Plugin == gone.Plugin && r.Rule == gone.Rule &&
+			r.Index >= gone.Index {
+			r.Index++
+		}
+		return r
+	}
+	switch {
+	case second.NodeRequirement != nil:
+		gone, r := first.NodeRequirement, *second.NodeRequirement
+		if gone != nil && gone.To == nil && r.Term >= 0 && r.Term == gone.Term && r.Expression >= gone.Expression {
+			r.Expression++
+		}
+		second.NodeRequirement = &r
+	case second.PreferredRule != nil:
+		r := shift(*second.PreferredRule)
+		second.PreferredRule = &r
+	case second.TopologyKey != nil:
+		k := *second.TopologyKey
+		k.Rule = shift(k.Rule)
+		second.TopologyKey = &k
+	case second.MatchLabelKey != nil:
+		k := *second.MatchLabelKey
+		k.Rule = shift(k.Rule)
+		second.MatchLabelKey = &k
+	case second.Namespaces != nil:
+		t := *second.Namespaces
+		t.Rule = shift(t.Rule)
+		second.Namespaces = &t
+	}
+	return second
 }
 
 // afterFirst returns the likeliest change that gives the pod a feasible node once another change is made; nil for none.

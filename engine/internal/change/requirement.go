@@ -79,6 +79,9 @@ func (s *search) changeRequirements() error {
 		return nil
 	}
 	for i := range all[:min(len(all), maxTriedRules)] {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
 		if err := s.changeRequirement(&all[i], all); err != nil {
 			return err
 		}
@@ -121,10 +124,14 @@ func (s *search) changeRequirement(r *requirementAt, all []requirementAt) error 
 }
 
 // contradicts reports whether no candidate meets both a requirement and another one on the same key that holds with it, though some
-// meet each.
+// meet each. It looks at the first maxTriedRules of the others.
 func (s *search) contradicts(r *requirementAt, meeting nodeset.Set, all []requirementAt) bool {
+	left := maxTriedRules
 	return !meeting.Empty() && slices.ContainsFunc(all, func(o requirementAt) bool {
 		if o.Key != r.Key || o.term == r.term && o.expression == r.expression || o.term >= 0 && r.term >= 0 && o.term != r.term {
+			return false
+		}
+		if left--; left < 0 || s.ctx.Err() != nil {
 			return false
 		}
 		nodes, _ := nodeaffinity.Meeting(s.State, o.Requirement)
@@ -138,6 +145,9 @@ func (s *search) changeValue(r *requirementAt, found verdict.NodeRequirement, fe
 	key := s.State.Symbols.Intern(r.Key)
 	var values []string
 	seen := make(map[string]bool)
+	for _, v := range r.Values { // they are no others
+		seen[v] = true
+	}
 	for n := range feasible.All() {
 		if id, has := s.State.Label(n, key); has {
 			if v := s.State.Symbols.Name(id); !seen[v] {
@@ -146,8 +156,9 @@ func (s *search) changeValue(r *requirementAt, found verdict.NodeRequirement, fe
 			}
 		}
 	}
-	sortBySimilarity(values, r.Values)
-	values = slices.DeleteFunc(values, func(v string) bool { return slices.Contains(r.Values, v) })
+	if err := s.sortBySimilarity(values, r.Values); err != nil {
+		return err
+	}
 	for _, v := range values[:min(len(values), maxTriedValues)] {
 		to := api.Requirement{Key: r.Key, Operator: api.In, Values: []string{v}}
 		if len(found.Values) == 0 {
@@ -169,7 +180,7 @@ func (s *search) changeValue(r *requirementAt, found verdict.NodeRequirement, fe
 
 // renameKey offers a label with a similar key that meets the requirement in place of a label that no candidate has.
 func (s *search) renameKey(r *requirementAt, found verdict.NodeRequirement, feasible nodeset.Set) error {
-	for _, key := range s.similarKeys(r.Key, feasible) {
+	for _, key := range similarKeys(r.Key, s.keysOf(feasible)) {
 		if _, taken := s.Pod.Spec().NodeSelector.Get(key); taken && r.term < 0 {
 			continue
 		}
@@ -190,19 +201,23 @@ func (s *search) renameTopologyKeys() error {
 	missing := func(key string) bool {
 		return !s.candidates.Meets(s.State.Column(s.State.Symbols.Intern(key)).Having)
 	}
+	var keys []string // of the candidates, once they are needed
 	rename := func(rule verdict.PodRule, in func(*api.PodSpec) *string) error {
+		if keys == nil {
+			keys = s.keysOf(s.candidates)
+		}
 		before := len(s.found)
-		for _, key := range s.similarKeys(rule.TopologyKey, s.candidates) {
+		for _, key := range similarKeys(rule.TopologyKey, keys) {
 			c := verdict.Change{TopologyKey: &verdict.RenamedTopologyKey{Rule: rule, To: key}}
 			err := s.addSpec(c, func(spec *api.PodSpec) { *in(spec) = key })
 			if err != nil || s.suffices(before) {
 				return err
 			}
 		}
-		return nil
+		return s.ctx.Err()
 	}
 	spec := s.Pod.Spec()
-	for i := range spec.Spread {
+	for i := range spec.Spread[:min(len(spec.Spread), maxTriedRules)] {
 		if k := &spec.Spread[i]; !k.ScheduleAnyway && missing(k.TopologyKey) {
 			err := rename(spreadRule(i, k), func(spec *api.PodSpec) *string { return &ownSpread(spec, i).TopologyKey })
 			if err != nil {
@@ -210,8 +225,9 @@ func (s *search) renameTopologyKeys() error {
 			}
 		}
 	}
-	for i := range requiredTerms(spec.PodAffinity) {
-		if t := &spec.PodAffinity.Required[i]; missing(t.TopologyKey) {
+	terms := requiredTerms(spec.PodAffinity)
+	for i := range terms[:min(len(terms), maxTriedRules)] {
+		if t := &terms[i]; missing(t.TopologyKey) {
 			err := rename(termRule(verdict.PodAffinity, i, t), func(spec *api.PodSpec) *string {
 				return &ownTerm(&spec.PodAffinity, i).TopologyKey
 			})

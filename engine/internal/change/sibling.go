@@ -35,9 +35,22 @@ func (s *search) comesBack(node uint32, o *cluster.Occupant) bool {
 	case api.NoWorkload:
 		return false
 	case api.OtherController: // its name is not stated
-		return len(g.Labels) > 0 && slices.Equal(g.Labels, s.Pod.Shape.Labels)
+		labels := s.common(g.Labels)
+		return len(labels) > 0 && slices.Equal(labels, s.common(s.Pod.Shape.Labels))
 	}
 	return s.workload(t.Controller.Name, g.Labels) == s.workload(own.Controller.Name, s.Pod.Shape.Labels)
+}
+
+// podNameLabel is the label with a pod's own name.
+const podNameLabel = "statefulset.kubernetes.io/pod-name"
+
+// common returns the labels that a controller gives all of its pods: not their indexes, such as
+// batch.kubernetes.io/job-completion-index and apps.kubernetes.io/pod-index, and names.
+func (s *search) common(labels selector.Labels) selector.Labels {
+	return slices.DeleteFunc(slices.Clone(labels), func(l selector.Label) bool {
+		key := s.State.Symbols.Name(l.Key)
+		return key == podNameLabel || strings.HasSuffix(key, "-index")
+	})
 }
 
 // workload returns the name of a pod's controller, or with the hash of its template as the name's end, the name of the Deployment.

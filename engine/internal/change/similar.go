@@ -14,69 +14,101 @@ const (
 	minSimilar = 5
 )
 
-// similarKeys returns the keys of labels of the first nodes that may have been meant by another key, the most similar first: those
-// with the same name, which is what follows the prefix, such as topology.kubernetes.io/zone for
-// failure-domain.beta.kubernetes.io/zone, and those that differ in few letters.
-func (s *search) similarKeys(key string, nodes nodeset.Set) []string {
-	distances := make(map[string]int)
+// keysOf returns the distinct keys of labels of the first nodes.
+func (s *search) keysOf(nodes nodeset.Set) []string {
+	var keys []string
+	seen := make(map[string]bool)
 	left := maxTriedNodes
 	for n := range nodes.All() {
 		if left--; left < 0 {
 			break
 		}
 		for _, l := range s.State.Labels(n) {
-			if _, known := distances[l.Key]; !known {
-				distances[l.Key] = keyDistance(key, l.Key)
+			if !seen[l.Key] {
+				seen[l.Key] = true
+				keys = append(keys, l.Key)
 			}
 		}
 	}
-	var keys []string
-	for k, distance := range distances {
-		if k != key && distance <= maxEdits {
-			keys = append(keys, k)
+	return keys
+}
+
+// similarKeys returns those of some distinct keys that may have been meant by another key, the most similar first: those with the
+// same name, which is what follows the prefix, such as topology.kubernetes.io/zone for failure-domain.beta.kubernetes.io/zone, and
+// those that differ in few letters.
+func similarKeys(key string, keys []string) []string {
+	distances := make(map[string]int)
+	var similar []string
+	for _, k := range keys {
+		if distances[k] = keyDistance(key, k); k != key && distances[k] <= maxEdits {
+			similar = append(similar, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b)) })
-	return keys[:min(len(keys), maxTriedKeys)]
+	slices.SortFunc(similar, func(a, b string) int { return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b)) })
+	return similar[:min(len(similar), maxTriedKeys)]
 }
 
 // keyDistance returns how many edits lead from the name of one key to that of another, maxEdits+1 for names that are too short to
-// tell.
+// tell, or longer than valid ones.
 func keyDistance(a, b string) int {
 	a, b = a[strings.LastIndexByte(a, '/')+1:], b[strings.LastIndexByte(b, '/')+1:]
 	if a == b {
 		return 0
 	}
-	if len(a) < minSimilar {
+	if len(a) < minSimilar || max(len(a), len(b)) > maxLabelValue {
 		return maxEdits + 1
 	}
 	return editDistance(strings.ToLower(a), strings.ToLower(b))
 }
 
-// sortBySimilarity sorts values, those first that are the fewest edits away from one of others. Of these, those come first that begin
-// as it does: typing errors are seldom in the first letters.
-func sortBySimilarity(values, others []string) {
-	closest := func(v string) (edits, prefix int) {
-		edits = maxLabelValue
-		for _, o := range others {
-			switch e, p := editDistance(o, v), commonPrefix(o, v); {
-			case e < edits:
-				edits, prefix = e, p
-			case e == edits:
-				prefix = max(prefix, p)
-			}
-		}
-		return edits, prefix
-	}
-	slices.SortFunc(values, func(a, b string) int {
-		x, p := closest(a)
-		y, q := closest(b)
-		return cmp.Or(cmp.Compare(x, y), cmp.Compare(q, p), cmp.Compare(a, b))
-	})
+// maxLabelValue is the length of the longest valid label value, and of the longest name of a key.
+const maxLabelValue = 63
+
+// maxCompared bounds the values of a requirement that others are compared with.
+const maxCompared = 64
+
+// similarity is how similar a value is to the closest of others: the edits between them, and the length of their common prefix.
+type similarity struct {
+	value         string
+	edits, prefix int
 }
 
-// maxLabelValue is the length of the longest label value.
-const maxLabelValue = 63
+// similarityTo returns how similar a value is to the first of others. Those longer than valid ones are not compared: their
+// distance is maxLabelValue.
+func similarityTo(others []string, v string) similarity {
+	closest := similarity{v, maxLabelValue, 0}
+	for _, o := range others[:min(len(others), maxCompared)] {
+		if max(len(o), len(v)) > maxLabelValue {
+			continue
+		}
+		switch e, p := editDistance(o, v), commonPrefix(o, v); {
+		case e < closest.edits:
+			closest.edits, closest.prefix = e, p
+		case e == closest.edits:
+			closest.prefix = max(closest.prefix, p)
+		}
+	}
+	return closest
+}
+
+// sortBySimilarity sorts values, those first that are the fewest edits away from one of others. Of these, those come first that begin
+// as it does: typing errors are seldom in the first letters.
+func (s *search) sortBySimilarity(values, others []string) error {
+	all := make([]similarity, 0, len(values))
+	for _, v := range values {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+		all = append(all, similarityTo(others, v))
+	}
+	slices.SortFunc(all, func(a, b similarity) int {
+		return cmp.Or(cmp.Compare(a.edits, b.edits), cmp.Compare(b.prefix, a.prefix), cmp.Compare(a.value, b.value))
+	})
+	for i := range all {
+		values[i] = all[i].value
+	}
+	return nil
+}
 
 func commonPrefix(a, b string) int {
 	n := 0

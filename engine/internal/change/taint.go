@@ -35,7 +35,8 @@ type tainted struct {
 }
 
 // untolerated returns the distinct lists of untolerated taints of nodes, the shortest first. those tells which taints may be in one.
-func (s *search) untolerated(nodes nodeset.Set, those func(key string) bool) []tainted {
+// With roles, so may those of roles, and at least one is.
+func (s *search) untolerated(nodes nodeset.Set, those func(key string) bool, roles bool) []tainted {
 	var out []tainted
 	seen := make(map[int32]bool)
 	for n := range nodes.All() {
@@ -45,7 +46,9 @@ func (s *search) untolerated(nodes nodeset.Set, those func(key string) bool) []t
 		}
 		seen[class] = true
 		taints := tainttoleration.Untolerated(s.State.Taints.Lists[class], s.Pod.Spec().Tolerations, s.Profile)
-		if len(taints) > 0 && !slices.ContainsFunc(taints, func(t api.Taint) bool { return !those(t.Key) }) {
+		role := slices.ContainsFunc(taints, func(t api.Taint) bool { return ofRole(t.Key) })
+		other := slices.ContainsFunc(taints, func(t api.Taint) bool { return !those(t.Key) && !ofRole(t.Key) })
+		if len(taints) > 0 && role == roles && !other {
 			out = append(out, tainted{taints, n})
 		}
 	}
@@ -57,11 +60,8 @@ func (s *search) untolerated(nodes nodeset.Set, those func(key string) bool) []t
 func (s *search) tolerate() error {
 	nodes := s.passingBut(tainttoleration.Plugin, podtopologyspread.Plugin) // whose constraints may honor taints
 	before := len(s.found)
-	for _, those := range []func(string) bool{
-		func(key string) bool { return !ofCondition(key) && !ofRole(key) },
-		func(key string) bool { return !ofCondition(key) },
-	} {
-		for _, t := range s.untolerated(nodes, those) {
+	for _, roles := range []bool{false, true} {
+		for _, t := range s.untolerated(nodes, func(key string) bool { return !ofCondition(key) }, roles) {
 			tolerations := tolerationsOf(t.taints)
 			err := s.addSpec(verdict.Change{Tolerations: tolerations}, func(spec *api.PodSpec) {
 				spec.Tolerations = append(slices.Clip(spec.Tolerations), tolerations...)
@@ -90,12 +90,16 @@ func tolerationsOf(taints []api.Taint) []api.Toleration {
 	return out
 }
 
-// uncordon looks for the first node that is feasible once it is uncordoned.
+// uncordon looks for the first node that is feasible once it is uncordoned. One with other untolerated taints needs another change,
+// too.
 func (s *search) uncordon() error {
 	nodes := s.passingBut(nodeunschedulable.Plugin, tainttoleration.Plugin, podtopologyspread.Plugin)
 	nodes.And(s.State.Unschedulable)
 	before, left := len(s.found), maxTriedNodes
 	for n := range nodes.All() {
+		if !s.unverified && has(s.rejected[tainttoleration.Plugin], n) && s.taintedOtherwise(n) {
+			continue
+		}
 		if left--; left < 0 {
 			break
 		}
@@ -107,16 +111,19 @@ func (s *search) uncordon() error {
 	return nil
 }
 
+// taintedOtherwise reports whether a node has untolerated taints apart from that of cordoned nodes.
+func (s *search) taintedOtherwise(node uint32) bool {
+	taints := tainttoleration.Untolerated(s.State.Taints.Lists[s.State.Taints.Class[node]], s.Pod.Spec().Tolerations, s.Profile)
+	return slices.ContainsFunc(taints, func(t api.Taint) bool { return !cluster.Cordons(t) })
+}
+
 // clearTaints looks for the fewest taints of conditions without which a node is feasible, then for those of roles, too. It tries one
 // node of those with the same taints.
 func (s *search) clearTaints() error {
 	nodes := s.passingBut(tainttoleration.Plugin, podtopologyspread.Plugin)
 	before := len(s.found)
-	for _, those := range []func(string) bool{
-		ofCondition,
-		func(key string) bool { return ofCondition(key) || ofRole(key) },
-	} {
-		for _, t := range s.untolerated(nodes, those) {
+	for _, roles := range []bool{false, true} {
+		for _, t := range s.untolerated(nodes, ofCondition, roles) {
 			err := s.addAlteration(verdict.Change{ClearedTaints: &verdict.ClearedTaints{Node: t.node, Taints: t.taints}},
 				cluster.Alteration{Node: t.node, Cleared: t.taints})
 			if err != nil || s.suffices(before) {

@@ -40,7 +40,7 @@ func (c *Cluster) Altered(ctx context.Context, a *Alteration) (*Cluster, error) 
 func (t *Taints) clear(a *Alteration) {
 	before := t.Lists[t.Class[a.Node]]
 	after := slices.DeleteFunc(slices.Clone(before), func(taint api.Taint) bool {
-		return a.Uncordoned && cordons(taint) || slices.Contains(a.Cleared, taint)
+		return a.Uncordoned && Cordons(taint) || slices.Contains(a.Cleared, taint)
 	})
 	if len(after) == len(before) {
 		return

@@ -42,7 +42,7 @@ func (t *Taints) cordon(ctx context.Context, nodes []uint32) error {
 			continue
 		}
 		list := t.Lists[class]
-		if classes[class] = class; !slices.ContainsFunc(list, cordons) {
+		if classes[class] = class; !slices.ContainsFunc(list, Cordons) {
 			scratch = taintKey(taintKey(scratch[:0], list), unschedulable)
 			classes[class], wanted[string(scratch)] = missing, class
 		}
@@ -80,7 +80,8 @@ func (t *Taints) cordon(ctx context.Context, nodes []uint32) error {
 
 var unschedulable = []api.Taint{UnschedulableTaint}
 
-func cordons(t api.Taint) bool {
+// Cordons reports whether a taint is that of cordoned nodes.
+func Cordons(t api.Taint) bool {
 	return t.Key == UnschedulableTaint.Key && t.Effect == UnschedulableTaint.Effect
 }
 

@@ -840,9 +840,11 @@ type ChangedNodeRequirement struct {
 	TermIndex *uint32 `protobuf:"varint,1,opt,name=term_index,json=termIndex,proto3,oneof" json:"term_index,omitempty"`
 	// The index in the term's match expressions. 0 for the node selector.
 	ExpressionIndex uint32 `protobuf:"varint,2,opt,name=expression_index,json=expressionIndex,proto3" json:"expression_index,omitempty"`
-	// The requirement. One of the node selector is IN with one value.
+	// The requirement. One of the node selector is IN with one value. Of its values, the first 100 are listed; the indexes
+	// identify it.
 	From *NodeSelectorRequirement `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
-	// What it becomes. Absent if it is given up; a term without any other requirement matches every node then.
+	// What it becomes. Absent if it is given up; a term without any other requirement matches every node then. If the key
+	// differs from that of `from`, nothing else does: the first 100 values are listed, and all of the requirement stay.
 	To *NodeSelectorRequirement `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
 	// The values that `to` may have, each alone, the most similar to the present ones first; `to` has the first one. At most
 	// 8. None if the key changes, or the requirement is given up.
@@ -1198,7 +1200,7 @@ type AddedNamespace struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The term.
 	Rule *PodRule `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
-	// All namespaces of the term, in its spec's order, with the new one last.
+	// All namespaces of the term, in its spec's order, with the new one last. The first 100 are listed.
 	Namespaces []string `protobuf:"bytes,2,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
 	// The new one.
 	Added         string `protobuf:"bytes,3,opt,name=added,proto3" json:"added,omitempty"`
@@ -1306,7 +1308,8 @@ func (x *RemovedSchedulingGates) GetGates() []string {
 // CombinedChange is changes that make a node feasible together.
 type CombinedChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Two changes, the likelier remedy first.
+	// Two changes, the likelier remedy first. Indexes of both are those of the pod's own spec: if a change takes an entry out
+	// of a list, make it last, and of two such changes the one with the higher index first.
 	Changes       []*Change `protobuf:"bytes,1,rep,name=changes,proto3" json:"changes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
