@@ -113,9 +113,11 @@ func TestWhatCannotBePatched(t *testing.T) {
 	skew := &stowagev1.Change{Kind: &stowagev1.Change_RaisedMaxSkew{RaisedMaxSkew: &stowagev1.RaisedMaxSkew{Index: 1, To: 5}}}
 	request := &stowagev1.Change{Kind: &stowagev1.Change_LoweredRequest{LoweredRequest: &stowagev1.LoweredRequest{Resource: "cpu", To: 500}}}
 	node := &stowagev1.Change{Kind: &stowagev1.Change_AddedNode{AddedNode: &stowagev1.AddedNode{}}}
-	selector := &stowagev1.Change{Kind: &stowagev1.Change_ChangedNodeRequirement{ChangedNodeRequirement: &stowagev1.ChangedNodeRequirement{
-		From: &stowagev1.NodeSelectorRequirement{Key: "a"},
-	}}}
+	label := func(key string) *stowagev1.Change {
+		return &stowagev1.Change{Kind: &stowagev1.Change_ChangedNodeRequirement{ChangedNodeRequirement: &stowagev1.ChangedNodeRequirement{
+			From: &stowagev1.NodeSelectorRequirement{Key: key, Values: []string{"b"}},
+		}}}
+	}
 	for _, test := range []struct {
 		name   string
 		change *stowagev1.Change
@@ -125,8 +127,11 @@ func TestWhatCannotBePatched(t *testing.T) {
 		{"two constraints with one topology key", skew, "Deployment", "a patch does not express the change"},
 		{"two containers", request, "Deployment", "the request of cpu is in several places: lower their sum to 500m"},
 		{"a node to add", node, "Deployment", "no command or patch makes the change"},
-		{"a pod of its own", selector, "Pod", "the spec of pod web cannot be patched"},
-		{"a Job", selector, "Job", "the template of Job web cannot be patched"},
+		{"a pod of its own", label("a"), "Pod", "the spec of pod web cannot be patched"},
+		{"a Job", label("a"), "Job", "the template of Job web cannot be patched"},
+		{"a kind without a known template", label("a"), "Rollout", "kubectl patches no pod template of Rollout web"},
+		{"what a RuntimeClass adds", label("c"), "Deployment", "the node selector c is not the pod's own"},
+		{"the node affinity of a DaemonSet's pod", label("a"), "DaemonSet", "its pods are not as the template of DaemonSet web"},
 	} {
 		_, err := remedy.Of(test.change, pod, remedy.Workload{Kind: test.kind, Namespace: "default", Name: "web"}, nil)
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
