@@ -40,6 +40,7 @@ var apart = map[string]string{
 
 	"36-victims-with-another-node": "the owners of its pods do not exist, and no scheduler evicts so",
 	"37-victims-on-several-nodes":  "no scheduler evicts so",
+	"39-a-shop-in-two-zones":       "the owners of its pods do not exist",
 }
 
 // outcome is what became of a workload's pods.
