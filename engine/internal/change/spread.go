@@ -154,7 +154,7 @@ func (s *search) addNamespaces() error {
 		t, compiled := &terms[i], &s.Pod.Affinity[i]
 		var others []string
 		for _, g := range s.State.Groups() {
-			if compiled.Selector.Matches(g.Labels) && !compiled.Matches(g.Namespace, nil, g.Labels) {
+			if g.Len() > 0 && compiled.Selector.Matches(g.Labels) && !compiled.Matches(g.Namespace, nil, g.Labels) {
 				others = append(others, s.State.Symbols.Name(g.Namespace))
 			}
 		}
