@@ -59,8 +59,7 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 	case c.Pod != "":
 		return errors.New("--pod and targets exclude each other")
 	}
-	document := slices.Contains([]string{asName, asHTML, asSVG}, c.Output)
-	if document && len(c.Targets) > 1 {
+	if c.drawn() && len(c.Targets) > 1 {
 		return fmt.Errorf("--output=%s: several targets have none", c.Output)
 	}
 	out := explainAnswer{Targets: []explained{}}
@@ -74,7 +73,7 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 		var pods []kube.Stated
 		for _, t := range all {
 			if t.pending == nil {
-				if document {
+				if c.drawn() {
 					return fmt.Errorf("--output=%s: %s is on a node, and its answer has none", c.Output, t.text)
 				}
 				continue
@@ -107,7 +106,7 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 		return err
 	}
 	*code = worst(codes)
-	if c.Output != table && !document {
+	if c.Output != table && !c.drawn() {
 		out.Findings = c.findings
 		return c.printValue(s.stdout, out)
 	}
@@ -251,8 +250,7 @@ func (c *explainCommand) waiting(a *asked, t *chosen) (*stowagev1.FilterResponse
 
 // printOne prints the answer about the only target as a name, a page or a picture.
 func (c *explainCommand) printOne(a *asked, x *report.Explain, pod kube.Origin, answer *stowagev1.FilterResponse) error {
-	switch c.Output {
-	case asName, asHTML, asSVG:
+	if c.drawn() {
 		return c.printExplained(a, x, pod, answer)
 	}
 	return nil

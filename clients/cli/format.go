@@ -131,6 +131,9 @@ func (q *question) printValue(w io.Writer, v any) error {
 	return q.printText(w, text)
 }
 
+// drawn reports whether the answer is printed as names, a page or a picture.
+func (q *question) drawn() bool { return slices.Contains([]string{asName, asHTML, asSVG}, q.Output) }
+
 func printNames(w io.Writer, names []string) error {
 	for _, name := range names {
 		if _, err := fmt.Fprintln(w, name); err != nil {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/review"
@@ -35,7 +34,7 @@ func (q *question) review(a *asked, pods []kube.Stated, told bool) error {
 
 // tellsFindings reports whether the answer has no place for findings.
 func (q *question) tellsFindings() bool {
-	return !slices.Contains([]string{asJSON, asYAML, asJSONPath, asTemplate}, q.Output)
+	return q.Output == table || q.drawn()
 }
 
 func (q *question) reviewOptions(a *asked) review.Options {
