@@ -115,7 +115,7 @@ func (d *documents) ends() (bool, error) {
 	}
 }
 
-// readYAML reads a document of which nothing was consumed as YAML.
+// readYAML reads an unread document as YAML.
 func (d *documents) readYAML() {
 	doc, err := d.yaml.Read()
 	if err != nil {

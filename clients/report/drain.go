@@ -27,7 +27,7 @@ type List struct {
 }
 
 // Write writes the outcome of each drain, the pods without a node, those that cannot be evicted, those that are preempted, and
-// the moves. Pods of one controller of which the same is said are one line.
+// the moves. Pods of one controller with one answer are one line.
 func (d *Drain) Write(w io.Writer, parts []*stowagev1.DrainResponse) {
 	drains := drainsOf(parts)
 	if d.LargestSet || len(drains) > 1 {

@@ -7,7 +7,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// together are pods of one controller of which the same is said.
+// together are pods of one controller with one answer.
 type together struct {
 	pods []*stowagev1.PodReference
 	text string // what is said

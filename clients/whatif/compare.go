@@ -86,7 +86,7 @@ type State struct {
 	Answer     *stowagev1.WhatIfResponse
 }
 
-// named is a pod by name that pods of two snapshots share; pods with one name are told apart by their order.
+// named is a pod by name that pods of two snapshots share; pods with one name are distinguished by their order.
 type named struct {
 	origin kube.Origin
 	pod    string

@@ -9,7 +9,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// templateHashLabel is the label by which the ReplicaSets of a Deployment are told apart. It is the end of their names
+// templateHashLabel is the label that distinguishes the ReplicaSets of a Deployment. It is the end of their names
 // (pkg/controller/deployment/sync.go getNewReplicaSet, v1.37).
 const templateHashLabel = "pod-template-hash"
 
