@@ -34,15 +34,12 @@ build: ## Build the commands into bin/.
 # Some tests wait for deadlines of seconds: more of them run at a time than there are processors.
 GOTEST := go test -parallel 8
 
-# The engine and the server come first, so that there are results while the clients' dependencies are compiled. Those of the clients
-# would have to be compiled for the race detector, too: make check does.
-RACED := ./engine/... ./proto/... ./server/...
-OTHERS = $$(comm -23 <(go list ./... | sort) <(go list $(RACED) | sort))
+# The engine and the server come first, so that there are results while the clients' dependencies are compiled. The race detector
+# would have everything compiled once more: make check runs the same tests with it.
 .PHONY: test
-test: ## Test every package, engine and server with the race detector, random cases cut short: some minutes, the first time more.
+test: ## Test every package, random cases cut short: some minutes, the first time more.
 	@echo "Each package is a line, printed when its tests have run. The first time, dependencies are compiled before."
-	@$(GOTEST) -vet=off -race -short -timeout 20m $(RACED)
-	@$(GOTEST) -vet=off -short -timeout 20m $(OTHERS)
+	@$(GOTEST) -vet=off -short -timeout 20m ./engine/... ./proto/... ./server/... ./clients/... ./bench/... ./deploy/...
 	@echo "All passed. make check runs all random cases, the race detector everywhere, the linters and short fuzzing as well."
 
 .PHONY: check
@@ -50,12 +47,12 @@ check: lint generated tidy unit ## Run everything that must hold: lint, generate
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=1000x
 	@$(MAKE) --no-print-directory breaking
 
-# Packages with goroutines of their own run all their cases with the race detector. The engine has run few of them, in make test.
+# Packages with goroutines of their own run all their cases with the race detector, others few of them.
 CONCURRENT := ./server/... ./clients/batch ./clients/extender ./clients/live ./clients/stowage
 .PHONY: unit
-unit: ## Run all tests with all their cases, those of servers and clients with the race detector.
+unit: ## Run all tests with all their cases, and all with the race detector.
 	$(GOTEST) -race -timeout 1h $(CONCURRENT)
-	$(GOTEST) -race -short -timeout 1h $$(comm -23 <(go list ./clients/... ./bench/... ./deploy/... | sort) <(go list $(CONCURRENT) | sort))
+	$(GOTEST) -race -short -timeout 1h $$(comm -23 <(go list ./... | sort) <(go list $(CONCURRENT) | sort))
 	$(GOTEST) -timeout 1h ./server $$(comm -23 <(go list ./... | sort) <(go list $(CONCURRENT) | sort))
 	go -C deploy/image test -timeout 5m ./...
 	@$(MAKE) --no-print-directory chart

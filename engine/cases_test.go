@@ -5,13 +5,14 @@ import "testing"
 // raceDetector is whether the tests are built with the race detector, which makes them about ten times slower.
 var raceDetector bool
 
-// cases returns how many of n random cases a test tries: all of them, a tenth with -short or with the race detector, one in
-// eighty with both.
+// cases returns how many of n random cases a test tries: all of them, fewer with -short or with the race detector.
 func cases(n int) int {
 	switch {
 	case raceDetector && testing.Short():
 		return n / 80
-	case raceDetector || testing.Short():
+	case testing.Short():
+		return n / 30
+	case raceDetector:
 		return n / 10
 	}
 	return n
