@@ -47,9 +47,43 @@ func (d *documents) read() {
 	}
 }
 
-func (d *documents) inYAML(doc []byte) {
-	addYAML(d.out, d.at(), doc)
-	d.n++
+// inYAML reads the text between two separators: a document, or several that end with "...".
+func (d *documents) inYAML(text []byte) {
+	for {
+		doc, rest, ends := cutAtEnd(text)
+		addYAML(d.out, d.at(), doc)
+		d.n++
+		if !ends || empty(rest) {
+			return
+		}
+		text = rest
+	}
+}
+
+// cutAtEnd cuts text around the first line that ends a document, which no scalar may contain.
+func cutAtEnd(text []byte) (before, after []byte, found bool) {
+	for at := 0; at < len(text); {
+		line, _, _ := bytes.Cut(text[at:], []byte("\n"))
+		if rest, ok := bytes.CutPrefix(line, []byte("...")); ok && (len(rest) == 0 || classes[rest[0]] == blank) {
+			return text[:at], text[min(len(text), at+len(line)+1):], true
+		}
+		next := bytes.Index(text[at:], []byte("\n..."))
+		if next < 0 {
+			break
+		}
+		at += next + 1
+	}
+	return text, nil, false
+}
+
+// empty reports whether text has only comments.
+func empty(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			return false
+		}
+	}
+	return true
 }
 
 // values reads the JSON values of a document. If the first one is no JSON, the document is YAML.

@@ -72,6 +72,12 @@ metadata: {name: s}
 			`{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}{"apiVersion":"v1","kind":"Node","metadata":{"name":"b"}}`,
 			[]string{"node a", "node b"},
 		},
+		{
+			"documents that end with dots",
+			"apiVersion: v1\nkind: Node\nmetadata: {name: a}\n...\napiVersion: v1\nkind: Node\nmetadata: {name: b}\n... # end\n# no more\n" +
+				"---\napiVersion: v1\nkind: Node\nmetadata:\n  name: c\n  annotations: {text: \"x\\\n    ...\"}\n...\n",
+			[]string{"node a", "node b", "node c"},
+		},
 		{"flow style", `{apiVersion: v1, kind: Node, metadata: {name: a}}`, []string{"node a"}},
 		{
 			"kinds that decisions do not read", "apiVersion: v1\nkind: ConfigMap\ndata: {kind: Pod}\n---\napiVersion: x/v1\nkind: Other\n",
