@@ -87,11 +87,6 @@ func (c *failCommand) print(s *session, snapshot *kube.Snapshot, out failAnswer,
 	unread := unreadOf(snapshot.Displaced(&kube.Disruption{Lost: lost}))
 	ok := !slices.ContainsFunc(out.Failures, func(f *whatif.Failure) bool { return !f.Survives })
 	*code = c.verdict(s, snapshot, ok, unread)
-	if p := c.podless(snapshot); p != "" && *code != exitNo {
-		fmt.Fprintf(s.stderr, "stowage: these have pods that are not in the manifests, so that none of them fails: %s: "+
-			"exit status 3\n", p)
-		*code = exitUnsure
-	}
 	if c.Output != table {
 		return c.printValue(s.stdout, out)
 	}

@@ -106,7 +106,7 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 			unread = append(unread, p.Unread...)
 		}
 		unread = append(unread, unreadOfRollouts(rollouts)...)
-		*code = c.verdict(s, snapshot, answer.UnplacedCount+answer.EvictedCount == 0 && complete(rollouts), unread)
+		*code = c.verdict(s, snapshot, whatif.AllPlaced(snapshot, answer, rollouts) && whatif.Complete(rollouts), unread)
 		if len(rollouts) == 0 && c.nothingAsked(s, snapshot) {
 			*code = exitUnsure
 		}

@@ -12,14 +12,28 @@ const maximumFindings = 20
 
 // review finds placement rules of pods that are void or suspicious. It tells them on standard error, unless the answer has them.
 func (q *question) review(a *asked, pods []kube.Stated, told bool) error {
-	r, err := review.New(a.snapshot, q.reviewOptions(a))
+	found, err := q.found(a, pods)
 	if err != nil {
 		return err
 	}
-	found := r.All(pods)
+	q.has(a, found, told)
+	return nil
+}
+
+// found returns placement rules of pods that are void or suspicious.
+func (q *question) found(a *asked, pods []kube.Stated) ([]review.Finding, error) {
+	r, err := review.New(a.snapshot, q.reviewOptions(a))
+	if err != nil {
+		return nil, err
+	}
+	return r.All(pods), nil
+}
+
+// has tells findings on standard error, or keeps them for the answer.
+func (q *question) has(a *asked, found []review.Finding, told bool) {
 	if !told {
 		q.findings = append([]review.Finding{}, found...)
-		return nil
+		return
 	}
 	for i := range found {
 		if i == maximumFindings {
@@ -29,7 +43,6 @@ func (q *question) review(a *asked, pods []kube.Stated, told bool) error {
 		}
 		fmt.Fprintf(a.stderr, "stowage: %s: %v\n", found[i].Severity, &found[i])
 	}
-	return nil
 }
 
 // tellsFindings reports whether the answer has no place for findings.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -93,7 +94,7 @@ func placedQueue(s *simulate.Snapshot, snapshot *kube.Snapshot, answer *stowagev
 	return out, nil
 }
 
-// podsOf returns the pods of a Deployment on nodes and those without one, and why its rollout cannot be decided, if so.
+// podsOf returns the pods of a workload on nodes and those without one, and why its rollout cannot be decided, if so.
 func podsOf(
 	s *simulate.Snapshot, snapshot *kube.Snapshot, r *kube.Rollout, queue []queuedPod,
 ) (on, pending []*corev1.Pod, why string) {
@@ -129,16 +130,21 @@ func podsOf(
 		return nil, nil, "the rollout is not decided, as its pods are not in the manifests"
 	}
 	for _, p := range slices.Concat(on, pending) {
-		if of := snapshot.Owners(p); len(of) > 1 && of[1].Name != r.Old.Name {
+		if !runs(snapshot, r, p, on) {
 			return nil, nil, "the rollout is not decided, as another one is under way; its pods stay as they are"
 		}
 	}
 	return on, pending, ""
 }
 
-// complete reports whether all rollouts come to their end.
-func complete(rollouts []*whatif.Rollout) bool {
-	return !slices.ContainsFunc(rollouts, func(r *whatif.Rollout) bool { return !r.Complete })
+// runs reports whether a pod is of the revision that runs: that of the Deployment's ReplicaSet, or of the other pods.
+func runs(snapshot *kube.Snapshot, r *kube.Rollout, p *corev1.Pod, others []*corev1.Pod) bool {
+	if r.Kind == "Deployment" {
+		of := snapshot.Owners(p)
+		return len(of) < 2 || of[1].Name == r.Old.Name
+	}
+	const hash = appsv1.ControllerRevisionHashLabelKey
+	return len(others) == 0 || p.Labels[hash] == others[0].Labels[hash]
 }
 
 func unreadOfRollouts(rollouts []*whatif.Rollout) []*stowagev1.UnreadField {

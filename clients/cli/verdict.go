@@ -21,7 +21,7 @@ const (
 type answered int
 
 // verdict returns the exit code of an answer. Success becomes unsure if kube-scheduler might reject a pod because of unread
-// fields, unless that is allowed.
+// fields or of pods that are missing, unless that is allowed.
 func (q *question) verdict(s *session, snapshot *kube.Snapshot, ok bool, unread []*stowagev1.UnreadField) answered {
 	if !ok {
 		return exitNo
@@ -36,6 +36,9 @@ func (q *question) verdict(s *session, snapshot *kube.Snapshot, ok bool, unread 
 	}
 	if n := len(q.forbidden); n > 0 {
 		why = append(why, fmt.Sprintf("%s of objects may not be read", counted(n, "kind", "kinds")))
+	}
+	if p := q.podless(snapshot); p != "" {
+		why = append(why, "the pods of "+p+" are not in the manifests")
 	}
 	if n := len(snapshot.Undecided); n > 0 {
 		why = append(why, fmt.Sprintf("%s not decided", counted(n, "change is", "changes are")))
@@ -56,9 +59,6 @@ func (q *question) nothingAsked(s *session, snapshot *kube.Snapshot) bool {
 	why := slices.Clone(q.workloads)
 	if len(snapshot.Others) > 0 {
 		why = append(why, "pods of other schedulers")
-	}
-	if p := q.podless(snapshot); p != "" {
-		why = append(why, p+", whose pods are not in the manifests")
 	}
 	if len(why) > 0 {
 		fmt.Fprintf(s.stderr, "stowage: there was nothing to place, but these have pods: %s: exit status 3\n", strings.Join(why, ", "))

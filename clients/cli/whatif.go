@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/review"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -68,6 +70,9 @@ func (c *whatIfCommand) Run(s *session, code *answered) error {
 	is.tellGroups(displaced)
 	mode := is.queueMode(c.Queue, len(displaced) > 0)
 	was := &asked{session: s, services: client, snapshot: before, scheduler: scheduler}
+	if err := c.reviewChange(was, is); err != nil {
+		return err
+	}
 	earlier, err := c.state(was, &kube.Disruption{}, mode)
 	if err != nil {
 		return err
@@ -81,9 +86,31 @@ func (c *whatIfCommand) Run(s *session, code *answered) error {
 	if err != nil {
 		return err
 	}
-	out.Rollouts = append(out.Rollouts, rollouts...)
-	out.Fine = out.Fine && complete(rollouts)
+	out.Rollouts, out.Findings = append(out.Rollouts, rollouts...), c.findings
+	out.Fine = out.Fine && whatif.Complete(rollouts)
 	return c.print(s, later, out, code)
+}
+
+// reviewChange finds placement rules that are void or suspicious after the change and were not before.
+func (c *whatIfCommand) reviewChange(was, is *asked) error {
+	if was.snapshot == is.snapshot {
+		c.has(is, nil, c.Output == table)
+		return nil
+	}
+	known := map[string]bool{}
+	before, err := c.found(was, was.snapshot.StatedPending())
+	if err != nil {
+		return err
+	}
+	for i := range before {
+		known[before[i].String()] = true
+	}
+	after, err := c.found(is, is.snapshot.StatedPending())
+	if err != nil {
+		return err
+	}
+	c.has(is, slices.DeleteFunc(after, func(f review.Finding) bool { return known[f.String()] }), c.Output == table)
+	return nil
 }
 
 // state puts the question about a snapshot after a disruption.
@@ -232,6 +259,9 @@ func (c *whatIfCommand) disruption(snapshot *kube.Snapshot) (*kube.Disruption, [
 		p, err := t.running(snapshot)
 		if err != nil {
 			return nil, nil, fmt.Errorf("--evict: %w", err)
+		}
+		if why := kube.StaysGone(p.Pod); why != "" && p.Pod.DeletionTimestamp == nil {
+			return nil, nil, fmt.Errorf("--evict: %s: %s, and makes it again there", p.Object, why)
 		}
 		d.Evicted = append(d.Evicted, p.Object)
 		words = append(words, "evict "+p.Object.String())

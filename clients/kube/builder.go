@@ -92,7 +92,7 @@ type Snapshot struct {
 	Podless []Origin
 	// Undecided are the changes of workloads that the snapshot does not contain.
 	Undecided []Undecided
-	// Rollouts are those of Undecided that are rollouts of Deployments, with what decides them.
+	// Rollouts are those of Undecided that are rollouts, with what decides them.
 	Rollouts []Rollout
 	// NodeTemplates are templates of nodes to add, with the pods of DaemonSets.
 	NodeTemplates []*stowagev1.NodeTemplate
@@ -304,8 +304,7 @@ func (b *Builder) exists(kind string, o metav1.Object, replicas *int32, selector
 		return false
 	}
 	origin := Origin{Kind: kind, Namespace: namespaceOf(o), Name: o.GetName()}
-	b.withPods.workload(origin, o, replicas, selector)
-	b.changed(origin, o)
+	b.withPods.workload(origin, b.changed(origin, o), replicas, selector)
 	if metav1.GetControllerOfNoCopy(o) == nil {
 		b.existing = append(b.existing, origin)
 	}
@@ -380,7 +379,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	out.Cluster.PodTemplates = templates.List()
 	out.Waiting, out.Misreads = b.waiting, b.misreads
 	out.Existing, out.Undecided, out.Rollouts = b.existing, b.undecided, b.rollouts
-	out.Podless = b.withPods.podless()
+	out.Podless = b.withPods.podless(b.nodes)
 	out.Live = slices.ContainsFunc(b.nodes, func(n *corev1.Node) bool { return admitted(n) })
 	out.unselected, out.owners, out.Budgets, out.budgets = b.unselected, b.withPods.owners, b.asked, b.stated
 	out.places, out.residents, out.admission, out.around = b.places, b.residents, &b.admission, &b.around

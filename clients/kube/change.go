@@ -2,6 +2,7 @@ package kube
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,11 +40,14 @@ type change struct {
 // if its number of replicas grows, the new ones.
 func (b *Builder) Before(o metav1.Object) { b.before = o }
 
-// changed records a workload with a change.
-func (b *Builder) changed(origin Origin, after metav1.Object) {
-	if before := b.before; before != nil && before.GetUID() == after.GetUID() {
-		b.changes = append(b.changes, change{origin: origin, at: b.at, before: before, after: after})
+// changed records a workload with a change, and returns it as it was before.
+func (b *Builder) changed(origin Origin, after metav1.Object) metav1.Object {
+	before := b.before
+	if before == nil || before.GetUID() != after.GetUID() {
+		return after
 	}
+	b.changes = append(b.changes, change{origin: origin, at: b.at, before: before, after: after})
+	return before
 }
 
 // takeAway takes the pods away that leave their nodes, and decides which leave the queue, once everything is added.
@@ -57,14 +61,15 @@ func (b *Builder) takeAway() {
 	}
 }
 
-// leaving returns which pods of a workload with fewer replicas leave, nil if that is not known: all of them, or of a StatefulSet
-// those with the highest ordinals.
+// leaving returns which pods of a workload with fewer replicas leave, nil if that is not known.
 func (b *Builder) leaving(c *change) func(*corev1.Pod) bool {
 	var was, is int32
 	owned := func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, c.after) }
+	some := func(int) func(*corev1.Pod) bool { return nil }
 	switch after := c.after.(type) {
 	case *appsv1.Deployment:
-		was, is = replicasOf(c.before.(*appsv1.Deployment).Spec.Replicas), replicasOf(after.Spec.Replicas)
+		before := c.before.(*appsv1.Deployment)
+		was, is = replicasOf(before.Spec.Replicas), replicasOf(after.Spec.Replicas)
 		selector, err := metav1.LabelSelectorAsSelector(after.Spec.Selector)
 		if err != nil {
 			return nil
@@ -73,35 +78,90 @@ func (b *Builder) leaving(c *change) func(*corev1.Pod) bool {
 			of := metav1.GetControllerOfNoCopy(p)
 			return of != nil && of.Kind == "ReplicaSet" && namespaceOf(p) == c.origin.Namespace && selector.Matches(labels.Set(p.Labels))
 		}
+		if !edited(&before.Spec.Template, &after.Spec.Template) || after.Spec.Paused { // else the rollout begins with it
+			some = func(n int) func(*corev1.Pod) bool { return b.firstToLeave(owned, n) }
+		}
 	case *appsv1.ReplicaSet:
 		was, is = replicasOf(c.before.(*appsv1.ReplicaSet).Spec.Replicas), replicasOf(after.Spec.Replicas)
 		if metav1.GetControllerOfNoCopy(after) != nil {
 			return nil
 		}
+		some = func(n int) func(*corev1.Pod) bool { return b.firstToLeave(owned, n) }
 	case *corev1.ReplicationController:
 		was, is = replicasOf(c.before.(*corev1.ReplicationController).Spec.Replicas), replicasOf(after.Spec.Replicas)
+		some = func(n int) func(*corev1.Pod) bool { return b.firstToLeave(owned, n) }
 	case *appsv1.StatefulSet:
 		was, is = replicasOf(c.before.(*appsv1.StatefulSet).Spec.Replicas), replicasOf(after.Spec.Replicas)
 		if edited(&c.before.(*appsv1.StatefulSet).Spec.Template, &after.Spec.Template) {
 			return nil
 		}
-		end := int(is)
-		if after.Spec.Ordinals != nil {
-			end += int(after.Spec.Ordinals.Start)
-		}
-		if is < was {
-			return func(p *corev1.Pod) bool {
-				ordinal, err := strconv.Atoi(p.Name[strings.LastIndex(p.Name, "-")+1:])
-				return owned(p) && err == nil && ordinal >= end
-			}
-		}
+		some = func(n int) func(*corev1.Pod) bool { return highestOrdinals(owned, after, n) }
 	case *batchv1.Job:
 		was, is = jobPods(c.before.(*batchv1.Job)), jobPods(after)
 	}
-	if is < was && is == 0 {
+	switch {
+	case is >= was:
+		return nil
+	case is == 0:
 		return owned
 	}
-	return nil
+	return some(int(is))
+}
+
+// highestOrdinals returns which pods of a StatefulSet leave so that n remain.
+func highestOrdinals(owned func(*corev1.Pod) bool, of *appsv1.StatefulSet, n int) func(*corev1.Pod) bool {
+	if of.Spec.Ordinals != nil {
+		n += int(of.Spec.Ordinals.Start)
+	}
+	return func(p *corev1.Pod) bool {
+		ordinal, err := strconv.Atoi(p.Name[strings.LastIndex(p.Name, "-")+1:])
+		return owned(p) && err == nil && ordinal >= n
+	}
+}
+
+// firstToLeave returns which pods a ReplicaSet deletes so that n remain. It is nil if there are no pods, or those of several
+// ReplicaSets, whose Deployment scales all of them.
+func (b *Builder) firstToLeave(owned func(*corev1.Pod) bool, n int) func(*corev1.Pod) bool {
+	var pods []*corev1.Pod
+	for p := range b.addedPods() {
+		if !owned(p) || !isActive(p) {
+			continue
+		}
+		if len(pods) > 0 && metav1.GetControllerOfNoCopy(p).Name != metav1.GetControllerOfNoCopy(pods[0]).Name {
+			return nil
+		}
+		pods = append(pods, p)
+	}
+	if len(pods) == 0 {
+		return nil
+	}
+	leave := map[string]bool{}
+	for _, p := range DeletionOrder(pods, pods, Newest(pods))[:max(0, len(pods)-n)] {
+		leave[p.Name] = true
+	}
+	return func(p *corev1.Pod) bool { return leave[p.Name] && owned(p) }
+}
+
+// addedPods iterates over the pods that were added. Those of nodes that were not have no node.
+func (b *Builder) addedPods() iter.Seq[*corev1.Pod] {
+	return func(yield func(*corev1.Pod) bool) {
+		for _, r := range b.running {
+			p := r.facts.stamp.pod
+			if _, known := b.nodeIndex[r.node]; !known {
+				free := *p
+				free.Spec.NodeName = ""
+				p = &free
+			}
+			if !yield(p) {
+				return
+			}
+		}
+		for _, s := range b.queue {
+			if s.daemonSet == nil && s.origin.Kind == "Pod" && !yield(s.facts.stamp.pod) {
+				return
+			}
+		}
+	}
 }
 
 // makeChanges queues the pods that changed workloads create, once everything is added.
@@ -158,7 +218,7 @@ func (b *Builder) change(c change) (message string, err error) {
 		revision := after.Status.UpdateRevision
 		if edited(&before.Spec.Template, &after.Spec.Template) {
 			if revision = ""; after.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType {
-				return rollout, nil
+				return b.rolloutOfStatefulSet(c, before, after), nil
 			}
 		}
 		n, message := grown(before.Spec.Replicas, after.Spec.Replicas)
@@ -173,7 +233,7 @@ func (b *Builder) change(c change) (message string, err error) {
 	case *appsv1.DaemonSet:
 		before := c.before.(*appsv1.DaemonSet)
 		if edited(&before.Spec.Template, &after.Spec.Template) && after.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType {
-			return rollout, nil
+			return b.rolloutOfDaemonSet(c, before, after), nil
 		}
 	case *batchv1.Job:
 		return b.changeJob(c, c.before.(*batchv1.Job), after)
@@ -229,7 +289,7 @@ func replicasOf(n *int32) int32 {
 func grown(before, after *int32) (n uint32, message string) {
 	was, is := replicasOf(before), replicasOf(after)
 	if is < was {
-		return 0, fmt.Sprintf("of %d replicas %d remain: which ones leave is not decided; they stay", was, is)
+		return 0, fmt.Sprintf("of %d replicas %d remain: which pods leave is not decided; they stay", was, is)
 	}
 	return uint32(is - was), ""
 }

@@ -154,7 +154,7 @@ func fateOf(p *corev1.Pod) Fate {
 	switch {
 	case p.DeletionTimestamp != nil:
 		return Terminating
-	case staysGone(p) != "":
+	case StaysGone(p) != "":
 		return Tied
 	case metav1.GetControllerOfNoCopy(p) == nil:
 		return Uncontrolled

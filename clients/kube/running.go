@@ -40,7 +40,7 @@ func (b *Builder) addRunning(p *corev1.Pod) error {
 	}
 	r := runningPod{
 		node: p.Spec.NodeName, at: b.at, facts: factsOf(Origin{Kind: "Pod", Namespace: namespaceOf(p), Name: p.Name}, specPath, stamp{pod: p, count: 1}),
-		pod: out, stays: staysGone(p), before: len(b.queue),
+		pod: out, stays: StaysGone(p), before: len(b.queue),
 	}
 	b.places[out] = place{at: b.at}
 	err = b.misread(r.facts.object, false, err)
@@ -49,9 +49,9 @@ func (b *Builder) addRunning(p *corev1.Pod) error {
 	return err
 }
 
-// staysGone returns why a pod is not placed again once its node is gone. Pods on other nodes are deleted
-// (pkg/controller/podgc/gc_controller.go gcOrphaned, v1.37) and created again.
-func staysGone(p *corev1.Pod) string {
+// StaysGone returns why a pod is not placed again once its node is gone. Pods on other nodes are deleted
+// (pkg/controller/podgc/gc_controller.go gcOrphaned, v1.37) and created again. It is empty for a pod that is.
+func StaysGone(p *corev1.Pod) string {
 	owner := metav1.GetControllerOfNoCopy(p)
 	switch {
 	case p.DeletionTimestamp != nil:

@@ -140,16 +140,27 @@ func (s *Snapshot) StatedOnNodes() ([]Stated, error) {
 }
 
 // StatedPending returns what states the pods of the queue and of those that wait, once for each workload and template, in that
-// order.
+// order. What states the new pods of rollouts comes last, and stands for their old ones.
 func (s *Snapshot) StatedPending() []Stated {
 	var out statedOnce
 	for _, e := range slices.Concat(s.Queue, s.Waiting) {
+		if slices.ContainsFunc(s.Rollouts, func(r Rollout) bool { return e.Of(r.is) }) {
+			continue
+		}
 		workload := e.Origin
 		if f, ok := s.facts[e.Pods]; ok && workload.Kind == "Pod" {
 			workload = s.StatingObject(f.stamp.pod)
 		}
 		by := func() (Stated, bool) { return s.StatedBy(e) }
 		out.add(workload, e.Pods.GetPod().GetTemplateIndex(), int(e.Pods.PodCount()), by)
+	}
+	for _, r := range s.Rollouts {
+		if r.New == nil {
+			continue
+		}
+		out.all = append(out.all, Stated{
+			Origin: r.Origin, At: r.At, Path: templateSpec, Pod: s.stored(r.New), Count: r.Replicas, Pending: true,
+		})
 	}
 	return out.all
 }

@@ -20,12 +20,17 @@ func Rollouts(w io.Writer, all []*whatif.Rollout, width int) {
 func writeRollout(w io.Writer, r *whatif.Rollout, width int) {
 	fmt.Fprintln(w)
 	text := fmt.Sprintf("rollout of %s %s/%s, %s", r.Kind, r.Namespace, r.Name, r.Strategy)
-	if r.Strategy == "RollingUpdate" {
+	switch {
+	case r.Kind == "StatefulSet" && r.Partition > 0:
+		text += fmt.Sprintf(" with partition %d and maxUnavailable %d", r.Partition, r.MaxUnavailable)
+	case r.Kind == "StatefulSet":
+		text += fmt.Sprintf(" with maxUnavailable %d", r.MaxUnavailable)
+	case r.Strategy == "RollingUpdate":
 		text += fmt.Sprintf(" with maxSurge %d and maxUnavailable %d", r.MaxSurge, r.MaxUnavailable)
 	}
-	text += fmt.Sprintf(": %d of %s replaced", r.Placed, plural(uint64(r.Replicas), "pod"))
+	text += fmt.Sprintf(": %d of %s replaced", r.Placed, plural(uint64(r.Replicas-r.Partition), "pod"))
 	if !r.Complete {
-		text += fmt.Sprintf(", and it does not go on; %s left", plural(uint64(r.Old), "old pod"))
+		text += fmt.Sprintf(", and it does not go on; %s left", plural(uint64(max(0, r.Old-r.Partition)), "old pod"))
 	}
 	WriteWrapped(w, "", text, width)
 	rows := [][]string{{"STEP", "CREATED", "PLACED ON", "WAITING", "OLD PODS THAT LEAVE"}}
@@ -62,6 +67,9 @@ func writeRollout(w io.Writer, r *whatif.Rollout, width int) {
 func writeStuck(w io.Writer, s *whatif.Stuck, width int) {
 	if s.Message != "" {
 		WriteWrapped(w, "  ", "the next pod has no node: "+s.Message, width)
+	}
+	if s.WaitsFor != "" {
+		WriteWrapped(w, "  ", "it waits for "+s.WaitsFor+", which is not ready", width)
 	}
 	if s.OwnPods {
 		WriteWrapped(w, "  ", "the old pods stand in its way: once they were gone it would have a node, "+

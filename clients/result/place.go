@@ -3,7 +3,6 @@ package result
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/clients/page"
@@ -164,8 +163,7 @@ func (p *Place) Page() *page.Page {
 
 // good reports whether every pod has a node and every rollout completes.
 func (p *Place) good() bool {
-	stuck := func(r *whatif.Rollout) bool { return !r.Complete }
-	return p.answer.GetUnplacedCount()+p.answer.GetEvictedCount() == 0 && !slices.ContainsFunc(p.Rollouts, stuck)
+	return whatif.AllPlaced(p.words.Snapshot, p.answer, p.Rollouts) && whatif.Complete(p.Rollouts)
 }
 
 func (w *Workload) nodes() []string {

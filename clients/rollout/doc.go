@@ -1,7 +1,8 @@
-// Package rollout tells how the rollout of a Deployment goes: it creates and deletes pods as the Deployment controller and its
-// ReplicaSets would (pkg/controller/deployment/rolling.go and recreate.go, v1.37), and places them in a simulated cluster.
+// Package rollout tells how the rollout of a Deployment, StatefulSet or DaemonSet goes: it creates and deletes pods as their
+// controllers would (pkg/controller/deployment/rolling.go and recreate.go, pkg/controller/statefulset/stateful_set_control.go and
+// pkg/controller/daemon/update.go, v1.37), and places them in a simulated cluster.
 //
 // A pod that is placed is ready before the controller goes on, and a pod that is deleted is gone. minReadySeconds and
-// progressDeadlineSeconds do not count. Whether the controller lets old pods leave before or after kube-scheduler has placed the
+// progressDeadlineSeconds do not count. Whether a controller deletes old pods before or after kube-scheduler has placed the
 // pods that it created at the same time depends on their speed; here they are placed first.
 package rollout

@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/review"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -21,8 +22,10 @@ type Comparison struct {
 	Terminating int `json:"terminating"`
 	// Pods are the pods to place and those that leave or lose their nodes.
 	Pods []Change `json:"pods"`
-	// Rollouts are those of Deployments whose template the change edits.
+	// Rollouts are those of workloads whose template the change edits.
 	Rollouts []*Rollout `json:"rollouts"`
+	// Findings are placement rules of pending pods that are void or suspicious only after the change.
+	Findings []review.Finding `json:"findings"`
 }
 
 // Tally counts pods to place.
@@ -129,7 +132,7 @@ func (s *State) queue() []*queued {
 
 // Compare compares what a change leads to with what is without it.
 func Compare(changes []string, before, after *State) *Comparison {
-	c := &Comparison{Changes: changes, Fine: true, Pods: []Change{}, Rollouts: []*Rollout{}}
+	c := &Comparison{Changes: changes, Fine: true, Pods: []Change{}, Rollouts: []*Rollout{}, Findings: []review.Finding{}}
 	c.pending(before, after)
 	c.evicted(after)
 	c.removed(before, after)

@@ -1,8 +1,13 @@
 package whatif
 
-import stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+import (
+	"slices"
 
-// Rollout is how the rollout of a Deployment goes.
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Rollout is how the rollout of a Deployment, StatefulSet or DaemonSet goes.
 type Rollout struct {
 	Object
 	// Strategy is RollingUpdate or Recreate.
@@ -10,12 +15,14 @@ type Rollout struct {
 	// MaxSurge and MaxUnavailable are numbers of pods, 0 with Recreate.
 	MaxSurge       int `json:"maxSurge"`
 	MaxUnavailable int `json:"maxUnavailable"`
+	// Partition is the number of pods of a StatefulSet that keep the old revision, those with the lowest ordinals.
+	Partition int `json:"partition,omitempty"`
 	// Replicas is the number of pods in the end, Placed that of pods of the new revision with a node, Old that of pods of the old
 	// one that are left.
 	Replicas int `json:"replicas"`
 	Placed   int `json:"placed"`
 	Old      int `json:"old"`
-	// Complete says that all pods are of the new revision and have nodes.
+	// Complete says that all pods but those of Partition are of the new revision, and that all have nodes.
 	Complete bool `json:"complete"`
 	// Steps are what happens, in order.
 	Steps []Step `json:"steps"`
@@ -49,8 +56,30 @@ type Left struct {
 type Stuck struct {
 	// Message is kube-scheduler's event text for the first pod without a node.
 	Message string `json:"message"`
+	// WaitsFor is the pod of a StatefulSet that is not ready, so that no other one is replaced.
+	WaitsFor string `json:"waitsFor,omitempty"`
 	// OwnPods says that the pod would find a node if the old pods that are left were gone: the rollout waits for itself.
 	OwnPods bool `json:"ownPods"`
 	// Victims are pods of lower priority that kube-scheduler would evict for the pod; what follows is not decided.
 	Victims []string `json:"victims"`
+}
+
+// Complete reports whether rollouts come to their end.
+func Complete(all []*Rollout) bool {
+	return !slices.ContainsFunc(all, func(r *Rollout) bool { return !r.Complete })
+}
+
+// AllPlaced reports whether every pod of an answer to PlaceRequest has a node, those that rollouts replace aside.
+func AllPlaced(s *kube.Snapshot, a *stowagev1.PlaceResponse, rollouts []*Rollout) bool {
+	replaced := func(o kube.Origin) bool {
+		return slices.ContainsFunc(rollouts, func(r *Rollout) bool { return r.Object == objectOf(o) })
+	}
+	left := a.GetUnplacedCount() + a.GetEvictedCount()
+	for i := range s.Queue {
+		if s.Queue[i].Of(replaced) {
+			p := a.GetPlacements()[i]
+			left -= p.GetUnplacedCount() + p.GetEvictedCount()
+		}
+	}
+	return left == 0
 }
