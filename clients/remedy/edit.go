@@ -112,8 +112,7 @@ func prefer(spec *corev1.PodSpec, r *stowagev1.PodRule) {
 	}
 	switch r.GetRule() {
 	case stowagev1.TopologyRule_TOPOLOGY_RULE_HARD_SPREAD:
-		spec.TopologySpreadConstraints[i].WhenUnsatisfiable = corev1.ScheduleAnyway
-		spec.TopologySpreadConstraints[i].MinDomains = nil // DoNotSchedule alone has it
+		preferSpread(spec, i)
 	case stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY:
 		a := spec.Affinity.PodAffinity
 		weighted(&a.RequiredDuringSchedulingIgnoredDuringExecution, &a.PreferredDuringSchedulingIgnoredDuringExecution)
@@ -123,6 +122,20 @@ func prefer(spec *corev1.PodSpec, r *stowagev1.PodRule) {
 	default:
 		preferNodes(spec)
 	}
+}
+
+// preferSpread makes a spread constraint a preference. A pod has one of them by topology key at most: if there is one, the constraint
+// goes.
+func preferSpread(spec *corev1.PodSpec, i int) {
+	all := spec.TopologySpreadConstraints
+	if slices.ContainsFunc(all, func(c corev1.TopologySpreadConstraint) bool {
+		return c.TopologyKey == all[i].TopologyKey && c.WhenUnsatisfiable == corev1.ScheduleAnyway
+	}) {
+		spec.TopologySpreadConstraints = slices.Delete(all, i, i+1)
+		return
+	}
+	all[i].WhenUnsatisfiable = corev1.ScheduleAnyway
+	all[i].MinDomains = nil // DoNotSchedule alone has it
 }
 
 // preferNodes makes the node selector and the required node affinity preferences: each term with the labels of the node selector.

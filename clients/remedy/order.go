@@ -22,7 +22,8 @@ func leaving(c *stowagev1.Change) uint64 {
 		return uint64(r.GetExpressionIndex())
 	}
 	switch r := c.GetPreferredRule(); r.GetRule() {
-	case stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY, stowagev1.TopologyRule_TOPOLOGY_RULE_POD_ANTI_AFFINITY:
+	case stowagev1.TopologyRule_TOPOLOGY_RULE_HARD_SPREAD, stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY,
+		stowagev1.TopologyRule_TOPOLOGY_RULE_POD_ANTI_AFFINITY:
 		return uint64(r.GetIndex())
 	}
 	return math.MaxUint64

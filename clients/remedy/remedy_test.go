@@ -211,3 +211,19 @@ func TestCombinedInOneList(t *testing.T) {
 		}
 	}
 }
+
+// TestPreferredBesideItsTwin: a pod may have one ScheduleAnyway constraint by topology key, so that another one goes, and a patch, which
+// tells constraints by their key, does not express that.
+func TestPreferredBesideItsTwin(t *testing.T) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{
+		{TopologyKey: "zone", MaxSkew: 1, WhenUnsatisfiable: corev1.DoNotSchedule},
+		{TopologyKey: "zone", MaxSkew: 2, WhenUnsatisfiable: corev1.ScheduleAnyway},
+	}}}
+	change := &stowagev1.Change{Kind: &stowagev1.Change_PreferredRule{PreferredRule: &stowagev1.PodRule{
+		Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_HARD_SPREAD, TopologyKey: "zone",
+	}}}
+	fix, err := remedy.Of(change, pod, remedy.Workload{Kind: "Deployment", Namespace: "shop", Name: "web"}, nil)
+	if err == nil || !strings.Contains(err.Error(), "a patch does not express the change: edit spec.template.spec") {
+		t.Errorf("%v, %+v", err, fix)
+	}
+}

@@ -20,6 +20,7 @@ type Result struct {
 	WhatIf      []Simulated            // of a case with scenarios, which has no other answers
 	Drains      []*stowagev1.NodeDrain // of a case that drains nodes, which has no other answers
 	Groups      []*oracle.Group        // of a case with pod groups, which has the answer to Place alone
+	Remedies    *Remedies              // of a case about changes, which has no other answers
 	Differences []conformance.Difference
 }
 
@@ -42,6 +43,9 @@ func Run(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*R
 	}
 	if c.Whole {
 		return runQueue(ctx, c, stowage)
+	}
+	if c.Remedies {
+		return runRemedies(ctx, c, stowage)
 	}
 	s, err := oracle.New(c)
 	if err != nil {

@@ -28,6 +28,7 @@ type Tally struct {
 	Groups              Groups
 	Scenarios           Scenarios
 	Drains              Drains
+	Remedies            Remedies
 	// Kinds counts differing cases by the kind of their first difference.
 	Kinds map[string]int
 }
@@ -44,6 +45,10 @@ func (t *Tally) Add(r *Result) {
 	}
 	if r.WhatIf != nil || r.Drains != nil {
 		return // they are counted
+	}
+	if r.Remedies != nil {
+		t.Remedies.add(r.Remedies)
+		return
 	}
 	if r.Queue != nil {
 		t.Queues.Add(r.Queue)
@@ -128,7 +133,8 @@ func (t *Tally) Print(w io.Writer) {
 	t.Queues.print(w)
 	t.Scenarios.print(w)
 	t.Drains.print(w)
-	if t.Queues.Cases+t.Scenarios.Cases+t.Drains.Cases == t.Cases {
+	t.Remedies.print(w)
+	if t.Queues.Cases+t.Scenarios.Cases+t.Drains.Cases+t.Remedies.Cases == t.Cases {
 		table(w, t.Cases, "first differences:", t.Kinds)
 		return
 	}

@@ -52,9 +52,10 @@ func Case(profile string, seed uint64) *scenario.Case {
 	if d.focus(simulation) {
 		d.scenarios()
 	}
-	if !d.c.Whole && !d.focus(simulation) && d.chance(0.1) {
+	if !d.c.Whole && !d.focus(simulation) && !d.focus(remedying) && d.chance(0.1) {
 		d.candidates()
 	}
+	d.c.Remedies = d.focus(remedying)
 	if d.chance(0.5) {
 		d.c.TieBreakSeed = d.Uint64()
 	}
@@ -80,7 +81,7 @@ func (d *draw) size() (nodes, perNode int) {
 	switch x := d.Float64(); {
 	case d.focus(queueing):
 		return pick(d, 1, 2, 2, 3, 4, 6, 12), pick(d, 1, 4, 4, 6)
-	case d.focus(simulation):
+	case d.focus(simulation), d.focus(remedying):
 		return d.between(1, 8), 4
 	case d.focus(nomination) && d.likelihood[longQueue] == 1:
 		return d.between(16, 60), 2

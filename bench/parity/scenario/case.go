@@ -49,6 +49,8 @@ type Case struct {
 	WhatIf []WhatIf `json:"whatIf,omitempty"`
 	// Drain is asked of a case that has it, and nothing else; its queue is empty. With Whole a whole kube-scheduler places pods.
 	Drain *Drain `json:"drain,omitempty"`
+	// Remedies says that the changes are compared that Stowage offers for the queue's pods, and nothing else.
+	Remedies bool `json:"remedies,omitempty"`
 	// TieBreakSeed is Stowage's; kube-scheduler has none.
 	TieBreakSeed uint64 `json:"tieBreakSeed,omitempty"`
 }

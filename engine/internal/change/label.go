@@ -7,6 +7,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeaffinity"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
+	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -22,7 +23,7 @@ func (s *search) labelNode() error {
 		if r.Operator == api.In {
 			value, ok = r.Values[0], true
 		}
-		if !ok || !freeLabel(r.Key) || !s.State.Column(s.State.Symbols.Intern(r.Key)).Having.Empty() {
+		if !ok || !freeLabel(r.Key) || !selector.IsLabel(r.Key, value) || !s.State.Column(s.State.Symbols.Intern(r.Key)).Having.Empty() {
 			continue
 		}
 		label := api.Label{Key: r.Key, Value: value}

@@ -15,6 +15,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeports"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -96,7 +97,7 @@ func (s *search) rejectedByPods(n uint32) bool {
 
 func has(set nodeset.Set, n uint32) bool { return set != nil && set.Has(n) }
 
-// topologyKeys returns the topology keys under which a new domain may matter.
+// topologyKeys returns the topology keys under which a new domain may matter, and that nodes may have.
 func (s *search) topologyKeys() []string {
 	var ids []verdict.PodRule
 	for _, r := range s.rules.Spread {
@@ -110,7 +111,7 @@ func (s *search) topologyKeys() []string {
 	s.rules.EachExclusion(false, func(e *rule.Exclusion) { ids = append(ids, e.ID) })
 	var keys []string
 	for _, id := range ids {
-		if !slices.Contains(keys, id.TopologyKey) {
+		if !slices.Contains(keys, id.TopologyKey) && selector.IsLabel(id.TopologyKey, "") {
 			keys = append(keys, id.TopologyKey)
 		}
 	}

@@ -109,7 +109,7 @@ func (s *search) matchRevision() error {
 			continue
 		}
 		err := s.eachHardSpread(func(i int, k *api.TopologySpreadConstraint) error {
-			if k.LabelSelector == nil || slices.Contains(k.MatchLabelKeys, key) {
+			if k.LabelSelector == nil || slices.Contains(k.MatchLabelKeys, key) || names(k.LabelSelector, key) {
 				return nil
 			}
 			return s.addSpec(verdict.Change{MatchLabelKey: &verdict.MatchLabelKey{Rule: spreadRule(i, k), Key: key}},
@@ -127,7 +127,8 @@ func (s *search) matchRevision() error {
 		terms := requiredTerms(s.Pod.Spec().PodAntiAffinity)
 		for i := range terms[:min(len(terms), maxTriedRules)] {
 			t := &terms[i]
-			if t.LabelSelector == nil || slices.Contains(t.MatchLabelKeys, key) {
+			if t.LabelSelector == nil || slices.Contains(t.MatchLabelKeys, key) || slices.Contains(t.MismatchLabelKeys, key) ||
+				names(t.LabelSelector, key) {
 				continue
 			}
 			err := s.addSpec(verdict.Change{
@@ -142,6 +143,12 @@ func (s *search) matchRevision() error {
 		}
 	}
 	return nil
+}
+
+// names reports whether a selector has a requirement on a key, which matchLabelKeys then must not have.
+func names(s *api.LabelSelector, key string) bool {
+	_, has := s.MatchLabels.Get(key)
+	return has || slices.ContainsFunc(s.MatchExpressions, func(r api.Requirement) bool { return r.Key == key })
 }
 
 // addNamespaces looks for the first namespace whose pods an affinity term of the pod selects only because of their labels.

@@ -67,6 +67,9 @@ func labelKeyErrors(s string) []string {
 	return errs
 }
 
+// IsLabel reports whether an object may have a label.
+func IsLabel(key, value string) bool { return len(labelKeyErrors(key)) == 0 && validLabelValue(value) }
+
 // validLabelValue reports whether s is a valid label value.
 func validLabelValue(s string) bool { return s == "" || len(s) <= maxNameBytes && isName(s) }
 

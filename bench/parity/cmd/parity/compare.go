@@ -166,6 +166,8 @@ func replayCase(ctx context.Context, path string, stowage conformance.Service) (
 		for i, w := range r.WhatIf {
 			fmt.Printf("whatIf[%d]: %v\n", i, w.Answer)
 		}
+	case r.Remedies != nil:
+		fmt.Printf("%+v\n", *r.Remedies)
 	case r.Drains != nil:
 		for i, d := range r.Drains {
 			fmt.Printf("drain[%d]: %v\n", i, d)
