@@ -129,7 +129,7 @@ func (s *Scheduler) podGroup(key groupKey, pods int) (*stowagev1.PodGroup, error
 	}
 	// For kube-scheduler such a pod counts towards minCount, but is in no domain
 	// (pkg/scheduler/framework/plugins/topologyaware/topology_placement.go getScheduledPodsTopologyDomain, v1.37).
-	if len(astray) > 0 && out.Topology != nil {
+	if len(astray) > 0 && len(out.GetTopology().GetKeys()) > 0 {
 		return nil, because(failed, "cannot determine domain for already scheduled pods: getting node for pod %s/%s: "+
 			"nodeinfo not found for node name %q", astray[0].Namespace, astray[0].Name, astray[0].Node)
 	}

@@ -160,7 +160,9 @@ func (c *converter) groupTopology(g *schedulingv1beta1.PodGroup, annotations *fi
 		if policy != "" {
 			c.errs = append(c.errs, field.Forbidden(path, "the group has no topology"))
 		}
-		return nil
+		if g.Spec.SchedulingConstraints == nil {
+			return nil
+		}
 	}
 	return out
 }

@@ -200,7 +200,7 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 			FewestPods: true,
 			Explain:    true,
 			Groups: []engine.PodGroup{{
-				Name: "pinned", Entries: []int{1}, Minimum: 3, Joint: true, Steps: 9, Keys: []string{"rack", "zone"}, Preferred: true,
+				Name: "pinned", Entries: []int{1}, Minimum: 3, Joint: true, Steps: 9, Keys: []string{"rack", "zone"}, Preferred: true, Constrained: true,
 				Scheduled: []engine.ScheduledPod{{Namespace: "ns", Name: "runs", Node: 1, Priority: 7, NeverPreempts: true}},
 				Priority:  new(int32(7)), DisruptAll: true,
 			}},

@@ -153,7 +153,7 @@ func (d *decoder) podGroupTopology(at *path, in *stowagev1.PodGroupTopology, out
 	out.Preferred, _ = enum(&d.problems, at, "policy", policy, false, true)
 	const field = "keys"
 	keys := in.GetKeys()
-	d.require(len(keys) > 0, at.field(field))
+	out.Constrained = true
 	if !d.within(at, field, len(keys), MaxGroupKeys) {
 		return
 	}

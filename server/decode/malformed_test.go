@@ -565,7 +565,6 @@ var malformed = []struct {
 		"must be PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY or PREEMPTION_POLICY_NEVER", func(r *place) {
 			r.PodGroups[0].ScheduledPods[0].PreemptionPolicy = 3
 		}},
-	{"pod_groups[0].topology.keys", "REQUIRED", "is required", func(r *place) { r.PodGroups[0].Topology.Keys = nil }},
 	{"pod_groups[0].topology.keys", "WRONG_COUNT", "at most 8", func(r *place) {
 		r.PodGroups[0].Topology.Keys = make([]string, decode.MaxGroupKeys+1)
 	}},

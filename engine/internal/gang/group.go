@@ -35,6 +35,8 @@ type PodGroup struct {
 	// last key, or else on any candidates.
 	Keys      []string
 	Preferred bool
+	// Constrained says that the group has a topology, even if that has no key.
+	Constrained bool
 }
 
 // ScheduledPod is a pod that has a node.
@@ -106,6 +108,9 @@ type queued struct {
 	minimum int // of its pods that must be placed
 	done    bool
 }
+
+// constrained reports whether the group has a topology, which kube-scheduler's DynamicResources leaves alone.
+func (g *queued) constrained() bool { return g.Constrained || len(g.Keys) > 0 }
 
 // mirrored reports whether the group asks for nothing that kube-scheduler does not do.
 func (g *queued) mirrored() bool { return !g.Joint && !g.Preferred && len(g.Keys) <= 1 }

@@ -43,7 +43,7 @@ func (p *placer) preempts(g *queued, t *trial) bool {
 // and those come back that leave its pods where they are (pkg/scheduler/framework/preemption/podgrouppreemption.go Preempt,
 // v1.37). The state is what it was afterwards.
 func (p *placer) postFilter(ctx context.Context, g *queued, t *trial) (*postFilter, error) {
-	if len(g.Keys) == 0 && !p.filtered(g, t) {
+	if !g.constrained() && !p.filtered(g, t) {
 		return &postFilter{failed: true, message: fmt.Sprintf(failingText, "DynamicResources", claimsFailed)}, ctx.Err()
 	}
 	priority := p.priority(g)
@@ -107,7 +107,7 @@ func (p *placer) postFilter(ctx context.Context, g *queued, t *trial) (*postFilt
 func (p *placer) fruitless(g *queued, reason string, may bool) *postFilter {
 	own := groupPrefix + reason
 	out := &postFilter{found: &verdict.GroupPreemption{Message: own}, message: own}
-	if may && len(g.Keys) == 0 {
+	if may && !g.constrained() {
 		out.message = noClaims + ", " + own
 	}
 	return out

@@ -470,7 +470,8 @@ type PodGroupTopology struct {
 	// score wins. The score is that of kube-scheduler (v1.37): 100 for the domain with room for the most pods and
 	// proportionally less for the others (PodGroupPodsCount), plus the utilization of the domain's nodes with the pods
 	// (NodeResourcesFit, MostAllocated). Ties go to the domain whose first node is first in the order of
-	// PlaceRequest.tie_break_seed. At least one key, at most 8.
+	// PlaceRequest.tie_break_seed. At most 8. Without a key the group is not constrained, as with empty schedulingConstraints of a
+	// PodGroup: kube-scheduler (v1.37) then does not run DynamicResources for it, which is told by its event.
 	Keys []string `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
 	// The policy if no key has such a domain.
 	Policy        PodGroupTopologyPolicy `protobuf:"varint,2,opt,name=policy,proto3,enum=stowage.v1.PodGroupTopologyPolicy" json:"policy,omitempty"`
@@ -1057,9 +1058,9 @@ const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\x04node\x18\x03 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04node\x12\x1a\n" +
 	"\bpriority\x18\x04 \x01(\x05R\bpriority\x12S\n" +
-	"\x11preemption_policy\x18\x05 \x01(\x0e2\x1c.stowage.v1.PreemptionPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x10preemptionPolicy\"\x83\x01\n" +
-	"\x10PodGroupTopology\x12)\n" +
-	"\x04keys\x18\x01 \x03(\tB\x15\xbaH\x12\x92\x01\x0f\b\x01\x10\b\x18\x01\"\ar\x05\x10\x01(\xbd\x02R\x04keys\x12D\n" +
+	"\x11preemption_policy\x18\x05 \x01(\x0e2\x1c.stowage.v1.PreemptionPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x10preemptionPolicy\"\x81\x01\n" +
+	"\x10PodGroupTopology\x12'\n" +
+	"\x04keys\x18\x01 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10\b\x18\x01\"\ar\x05\x10\x01(\xbd\x02R\x04keys\x12D\n" +
 	"\x06policy\x18\x02 \x01(\x0e2\".stowage.v1.PodGroupTopologyPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06policy\"\x96\x05\n" +
 	"\x11PodGroupPlacement\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
