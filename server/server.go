@@ -50,7 +50,7 @@ func newServer(
 	ctx context.Context, c config.Config, log *slog.Logger, service stowagev1.PlacementServiceServer,
 ) (_ *Server, err error) {
 	s := &Server{config: c, log: log, drain: func() { time.Sleep(c.DrainDelay) }}
-	creds, err := loadCredentials(&c)
+	creds, err := loadCredentials(&c, log)
 	if err != nil {
 		return nil, err
 	}

@@ -1,36 +1,23 @@
 package server
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"os"
+	"log/slog"
 
 	"google.golang.org/grpc/credentials"
 
+	"github.com/stowage-scheduler/stowage/server/certificates"
 	"github.com/stowage-scheduler/stowage/server/config"
 )
 
-// loadCredentials loads the configured TLS files. It returns nil for plaintext.
-func loadCredentials(c *config.Config) (credentials.TransportCredentials, error) {
+// loadCredentials loads the configured TLS files, which are read again when they change. It returns nil for plaintext.
+func loadCredentials(c *config.Config, log *slog.Logger) (credentials.TransportCredentials, error) {
 	if c.TLSCertFile == "" {
 		return nil, nil
 	}
-	cert, err := tls.LoadX509KeyPair(c.TLSCertFile, c.TLSKeyFile)
+	f, err := certificates.Read(log, c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile)
 	if err != nil {
-		return nil, fmt.Errorf("tls-cert-file: %w", err)
+		return nil, fmt.Errorf("tls-cert-file, tls-client-ca-file: %w", err)
 	}
-	t := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
-	if c.TLSClientCAFile != "" {
-		pem, err := os.ReadFile(c.TLSClientCAFile)
-		if err != nil {
-			return nil, fmt.Errorf("tls-client-ca-file: %w", err)
-		}
-		t.ClientCAs = x509.NewCertPool()
-		if !t.ClientCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("tls-client-ca-file: %s has no certificate", c.TLSClientCAFile)
-		}
-		t.ClientAuth = tls.RequireAndVerifyClientCert
-	}
-	return credentials.NewTLS(t), nil
+	return credentials.NewTLS(f.Server()), nil
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -15,11 +16,21 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc/credentials"
 )
 
 // certificate makes a certificate for 127.0.0.1 that is its own authority, as files and for use.
 func certificate(t *testing.T) (certFile, keyFile string, cert tls.Certificate, pool *x509.CertPool) {
+	t.Helper()
+	dir := t.TempDir()
+	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	cert, pool = writeCertificate(t, certFile, keyFile)
+	return certFile, keyFile, cert, pool
+}
+
+// writeCertificate writes a new one.
+func writeCertificate(t *testing.T, certFile, keyFile string) (cert tls.Certificate, pool *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -42,8 +53,6 @@ func certificate(t *testing.T) (certFile, keyFile string, cert tls.Certificate, 
 	}
 	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	keyPEM := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
-	dir := t.TempDir()
-	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	for path, content := range map[string][]byte{certFile: certPEM, keyFile: keyPEM} {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
@@ -54,7 +63,7 @@ func certificate(t *testing.T) (certFile, keyFile string, cert tls.Certificate, 
 	}
 	pool = x509.NewCertPool()
 	pool.AppendCertsFromPEM(certPEM)
-	return certFile, keyFile, cert, pool
+	return cert, pool
 }
 
 func TestMutualTLS(t *testing.T) {
@@ -89,5 +98,46 @@ func TestBadTLSFiles(t *testing.T) {
 		if _, err := New(t.Context(), c, c.Logger(t.Output())); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// TestACertificateIsReplacedUnderLoad: calls go on without an error, and new connections get the new certificate.
+func TestACertificateIsReplacedUnderLoad(t *testing.T) {
+	certFile, keyFile, cert, pool := certificate(t)
+	c := testConfig()
+	c.TLSCertFile, c.TLSKeyFile = certFile, keyFile
+	r := run(t, c, t.Output(), nil, credentials.NewTLS(&tls.Config{RootCAs: pool}))
+	stop := make(chan struct{})
+	var load errgroup.Group
+	for range 4 {
+		load.Go(func() error {
+			for {
+				select {
+				case <-stop:
+					return nil
+				default:
+				}
+				if _, err := r.client().Place(t.Context(), placeApart(1)); err != nil {
+					return err
+				}
+			}
+		})
+	}
+	shown := func() []byte {
+		conn, err := tls.Dial("tcp", r.Address().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		return conn.ConnectionState().PeerCertificates[0].Raw
+	}
+	if !bytes.Equal(shown(), cert.Certificate[0]) {
+		t.Error("another certificate than that of the file")
+	}
+	cert, _ = writeCertificate(t, certFile, keyFile)
+	eventually(t, "the new certificate is shown", func() bool { return bytes.Equal(shown(), cert.Certificate[0]) })
+	close(stop)
+	if err := load.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/stowage-scheduler/stowage/clients/stowage"
+	"github.com/stowage-scheduler/stowage/server/certificates"
 )
 
 // Stowage has the flags of the Stowage client.
@@ -39,11 +40,11 @@ func (s *Stowage) Validate() error {
 // Dial returns a client.
 func (s *Stowage) Dial(log *slog.Logger, options ...grpc.DialOption) (*stowage.Client, error) {
 	if s.StowageCAFile != "" {
-		f, err := newFiles(log, s.StowageCertFile, s.StowageKeyFile, s.StowageCAFile)
+		f, err := certificates.Read(log, s.StowageCertFile, s.StowageKeyFile, s.StowageCAFile)
 		if err != nil {
 			return nil, fmt.Errorf("stowage-ca-file, stowage-cert-file: %w", err)
 		}
-		options = append(options, grpc.WithTransportCredentials(f.clientCredentials(s.StowageServerName)))
+		options = append(options, grpc.WithTransportCredentials(newClientCredentials(f, s.StowageServerName)))
 	}
 	return stowage.Dial(s.StowageAddress, append(options, stowage.WithPatience(s.StowagePatience))...)
 }

@@ -9,6 +9,8 @@ import (
 	"net"
 
 	"google.golang.org/grpc/credentials"
+
+	"github.com/stowage-scheduler/stowage/server/certificates"
 )
 
 // Server has the flags of a server's TLS.
@@ -34,52 +36,34 @@ func (s *Server) Config(log *slog.Logger) (*tls.Config, error) {
 	if s.TLSCertFile == "" {
 		return nil, nil
 	}
-	f, err := newFiles(log, s.TLSCertFile, s.TLSKeyFile, s.TLSClientCAFile)
+	f, err := certificates.Read(log, s.TLSCertFile, s.TLSKeyFile, s.TLSClientCAFile)
 	if err != nil {
 		return nil, fmt.Errorf("tls-cert-file, tls-client-ca-file: %w", err)
 	}
-	return f.server(), nil
-}
-
-// server returns the configuration of a server.
-func (f *files) server() *tls.Config {
-	// net/http serves HTTP/2 only if NextProtos lists it; handshakes use the configuration of GetConfigForClient.
-	protocols := []string{"h2", "http/1.1"}
-	return &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		NextProtos: protocols,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			now := f.current()
-			config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: now.certificates, NextProtos: protocols}
-			if now.authorities != nil {
-				config.ClientCAs, config.ClientAuth = now.authorities, tls.RequireAndVerifyClientCert
-			}
-			return config, nil
-		},
-	}
+	return f.Server(), nil
 }
 
 // clientCredentials are TLS credentials with the current files at the time of each handshake.
 type clientCredentials struct {
 	credentials.TransportCredentials // of the first files, for what gRPC reads before a handshake
-	files                            *files
+	files                            *certificates.Files
 	serverName                       string
 }
 
-func (f *files) clientCredentials(serverName string) *clientCredentials {
-	return &clientCredentials{f.fixedCredentials(serverName), f, serverName}
+func newClientCredentials(f *certificates.Files, serverName string) *clientCredentials {
+	return &clientCredentials{fixedCredentials(f, serverName), f, serverName}
 }
 
-func (f *files) fixedCredentials(serverName string) credentials.TransportCredentials {
-	now := f.current()
+func fixedCredentials(f *certificates.Files, serverName string) credentials.TransportCredentials {
+	now := f.Current()
 	return credentials.NewTLS(&tls.Config{
-		MinVersion: tls.VersionTLS12, ServerName: serverName, Certificates: now.certificates, RootCAs: now.authorities,
+		MinVersion: tls.VersionTLS12, ServerName: serverName, Certificates: now.Certificates, RootCAs: now.Authorities,
 	})
 }
 
 // ClientHandshake implements credentials.TransportCredentials.
 func (c *clientCredentials) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	return c.files.fixedCredentials(c.serverName).ClientHandshake(ctx, authority, conn)
+	return fixedCredentials(c.files, c.serverName).ClientHandshake(ctx, authority, conn)
 }
 
 // Clone implements credentials.TransportCredentials.

@@ -25,10 +25,11 @@ type Command interface {
 
 // Main runs a command and ends the process: with exit code 0, with 2 if a flag or variable is invalid, with 1 after any other
 // error. Flags have environment variables: --log-level of stowage-batch is STOWAGE_BATCH_LOG_LEVEL. A second signal ends the
-// process at once.
+// process at once; SIGHUP does nothing.
 func Main(name, description string, c Command) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	context.AfterFunc(ctx, stop)
+	signal.Ignore(syscall.SIGHUP) // files are reloaded when they change
 	// Without a cgroup there is no limit to set, which is no error here.
 	_, _ = memlimit.Set(memlimit.WithLogger(slog.Default()))
 	parser := kong.Must(c, kong.Name(name), kong.Description(description),

@@ -51,6 +51,10 @@ func (c *toy) Run(ctx context.Context, log *slog.Logger) (err error) {
 	}
 	log.Info("ready")
 	if c.Terminate {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond) // what it would take to end
 		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 			return err
 		}

@@ -1,4 +1,5 @@
-package connect
+// Package certificates has the TLS certificates of files that may change while a process runs.
+package certificates
 
 import (
 	"bytes"
@@ -14,31 +15,51 @@ import (
 // lookEvery is the minimum interval between checks for new files. Connections trigger the checks.
 const lookEvery = time.Second
 
-// files are certificates in files that may change. The libraries that reload such files depend on a file watcher, SPIFFE or
+// Files are certificates in files that may change. The libraries that reload such files depend on a file watcher, SPIFFE or
 // k8s.io/apiserver.
-type files struct {
+type Files struct {
 	cert, key, ca string // key and cert, or ca, may be empty
 	log           *slog.Logger
 
 	mutex  sync.Mutex
 	looked time.Time
 	text   [3][]byte
-	now    *material
+	now    *Material
 }
 
-type material struct {
-	certificates []tls.Certificate
-	authorities  *x509.CertPool // nil without a file
+// Material is what files have at a time.
+type Material struct {
+	Certificates []tls.Certificate
+	Authorities  *x509.CertPool // nil without a file
 }
 
-// newFiles reads the files, and returns their errors.
-func newFiles(log *slog.Logger, cert, key, ca string) (*files, error) {
-	f := &files{cert: cert, key: key, ca: ca, log: log}
+// Read reads a certificate with its key, authorities, or both; the paths of the others are empty.
+func Read(log *slog.Logger, cert, key, ca string) (*Files, error) {
+	f := &Files{cert: cert, key: key, ca: ca, log: log}
 	return f, f.read()
 }
 
-// current returns the certificates of the files, and the previous ones if the files are invalid.
-func (f *files) current() *material {
+// Server returns the TLS configuration of a server that has the certificate, and requires those of clients if there are
+// authorities. Each handshake is by the files of its time.
+func (f *Files) Server() *tls.Config {
+	// net/http serves HTTP/2 only if NextProtos lists it; handshakes use the configuration of GetConfigForClient.
+	protocols := []string{"h2", "http/1.1"}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		NextProtos: protocols,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			now := f.Current()
+			config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: now.Certificates, NextProtos: protocols}
+			if now.Authorities != nil {
+				config.ClientCAs, config.ClientAuth = now.Authorities, tls.RequireAndVerifyClientCert
+			}
+			return config, nil
+		},
+	}
+}
+
+// Current returns the certificates of the files, and the previous ones if the files are invalid.
+func (f *Files) Current() *Material {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if time.Since(f.looked) > lookEvery {
@@ -49,7 +70,7 @@ func (f *files) current() *material {
 	return f.now
 }
 
-func (f *files) read() error {
+func (f *Files) read() error {
 	f.looked = time.Now()
 	var text [3][]byte
 	same := f.now != nil
@@ -66,17 +87,17 @@ func (f *files) read() error {
 	if same {
 		return nil
 	}
-	m := &material{}
+	m := &Material{}
 	if f.cert != "" {
 		pair, err := tls.X509KeyPair(text[0], text[1])
 		if err != nil {
 			return fmt.Errorf("%s, %s: %w", f.cert, f.key, err)
 		}
-		m.certificates = []tls.Certificate{pair}
+		m.Certificates = []tls.Certificate{pair}
 	}
 	if f.ca != "" {
-		m.authorities = x509.NewCertPool()
-		if !m.authorities.AppendCertsFromPEM(text[2]) {
+		m.Authorities = x509.NewCertPool()
+		if !m.Authorities.AppendCertsFromPEM(text[2]) {
 			return fmt.Errorf("%s has no certificate", f.ca)
 		}
 	}

@@ -14,7 +14,7 @@ type Config struct {
 	ListenAddress string `default:"127.0.0.1:7433" help:"Address of the gRPC service. Loopback unless set otherwise."`
 	AdminAddress  string `default:"127.0.0.1:7434" help:"Address of the HTTP endpoints /metrics, /healthz and /readyz."`
 
-	TLSCertFile     string `help:"PEM certificate of the gRPC service; without it the service is plaintext."`
+	TLSCertFile     string `help:"PEM certificate of the gRPC service; without it the service is plaintext. All files are reloaded when they change."`
 	TLSKeyFile      string `help:"PEM key of tls-cert-file."`
 	TLSClientCAFile string `help:"PEM certificates of the client CAs; with it the service requires client certificates."`
 

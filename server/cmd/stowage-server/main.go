@@ -22,7 +22,8 @@ type commandLine struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	context.AfterFunc(ctx, stop) // a second signal kills the process
+	context.AfterFunc(ctx, stop)  // a second signal kills the process
+	signal.Ignore(syscall.SIGHUP) // files are reloaded when they change
 	options := append(config.Options(),
 		kong.Name("stowage-server"),
 		kong.Description("Scheduling decisions as a service."),
