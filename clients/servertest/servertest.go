@@ -38,7 +38,7 @@ func Start(t testing.TB) *Server {
 func (s *Server) Resume() {
 	s.t.Helper()
 	var c config.Config
-	parser, err := kong.New(&c)
+	parser, err := kong.New(&c, config.Options()...)
 	if err == nil {
 		_, err = parser.Parse([]string{"--listen-address=" + s.Address, "--admin-address=127.0.0.1:0", "--drain-delay=0s", "--shutdown-grace-period=0s"})
 	}

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the container images of stowage-server, stowage-extender, stowage-batch and stowage-expander: build.sh OUT_DIR
+# Builds the container images of stowage-server, stowage-extender, stowage-batch, stowage-expander and of the command, stowage:
+# build.sh OUT_DIR
 #
 # Writes OUT_DIR/layout, an OCI image layout for amd64 and arm64, and OUT_DIR/stowage-server.tar, the same as an archive;
 # for the other commands the same in OUT_DIR/COMMAND. Needs Go and its module proxy, no container engine and no registry. The
@@ -27,3 +28,4 @@ image ./server/cmd/stowage-server "$out"
 image ./clients/cmd/stowage-extender "$out/stowage-extender"
 image ./clients/cmd/stowage-batch "$out/stowage-batch"
 image ./clients/cmd/stowage-expander "$out/stowage-expander"
+image ./clients/cmd/stowage "$out/stowage"

@@ -2,7 +2,7 @@
 // configuration file, and help.
 //
 // Precedence: flag, environment variable (STOWAGE_ and the flag's name in upper case with underscores), file (the flag's
-// name as key), default. The standard OTEL_* variables configure telemetry exporters, see package telemetry.
+// name as key), default. Sizes may have units, such as 128Mi. The standard OTEL_* variables configure telemetry exporters, see package telemetry.
 package config
 
 import (
@@ -18,10 +18,10 @@ type Config struct {
 	TLSKeyFile      string `help:"PEM key of tls-cert-file."`
 	TLSClientCAFile string `help:"PEM certificates of the client CAs; with it the service requires client certificates."`
 
-	MaxReceiveMessageBytes int           `default:"268435456" help:"Maximum size of a request message after decompression."`
-	MaxInFlightBytes       int64         `default:"1073741824" help:"Maximum total size of requests in flight; requests above it fail with RESOURCE_EXHAUSTED and RetryInfo."`
+	MaxReceiveMessageBytes int           `type:"bytes" default:"256Mi" help:"Maximum size of a request message after decompression."`
+	MaxInFlightBytes       int64         `type:"bytes" default:"1Gi" help:"Maximum total size of requests in flight; requests above it fail with RESOURCE_EXHAUSTED and RetryInfo."`
 	MaxConcurrentStreams   uint32        `default:"1024" help:"Maximum concurrent requests per connection; more wait."`
-	MaxSnapshotBytes       int64         `default:"1073741824" help:"Memory budget of the snapshot cache; the least recently used snapshots are evicted."`
+	MaxSnapshotBytes       int64         `type:"bytes" default:"1Gi" help:"Memory budget of the snapshot cache; the least recently used snapshots are evicted."`
 	RateLimitPerSecond     float64       `default:"0" help:"Maximum requests per second; 0 means no limit."`
 	RateLimitBurst         int           `default:"100" help:"Burst size of the rate limit, in requests."`
 	Seats                  int           `default:"0" help:"Requests that compute at a time; 0 means one for each processor, -1 means no limit."`

@@ -122,6 +122,7 @@ func TestBadFiles(t *testing.T) {
 		"log-level: [debug]\n":        "log-level: must be a scalar value",
 		"- a\n":                       "cannot unmarshal",
 		"drain-delay: soon\n":         "drain-delay",
+		"max-snapshot-bytes: 1 pod\n": `must be a number of bytes, such as 134217728 or 128Mi, is "1 pod"`,
 	} {
 		path := filepath.Join(t.TempDir(), "config")
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -130,6 +131,35 @@ func TestBadFiles(t *testing.T) {
 		if _, err := parse(t, "--config="+path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got error %v, want one with %q", content, err, want)
 		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]int64{"134217728": 128 << 20, "128Mi": 128 << 20, "128M": 128_000_000, "1.5Gi": 3 << 29, "0": 0} {
+		got, err := parse(t, "--max-snapshot-bytes="+text)
+		if err != nil || got.MaxSnapshotBytes != want {
+			t.Errorf("%s: %d, %v, want %d", text, got.MaxSnapshotBytes, err, want)
+		}
+	}
+	for _, text := range []string{"", "-1", "16Ei", "much", "1Mi2"} {
+		if got, err := parse(t, "--max-snapshot-bytes="+text); err == nil {
+			t.Errorf("%q is %d", text, got.MaxSnapshotBytes)
+		}
+	}
+}
+
+func TestUnknownVariables(t *testing.T) {
+	p, err := kong.New(&commandLine{}, append(config.Options(), kong.Name("test"))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := config.UnknownVariables(p.Model, []string{
+		"PATH=/bin", "STOWAGE_LOG_LEVEL=info", "STOWAGE_CONFIG=x", "STOWAGE_MAX_SNAPSHOTS_BYTES=1", "STOWAGE_LOGLEVEL=debug",
+		"STOWAGE_BATCH_LOG_LEVEL=info", "STOWAGE_SERVICE_HOST=10.0.0.1", "STOWAGE_SERVICE_PORT_GRPC=7433", "STOWAGE_PORT=tcp://10.0.0.1:7433",
+		"STOWAGE_PORT_7433_TCP_ADDR=10.0.0.1", "STOWAGE_ADMIN_SERVICE_PORT=1",
+	})
+	if diff := cmp.Diff([]string{"STOWAGE_LOGLEVEL", "STOWAGE_MAX_SNAPSHOTS_BYTES"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

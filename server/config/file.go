@@ -12,9 +12,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Options returns the kong options for the environment variables' prefix and the configuration file.
+// prefix is that of the environment variables, without an underscore.
+const prefix = "STOWAGE"
+
+// Options returns the kong options for the environment variables' prefix, the configuration file and sizes with units.
 func Options() []kong.Option {
-	return []kong.Option{kong.DefaultEnvars("STOWAGE"), kong.Configuration(load)}
+	return []kong.Option{kong.DefaultEnvars(prefix), kong.Configuration(load), kong.NamedMapper("bytes", kong.MapperFunc(sizeInBytes))}
 }
 
 // load reads a configuration file in YAML, a superset of JSON.
@@ -32,14 +35,7 @@ type file map[string]any
 // Validate rejects keys that are not flags.
 func (f file) Validate(app *kong.Application) error {
 	known := make(map[string]bool)
-	nodes := []*kong.Node{app.Node}
-	for len(nodes) > 0 {
-		n := nodes[0]
-		nodes = append(nodes[1:], n.Children...)
-		for _, flag := range n.Flags {
-			known[flag.Name] = flag.Name != "help" && flag.Name != "config"
-		}
-	}
+	eachFlag(app, func(f *kong.Flag) { known[f.Name] = f.Name != "help" && f.Name != "config" })
 	var unknown []string
 	for key := range f {
 		if !known[key] {

@@ -19,9 +19,13 @@ type serve struct {
 }
 
 // Run runs the command.
-func (s *serve) Run(ctx context.Context) error {
+func (s *serve) Run(ctx context.Context, app *kong.Kong) error {
 	gctune.EnsureHeadroom(gctune.DefaultHeadroomBytes)
-	srv, err := server.New(ctx, s.Config, s.Logger(os.Stderr))
+	log := s.Logger(os.Stderr)
+	if unknown := config.UnknownVariables(app.Model, os.Environ()); len(unknown) > 0 {
+		log.Warn("environment variables are of no setting", "variables", unknown)
+	}
+	srv, err := server.New(ctx, s.Config, log)
 	if err != nil {
 		return err
 	}
