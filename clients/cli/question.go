@@ -97,12 +97,13 @@ func (q *question) reader(s *session, schedulerName string) (*manifest.Reader, e
 		}
 	}
 	r.Recursive = q.Recursive
+	var wrong []error
 	for _, path := range q.File {
 		if err := q.readFile(s, r, path); err != nil {
-			return nil, err
+			wrong = append(wrong, err)
 		}
 	}
-	return r, nil
+	return r, errors.Join(wrong...)
 }
 
 // readFile reads manifests.
@@ -139,6 +140,13 @@ func (q *question) built(s *session, r *manifest.Reader) (*kube.Snapshot, error)
 	}
 	if q.workloads = r.SkippedWorkloads(); len(q.workloads) > 0 {
 		fmt.Fprintf(s.stderr, "stowage: the pods of these count only where the manifests state them: %s\n", strings.Join(q.workloads, ", "))
+	}
+	if len(out.Suspended) > 0 {
+		var all []string
+		for _, o := range out.Suspended {
+			all = append(all, o.String())
+		}
+		fmt.Fprintf(s.stderr, "stowage: suspended, so without pods: %s\n", report.Names(all))
 	}
 	if n := out.LeftOut; n > 0 {
 		fmt.Fprintf(s.stderr, "stowage: left out by --namespace and --selector, though kube-scheduler places them too: %s\n",

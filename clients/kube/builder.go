@@ -90,6 +90,8 @@ type Snapshot struct {
 	Existing []Origin
 	// Podless are admitted workloads with replicas. None of their pods was added.
 	Podless []Origin
+	// Suspended are workloads without pods until somebody resumes them.
+	Suspended []Origin
 	// Undecided are the changes of workloads that the snapshot does not contain.
 	Undecided []Undecided
 	// Rollouts are those of Undecided that are rollouts, with what decides them.
@@ -143,6 +145,8 @@ type Builder struct {
 	groups      map[string]addedGroup
 	workloads   map[string]*schedulingv1beta1.Workload
 	existing    []Origin
+	suspended   []Origin
+	unread      map[string]string // the versions of PodGroups that are not read, by name
 	withPods    withPods
 	scalables   []Scalable
 	unselected  []Origin       // workloads without a selector
@@ -379,6 +383,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	out.Cluster.PodTemplates = templates.List()
 	out.Waiting, out.Misreads = b.waiting, b.misreads
 	out.Existing, out.Undecided, out.Rollouts = b.existing, b.undecided, b.rollouts
+	out.Suspended = b.suspended
 	out.Podless = b.withPods.podless(b.nodes)
 	out.Live = slices.ContainsFunc(b.nodes, func(n *corev1.Node) bool { return admitted(n) })
 	out.unselected, out.owners, out.Budgets, out.budgets = b.unselected, b.withPods.owners, b.asked, b.stated

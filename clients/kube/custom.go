@@ -21,8 +21,8 @@ type CustomWorkload struct {
 	metav1.ObjectMeta
 	// Parts are what the controller creates, none while the resource is suspended.
 	Parts []CustomPart
-	// Ended says that the resource has no pods any more.
-	Ended bool
+	// Ended says that the resource has no pods any more, Suspended that it has none until somebody changes that.
+	Ended, Suspended bool
 	// Selector selects the pods.
 	Selector *metav1.LabelSelector
 }
@@ -93,6 +93,7 @@ func (b *Builder) AddCustomWorkload(w *CustomWorkload) error {
 	if err := b.once(w.Kind+"."+w.APIVersion, origin.Namespace, origin.Name); err != nil {
 		return err
 	}
+	b.suspend(origin, &w.Suspended)
 	if b.exists(w.Kind, w, w.replicas(), w.Selector) || w.Ended {
 		return nil
 	}

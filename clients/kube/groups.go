@@ -174,6 +174,9 @@ func (b *Builder) runningGroups(queued []*stowagev1.PodGroup) []*stowagev1.PodGr
 // TooFewMembers is kube-scheduler's message for pods that wait for more pods of their group.
 const TooFewMembers = "waiting for minCount pods from a gang to appear in scheduling queue"
 
+// UnreadPodGroups states PodGroups by namespace/name that are there in versions that are not read. Their pods wait.
+func (b *Builder) UnreadPodGroups(versions map[string]string) { b.unread = versions }
+
 func missingGroup(name string) string {
 	return fmt.Sprintf("waiting for pods's pod group %q to appear in scheduling queue", name)
 }
@@ -184,6 +187,9 @@ func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message
 	namespace, base, _ := strings.Cut(name, "/")
 	missing := missingGroup(base)
 	added, ok := b.groups[name]
+	if version := b.unread[name]; !ok && version != "" {
+		return nil, fmt.Sprintf("PodGroup %s is there as %s, which is not read", name, version)
+	}
 	if !ok {
 		return nil, missing
 	}

@@ -238,11 +238,12 @@ func (b *Builder) AddJob(j *batchv1.Job) error {
 	if err := b.once("Job", namespaceOf(j), j.Name); err != nil {
 		return err
 	}
+	origin := Origin{Kind: "Job", Namespace: namespaceOf(j), Name: j.Name}
+	b.suspend(origin, j.Spec.Suspend)
 	if b.exists("Job", j, active(j), j.Spec.Selector) {
 		return nil
 	}
 	o := owner{"batch/v1", "Job", j.Name, namespaceOf(j)}
-	origin := Origin{Kind: "Job", Namespace: namespaceOf(j), Name: j.Name}
 	return b.misreadPods(origin, toCome(j, j.Spec.Parallelism), b.job(&j.Spec, o, origin, field.NewPath("spec")))
 }
 
@@ -261,12 +262,22 @@ func (b *Builder) AddCronJob(cj *batchv1.CronJob) error {
 	if err := b.once("CronJob", namespaceOf(cj), cj.Name); err != nil {
 		return err
 	}
-	if b.exists("CronJob", cj, new(int32), nil) || cj.Spec.Suspend != nil && *cj.Spec.Suspend {
+	origin := Origin{Kind: "CronJob", Namespace: namespaceOf(cj), Name: cj.Name}
+	spec, o := &cj.Spec.JobTemplate.Spec, owner{"batch/v1", "Job", cj.Name, namespaceOf(cj)}
+	suspended := b.suspend(origin, cj.Spec.Suspend, spec.Suspend)
+	if b.exists("CronJob", cj, new(int32), nil) || suspended {
 		return nil
 	}
-	spec, o := &cj.Spec.JobTemplate.Spec, owner{"batch/v1", "Job", cj.Name, namespaceOf(cj)}
-	origin := Origin{Kind: "CronJob", Namespace: namespaceOf(cj), Name: cj.Name}
 	return b.misreadPods(origin, toCome(cj, spec.Parallelism), b.job(spec, o, origin, field.NewPath("spec", "jobTemplate", "spec")))
+}
+
+// suspend records a workload of which any flag says that it is suspended, and reports whether one does.
+func (b *Builder) suspend(of Origin, flags ...*bool) bool {
+	is := slices.ContainsFunc(flags, func(f *bool) bool { return f != nil && *f })
+	if is {
+		b.suspended = append(b.suspended, of)
+	}
+	return is
 }
 
 func (b *Builder) job(s *batchv1.JobSpec, o owner, origin Origin, path *field.Path) error {

@@ -67,7 +67,7 @@ func (d *decoder) custom(at string, raw []byte, k customKind) (out found, ok boo
 	}
 	c.ManagedFields = nil
 	w := &kube.CustomWorkload{TypeMeta: c.TypeMeta, ObjectMeta: c.ObjectMeta, Selector: k.selector(c), Ended: k.ends && c.ended()}
-	if !c.suspended() {
+	if w.Suspended = c.suspended(); !w.Suspended {
 		var err error
 		if w.Parts, err = k.parts(c); errors.Is(err, errUndecided) {
 			return found{}, false
@@ -86,7 +86,7 @@ func lenient(raw []byte, into any) error {
 	if len(raw) == 0 {
 		return nil
 	}
-	return strictjson.UnmarshalCaseSensitivePreserveInts(raw, into)
+	return mistyped(raw, strictjson.UnmarshalCaseSensitivePreserveInts(raw, into))
 }
 
 // suspended reports whether a resource has no pods until somebody changes that.

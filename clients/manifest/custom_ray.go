@@ -37,17 +37,31 @@ func rayClusterParts(c *custom) ([]kube.CustomPart, error) {
 	return spec.parts(c, "spec", c.Name)
 }
 
-// rayJobParts reads a RayJob: a RayCluster, and a pod that submits the job.
+// rayJobParts reads a RayJob: a RayCluster unless it uses one, and what submits the job
+// (kuberay, ray-operator/controllers/ray/rayjob_controller.go).
 func rayJobParts(c *custom) ([]kube.CustomPart, error) {
 	spec, err := specOf[struct {
-		Cluster *rayCluster `json:"rayClusterSpec"`
+		Cluster  *rayCluster       `json:"rayClusterSpec"`
+		Selector map[string]string `json:"clusterSelector"`
+		Mode     string            `json:"submissionMode"`
 	}](c)
+	adds := ""
+	switch spec.Mode {
+	case "HTTPMode", "InteractiveMode":
+	case "SidecarMode":
+		adds = "the controller adds a container that submits the job to the head, whose requests are not read"
+	default:
+		adds = "the controller also creates a pod that submits the job, which is not read"
+	}
+	if err == nil && spec.Cluster == nil && len(spec.Selector) > 0 && adds == "" {
+		return nil, nil
+	}
 	if err != nil || spec.Cluster == nil {
 		return nil, orUndecided(err)
 	}
 	out, err := spec.Cluster.parts(c, "spec.rayClusterSpec", c.Name)
 	if len(out) > 0 && out[0].Adds == "" {
-		out[0].Adds = "the controller also creates a pod that submits the job, which is not read"
+		out[0].Adds = adds
 	}
 	return out, err
 }

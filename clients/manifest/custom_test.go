@@ -275,7 +275,7 @@ func TestTemplatesOfCustomWorkloadsAreReadStrictly(t *testing.T) {
 		"kind: JobSet\napiVersion: jobset.x-k8s.io/v1alpha2\nmetadata: {name: j}\nspec: {replicatedJobs: [{name: a, replicas: 2000000000}]}":               `JobSet j: spec.replicatedJobs[0].template: Required value`,
 		"kind: JobSet\napiVersion: jobset.x-k8s.io/v1alpha2\nmetadata: {name: j}\nspec: {replicatedJobs: [{name: a, replicas: 2000000000, template: {}}]}": `JobSet j: spec.replicatedJobs[0].replicas: Too many`,
 		"kind: RayCluster\napiVersion: ray.io/v1\nmetadata: {name: r}\nspec: {headGroupSpec: {template: {spec: {}}}, workerGroupSpecs: [{replicas: -1}]}":  `RayCluster r: spec.workerGroupSpecs[0]`,
-		"kind: Rollout\napiVersion: argoproj.io/v1alpha1\nmetadata: {name: r}\nspec: {replicas: many}":                                                     `Rollout r: spec: json: cannot unmarshal string`,
+		"kind: Rollout\napiVersion: argoproj.io/v1alpha1\nmetadata: {name: r}\nspec: {replicas: many}":                                                     `Rollout r: spec: replicas: must be an integer, is a string`,
 	} {
 		err := manifest.NewReader(kube.Options{}).Read("input", strings.NewReader(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -318,5 +318,42 @@ func TestCustomWorkloadsThatAreNotRead(t *testing.T) {
 	}
 	if s := r.Skipped(); !slices.Contains(s, "1 Application") {
 		t.Error(s)
+	}
+}
+
+// TestRayJobsByTheirSubmission: what submits a job is a pod, a container of the head or nothing.
+func TestRayJobsByTheirSubmission(t *testing.T) {
+	const cluster = "rayClusterSpec: {headGroupSpec: {template: {" + pod + "}}}"
+	for spec, want := range map[string]string{
+		cluster:                                                          "a pod that submits the job",
+		"submissionMode: K8sJobMode, " + cluster:                         "a pod that submits the job",
+		"submissionMode: SidecarMode, " + cluster:                        "a container that submits the job to the head",
+		"submissionMode: HTTPMode, " + cluster:                           "",
+		"submissionMode: InteractiveMode, " + cluster:                    "",
+		"clusterSelector: {ray.io/cluster: c}":                           "not read",
+		"submissionMode: HTTPMode, clusterSelector: {ray.io/cluster: c}": "nothing",
+	} {
+		r := manifest.NewReader(kube.Options{})
+		text := "kind: RayJob\napiVersion: ray.io/v1\nmetadata: {name: r}\nspec: {" + spec + "}"
+		if err := r.Read("input", strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, u := range s.Unread {
+			got += u.GetConsequence()
+		}
+		switch {
+		case len(r.SkippedWorkloads()) > 0:
+			got = "not read"
+		case len(s.Queue) == 0:
+			got = "nothing"
+		}
+		if got != want && (want == "" || !strings.Contains(got, want)) {
+			t.Errorf("%s: %q, want %q", spec, got, want)
+		}
 	}
 }

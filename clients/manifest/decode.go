@@ -16,7 +16,7 @@ import (
 func decode(raw []byte, into any) error {
 	strict, err := strictjson.UnmarshalStrict(raw, into)
 	if err != nil {
-		return located(raw, err)
+		return located(raw, mistyped(raw, err))
 	}
 	return errors.Join(strict...)
 }

@@ -134,9 +134,9 @@ func TestTheKindOfItemsFollowsFromTheList(t *testing.T) {
 	for form, want := range map[string]string{
 		`{"apiVersion":"v1","items":%s,"kind":"List"}`:                                 "input: document 1: items[0]: kind: Required value",
 		`{"apiVersion":"v1","items":%s,"kind":"Node","metadata":{"name":"a"}}`:         `input: document 1: Node a: unknown field "items"`,
-		`{"apiVersion":"v1","items":%s,"kind":"PodList","items":[]}`:                   `document 1: duplicate field "items"`,
+		`{"apiVersion":"v1","items":%s,"kind":"PodList","items":[]}`:                   `document 1: PodList: duplicate field "items"`,
 		`{"apiVersion":"v1","items":%s,"kind":"PodList"`:                               "input: document 1: yaml: line 1: ",
-		`{"apiVersion":"v1","items":[5,{"kind":"Node"},null,%s],"kind":"PodList"}`:     "input: document 1: items[0]: json: cannot unmarshal number",
+		`{"apiVersion":"v1","items":[5,{"kind":"Node"},null,%s],"kind":"PodList"}`:     "input: document 1: items[0]: must be an object, is a number",
 		`{"apiVersion":"v1","items":%s,"kind":"PodList"}{"kind":"Node",'a'}` + "\n---": "input: document 2: invalid character '\\'' looking for",
 	} {
 		err := manifest.NewReader(kube.Options{}).Read("input", strings.NewReader(fmt.Sprintf(form, items)))

@@ -12,7 +12,7 @@ import (
 func (r *Reader) Fork() *Reader {
 	out := *r
 	out.builder = kube.NewBuilder(r.options)
-	out.skipped, out.workloads = maps.Clone(r.skipped), maps.Clone(r.workloads)
+	out.skipped, out.workloads, out.groups = maps.Clone(r.skipped), maps.Clone(r.workloads), maps.Clone(r.groups)
 	out.used, out.stated = maps.Clone(r.used), maps.Clone(r.stated)
 	out.told, out.errs = slices.Clone(r.told), nil
 	out.entries, out.known = make([]*entry, 0, len(r.entries)), make(map[string]*entry, len(r.known))

@@ -39,6 +39,7 @@ var customWithPods = map[string][]string{
 	"psmdb.percona.com":                 {"PerconaServerMongoDB"},
 	"pxc.percona.com":                   {"PerconaXtraDBCluster"},
 	"rabbitmq.com":                      {"RabbitmqCluster"},
+	"ray.io":                            {"RayCronJob", "RayJob"},
 	"redis.redis.opstreelabs.in":        {"Redis", "RedisCluster", "RedisReplication", "RedisSentinel"},
 	"sparkoperator.k8s.io":              {"ScheduledSparkApplication", "SparkApplication"},
 	"serving.knative.dev":               {"Configuration", "Service"},
@@ -46,6 +47,22 @@ var customWithPods = map[string][]string{
 	"tekton.dev":                        {"PipelineRun", "TaskRun"},
 	"trainer.kubeflow.org":              {"TrainJob"},
 	"zookeeper.pravega.io":              {"ZookeeperCluster"},
+}
+
+// customWithoutPods are kinds of custom resources without pods although they have a template or a number of replicas, by group.
+var customWithoutPods = map[string][]string{
+	"argoproj.io":                   {"ApplicationSet"},
+	"cluster.x-k8s.io":              {"ClusterClass", "MachineDeployment", "MachinePool", "MachineSet"},
+	"controlplane.cluster.x-k8s.io": {"KubeadmControlPlane", "KubeadmControlPlaneTemplate"},
+	"kafka.strimzi.io":              {"KafkaTopic"},
+	"karpenter.sh":                  {"NodePool"},
+	"machine.openshift.io":          {"MachineSet"},
+}
+
+// noPodsOfCustom reports whether a type is one of customWithoutPods.
+func noPodsOfCustom(t metav1.TypeMeta) bool {
+	group, _, _ := strings.Cut(t.APIVersion, "/")
+	return slices.Contains(customWithoutPods[group], t.Kind)
 }
 
 // podsOfCustom reports whether a type is one of customWithPods.

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,7 +15,8 @@ import (
 var extensions = []string{".json", ".yaml", ".yml"}
 
 // ReadPath reads a file, the files of a directory that end in .yaml, .yml or .json, or in these and .gz, or, as "-", standard
-// input. With Recursive it reads those of directories in it, too, but follows no links to directories.
+// input. With Recursive it reads those of directories in it, too, but follows no links to directories. The error lists what is wrong
+// in all files, up to a number of files.
 func (r *Reader) ReadPath(path string, stdin io.Reader) error {
 	if path == "-" {
 		return r.Read("standard input", stdin)
@@ -26,7 +28,7 @@ func (r *Reader) ReadPath(path string, stdin io.Reader) error {
 	if !info.IsDir() {
 		return r.readFile(path)
 	}
-	found := false
+	found, wrong := false, []error(nil)
 	root := path + string(filepath.Separator)                                      // so that a link to a directory is followed
 	err = filepath.WalkDir(root, func(at string, e fs.DirEntry, err error) error { // sorted by name
 		switch {
@@ -38,11 +40,19 @@ func (r *Reader) ReadPath(path string, stdin io.Reader) error {
 			return nil
 		}
 		found = true
-		return r.readFile(at)
+		if err := r.readFile(at); err != nil {
+			wrong = append(wrong, err)
+		}
+		if len(wrong) == maximumErrors {
+			return errEnough
+		}
+		return nil
 	})
 	switch {
 	case err != nil:
-		return err
+		return errors.Join(append(wrong, err)...)
+	case len(wrong) > 0:
+		return errors.Join(wrong...)
 	case !found && r.Recursive:
 		return fmt.Errorf("%s: no .yaml, .yml or .json files", path)
 	case !found:

@@ -10,13 +10,17 @@ import (
 type found struct {
 	at      string
 	object  *entry
-	kind    string // of the object, or of what is skipped
-	pods    bool   // what is skipped makes pods
+	kind    string       // of the object, or of what is skipped
+	pods    bool         // what is skipped makes pods
+	group   *unreadGroup // what is skipped, if it is a PodGroup
 	err     error
 	garbled bool // err is that the text is no JSON
 	// untyped is an object without a kind, which a list that is still being read may imply.
 	untyped []byte
 }
+
+// unreadGroup is a PodGroup of a version that is not read.
+type unreadGroup struct{ namespace, name, apiVersion string }
 
 // pipeline decodes on all cores. What it found is in the order in which it was put in.
 type pipeline struct {
@@ -29,10 +33,11 @@ type pipeline struct {
 // part is what one call of add found.
 type part struct{ found []found }
 
-func newPipeline(templates bool, file int) *pipeline {
+// newPipeline returns a pipeline whose decoders begin as a decoder.
+func newPipeline(as decoder) *pipeline {
 	p := &pipeline{idle: make(chan *decoder, runtime.GOMAXPROCS(0))}
 	for range cap(p.idle) {
-		p.idle <- &decoder{templates: templates, file: file}
+		p.idle <- new(as)
 	}
 	return p
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,10 +41,11 @@ type Reader struct {
 	builder   *kube.Builder
 	in        *bufio.Reader
 	bytesLeft int64
-	skipped   map[string]int  // objects by kind
-	workloads map[string]int  // those with pods
-	used      map[string]bool // namespaces of objects
-	stated    map[string]bool // Namespace objects
+	skipped   map[string]int    // objects by kind
+	workloads map[string]int    // those with pods
+	groups    map[string]string // the versions of PodGroups that are not read, by name
+	used      map[string]bool   // namespaces of objects
+	stated    map[string]bool   // Namespace objects
 	entries   []*entry
 	known     map[string]*entry // by kind, namespace and name
 	file      int               // counts the files
@@ -61,6 +63,7 @@ func NewReader(o kube.Options) *Reader {
 		bytesLeft: MaximumBytes,
 		skipped:   map[string]int{},
 		workloads: map[string]int{},
+		groups:    map[string]string{},
 		used:      map[string]bool{},
 		stated:    map[string]bool{},
 		known:     map[string]*entry{},
@@ -82,7 +85,9 @@ func (r *Reader) Read(name string, in io.Reader) error {
 		r.in = bufio.NewReaderSize(nil, window)
 	}
 	r.in.Reset(limited)
-	d := &documents{name: name, in: r.in, yaml: utilyaml.NewYAMLReader(r.in), out: newPipeline(r.templates, r.file)}
+	d := &documents{name: name, in: r.in, yaml: utilyaml.NewYAMLReader(r.in), out: newPipeline(decoder{
+		templates: r.templates, file: r.file, kustomization: slices.Contains(kustomizations, filepath.Base(name)),
+	})}
 	d.read()
 	r.commit(d.out.since(0))
 	r.bytesLeft = limited.N - 1
@@ -91,6 +96,9 @@ func (r *Reader) Read(name string, in io.Reader) error {
 	}
 	return errors.Join(r.errs...)
 }
+
+// kustomizations are the names of kustomize's files.
+var kustomizations = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
 // unpacked returns what is compressed by gzip, which its first bytes tell, uncompressed.
 func unpacked(in io.Reader) (io.Reader, error) {
@@ -123,6 +131,9 @@ func (r *Reader) commit(parts []*part) {
 				r.skipped[f.kind]++
 				if f.pods {
 					r.workloads[f.kind]++
+				}
+				if g := f.group; g != nil {
+					r.groups[cmp.Or(g.namespace, r.Namespace, metav1.NamespaceDefault)+"/"+g.name] = g.apiVersion
 				}
 			default:
 				if err := r.take(*f.object, f.kind); err != nil {
@@ -191,6 +202,7 @@ func (r *Reader) fail(at string, err error) {
 // Snapshot builds the snapshot. The Reader must not be used afterwards.
 func (r *Reader) Snapshot() (*kube.Snapshot, error) {
 	r.errs = nil
+	r.builder.UnreadPodGroups(r.groups)
 	for _, e := range r.entries {
 		r.builder.From(e.at)
 		if e.before != nil {

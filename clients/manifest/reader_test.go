@@ -119,8 +119,18 @@ func TestErrorsNameTheFileTheDocumentTheObjectAndTheField(t *testing.T) {
 			`input: document 1: Pod p: spec.containers[0].resources.requests[cpu]: quantities must match`},
 		{
 			"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {containers: [{ports: [{hostPort: x}]}]}",
-			`Pod p: json: cannot unmarshal string into Go struct field`,
+			`Pod p: spec.containers[0].ports[0].hostPort: must be an integer, is a string`,
 		},
+		{"[{op: add}]", `input: document 1: must be an object, is a list`},
+		{"just text", `input: document 1: must be an object, is a string`},
+		{"kind: ConfigMap\nmetadata: {name: n}", `input: document 1: ConfigMap: metadata.name: must be a string, is a boolean: put it in quotes`},
+		{
+			"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {containers: [{}, {env: [{name: A, value: x}, {name: B, value: true}]}]}",
+			`Pod p: spec.containers[1].env[1].value: must be a string, is a boolean: put it in quotes`,
+		},
+		{"kind: Pod\napiVersion: v1\nmetadata: {name: p, labels: {v: 1}}", `Pod p: metadata.labels.v: must be a string, is a number: put it in quotes`},
+		{"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec: {replicas: \"3\"}", `Deployment d: spec.replicas: must be an integer, is a string`},
+		{"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {containers: {name: c}}", `Pod p: spec.containers: must be a list, is an object`},
 		{"kind: Deployment\nmetadata: {name: d}", `apiVersion: Unsupported value: "": supported values: "apps/v1"`},
 		{"apiVersion: v1", `input: document 1: kind: Required value`},
 		{"kind: Node\napiVersion: v1", `metadata.name: Required value`},
@@ -340,6 +350,24 @@ func TestReadPathOfDirectories(t *testing.T) {
 		}
 	}
 	r := manifest.NewReader(kube.Options{})
+	for name, text := range map[string]string{
+		"wrong/kustomization.yaml": "resources: [a.yaml]", "wrong/a.yaml": "{apiVersion: v1, kind: Node, metadata: {name: 1}}",
+		"wrong/b.yaml": "[1]", "wrong/c.yaml": "resources: [a.yaml]",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := r.ReadPath(filepath.Join(dir, "wrong"), nil)
+	for _, want := range []string{"a.yaml: document 1: Node: metadata.name: must", "b.yaml: document 1: must be", "c.yaml: document 1: kind: Required value"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, without %s", err, want)
+		}
+	}
+	if d := cmp.Diff([]string{"1 Kustomization"}, r.Skipped()); d != "" {
+		t.Error(d)
+	}
 	if err := r.ReadPath(filepath.Join(dir, "f.gz"), nil); err == nil || !strings.Contains(err.Error(), "f.gz: unexpected EOF") {
 		t.Error(err)
 	}

@@ -13,8 +13,10 @@ import (
 // decoder decodes objects. It is for one goroutine at a time.
 type decoder struct {
 	templates bool
-	file      int
-	options   jsonv2.Options // made by the first use
+	// kustomization says that the file is read by the name of kustomize's, whose kind may be left out.
+	kustomization bool
+	file          int
+	options       jsonv2.Options // made by the first use
 }
 
 // fast decodes an object in one pass, and reports whether it did: if not, decode may do, and has the words for what is wrong.

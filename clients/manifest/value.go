@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,6 +19,7 @@ import (
 type head struct {
 	metav1.TypeMeta
 	Metadata struct {
+		Namespace    string `json:"namespace"`
 		Name         string `json:"name"`
 		GenerateName string `json:"generateName"`
 	} `json:"metadata"`
@@ -34,13 +36,14 @@ func headOf(raw []byte) (head, error) {
 	// For errors in the words of encoding/json, which also reads text that is not in UTF-8.
 	var old struct {
 		metav1.TypeMeta
-		Metadata struct{ Name, GenerateName string }
+		Metadata struct{ Namespace, Name, GenerateName string }
 		Items    json.RawMessage
 	}
 	if err := json.Unmarshal(raw, &old); err != nil {
-		return h, err
+		return head{TypeMeta: old.TypeMeta}, mistyped(raw, err)
 	}
 	h = head{TypeMeta: old.TypeMeta, Items: jsontext.Value(old.Items)}
+	h.Metadata.Namespace = old.Metadata.Namespace
 	h.Metadata.Name, h.Metadata.GenerateName = old.Metadata.Name, old.Metadata.GenerateName
 	var at *jsontext.SyntacticError
 	if _, isList := itemKind(h.Kind); isList && errors.As(odd, &at) && errors.Is(odd, jsontext.ErrDuplicateName) {
@@ -98,6 +101,9 @@ func (d *decoder) value(out []found, at string, raw []byte, implied metav1.TypeM
 	}
 	h, err := headOf(raw)
 	if err != nil {
+		if h.Kind != "" {
+			at += ": " + h.Kind
+		}
 		return append(out, found{at: at, err: err, garbled: errors.As(err, new(*json.SyntaxError))})
 	}
 	if h.Kind == "" {
@@ -119,7 +125,7 @@ func (d *decoder) items(out []found, at string, raw []byte, implied metav1.TypeM
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil {
-		return append(out, found{at: at, err: err})
+		return append(out, found{at: at, err: fmt.Errorf("items: %w", mistyped(raw, err))})
 	}
 	for i, item := range items {
 		out = d.value(out, fmt.Sprintf("%s: items[%d]", at, i), item, implied, depth+1)
@@ -143,6 +149,9 @@ func (d *decoder) known(at string, raw []byte, t metav1.TypeMeta) (found, bool) 
 
 // object reads an object of whatever kind.
 func (d *decoder) object(at string, raw []byte, h head) found {
+	if h.Kind == "" && d.kustomization {
+		h.Kind = "Kustomization"
+	}
 	if h.Kind == "" {
 		return found{at: at, err: errors.New("kind: Required value")}
 	}
@@ -165,9 +174,13 @@ func (d *decoder) object(at string, raw []byte, h head) found {
 		return skipped(h.Kind, h.TypeMeta, raw)
 	}
 	if !slices.Contains(k.apiVersions, h.APIVersion) && h.APIVersion != "" {
-		return skipped(h.APIVersion+" "+h.Kind, h.TypeMeta, raw)
+		out := skipped(h.APIVersion+" "+h.Kind, h.TypeMeta, raw)
+		if h.Kind == "PodGroup" {
+			out.group = &unreadGroup{h.Metadata.Namespace, h.Metadata.Name, h.APIVersion}
+		}
+		return out
 	}
-	at += ": " + h.Kind + " " + h.Metadata.Name
+	at += strings.TrimRight(": "+h.Kind+" "+h.Metadata.Name, " ")
 	if h.APIVersion == "" {
 		return found{at: at, err: field.NotSupported(field.NewPath("apiVersion"), h.APIVersion, k.apiVersions)}
 	}
