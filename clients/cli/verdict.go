@@ -37,8 +37,8 @@ func (q *question) verdict(s *session, snapshot *kube.Snapshot, ok bool, unread 
 	if n := len(q.forbidden); n > 0 {
 		why = append(why, fmt.Sprintf("%s of objects may not be read", counted(n, "kind", "kinds")))
 	}
-	if p := q.podless(snapshot); p != "" {
-		why = append(why, "the pods of "+p+" are not in the manifests")
+	if p := q.incomplete(snapshot); p != "" {
+		why = append(why, "pods of "+p+" are not in the manifests")
 	}
 	if n := len(snapshot.Undecided); n > 0 {
 		why = append(why, fmt.Sprintf("%s not decided", counted(n, "change is", "changes are")))
@@ -66,9 +66,9 @@ func (q *question) nothingAsked(s *session, snapshot *kube.Snapshot) bool {
 	return len(why) > 0
 }
 
-// podless names the workloads whose pods are not in the manifests; empty if there are none. Those of a live cluster have none.
-func (q *question) podless(snapshot *kube.Snapshot) string {
-	switch p := snapshot.Podless; {
+// incomplete names the workloads of which pods are not in the manifests; empty if there are none. A live cluster has what there is.
+func (q *question) incomplete(snapshot *kube.Snapshot) string {
+	switch p := snapshot.Incomplete; {
 	case q.live() || len(p) == 0:
 		return ""
 	case len(p) == 1:

@@ -88,8 +88,8 @@ type Snapshot struct {
 	// Existing are the workloads that were admitted by an API server and that no other object controls. Their pods are
 	// those that were added.
 	Existing []Origin
-	// Podless are admitted workloads with replicas. None of their pods was added.
-	Podless []Origin
+	// Incomplete are admitted workloads of which pods are missing: all, or some of those that their controllers counted.
+	Incomplete []Incomplete
 	// Suspended are workloads without pods until somebody resumes them.
 	Suspended []Origin
 	// Undecided are the changes of workloads that the snapshot does not contain.
@@ -184,7 +184,7 @@ func NewBuilder(o Options) *Builder {
 		options: o, nodeIndex: map[string]int{}, seen: map[string]bool{}, places: map[proto.Message]place{},
 		generated: map[string]int{}, residents: map[int][]resident{}, runningIn: map[string][]*stowagev1.ScheduledPod{},
 		groups:    map[string]addedGroup{},
-		workloads: map[string]*schedulingv1beta1.Workload{}, closed: map[string]bool{}, withPods: withPods{pods: map[string][]labels.Set{}, owned: map[types.UID]bool{}, owners: map[types.UID][]metav1.OwnerReference{}},
+		workloads: map[string]*schedulingv1beta1.Workload{}, closed: map[string]bool{}, withPods: withPods{pods: map[string][]labels.Set{}, owned: map[types.UID]int{}, owners: map[types.UID][]metav1.OwnerReference{}},
 		admission: admission{
 			limitRanges: map[string][]*corev1.LimitRange{}, priorityClasses: map[string]*schedulingv1.PriorityClass{},
 			runtimeClasses: map[string]*nodev1.RuntimeClass{},
@@ -384,7 +384,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	out.Waiting, out.Misreads = b.waiting, b.misreads
 	out.Existing, out.Undecided, out.Rollouts = b.existing, b.undecided, b.rollouts
 	out.Suspended = b.suspended
-	out.Podless = b.withPods.podless(b.nodes)
+	out.Incomplete = b.withPods.incomplete(b.nodes)
 	out.Live = slices.ContainsFunc(b.nodes, func(n *corev1.Node) bool { return admitted(n) })
 	out.unselected, out.owners, out.Budgets, out.budgets = b.unselected, b.withPods.owners, b.asked, b.stated
 	out.places, out.residents, out.admission, out.around = b.places, b.residents, &b.admission, &b.around

@@ -224,13 +224,13 @@ func TestCustomWorkloadsOfAClusterHaveTheirPods(t *testing.T) {
 	for _, c := range customs {
 		state := strings.Replace(c.text, "metadata: {", "metadata: {uid: u, ", 1)
 		s := read(t, strings.NewReader(state))
-		if len(s.Queue) != 0 || len(s.Existing) != 1 || len(s.Podless) != 1 {
-			t.Errorf("%s: %d pods, existing %v, without pods %v", c.name, len(s.Queue), s.Existing, s.Podless)
+		if len(s.Queue) != 0 || len(s.Existing) != 1 || len(s.Incomplete) != 1 {
+			t.Errorf("%s: %d pods, existing %v, without pods %v", c.name, len(s.Queue), s.Existing, s.Incomplete)
 		}
 		owned := "{apiVersion: v1, kind: Pod, metadata: {name: p, uid: p, ownerReferences: [{apiVersion: v1, kind: X, name: x, uid: u}]}, spec: {nodeName: a, containers: [{name: c}]}}"
 		s = read(t, strings.NewReader(state+"---\n"+owned))
-		if len(s.Podless) != 0 {
-			t.Errorf("%s: without pods %v", c.name, s.Podless)
+		if len(s.Incomplete) != 0 {
+			t.Errorf("%s: without pods %v", c.name, s.Incomplete)
 		}
 		r := manifest.NewReader(kube.Options{})
 		again := strings.Replace(c.text, "name: c,", "name: other,", 1)
@@ -261,8 +261,8 @@ func TestCustomWorkloadsWithoutPods(t *testing.T) {
 	}
 	// A Rollout is complete once it has rolled out, and runs.
 	text := strings.Replace(customs[0].text, "metadata: {", "metadata: {uid: u, ", 1) + "status: {conditions: [{type: Completed, status: 'True'}]}\n"
-	if s := read(t, strings.NewReader(text)); len(s.Podless) != 1 {
-		t.Error(s.Podless)
+	if s := read(t, strings.NewReader(text)); len(s.Incomplete) != 1 {
+		t.Error(s.Incomplete)
 	}
 }
 

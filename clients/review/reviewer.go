@@ -41,7 +41,7 @@ func New(s *kube.Snapshot, o Options) (*Reviewer, error) {
 		options: o, nodes: s.NodeObjects(), labels: map[string]map[string]int{}, pods: map[string]*podIndex{},
 		namespaces: map[string]labels.Set{}, budgets: s.StatedBudgets(),
 	}
-	r.options.PodsUnknown = o.PodsUnknown || s.LeftOut > 0 || len(s.Podless) > 0 && !s.Live || len(s.Misreads) > 0
+	r.options.PodsUnknown = o.PodsUnknown || s.LeftOut > 0 || len(s.Incomplete) > 0 && !s.Live || len(s.Misreads) > 0
 	for _, n := range r.nodes {
 		for key, value := range n.Labels {
 			if r.labels[key] == nil {
