@@ -19,7 +19,7 @@ import (
 // customKind is the reader of a kind of custom resource with pod templates.
 type customKind struct {
 	versions []string
-	// parts reads what the controller makes of a resource that has not ended. errUndecided says that this depends on more.
+	// parts reads what the controller makes of a resource that has not ended. undecided says that this depends on more.
 	parts func(*custom) ([]kube.CustomPart, error)
 	// selector returns the labels that the pods of a resource have.
 	selector func(*custom) *metav1.LabelSelector
@@ -36,8 +36,11 @@ type custom struct {
 	Status json.RawMessage `json:"status"`
 }
 
-// errUndecided says that what a controller creates is not read, so that the resource counts as one of a kind that is not read.
-var errUndecided = errors.New("not decided")
+// undecided is the error that what a controller creates is not read, and because of what. The resource counts as one of a kind that is
+// not read.
+type undecided string
+
+func (u undecided) Error() string { return string(u) }
 
 // customOf returns the reader of a custom resource of a type.
 func customOf(t metav1.TypeMeta) (customKind, bool) {
@@ -46,11 +49,11 @@ func customOf(t metav1.TypeMeta) (customKind, bool) {
 	return k, ok && slices.Contains(k.versions, version)
 }
 
-// custom reads a custom resource. ok is false if its pods are not known.
-func (d *decoder) custom(at string, raw []byte, k customKind) (out found, ok bool) {
+// custom reads a custom resource. ok is false if its pods are not known; with says because of what, if that is unusual.
+func (d *decoder) custom(at string, raw []byte, k customKind) (out found, with string, ok bool) {
 	c := &custom{}
 	if err := lenient(raw, c); err != nil {
-		return found{at: at, err: err}, true
+		return found{at: at, err: err}, "", true
 	}
 	at += ": " + c.Kind + " " + c.Name
 	switch {
@@ -63,20 +66,21 @@ func (d *decoder) custom(at string, raw []byte, k customKind) (out found, ok boo
 			}
 		}()
 	default:
-		return found{}, false
+		return found{}, "", false
 	}
 	c.ManagedFields = nil
 	w := &kube.CustomWorkload{TypeMeta: c.TypeMeta, ObjectMeta: c.ObjectMeta, Selector: k.selector(c), Ended: k.ends && c.ended()}
 	if w.Suspended = c.suspended(); !w.Suspended {
 		var err error
-		if w.Parts, err = k.parts(c); errors.Is(err, errUndecided) {
-			return found{}, false
+		var why undecided
+		if w.Parts, err = k.parts(c); errors.As(err, &why) {
+			return found{}, string(why), false
 		} else if err != nil {
-			return found{at: at, err: err}, true
+			return found{at: at, err: err}, "", true
 		}
 	}
 	group, _, _ := strings.Cut(c.APIVersion, "/")
-	return d.read(at, raw, customReader, c.Kind+"."+group, w), true
+	return d.read(at, raw, customReader, c.Kind+"."+group, w), "", true
 }
 
 var customReader = reads(nil, (*kube.Builder).AddCustomWorkload)

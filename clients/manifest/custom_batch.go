@@ -77,7 +77,7 @@ func jobSetParts(c *custom) ([]kube.CustomPart, error) {
 			return nil, fmt.Errorf("%s.template: %w", path, err)
 		}
 		if c.Annotations[jobSetExclusive]+job.Annotations[jobSetExclusive] != "" {
-			return nil, errUndecided // it adds an affinity to the pods
+			return nil, undecided("an exclusive topology") // which adds an affinity to the pods
 		}
 		if job.Spec.CompletionMode == nil {
 			job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
@@ -132,7 +132,7 @@ func volcanoParts(c *custom) ([]kube.CustomPart, error) {
 	var out []kube.CustomPart
 	for i, task := range spec.Tasks {
 		if task.Replicas == nil {
-			return nil, errUndecided
+			return nil, undecided("a task without replicas")
 		}
 		t := template{fmt.Sprintf("spec.tasks[%d].template", i), task.Template.RawMessage}
 		pods, err := t.read()

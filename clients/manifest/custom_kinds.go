@@ -53,7 +53,7 @@ func rolloutParts(c *custom) ([]kube.CustomPart, error) {
 		return nil, err
 	}
 	if spec.WorkloadRef != nil {
-		return nil, errUndecided
+		return nil, undecided("a workloadRef")
 	}
 	t := template{"spec.template", spec.Template.RawMessage}
 	pods, err := t.read()
@@ -82,7 +82,7 @@ func kruiseStatefulSetParts(c *custom) ([]kube.CustomPart, error) {
 		return nil, err
 	}
 	if len(spec.ReserveOrdinals) > 0 {
-		return nil, errUndecided
+		return nil, undecided("reserveOrdinals")
 	}
 	t := template{"spec.template", spec.Template.RawMessage}
 	pods, err := t.read()
@@ -126,7 +126,7 @@ func leaderWorkerParts(c *custom) ([]kube.CustomPart, error) {
 		return nil, err
 	}
 	if c.Annotations[leaderWorkerPrefix+"exclusive-topology"]+c.Annotations[leaderWorkerPrefix+"subgroup-exclusive-topology"] != "" {
-		return nil, errUndecided // it adds an affinity to the pods
+		return nil, undecided("an exclusive topology") // which adds an affinity to the pods
 	}
 	worker := template{"spec.leaderWorkerTemplate.workerTemplate", spec.Group.Worker.RawMessage}
 	leader := worker

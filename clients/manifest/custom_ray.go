@@ -56,8 +56,13 @@ func rayJobParts(c *custom) ([]kube.CustomPart, error) {
 	if err == nil && spec.Cluster == nil && len(spec.Selector) > 0 && adds == "" {
 		return nil, nil
 	}
-	if err != nil || spec.Cluster == nil {
-		return nil, orUndecided(err)
+	switch {
+	case err != nil:
+		return nil, err
+	case spec.Cluster == nil && len(spec.Selector) > 0:
+		return nil, undecided("a clusterSelector")
+	case spec.Cluster == nil:
+		return nil, undecided("no rayClusterSpec")
 	}
 	out, err := spec.Cluster.parts(c, "spec.rayClusterSpec", c.Name)
 	if len(out) > 0 && out[0].Adds == "" {
@@ -70,17 +75,13 @@ func rayServiceParts(c *custom) ([]kube.CustomPart, error) {
 	spec, err := specOf[struct {
 		Cluster *rayCluster `json:"rayClusterConfig"`
 	}](c)
-	if err != nil || spec.Cluster == nil {
-		return nil, orUndecided(err)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Cluster == nil {
+		return nil, undecided("no rayClusterConfig")
 	}
 	return spec.Cluster.parts(c, "spec.rayClusterConfig", c.Name)
-}
-
-func orUndecided(err error) error {
-	if err == nil {
-		return errUndecided
-	}
-	return err
 }
 
 // parts reads the head and the groups of workers.

@@ -312,7 +312,7 @@ func TestCustomWorkloadsThatAreNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff([]string{
-		"1 Cluster", "1 Elasticsearch", "1 JobSet", "1 Kafka", "2 Rollout", "1 Service.serving.knative.dev", "1 TrainJob", "1 Workflow",
+		"1 Cluster", "1 Elasticsearch", "1 JobSet with an exclusive topology", "1 Kafka", "1 Rollout", "1 Rollout with a workloadRef", "1 Service.serving.knative.dev", "1 TrainJob", "1 Workflow",
 	}, r.SkippedWorkloads()); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}

@@ -163,8 +163,12 @@ func (d *decoder) object(at string, raw []byte, h head) found {
 		k = nodeTemplates
 	}
 	if c, ok := customOf(h.TypeMeta); ok && !d.templates {
-		if f, ok := d.custom(at, raw, c); ok {
+		f, with, ok := d.custom(at, raw, c)
+		if ok {
 			return f
+		}
+		if with != "" {
+			return skipped(h.Kind+" with "+with, h.TypeMeta, raw)
 		}
 	}
 	if name, other := k.ofOthers(h.TypeMeta); other {
