@@ -47,11 +47,12 @@ check: lint generated tidy unit ## Run everything that must hold: lint, generate
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=1000x
 	@$(MAKE) --no-print-directory breaking
 
-# Packages with goroutines of their own run all their cases with the race detector, others few of them.
+# Packages with goroutines of their own run all their cases with the race detector, others few of them; with RACE=-short all run few.
+RACE ?=
 CONCURRENT := ./server/... ./clients/batch ./clients/extender ./clients/live ./clients/stowage
 .PHONY: unit
 unit: ## Run all tests with all their cases, and all with the race detector.
-	$(GOTEST) -race -timeout 1h $(CONCURRENT)
+	$(GOTEST) -race $(RACE) -timeout 1h $(CONCURRENT)
 	$(GOTEST) -race -short -timeout 1h $$(comm -23 <(go list ./... | sort) <(go list $(CONCURRENT) | sort))
 	$(GOTEST) -timeout 1h ./server $$(comm -23 <(go list ./... | sort) <(go list $(CONCURRENT) | sort))
 	go -C deploy/image test -timeout 5m ./...
