@@ -308,7 +308,7 @@ func (c *explainCommand) writeMoving(a *asked, t *chosen, cluster *stowagev1.Clu
 	x.WriteWhy(a.stdout, "", answer.GetExplanation())
 	if len(answer.GetChanges()) > 0 {
 		fmt.Fprintln(a.stdout)
-		x.WriteChanges(a.stdout, "", answer.GetChanges(), nil)
+		x.WriteChanges(a.stdout, "", 1, answer.GetChanges(), nil)
 	}
 	x.WriteChecks(a.stdout, answer)
 	report.Unread(a.stdout, answer.GetUnread(), a.width)

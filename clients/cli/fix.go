@@ -31,7 +31,7 @@ func (c *explainCommand) fix(s *session, code *answered) error {
 		case len(answer.GetFeasibleNodes().GetIndexes()) > 0:
 			fmt.Fprintln(s.stdout, "# The pod has a node.")
 		case len(changes) == 0:
-			x.WriteChanges(s.stdout, "# ", nil, nil)
+			x.WriteChanges(s.stdout, "# ", 1, nil, nil)
 		default:
 			report.WriteWrapped(s.stdout, "# ", x.Change(changes[0]), s.width)
 			of := remedy.WorkloadOf(entry.Origin, entry.Object())

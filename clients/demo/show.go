@@ -163,7 +163,7 @@ func (s *show) filter(q *scenarios.Question, a *stowagev1.FilterResponse) {
 	x.WriteOutcome(s.w, "  ", a.GetPreemption())
 	x.WriteWhy(s.w, "  ", a.GetExplanation())
 	if len(q.Step.Filter.Changes) > 0 {
-		x.WriteChanges(s.w, "  ", a.GetChanges(), a.GetPreemption())
+		x.WriteChanges(s.w, "  ", 1, a.GetChanges(), a.GetPreemption())
 	}
 }
 

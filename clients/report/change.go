@@ -8,21 +8,29 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// WriteChanges writes the changes that would make a pod schedulable, except those that preemption makes anyway.
-func (x *Explanation) WriteChanges(w io.Writer, indent string, changes []*stowagev1.Change, p *stowagev1.Preemption) {
+// WriteChanges writes the changes that would make the first of some pods schedulable, except those that preemption makes anyway.
+func (x *Explanation) WriteChanges(w io.Writer, indent string, pods uint32, changes []*stowagev1.Change, p *stowagev1.Preemption) {
 	other, without := "", ""
 	if p.GetNominated() != nil {
 		other, without = "other ", " without preemption"
 	}
 	changes = beyond(changes, p)
 	if len(changes) == 0 {
-		WriteWrapped(w, indent, "No "+other+"change was found that would place it, alone or with another one.", x.Width)
+		WriteWrapped(w, indent, "No "+other+"change was found that would place "+OneOf(pods)+", alone or with another one.", x.Width)
 		return
 	}
-	fmt.Fprintln(w, indent+"Any one of these would place it"+without+":")
+	fmt.Fprintln(w, indent+"Any one of these would place "+OneOf(pods)+without+":")
 	for _, c := range changes {
 		WriteWrapped(w, indent+"  ", "- "+x.Change(c), x.Width)
 	}
+}
+
+// OneOf names the pod of some pods that a change places.
+func OneOf(pods uint32) string {
+	if pods > 1 {
+		return "one of them"
+	}
+	return "it"
 }
 
 // Change describes a change in words.

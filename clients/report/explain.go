@@ -33,7 +33,7 @@ func (x *Explain) Write(w io.Writer, a *stowagev1.FilterResponse) {
 	}
 	if len(feasible) == 0 {
 		fmt.Fprintln(w)
-		x.WriteChanges(w, "", a.GetChanges(), a.GetPreemption())
+		x.WriteChanges(w, "", 1, a.GetChanges(), a.GetPreemption())
 	}
 	if rows := verdicts(a); len(rows) > 1 {
 		fmt.Fprintln(w)

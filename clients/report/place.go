@@ -20,7 +20,8 @@ type Place struct {
 	Verbose bool
 	Ink     Ink
 
-	objects objects // what the pods are counted as
+	objects objects                       // what the pods are counted as
+	specs   map[*stowagev1.PodSpec]string // in bytes
 }
 
 // Explanation describes answers about pods of the queue.
@@ -101,16 +102,15 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 		WriteWrapped(w, "", fmt.Sprintf("%s left out, as there was no time: %s", plural(unattempted, "pod"), Names(of)), p.Width)
 	}
 	for _, l := range workloads {
-		if l.First == nil {
-			continue
-		}
-		fmt.Fprintf(w, "\n%s/%s: %s without a node\n", l.Origin.Namespace, l.Origin.Name, plural(uint64(l.Unplaced-l.Unattempted), "pod"))
-		WriteWrapped(w, "  ", l.First.GetMessage(), p.Width)
-		x := p.Explanation()
-		x.WriteOutcome(w, "  ", l.First.GetPreemption())
-		x.WriteWhy(w, "  ", l.First.GetExplanation())
-		if p.Changes && l.Changeable {
-			x.WriteChanges(w, "  ", l.First.GetChanges(), l.First.GetPreemption())
+		for _, r := range l.Reasons {
+			fmt.Fprintf(w, "\n%s\n", l.Without(r))
+			WriteWrapped(w, "  ", r.First.GetMessage(), p.Width)
+			x := p.Explanation()
+			x.WriteOutcome(w, "  ", r.First.GetPreemption())
+			x.WriteWhy(w, "  ", r.First.GetExplanation())
+			if p.Changes && r.Changeable {
+				x.WriteChanges(w, "  ", r.Pods, r.First.GetChanges(), r.First.GetPreemption())
+			}
 		}
 	}
 	if p.Verbose {
@@ -121,6 +121,11 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 		unread = append(unread, placement.GetUnread()...)
 	}
 	Unread(w, unread, p.Width)
+}
+
+// Without says how many pods have no node for a reason.
+func (l *Workload) Without(r *Reason) string {
+	return fmt.Sprintf("%s/%s: %s without a node", l.Origin.Namespace, l.Origin.Name, plural(uint64(r.Pods), "pod"))
 }
 
 // displaced writes how many of the pods whose node is gone have another.

@@ -95,7 +95,7 @@ Any one of these would place it:
 			x.WriteOutcome(&outcome, "", p.Preemption)
 			x.WritePreemption(&explained, c.nominated, p.Preemption)
 			explained.WriteString("\n")
-			x.WriteChanges(&explained, "", p.Changes, p.Preemption)
+			x.WriteChanges(&explained, "", 1, p.Changes, p.Preemption)
 			if d := cmp.Diff(c.outcome, outcome.String()); d != "" {
 				t.Error(d)
 			}

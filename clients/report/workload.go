@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -17,10 +19,23 @@ type Workload struct {
 	Evicted  uint32
 	// Unattempted is the number of unplaced pods that a deadline left.
 	Unattempted uint32
-	// First is the placement of its first pod without a node.
+	// Reasons are why pods have no node, in the order of the queue. Of pods that their group keeps from nodes, the group says why.
+	Reasons []*Reason
+}
+
+// Reason is why some pods of a workload have no node.
+type Reason struct {
+	// Pods is their number, First the placement of the first of them.
+	Pods  uint32
 	First *stowagev1.Placement
 	// Changeable: First was evaluated, so there may be changes that would place it.
 	Changeable bool
+}
+
+// reasonOf tells reasons of a workload apart: pods with other specs may need other changes.
+type reasonOf struct {
+	workload      *Workload
+	message, spec string
 }
 
 // Workloads groups the placements by object. queue has the queue index of each placement, nil if they are in order.
@@ -30,6 +45,7 @@ func (p *Place) Workloads(a *stowagev1.PlaceResponse, queue []int) []*Workload {
 	}
 	var out []*Workload
 	index := map[kube.Origin]*Workload{}
+	reasons := map[reasonOf]*Reason{}
 	for i, placement := range a.GetPlacements() {
 		if queue != nil {
 			i = queue[i]
@@ -46,13 +62,34 @@ func (p *Place) Workloads(a *stowagev1.PlaceResponse, queue []int) []*Workload {
 		l.Unplaced += placement.GetUnplacedCount()
 		l.Evicted += placement.GetEvictedCount()
 		l.Unattempted += placement.GetUnattemptedCount()
-		// If a pod was not placed because of its group, the group's lines say why.
 		told := entry.Message != "" || entry.Pods.GetPodGroup() == "" || len(placement.GetRejections()) > 0
-		if placement.GetUnplacedCount() > placement.GetUnattemptedCount() && l.First == nil && told {
-			l.First, l.Changeable = placement, entry.Message == ""
+		if n := placement.GetUnplacedCount() - placement.GetUnattemptedCount(); n > 0 && told {
+			key := reasonOf{l, placement.GetMessage(), p.specOf(l.Origin, entry)}
+			if reasons[key] == nil {
+				reasons[key] = &Reason{First: placement, Changeable: entry.Message == ""}
+				l.Reasons = append(l.Reasons, reasons[key])
+			}
+			reasons[key].Pods += n
 		}
 	}
 	return out
+}
+
+// specOf identifies the spec of an entry's pods. Those of a DaemonSet count as one: each requires a node of its own.
+func (p *Place) specOf(workload kube.Origin, e kube.Entry) string {
+	if workload.Kind == "DaemonSet" {
+		return ""
+	}
+	spec := compact.Template(p.Snapshot.Cluster, e.Pods.GetPod()).GetSpec()
+	if known, ok := p.specs[spec]; ok {
+		return known
+	}
+	text, _ := proto.MarshalOptions{Deterministic: true}.Marshal(spec) // it was in the request
+	if p.specs == nil {
+		p.specs = map[*stowagev1.PodSpec]string{}
+	}
+	p.specs[spec] = string(text)
+	return p.specs[spec]
 }
 
 // controlled are pods that one controller made. The contract has no names of some kinds of controllers; of these, the template

@@ -42,12 +42,21 @@ type Workload struct {
 	Evicted int `json:"evicted"`
 	// Nodes are the nodes that they are placed on, each once.
 	Nodes []NodeCount `json:"nodes"`
-	// Reason is kube-scheduler's event for the first of its pods without a node. Why, Preemption and Changes say in words what keeps
-	// that pod from the nodes, whom kube-scheduler would evict for it, and what would place it.
-	Reason     string   `json:"reason,omitempty"`
+	// Unplaced are its pods without a node, by reason, but for those of pod groups that are kept from nodes as a whole.
+	Unplaced []Unplaced `json:"unplaced"`
+}
+
+// Unplaced is pods of a workload that have no node for one reason.
+type Unplaced struct {
+	Pods int `json:"pods"`
+	// Reason is kube-scheduler's event for them. Why, Preemption and Changes say in words what keeps the first of them from the
+	// nodes, whom kube-scheduler would evict for it, and what would place it.
+	Reason     string   `json:"reason"`
 	Why        string   `json:"why,omitempty"`
 	Preemption string   `json:"preemption,omitempty"`
 	Changes    []string `json:"changes,omitempty"`
+
+	title string
 }
 
 // NodeCount is a node and a number of pods.
@@ -74,7 +83,7 @@ func NewPlace(p *report.Place, a *stowagev1.PlaceResponse, rollouts []*whatif.Ro
 
 func workload(p *report.Place, l *report.Workload) Workload {
 	out := Workload{
-		Namespace: l.Origin.Namespace, Name: l.Origin.Name, Kind: l.Origin.Kind, Nodes: []NodeCount{},
+		Namespace: l.Origin.Namespace, Name: l.Origin.Name, Kind: l.Origin.Kind, Nodes: []NodeCount{}, Unplaced: []Unplaced{},
 		Pods: len(l.Nodes) + int(l.Unplaced+l.Evicted), Placed: len(l.Nodes), Evicted: int(l.Evicted),
 	}
 	index := map[string]int{}
@@ -86,14 +95,16 @@ func workload(p *report.Place, l *report.Workload) Workload {
 		}
 		out.Nodes[i].Pods++
 	}
-	if l.First == nil {
-		return out
-	}
 	x := p.Explanation()
-	out.Reason, out.Why = l.First.GetMessage(), x.Why(l.First.GetExplanation())
-	out.Preemption = x.Preemption(l.First.GetPreemption())
-	for _, c := range report.Remedies(l.First.GetChanges(), l.First.GetPreemption()) {
-		out.Changes = append(out.Changes, x.Change(c))
+	for _, r := range l.Reasons {
+		u := Unplaced{
+			Pods: int(r.Pods), Reason: r.First.GetMessage(), Why: x.Why(r.First.GetExplanation()),
+			Preemption: x.Preemption(r.First.GetPreemption()), title: l.Without(r),
+		}
+		for _, c := range report.Remedies(r.First.GetChanges(), r.First.GetPreemption()) {
+			u.Changes = append(u.Changes, x.Change(c))
+		}
+		out.Unplaced = append(out.Unplaced, u)
 	}
 	return out
 }
@@ -132,19 +143,9 @@ func (p *Place) Page() *page.Page {
 	}
 	out.Sections = append(out.Sections, pods)
 	for _, w := range p.Workloads {
-		if w.Reason == "" {
-			continue
+		for _, u := range w.Unplaced {
+			out.Sections = append(out.Sections, u.section())
 		}
-		s := page.Section{Title: w.Namespace + "/" + w.Name + ": without a node", Text: []string{w.Reason}, List: w.Changes}
-		for _, text := range []string{w.Preemption, w.Why} {
-			if text != "" {
-				s.Text = append(s.Text, text)
-			}
-		}
-		if len(w.Changes) > 0 {
-			s.Text = append(s.Text, "Any one of these would place it:")
-		}
-		out.Sections = append(out.Sections, s)
 	}
 	if lines := p.words.Evictions(p.answer.GetEvictions()); len(lines) > 0 {
 		out.Sections = append(out.Sections, page.Section{Title: "Evictions", List: lines})
@@ -158,6 +159,19 @@ func (p *Place) Page() *page.Page {
 		out.Sections = append(out.Sections, page.Section{Title: "Rollouts", Plain: strings.TrimSpace(text.String())})
 	}
 	out.Sections = append(out.Sections, table(cmp.Or(p.TopologyKey, "Domain"), p.Nodes))
+	return out
+}
+
+func (u *Unplaced) section() page.Section {
+	out := page.Section{Title: u.title, Text: []string{u.Reason}, List: u.Changes}
+	for _, text := range []string{u.Preemption, u.Why} {
+		if text != "" {
+			out.Text = append(out.Text, text)
+		}
+	}
+	if len(u.Changes) > 0 {
+		out.Text = append(out.Text, "Any one of these would place "+report.OneOf(uint32(u.Pods))+":")
+	}
 	return out
 }
 
