@@ -17,8 +17,8 @@ import (
 
 type explainCommand struct {
 	onePod
-	Fix     bool     `help:"Print how to make the first change that would place the pod of --pod: kubectl's commands, and the patch that the last one reads."`
-	Targets []string `arg:"" optional:"" name:"target" help:"What to explain: KIND/NAME or NAMESPACE/KIND/NAME, such as pod/web-1, deploy/web or shop/sts/db; of a workload a pending pod. Of a pod on a node, or of a workload without pending pods, whether it could move. Several are explained one after another."`
+	Fix     bool     `help:"Print how to make the first change that would place the pod: kubectl's commands, and the patch that the last one reads."`
+	Targets []string `arg:"" optional:"" name:"target" help:"What to explain: KIND/NAME or NAMESPACE/KIND/NAME, such as pod/web-1, deploy/web or shop/sts/db; of a workload a pending pod of each spec. Of a pod on a node, or of a workload without pending pods, whether it could move. Several are explained one after another."`
 }
 
 // explainAnswer is the answer about targets in JSON and YAML.
@@ -33,9 +33,10 @@ type explained struct {
 	// Target is the argument.
 	Target    string `json:"target"`
 	Namespace string `json:"namespace"`
-	// Pod is the pod that is explained. Pods whose names are random have the name of the object that creates them.
+	// Pod is the pod that is explained. Pods whose names are random have the name of the object that creates them, or what their
+	// names begin with where pending pods of the target have several specs.
 	Pod string `json:"pod"`
-	// Alike is the number of pending pods of the target.
+	// Alike is the number of pending pods of the target with the spec of this one.
 	Alike int `json:"alike"`
 	// Node is the node that the pod is on, which counts as without it; empty for a pending pod.
 	Node string `json:"node,omitempty"`
@@ -54,32 +55,36 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 		return c.fix(s, code)
 	case len(c.Targets) == 0:
 		return c.filter(s, code, true)
-	case c.Fix:
-		return errors.New("--fix is for --pod, not for targets")
 	case c.Pod != "":
 		return errors.New("--pod and targets exclude each other")
 	}
-	if c.drawn() && len(c.Targets) > 1 {
-		return fmt.Errorf("--output=%s: several targets have none", c.Output)
-	}
 	out := explainAnswer{Targets: []explained{}}
 	var codes []answered
-	done := 0
+	done, separator := 0, ""
+	if c.Fix {
+		separator = "---"
+	}
 	err := c.question.ask(s, func(a *asked) error {
 		all, err := c.found(a.snapshot)
 		if err != nil {
 			return err
 		}
+		if c.drawn() && len(all) > 1 {
+			return fmt.Errorf("--output=%s: several targets have none, nor have pods with several specs", c.Output)
+		}
 		var pods []kube.Stated
 		for _, t := range all {
-			if t.pending == nil {
-				if c.drawn() {
+			if len(t.pending) == 0 {
+				switch {
+				case c.drawn():
 					return fmt.Errorf("--output=%s: %s is on a node, and its answer has none", c.Output, t.text)
+				case c.Fix:
+					return fmt.Errorf("--fix: %s is on a node, and only pending pods have one", t.text)
 				}
 				continue
 			}
-			if by, ok := a.snapshot.StatedBy(*t.pending); ok {
-				by.Count = t.alike
+			if by, ok := a.snapshot.StatedBy(t.pending[0]); ok {
+				by.Count = podCount(t.pending)
 				pods = append(pods, by)
 			}
 		}
@@ -91,7 +96,7 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 		}
 		for done < len(all) { // the answers so far hold if an object is refused later
 			if done > 0 && c.Output == table {
-				fmt.Fprintln(s.stdout)
+				fmt.Fprintln(s.stdout, separator)
 			}
 			one, verdict, request, err := c.explain(a, all[done])
 			if err != nil {
@@ -123,82 +128,34 @@ func worst(codes []answered) answered {
 	return exitYes
 }
 
-// chosen is a pod that a target chooses: a pending one, or one on a node.
-type chosen struct {
-	*target
-	pending *kube.Entry
-	alike   int // pending pods of the target
-	on      kube.OnNode
-}
-
 // found returns the pods that the targets choose.
 func (c *explainCommand) found(snapshot *kube.Snapshot) ([]*chosen, error) {
 	var out []*chosen
 	var errs []error
 	for _, text := range c.Targets {
-		t, err := parseTarget(text, c.Namespace)
+		t, err := parseTarget(text, c.Namespace, snapshot)
 		if err == nil {
-			var one *chosen
-			if one, err = t.choose(snapshot); err == nil {
-				out = append(out, one)
-			}
+			var of []*chosen
+			of, err = t.choose(snapshot)
+			out = append(out, of...)
 		}
 		errs = append(errs, err)
 	}
 	return out, errors.Join(errs...)
 }
 
-// choose returns the first pending pod of a target, or else its first pod on a node.
-func (t *target) choose(snapshot *kube.Snapshot) (*chosen, error) {
-	out := &chosen{target: t}
-	var namespaces []string
-	within := func(namespace string) {
-		if !slices.Contains(namespaces, namespace) {
-			namespaces = append(namespaces, namespace)
-		}
-	}
-	for _, e := range slices.Concat(snapshot.Queue, snapshot.Waiting, snapshot.Others) {
-		if !e.Of(t.is) {
-			continue
-		}
-		within(e.Origin.Namespace)
-		if out.alike += int(e.Pods.PodCount()); out.pending == nil {
-			out.pending = &e
-		}
-	}
-	placed := 0
-	for p := range snapshot.OnNodes() {
-		if !slices.ContainsFunc(snapshot.Owners(p.Pod), t.is) {
-			continue
-		}
-		within(p.Object.Namespace)
-		if placed++; placed == 1 {
-			out.on = p
-		}
-	}
-	switch {
-	case len(namespaces) > 1:
-		return nil, fmt.Errorf("%q is in several namespaces, name one of %s", t.text, report.Names(namespaces))
-	case out.alike+placed == 0 && t.Kind == "Pod":
-		return nil, fmt.Errorf("there is no pod %q", t.text)
-	case out.alike+placed == 0:
-		return nil, fmt.Errorf("there is no pod of %q", t.text)
-	case out.pending != nil && out.pending.Misread != nil:
-		return nil, out.pending.Misread
-	}
-	return out, nil
-}
-
 // explain answers one target and, in a table, prints the answer. request is that of an error.
 func (c *explainCommand) explain(a *asked, t *chosen) (one explained, code answered, request proto.Message, err error) {
-	one = explained{Target: t.text, Alike: t.alike}
+	one = explained{Target: t.text, Namespace: t.namespace(), Pod: t.name(), Alike: podCount(t.pending)}
 	var answer *stowagev1.FilterResponse
-	if t.pending == nil {
-		one.Namespace, one.Pod = t.on.Object.Namespace, t.on.Object.Name
+	switch {
+	case len(t.pending) == 0:
 		one.Node = a.snapshot.Cluster.Nodes[t.on.Node].GetName()
 		answer, request, err = c.moving(a, t)
-	} else {
-		one.Namespace, one.Pod = t.pending.Origin.Namespace, t.pending.Origin.Name
+	case c.Fix:
+		c.heading(a, t, "# ")
+		answer, request, err = c.fixed(a, t.pending[0])
+	default:
 		answer, request, err = c.waiting(a, t)
 	}
 	if err != nil {
@@ -214,24 +171,35 @@ func (c *explainCommand) explain(a *asked, t *chosen) (one explained, code answe
 	return one, c.verdict(a.session, a.snapshot, one.Feasible, answer.GetUnread()), nil, nil
 }
 
+// heading says which pod an answer is about.
+func (*explainCommand) heading(a *asked, t *chosen, comment string) {
+	text := t.namespace() + "/" + t.name()
+	switch alike := podCount(t.pending); {
+	case alike > 1 && t.specs:
+		text += fmt.Sprintf(", the first of %d pending pods of %s with its spec", alike, t.text)
+	case alike > 1:
+		text += fmt.Sprintf(", the first of %d pending pods of %s", alike, t.text)
+	case t.specs:
+		text += ", of " + t.text
+	}
+	fmt.Fprintf(a.stdout, "%s%s:\n", comment, text)
+}
+
 // waiting explains a pending pod.
 func (c *explainCommand) waiting(a *asked, t *chosen) (*stowagev1.FilterResponse, proto.Message, error) {
-	pod := t.pending.Pods.GetPod()
-	heading := t.pending.Origin.Namespace + "/" + t.pending.Origin.Name
-	if t.alike > 1 {
-		heading += fmt.Sprintf(", the first of %d pending pods of %s", t.alike, t.text)
-	}
+	entry := t.pending[0]
+	pod := entry.Pods.GetPod()
 	if c.Output == table {
-		fmt.Fprintf(a.stdout, "%s:\n", heading)
+		c.heading(a, t, "")
 	}
 	x := c.explanation(a, a.snapshot.Cluster, pod.GetNominatedNodeName())
-	if t.pending.Message != "" {
-		answer := &stowagev1.FilterResponse{Message: t.pending.Message, Unread: pod.GetUnread()}
+	if entry.Message != "" {
+		answer := &stowagev1.FilterResponse{Message: entry.Message, Unread: pod.GetUnread()}
 		if c.Output == table {
 			fmt.Fprintln(a.stdout, a.ink.Verdict(false, answer.Message))
 			report.Unread(a.stdout, answer.Unread, a.width)
 		}
-		return answer, nil, c.printOne(a, x, t.pending.Origin, answer)
+		return answer, nil, c.printOne(a, x, entry.Origin, answer)
 	}
 	request := &stowagev1.FilterRequest{
 		Context: a.about(a.snapshot.Cluster), Pod: pod, Explain: true, IncludeChanges: true,
@@ -245,7 +213,7 @@ func (c *explainCommand) waiting(a *asked, t *chosen) (*stowagev1.FilterResponse
 		x.Write(a.stdout, answer)
 		report.Unread(a.stdout, answer.Unread, a.width)
 	}
-	return answer, request, c.printOne(a, x, t.pending.Origin, answer)
+	return answer, request, c.printOne(a, x, entry.Origin, answer)
 }
 
 // printOne prints the answer about the only target as a name, a page or a picture.

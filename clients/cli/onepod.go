@@ -12,7 +12,7 @@ import (
 // onePod is a request about one pod.
 type onePod struct {
 	question
-	Pod string `placeholder:"NAME" help:"The pending pod, by its name or its workload's. Needed if there are several."`
+	Pod string `placeholder:"NAME" help:"The pending pod: NAME, NAMESPACE/NAME, KIND/NAME or NAMESPACE/KIND/NAME of the pod or of its workload. Needed if there are several."`
 }
 
 // ask puts a question about the pod. notQueued returns the answer if kube-scheduler does not queue it.
@@ -20,20 +20,25 @@ func (q *onePod) ask(s *session, code *answered, notQueued func(message string, 
 	put func(*asked, *stowagev1.DecisionContext, *stowagev1.Pod) (proto.Message, error),
 ) error {
 	return q.question.ask(s, func(a *asked) error {
-		entry, alike, err := q.entry(a.snapshot)
-		if err == nil && alike > 1 {
-			fmt.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, q.Pod, entry.Pods.Pod.Name)
+		entries, err := q.entries(a.snapshot)
+		if err != nil {
+			return err
 		}
-		if by, ok := a.snapshot.StatedBy(entry); err == nil && ok {
+		alike := podCount(entries)
+		if len(entries) > 1 {
+			fmt.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, q.Pod, entries[0].Pods.Pod.Name)
+		}
+		if by, ok := a.snapshot.StatedBy(entries[0]); ok {
 			by.Count = alike
-			err = q.review(a, []kube.Stated{by}, q.tellsFindings())
+			return q.review(a, []kube.Stated{by}, q.tellsFindings())
 		}
-		return err
+		return nil
 	}, func(a *asked) (proto.Message, error) {
-		entry, _, err := q.entry(a.snapshot)
+		entries, err := q.entries(a.snapshot)
 		if err != nil {
 			return nil, err
 		}
+		entry := entries[0]
 		pod := entry.Pods.Pod
 		if entry.Message != "" {
 			*code = exitNo
@@ -43,13 +48,22 @@ func (q *onePod) ask(s *session, code *answered, notQueued func(message string, 
 	})
 }
 
-// entry returns the pod, unless it does not convert, and the number of pods alike.
-func (q *onePod) entry(snapshot *kube.Snapshot) (kube.Entry, int, error) {
-	entry, alike, err := snapshot.Pending(q.Pod)
-	if err == nil && entry.Misread != nil {
-		err = entry.Misread
+// entries returns the entries of the pods that --pod names. The first one is the pod in question, and converts.
+func (q *onePod) entries(snapshot *kube.Snapshot) ([]kube.Entry, error) {
+	entries, err := snapshot.Pending(q.Pod)
+	if err == nil && entries[0].Misread != nil {
+		err = entries[0].Misread
 	}
-	return entry, alike, err
+	return entries, err
+}
+
+// podCount returns the number of pods of entries.
+func podCount(entries []kube.Entry) int {
+	n := 0
+	for _, e := range entries {
+		n += int(e.Pods.PodCount())
+	}
+	return n
 }
 
 // about returns the context of a question about a pod.

@@ -50,17 +50,17 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 
 // explain prints what keeps the pod from the nodes.
 func (q *onePod) explain(s *session, a *asked, answer *stowagev1.FilterResponse) error {
-	entry, _, err := q.entry(a.snapshot)
+	entries, err := q.entries(a.snapshot)
 	if err != nil {
 		return err
 	}
-	x := q.explanation(a, a.snapshot.Cluster, entry.Pods.Pod.GetNominatedNodeName())
+	x := q.explanation(a, a.snapshot.Cluster, entries[0].Pods.Pod.GetNominatedNodeName())
 	if q.Output == table {
 		x.Write(s.stdout, answer)
 		report.Unread(s.stdout, answer.Unread, s.width)
 		return nil
 	}
-	return q.printExplained(a, x, entry.Origin, answer)
+	return q.printExplained(a, x, entries[0].Origin, answer)
 }
 
 // explanation renders the answer about a pod in a cluster.

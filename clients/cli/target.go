@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,21 +16,12 @@ type target struct {
 	text        string // the argument
 }
 
-// targetKinds are the kinds that arguments name, as kubectl does.
-var targetKinds = map[string]string{
-	"pod": "Pod", "pods": "Pod", "po": "Pod",
-	"deployment": "Deployment", "deployments": "Deployment", "deploy": "Deployment",
-	"statefulset": "StatefulSet", "statefulsets": "StatefulSet", "sts": "StatefulSet",
-	"replicaset": "ReplicaSet", "replicasets": "ReplicaSet", "rs": "ReplicaSet",
-	"replicationcontroller": "ReplicationController", "replicationcontrollers": "ReplicationController",
-	"rc":        "ReplicationController",
-	"daemonset": "DaemonSet", "daemonsets": "DaemonSet", "ds": "DaemonSet",
-	"job": "Job", "jobs": "Job", "cronjob": "CronJob", "cronjobs": "CronJob", "cj": "CronJob",
-}
+// targetKinds are the kinds of Kubernetes that arguments name.
+var targetKinds = []string{"Pod", "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "DaemonSet", "Job", "CronJob"}
 
 // parseTarget reads "kind/name" or "namespace/kind/name". The kind may have its API group, as kubectl prints it:
-// "deployment.apps/x".
-func parseTarget(text, namespace string) (target, error) {
+// "deployment.apps/x". It may be one that the snapshot has; the snapshot may be nil.
+func parseTarget(text, namespace string, snapshot *kube.Snapshot) (target, error) {
 	out := target{text: text}
 	out.Namespace = namespace
 	parts := strings.Split(text, "/")
@@ -42,13 +34,49 @@ func parseTarget(text, namespace string) (target, error) {
 	if len(parts) != 2 || slices.Contains(parts, "") {
 		return out, fmt.Errorf("%q is not KIND/NAME or NAMESPACE/KIND/NAME, such as deploy/web or shop/pod/web-1", text)
 	}
-	kind, _, _ := strings.Cut(strings.ToLower(parts[0]), ".")
-	known, ok := targetKinds[kind]
-	if !ok {
+	out.Name = parts[1]
+	for _, kind := range targetKinds {
+		if kube.NamesKind(parts[0], kind) {
+			out.Kind = kind
+			return out, nil
+		}
+	}
+	if snapshot != nil {
+		out.Kind = customKind(snapshot, parts[0])
+	}
+	if out.Kind == "" {
 		return out, fmt.Errorf("%q: there is no kind %q with pods, only pod, deploy, sts, rs, rc, ds, job and cronjob", text, parts[0])
 	}
-	out.Kind, out.Name = known, parts[1]
 	return out, nil
+}
+
+// customKind returns the kind of a workload of a snapshot that a word names, empty if there is none.
+func customKind(snapshot *kube.Snapshot, word string) (kind string) {
+	names := func(o kube.Origin) bool {
+		if kube.NamesKind(word, o.Kind) {
+			kind = o.Kind
+		}
+		return kind != ""
+	}
+	for _, e := range pendingOf(snapshot) {
+		if e.Of(names) {
+			return kind
+		}
+	}
+	for p := range snapshot.OnNodes() {
+		if slices.ContainsFunc(snapshot.Owners(p.Pod), names) {
+			return kind
+		}
+	}
+	if slices.ContainsFunc(snapshot.Existing, names) {
+		return kind
+	}
+	return ""
+}
+
+// pendingOf returns all pending pods.
+func pendingOf(snapshot *kube.Snapshot) []kube.Entry {
+	return slices.Concat(snapshot.Queue, snapshot.Waiting, snapshot.Others)
 }
 
 // is reports whether a target is an object.
@@ -74,4 +102,93 @@ func (t *target) running(snapshot *kube.Snapshot) (kube.OnNode, error) {
 		return kube.OnNode{}, fmt.Errorf("there are several pods %q on nodes, name one of %s", t.text, report.Names(where))
 	}
 	return found[0], nil
+}
+
+// chosen is a pod that a target chooses: a pending one, or one on a node.
+type chosen struct {
+	*target
+	// pending are the entries of the target's pending pods with one spec. The first pod is the chosen one.
+	pending []kube.Entry
+	// specs says that the target has pending pods with other specs.
+	specs bool
+	on    kube.OnNode
+}
+
+// name is that of the pod. Of a workload whose pods have one spec it is that of the object that creates them.
+func (c *chosen) name() string {
+	switch {
+	case len(c.pending) == 0:
+		return c.on.Object.Name
+	case c.specs || c.Kind == "Pod":
+		return cmp.Or(c.pending[0].Pods.Pod.Name, c.pending[0].Origin.Name)
+	}
+	return c.pending[0].Origin.Name
+}
+
+// namespace is that of the pod.
+func (c *chosen) namespace() string {
+	if len(c.pending) == 0 {
+		return c.on.Object.Namespace
+	}
+	return c.pending[0].Origin.Namespace
+}
+
+// sameAnswer tells pending pods of a target apart: the spec, and why kube-scheduler does not queue them.
+type sameAnswer struct{ spec, message string }
+
+// choose returns the first pending pod of each spec of a target, or else its first pod on a node.
+func (t *target) choose(snapshot *kube.Snapshot) ([]*chosen, error) {
+	var out []*chosen
+	var namespaces []string
+	within := func(namespace string) {
+		if !slices.Contains(namespaces, namespace) {
+			namespaces = append(namespaces, namespace)
+		}
+	}
+	var misread error
+	index := map[sameAnswer]*chosen{}
+	for _, e := range pendingOf(snapshot) {
+		if !e.Of(t.is) {
+			continue
+		}
+		within(e.Origin.Namespace)
+		if e.Misread != nil { // it is named as not understood
+			if misread == nil {
+				misread = e.Misread
+			}
+			continue
+		}
+		key := sameAnswer{snapshot.SpecOf(e), e.Message}
+		if index[key] == nil {
+			index[key] = &chosen{target: t}
+			out = append(out, index[key])
+		}
+		index[key].pending = append(index[key].pending, e)
+	}
+	for _, c := range out {
+		c.specs = len(out) > 1
+	}
+	var placed *chosen
+	for p := range snapshot.OnNodes() {
+		if !slices.ContainsFunc(snapshot.Owners(p.Pod), t.is) {
+			continue
+		}
+		within(p.Object.Namespace)
+		if placed == nil {
+			placed = &chosen{target: t, on: p}
+		}
+	}
+	switch {
+	case len(namespaces) > 1:
+		return nil, fmt.Errorf("%q is in several namespaces, name one of %s", t.text, report.Names(namespaces))
+	case len(out) > 0:
+		return out, nil
+	case misread != nil:
+		return nil, misread
+	case placed != nil:
+		return []*chosen{placed}, nil
+	case t.Kind == "Pod":
+		return nil, fmt.Errorf("there is no pod %q", t.text)
+	}
+	return nil, fmt.Errorf("there is no pod of %q", t.text)
 }

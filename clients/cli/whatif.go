@@ -183,7 +183,7 @@ func (c *whatIfCommand) edit(s *session, r *manifest.Reader) ([]string, error) {
 		if !found || err != nil || n < 0 {
 			return nil, fmt.Errorf("--scale=%s: is not KIND/NAME=NUMBER, such as deploy/web=20", text)
 		}
-		t, err := parseTarget(object, c.Namespace)
+		t, err := parseTarget(object, c.Namespace, nil)
 		if err != nil {
 			return nil, fmt.Errorf("--scale: %w", err)
 		}
@@ -252,7 +252,7 @@ func (c *whatIfCommand) disruption(snapshot *kube.Snapshot) (*kube.Disruption, [
 		}
 	}
 	for _, text := range c.Evict {
-		t, err := parseTarget(text, c.Namespace)
+		t, err := parseTarget(text, c.Namespace, nil)
 		if err != nil {
 			return nil, nil, fmt.Errorf("--evict: %w", err)
 		}

@@ -20,8 +20,9 @@ type Counted struct {
 // Counted finds pods to count by the name of a pending pod or of a workload, with or without the namespace. Without a name, they
 // are those of the only pending pod, or of the only workload if no pod is pending.
 func (s *Snapshot) Counted(name string, count uint32) (*Counted, error) {
-	entry, _, missing := s.Pending(name)
+	entries, missing := s.Pending(name)
 	if missing == nil {
+		entry := entries[0]
 		if entry.Misread != nil {
 			return nil, entry.Misread
 		}

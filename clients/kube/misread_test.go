@@ -236,12 +236,12 @@ func TestPodsOfANodeThatIsGonePendAgain(t *testing.T) {
 	}, s.HomelessPods)
 
 	// Without a name, the question is about a pod that has never had a node; by its name, about any.
-	if _, _, err := s.Pending(""); err == nil {
+	if _, err := s.Pending(""); err == nil {
 		t.Error("one of two pods was found")
 	}
-	e, _, err := s.Pending("web")
+	e, err := s.Pending("web")
 	must(t, err)
-	if e.Gone != "gone" {
+	if e[0].Gone != "gone" {
 		t.Error(e)
 	}
 }

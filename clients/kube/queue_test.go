@@ -109,7 +109,7 @@ func TestQueueOfScheduler(t *testing.T) {
 		if !slices.Equal(queue, test.queue) || !slices.Equal(others, test.others) {
 			t.Errorf("scheduler %q: queue %v, others %v, want %v and %v", test.name, queue, others, test.queue, test.others)
 		}
-		if _, _, err := s.Pending("volcano"); err != nil {
+		if _, err := s.Pending("volcano"); err != nil {
 			t.Errorf("scheduler %q: %v", test.name, err)
 		}
 	}

@@ -1,11 +1,6 @@
 package kube
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
-
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -22,41 +17,6 @@ func (s *Snapshot) PlaceRequest() *stowagev1.PlaceRequest {
 	}
 	return r
 }
-
-// Pending finds a queue entry, one that waits, or one of another scheduler, by the name of its pod or of its origin, with or without the namespace.
-// Without a name, it is the only entry; pods whose node is gone do not count if there are others. If several entries have
-// one origin, it is the first, and alike is their number.
-func (s *Snapshot) Pending(name string) (entry Entry, alike int, err error) {
-	all := slices.Concat(s.Queue, s.Waiting, s.Others)
-	if fresh := slices.DeleteFunc(slices.Clone(all), func(e Entry) bool { return e.Gone != "" }); name == "" && len(fresh) > 0 {
-		all = fresh
-	}
-	var found []Entry
-	var names []string
-	sameOrigin := true
-	for _, e := range all {
-		o, pod := e.Origin, e.Pods.Pod.Name
-		names = append(names, o.Namespace+"/"+cmp.Or(pod, o.Name))
-		if name == "" || slices.Contains([]string{o.Name, pod, o.Namespace + "/" + o.Name, o.Namespace + "/" + pod}, name) {
-			found = append(found, e)
-			sameOrigin = sameOrigin && o == found[0].Origin
-		}
-	}
-	switch {
-	case len(found) == 1 || len(found) > 1 && sameOrigin && name != "":
-		return found[0], len(found), nil
-	case len(all) == 0:
-		return Entry{}, 0, noPending("there is no pending pod")
-	case len(found) == 0:
-		return Entry{}, 0, noPending(fmt.Sprintf("there is no pending pod %q, only %s", name, strings.Join(names, ", ")))
-	}
-	return Entry{}, 0, fmt.Errorf("there are several pending pods, name one of %s", strings.Join(names, ", "))
-}
-
-// noPending is the error of Pending for a name that no entry has.
-type noPending string
-
-func (e noPending) Error() string { return string(e) }
 
 // Entry returns an entry of the queue or, with an index beyond its end, one that waits. The placements of a Complete
 // response have these indexes.

@@ -44,18 +44,18 @@ func TestPatches(t *testing.T) {
 	for i := range cases {
 		c := &cases[i]
 		q, answer := ask(c, &c.Steps[0])
-		entry, _, err := q.Snapshot.Pending(c.Steps[0].Filter.Pod)
+		entries, err := q.Snapshot.Pending(c.Steps[0].Filter.Pod)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, change := range answer.GetChanges() {
-			of := remedy.Workload{Kind: "Deployment", Namespace: entry.Origin.Namespace, Name: "web"}
-			fix, err := remedy.Of(change, entry.Object(), of, q.Snapshot.Cluster.GetNodes())
+			of := remedy.Workload{Kind: "Deployment", Namespace: entries[0].Origin.Namespace, Name: "web"}
+			fix, err := remedy.Of(change, entries[0].Object(), of, q.Snapshot.Cluster.GetNodes())
 			if err != nil || fix.Patch == nil || len(fix.Commands) > 1 {
 				continue // it is no patch, or one and a change of a node
 			}
 			pod := filepath.Join(t.TempDir(), "pod.yaml")
-			if err := os.WriteFile(pod, patchedPod(t, entry.Object(), fix.Patch), 0o600); err != nil {
+			if err := os.WriteFile(pod, patchedPod(t, entries[0].Object(), fix.Patch), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			cluster, err := filepath.Abs(filepath.Join(c.Dir, c.Steps[0].Files[0]))

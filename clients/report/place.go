@@ -20,8 +20,7 @@ type Place struct {
 	Verbose bool
 	Ink     Ink
 
-	objects objects                       // what the pods are counted as
-	specs   map[*stowagev1.PodSpec]string // in bytes
+	objects objects // what the pods are counted as
 }
 
 // Explanation describes answers about pods of the queue.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -64,7 +62,7 @@ func (p *Place) Workloads(a *stowagev1.PlaceResponse, queue []int) []*Workload {
 		l.Unattempted += placement.GetUnattemptedCount()
 		told := entry.Message != "" || entry.Pods.GetPodGroup() == "" || len(placement.GetRejections()) > 0
 		if n := placement.GetUnplacedCount() - placement.GetUnattemptedCount(); n > 0 && told {
-			key := reasonOf{l, placement.GetMessage(), p.specOf(l.Origin, entry)}
+			key := reasonOf{l, placement.GetMessage(), p.Snapshot.SpecOf(entry)}
 			if reasons[key] == nil {
 				reasons[key] = &Reason{First: placement, Changeable: entry.Message == ""}
 				l.Reasons = append(l.Reasons, reasons[key])
@@ -73,23 +71,6 @@ func (p *Place) Workloads(a *stowagev1.PlaceResponse, queue []int) []*Workload {
 		}
 	}
 	return out
-}
-
-// specOf identifies the spec of an entry's pods. Those of a DaemonSet count as one: each requires a node of its own.
-func (p *Place) specOf(workload kube.Origin, e kube.Entry) string {
-	if workload.Kind == "DaemonSet" {
-		return ""
-	}
-	spec := compact.Template(p.Snapshot.Cluster, e.Pods.GetPod()).GetSpec()
-	if known, ok := p.specs[spec]; ok {
-		return known
-	}
-	text, _ := proto.MarshalOptions{Deterministic: true}.Marshal(spec) // it was in the request
-	if p.specs == nil {
-		p.specs = map[*stowagev1.PodSpec]string{}
-	}
-	p.specs[spec] = string(text)
-	return p.specs[spec]
 }
 
 // controlled are pods that one controller made. The contract has no names of some kinds of controllers; of these, the template

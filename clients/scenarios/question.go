@@ -59,35 +59,35 @@ func Ask(c *Case, s *Step) (*Question, error) {
 	}
 	switch {
 	case s.Filter != nil:
-		pod, _, err := snapshot.Pending(s.Filter.Pod)
+		pods, err := snapshot.Pending(s.Filter.Pod)
 		if err != nil {
 			return nil, err
 		}
 		q.Filter = &stowagev1.FilterRequest{
 			Context: &stowagev1.DecisionContext{
 				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
-			}, Pod: pod.Pods.Pod, Explain: true,
+			}, Pod: pods[0].Pods.Pod, Explain: true,
 			IncludeChanges: true, IncludePreemption: true,
 		}
 	case s.Score != nil:
-		pod, _, err := snapshot.Pending(s.Score.Pod)
+		pods, err := snapshot.Pending(s.Score.Pod)
 		if err != nil {
 			return nil, err
 		}
 		q.Score = &stowagev1.ScoreRequest{
 			Context: &stowagev1.DecisionContext{
 				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
-			}, Pod: pod.Pods.Pod, IncludePluginScores: true,
+			}, Pod: pods[0].Pods.Pod, IncludePluginScores: true,
 		}
 	case s.Preempt != nil:
-		pod, _, err := snapshot.Pending(s.Preempt.Pod)
+		pods, err := snapshot.Pending(s.Preempt.Pod)
 		if err != nil {
 			return nil, err
 		}
 		q.Preempt = &stowagev1.PreemptRequest{
 			Context: &stowagev1.DecisionContext{
 				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
-			}, Pod: pod.Pods.Pod,
+			}, Pod: pods[0].Pods.Pod,
 			Safe: &stowagev1.SafePreemptionOptions{}, AcrossNodes: &stowagev1.AcrossNodesOptions{},
 		}
 	case s.ScaleDown != nil:
