@@ -42,6 +42,8 @@ type explained struct {
 	Node string `json:"node,omitempty"`
 	// Feasible says that the pod has a feasible node, or of a pod on a node another one than its own.
 	Feasible bool `json:"feasible"`
+	// AfterOthers says that a feasible pending pod has no node once the other pending pods are placed; empty if it has one.
+	AfterOthers string `json:"afterOthers,omitempty"`
 	// Answer is the FilterResponse.
 	Answer json.RawMessage `json:"answer"`
 }
@@ -153,10 +155,9 @@ func (c *explainCommand) explain(a *asked, t *chosen) (one explained, code answe
 		one.Node = a.snapshot.Cluster.Nodes[t.on.Node].GetName()
 		answer, request, err = c.moving(a, t)
 	case c.Fix:
-		c.heading(a, t, "# ")
-		answer, request, err = c.fixed(a, t.pending[0])
+		answer, one.AfterOthers, request, err = c.fixed(a, t.pending, t.heading())
 	default:
-		answer, request, err = c.waiting(a, t)
+		answer, one.AfterOthers, request, err = c.waiting(a, t)
 	}
 	if err != nil {
 		return one, exitError, request, err
@@ -168,52 +169,39 @@ func (c *explainCommand) explain(a *asked, t *chosen) (one explained, code answe
 	if one.Answer, err = result.Message(answer); err != nil {
 		return one, exitError, nil, err
 	}
-	return one, c.verdict(a.session, a.snapshot, one.Feasible, answer.GetUnread()), nil, nil
+	return one, c.verdict(a.session, a.snapshot, one.Feasible && one.AfterOthers == "", answer.GetUnread()), nil, nil
 }
 
-// heading says which pod an answer is about.
-func (*explainCommand) heading(a *asked, t *chosen, comment string) {
-	text := t.namespace() + "/" + t.name()
-	switch alike := podCount(t.pending); {
-	case alike > 1 && t.specs:
-		text += fmt.Sprintf(", the first of %d pending pods of %s with its spec", alike, t.text)
-	case alike > 1:
-		text += fmt.Sprintf(", the first of %d pending pods of %s", alike, t.text)
-	case t.specs:
-		text += ", of " + t.text
-	}
-	fmt.Fprintf(a.stdout, "%s%s:\n", comment, text)
-}
-
-// waiting explains a pending pod.
-func (c *explainCommand) waiting(a *asked, t *chosen) (*stowagev1.FilterResponse, proto.Message, error) {
+// waiting explains a pending pod. after is as in report.Explain, request is that of an error.
+func (c *explainCommand) waiting(a *asked, t *chosen) (answer *stowagev1.FilterResponse, after string, request proto.Message, err error) {
 	entry := t.pending[0]
 	pod := entry.Pods.GetPod()
-	if c.Output == table {
-		c.heading(a, t, "")
-	}
 	x := c.explanation(a, a.snapshot.Cluster, pod.GetNominatedNodeName())
 	if entry.Message != "" {
 		answer := &stowagev1.FilterResponse{Message: entry.Message, Unread: pod.GetUnread()}
 		if c.Output == table {
+			fmt.Fprintln(a.stdout, t.heading())
 			fmt.Fprintln(a.stdout, a.ink.Verdict(false, answer.Message))
 			report.Unread(a.stdout, answer.Unread, a.width)
 		}
-		return answer, nil, c.printOne(a, x, entry.Origin, answer)
+		return answer, "", nil, c.printOne(a, x, entry.Origin, answer)
 	}
-	request := &stowagev1.FilterRequest{
+	filter := &stowagev1.FilterRequest{
 		Context: a.about(a.snapshot.Cluster), Pod: pod, Explain: true, IncludeChanges: true,
 		IncludePreemption: !a.scheduler.NoPreemption,
 	}
-	answer, err := a.Filter(a.ctx, request)
-	if err != nil {
-		return nil, request, err
+	if answer, err = a.Filter(a.ctx, filter); err != nil {
+		return nil, "", filter, err
+	}
+	if x.After, request, err = c.after(a, t.pending, x.Good(answer)); err != nil {
+		return nil, "", request, err
 	}
 	if c.Output == table {
+		fmt.Fprintln(a.stdout, t.heading())
 		x.Write(a.stdout, answer)
 		report.Unread(a.stdout, answer.Unread, a.width)
 	}
-	return answer, request, c.printOne(a, x, entry.Origin, answer)
+	return answer, x.After, nil, c.printOne(a, x, entry.Origin, answer)
 }
 
 // printOne prints the answer about the only target as a name, a page or a picture.
@@ -258,6 +246,7 @@ func (c *explainCommand) moving(a *asked, t *chosen) (*stowagev1.FilterResponse,
 		}
 		answer.Changes = changes.GetChanges()
 	}
+	a.tellOthers(a.snapshot.Queue)
 	if c.Output == table {
 		c.writeMoving(a, t, cluster, answer)
 	}

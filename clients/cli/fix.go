@@ -21,42 +21,59 @@ func (c *explainCommand) fix(s *session, code *answered) error {
 		if err != nil {
 			return nil, err
 		}
-		answer, request, err := c.fixed(a, entries[0])
+		answer, after, request, err := c.fixed(a, entries, "")
 		if err == nil {
-			*code = c.verdict(s, a.snapshot, len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
+			feasible := len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == ""
+			*code = c.verdict(s, a.snapshot, feasible && after == "", answer.Unread)
 		}
 		return request, err
 	})
 }
 
-// fixed prints how to make the first change that would place a pod. A pod with a feasible node needs none.
-func (c *explainCommand) fixed(a *asked, entry kube.Entry) (*stowagev1.FilterResponse, proto.Message, error) {
+// fixed prints how to make the first change that would place the first of some pods. One with a feasible node needs none.
+// heading may be empty; after and request are as those of waiting.
+func (c *explainCommand) fixed(a *asked, of []kube.Entry, heading string) (answer *stowagev1.FilterResponse, after string, request proto.Message, err error) {
+	entry := of[0]
 	if entry.Message != "" {
-		report.WriteWrapped(a.stdout, "# ", entry.Message, a.width)
-		return &stowagev1.FilterResponse{Message: entry.Message, Unread: entry.Pods.Pod.Unread}, nil, nil
+		comment(a, heading)
+		comment(a, entry.Message)
+		return &stowagev1.FilterResponse{Message: entry.Message, Unread: entry.Pods.Pod.Unread}, "", nil, nil
 	}
-	request := &stowagev1.FilterRequest{Context: a.about(a.snapshot.Cluster), Pod: entry.Pods.Pod, IncludeChanges: true}
-	answer, err := a.Filter(a.ctx, request)
-	if err != nil {
-		return nil, request, err
+	filter := &stowagev1.FilterRequest{Context: a.about(a.snapshot.Cluster), Pod: entry.Pods.Pod, IncludeChanges: true}
+	if answer, err = a.Filter(a.ctx, filter); err != nil {
+		return nil, "", filter, err
 	}
+	feasible := len(answer.GetFeasibleNodes().GetIndexes()) > 0
+	if after, request, err = c.after(a, of, feasible); err != nil {
+		return nil, "", request, err
+	}
+	comment(a, heading)
 	x := report.Explanation{Cluster: a.snapshot.Cluster, Width: a.width}
 	switch changes := answer.GetChanges(); {
-	case len(answer.GetFeasibleNodes().GetIndexes()) > 0:
-		fmt.Fprintln(a.stdout, "# The pod has a node.")
+	case after != "":
+		comment(a, after)
+	case feasible:
+		comment(a, "A node is feasible now.")
 	case len(changes) == 0:
 		x.WriteChanges(a.stdout, "# ", 1, nil, nil)
 	default:
-		report.WriteWrapped(a.stdout, "# ", x.Change(changes[0]), a.width)
-		of := remedy.WorkloadOf(entry.Origin, entry.Object())
-		fix, refused := remedy.Of(changes[0], entry.Object(), of, a.snapshot.Cluster.GetNodes())
+		comment(a, x.Change(changes[0]))
+		owner := remedy.WorkloadOf(entry.Origin, entry.Object())
+		fix, refused := remedy.Of(changes[0], entry.Object(), owner, a.snapshot.Cluster.GetNodes())
 		if refused == nil {
 			err = printFix(a.stdout, fix)
 		} else {
-			report.WriteWrapped(a.stdout, "# ", "No patch: "+refused.Error()+".", a.width)
+			comment(a, "No patch: "+refused.Error()+".")
 		}
 	}
-	return answer, request, err
+	return answer, after, nil, err
+}
+
+// comment prints a text as comments, nothing if it is empty.
+func comment(a *asked, text string) {
+	if text != "" {
+		report.WriteWrapped(a.stdout, "# ", text, a.width)
+	}
 }
 
 // printFix prints commands, and a patch for the last one. With a patch the output is YAML, and the commands are comments.

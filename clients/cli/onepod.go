@@ -44,7 +44,11 @@ func (q *onePod) ask(s *session, code *answered, notQueued func(message string, 
 			*code = exitNo
 			return nil, q.notTried(s, a, entry, notQueued(entry.Message, pod.Unread))
 		}
-		return put(a, a.about(a.snapshot.Cluster), pod)
+		request, err := put(a, a.about(a.snapshot.Cluster), pod)
+		if err == nil && s.command != "explain" { // which reckons with them
+			a.tellOthers(otherPods(a.snapshot, entry))
+		}
+		return request, err
 	})
 }
 

@@ -68,13 +68,10 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		}
 		return c.review(a, a.snapshot.StatedPending(), c.Watch || c.tellsFindings())
 	}, func(a *asked) (proto.Message, error) {
-		snapshot, scheduler := a.snapshot, a.scheduler
-		request := snapshot.PlaceRequest()
-		request.QueueMode = mode
+		request := a.placeRequest(mode)
 		request.TieBreak, request.TieBreakSeed = c.tieBreak(), c.Seed
 		request.Explain, request.AllowPartial = c.Output == table || c.Output == asHTML, c.Partial
-		request.IncludeChanges, request.Context.Profile = c.Changes, scheduler.Profile
-		request.IncludePreemption = !scheduler.NoPreemption
+		request.IncludeChanges = c.Changes
 		return request, c.place(ctx, a, request, code)
 	})
 }

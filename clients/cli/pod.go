@@ -29,10 +29,11 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 		if err != nil {
 			return request, err
 		}
-		*code = q.verdict(s, a.snapshot, len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
+		feasible := len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == ""
 		if explain {
-			return request, q.explain(s, a, answer)
+			return q.explained(s, code, a, feasible, answer)
 		}
+		*code = q.verdict(s, a.snapshot, feasible, answer.Unread)
 		switch q.Output {
 		case asName:
 			return request, printNames(s.stdout, result.Feasible(answer.GetFeasibleNodes()))
@@ -48,13 +49,28 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 	})
 }
 
-// explain prints what keeps the pod from the nodes.
-func (q *onePod) explain(s *session, a *asked, answer *stowagev1.FilterResponse) error {
+// explained prints the answer about a pod of the queue, and what the other pending pods make of it. request is that of an error.
+func (q *onePod) explained(s *session, code *answered, a *asked, feasible bool, answer *stowagev1.FilterResponse) (request proto.Message, err error) {
+	entries, err := q.entries(a.snapshot)
+	if err != nil {
+		return nil, err
+	}
+	after, request, err := q.after(a, entries, feasible)
+	if err != nil {
+		return request, err
+	}
+	*code = q.verdict(s, a.snapshot, feasible && after == "", answer.Unread)
+	return nil, q.explain(s, a, answer, after)
+}
+
+// explain prints what keeps the pod from the nodes. after is as in report.Explain.
+func (q *onePod) explain(s *session, a *asked, answer *stowagev1.FilterResponse, after string) error {
 	entries, err := q.entries(a.snapshot)
 	if err != nil {
 		return err
 	}
 	x := q.explanation(a, a.snapshot.Cluster, entries[0].Pods.Pod.GetNominatedNodeName())
+	x.After = after
 	if q.Output == table {
 		x.Write(s.stdout, answer)
 		report.Unread(s.stdout, answer.Unread, s.width)
@@ -114,7 +130,7 @@ func (q *onePod) notTried(s *session, a *asked, entry kube.Entry, answer proto.M
 	case q.Output == asName: // no node can take it
 		return nil
 	case q.Output != table && ok && s.command == "explain":
-		return q.explain(s, a, filtered)
+		return q.explain(s, a, filtered, "")
 	case q.Output != table:
 		return q.printMessage(s.stdout, answer)
 	}

@@ -133,6 +133,20 @@ func (c *chosen) namespace() string {
 	return c.pending[0].Origin.Namespace
 }
 
+// heading says which pod an answer is about.
+func (c *chosen) heading() string {
+	text := c.namespace() + "/" + c.name()
+	switch alike := podCount(c.pending); {
+	case alike > 1 && c.specs:
+		text += fmt.Sprintf(", the first of %d pending pods of %s with its spec", alike, c.text)
+	case alike > 1:
+		text += fmt.Sprintf(", the first of %d pending pods of %s", alike, c.text)
+	case c.specs:
+		text += ", of " + c.text
+	}
+	return text + ":"
+}
+
 // sameAnswer tells pending pods of a target apart: the spec, and why kube-scheduler does not queue them.
 type sameAnswer struct{ spec, message string }
 

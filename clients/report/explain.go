@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -19,12 +20,17 @@ type Explain struct {
 	Nominated    string // the pod's nominated node, "" if it has none
 	NoPreemption bool   // the profile does not preempt
 	Verbose      bool
+	// After says that the pod has a node only before other pending pods; empty if it does not.
+	After string
 }
 
 // Write writes the answer.
 func (x *Explain) Write(w io.Writer, a *stowagev1.FilterResponse) {
 	feasible := a.GetFeasibleNodes().GetNames()
-	fmt.Fprintln(w, x.Ink.Verdict(len(feasible) > 0 && a.GetMessage() == "", filled(x.Verdict(a), x.Width)))
+	fmt.Fprintln(w, x.Ink.Verdict(x.Good(a), filled(x.Verdict(a), x.Width)))
+	if x.After != "" {
+		WriteWrapped(w, "", x.Now(a), x.Width)
+	}
 	x.WriteWhy(w, "", a.GetExplanation())
 	x.writeVictims(w, x.Nominated, a.GetPreemption())
 	rejected := len(x.Cluster.GetNodes()) > 0 && !a.GetInternalError() // a reason for kube-scheduler to run preemption
@@ -51,8 +57,16 @@ func (x *Explain) WriteChecks(w io.Writer, a *stowagev1.FilterResponse) {
 	}
 }
 
-// Verdict says which nodes can take the pod, or in kube-scheduler's words why none can.
-func (x *Explain) Verdict(a *stowagev1.FilterResponse) string {
+// Good reports whether the pod has a node.
+func (x *Explain) Good(a *stowagev1.FilterResponse) bool {
+	return len(a.GetFeasibleNodes().GetIndexes()) > 0 && a.GetMessage() == "" && x.After == ""
+}
+
+// Verdict is After, or else Now.
+func (x *Explain) Verdict(a *stowagev1.FilterResponse) string { return cmp.Or(x.After, x.Now(a)) }
+
+// Now says which nodes can take the pod before other pending pods, or in kube-scheduler's words why none can.
+func (x *Explain) Now(a *stowagev1.FilterResponse) string {
 	if text := a.GetMessage(); text != "" {
 		return text
 	}

@@ -24,7 +24,8 @@ type explainFields struct {
 	Header
 	// Pod is the pod, by its origin: a pod of the manifests, or the object that creates it.
 	Pod PodName `json:"pod"`
-	// Verdict is kube-scheduler's event for a pod without a node, else how many nodes can take it.
+	// Verdict is kube-scheduler's event for a pod without a node, else how many nodes can take it, or that it has none
+	// after the other pending pods.
 	Verdict string `json:"verdict"`
 	// Why and Preemption say in words what keeps the pod from the nodes, and whom kube-scheduler would evict for it.
 	Why        string `json:"why,omitempty"`
@@ -109,8 +110,11 @@ func (x *Explain) Page() *page.Page {
 	feasible := x.answer.GetFeasibleNodes().GetNames()
 	out := &page.Page{
 		Title: "Nodes for " + x.Pod.Namespace + "/" + x.Pod.Name, Verdict: x.Verdict,
-		Good:    len(feasible) > 0 && x.answer.GetMessage() == "",
+		Good:    x.words.Good(x.answer),
 		Picture: picture(x.TopologyKey, x.Nodes, &report.Picture{Cluster: x.words.Cluster, TopologyKey: x.TopologyKey}),
+	}
+	if now := x.words.Now(x.answer); now != x.Verdict {
+		out.Notes = append(out.Notes, now)
 	}
 	for _, text := range []string{x.Why, x.Preemption} {
 		if text != "" {

@@ -23,8 +23,8 @@ type Pod struct {
 // notAttempted is the reason of pods that the deadline left.
 const notAttempted = "not attempted: the deadline passed"
 
-// evicted is the reason of pods that another pod of the queue preempted.
-const evicted = "placed and then evicted"
+// Evicted is the reason of pods that another pod of the queue preempted.
+const Evicted = "placed and then evicted"
 
 // PodNames names the pods of a snapshot's placements. It counts the replicas, so that an answer may come in parts.
 type PodNames struct {
@@ -79,7 +79,7 @@ func (n *PodNames) placement(out []Pod, i int, p *stowagev1.Placement) []Pod {
 		add("", notAttempted)
 	}
 	for range p.GetEvictedCount() {
-		add("", evicted)
+		add("", Evicted)
 	}
 	return out
 }

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/result"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// placeRequest is the question where the queue goes.
+func (a *asked) placeRequest(mode stowagev1.QueueMode) *stowagev1.PlaceRequest {
+	request := a.snapshot.PlaceRequest()
+	request.QueueMode, request.Context.Profile = mode, a.scheduler.Profile
+	request.IncludePreemption = !a.scheduler.NoPreemption
+	return request
+}
+
+// after says what becomes of pods that have a feasible node once the queue is placed as place does it; empty if all of them have
+// a node then, or if no other pod is pending. Of other pods it only tells that those are not placed before. request is that of
+// an error.
+func (q *question) after(a *asked, of []kube.Entry, feasible bool) (text string, request proto.Message, err error) {
+	others := otherPods(a.snapshot, of[0])
+	queued := false
+	for _, e := range a.snapshot.Queue {
+		queued = queued || e.Pods == of[0].Pods
+	}
+	if !feasible || !queued {
+		a.tellOthers(others)
+		return "", nil, nil
+	}
+	if len(others) == 0 {
+		return "", nil, nil
+	}
+	if a.placed == nil {
+		request := a.placeRequest(a.queueMode("auto", false))
+		if a.placed, err = a.Place(a.ctx, request); err != nil {
+			return "", request, err
+		}
+	}
+	if text = fate(a.snapshot, of, a.placed).String(); text != "" && (q.Output == asName || q.Output == asSVG) {
+		fmt.Fprintf(a.stderr, "stowage: %s\n", text)
+	}
+	return text, nil, nil
+}
+
+// fate is what becomes of pods in the answer about the queue.
+func fate(snapshot *kube.Snapshot, of []kube.Entry, answer *stowagev1.PlaceResponse) *report.After {
+	asked := map[*stowagev1.PendingPods]bool{}
+	for _, e := range of {
+		asked[e.Pods] = true
+	}
+	out := &report.After{}
+	for i, p := range answer.GetPlacements() {
+		if !asked[snapshot.Queue[i].Pods] {
+			continue
+		}
+		out.Pods += snapshot.Queue[i].Pods.PodCount()
+		out.Unplaced += p.GetUnplacedCount() + p.GetEvictedCount()
+		switch {
+		case out.Message != "":
+		case p.GetUnplacedCount() > 0:
+			out.Message = p.GetMessage()
+		case p.GetEvictedCount() > 0:
+			out.Message = result.Evicted
+		}
+	}
+	return out
+}
+
+// otherPods returns the pods of the queue without one pod of an entry.
+func otherPods(snapshot *kube.Snapshot, of kube.Entry) []kube.Entry {
+	var out []kube.Entry
+	for _, e := range snapshot.Queue {
+		if e.Pods != of.Pods || e.Pods.PodCount() > 1 {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// tellOthers lists pending pods that do not count, once.
+func (a *asked) tellOthers(others []kube.Entry) {
+	if len(others) == 0 || a.told {
+		return
+	}
+	a.told = true
+	var of []kube.Origin
+	seen := map[kube.Origin]bool{}
+	for _, e := range others {
+		if !seen[e.Origin] {
+			seen[e.Origin] = true
+			of = append(of, e.Origin)
+		}
+	}
+	fmt.Fprintf(a.stderr, "stowage: other pending pods are not placed before, and do not count: %s\n", names(of))
+}
