@@ -89,6 +89,8 @@ func (s *Scheduler) scorable(state fwk.CycleState, pod *corev1.Pod, feasible []f
 			return nil, nil, status.AsError()
 		case failure.Plugin == names.NodeAffinity:
 			pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = nil
+		case failure.Plugin == names.InterPodAffinity: // only where it does not filter
+			pod.Spec.Affinity.PodAffinity, pod.Spec.Affinity.PodAntiAffinity = nil, nil
 		case failure.Plugin == names.PodTopologySpread:
 			pod.Spec.TopologySpreadConstraints = nil
 		}
