@@ -15,7 +15,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// TestTurnsOfManyClients mixes calls, slow readers and cancellations. At the end no seat is in use and nobody waits.
+// TestTurnsOfManyClients mixes calls, slow readers and cancellations. At the end no seat is in use and no call waits.
 func TestTurnsOfManyClients(t *testing.T) {
 	for _, seats := range []int{1, 2} {
 		t.Run(fmt.Sprint(seats), func(t *testing.T) { manyClients(t, seats) })
@@ -68,7 +68,7 @@ func manyClients(t *testing.T, seats int) {
 		})
 	}
 	all.Wait()
-	eventually(t, "nobody has a seat or waits", func() bool {
+	eventually(t, "no call has a seat or waits", func() bool {
 		_, text := r.get(t, "/metrics")
 		return strings.Contains(text, "stowage_admission_seats_in_use 0") && strings.Contains(text, "stowage_admission_queued 0")
 	})

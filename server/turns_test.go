@@ -87,7 +87,7 @@ func TestTurns(t *testing.T) {
 	eventually(t, "the seat is free", func() bool { return strings.Contains(metrics(), "stowage_admission_seats_in_use 0") })
 }
 
-// A caller that has sent everything and does not close its side keeps nobody waiting.
+// A caller that has sent everything and does not close its side blocks no other caller.
 func TestHalfOpenPutHasNoSeat(t *testing.T) {
 	c := testConfig()
 	c.Seats, c.MaxSnapshotBytes = 1, 1<<20

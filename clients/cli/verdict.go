@@ -66,7 +66,7 @@ func (q *question) nothingAsked(s *session, snapshot *kube.Snapshot) bool {
 	return len(why) > 0
 }
 
-// incomplete names the workloads of which pods are not in the manifests; empty if there are none. A live cluster has what there is.
+// incomplete names the workloads with pods that are not in the manifests; empty if there are none. A live cluster has what there is.
 func (q *question) incomplete(snapshot *kube.Snapshot) string {
 	switch p := snapshot.Incomplete; {
 	case q.live() || len(p) == 0:

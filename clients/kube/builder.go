@@ -88,7 +88,7 @@ type Snapshot struct {
 	// Existing are the workloads that were admitted by an API server and that no other object controls. Their pods are
 	// those that were added.
 	Existing []Origin
-	// Incomplete are admitted workloads of which pods are missing: all, or some of those that their controllers counted.
+	// Incomplete are admitted workloads with missing pods: all of them, or some of those that their controllers counted.
 	Incomplete []Incomplete
 	// Suspended are workloads without pods until somebody resumes them.
 	Suspended []Origin

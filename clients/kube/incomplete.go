@@ -68,7 +68,7 @@ func (w *workload) created(replicas *int32, observed int64, pods int32) {
 	}
 }
 
-// Incomplete is a workload of which pods are missing, Missing of Pods.
+// Incomplete is a workload with a number of pods, and how many of them were not added.
 type Incomplete struct {
 	Origin
 	Missing, Pods int

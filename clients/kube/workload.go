@@ -271,7 +271,7 @@ func (b *Builder) AddCronJob(cj *batchv1.CronJob) error {
 	return b.misreadPods(origin, toCome(cj, spec.Parallelism), b.job(spec, o, origin, field.NewPath("spec", "jobTemplate", "spec")))
 }
 
-// suspend records a workload of which any flag says that it is suspended, and reports whether one does.
+// suspend records a workload if a flag says that it is suspended, and reports whether one does.
 func (b *Builder) suspend(of Origin, flags ...*bool) bool {
 	is := slices.ContainsFunc(flags, func(f *bool) bool { return f != nil && *f })
 	if is {

@@ -85,7 +85,7 @@ func TestNoLimiter(t *testing.T) {
 	lease.Release()
 }
 
-// apart returns a client that has so many queues in common with another.
+// apart returns a client that has a given number of queues in common with another.
 func apart(l *Limiter, other string, common int) string {
 	theirs := l.queues.hand(clientOf(from(context.Background(), other)))
 	for i := 0; ; i++ {
@@ -253,7 +253,7 @@ func TestRefusals(t *testing.T) {
 			l := New(Settings{Seats: 1})
 			soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			defer cancel()
-			alone := hold(soon, t, l, time.Hour) // whatever it takes, as nobody waits
+			alone := hold(soon, t, l, time.Hour) // whatever it takes, as no call waits
 			refused(soon, t, l, 20*time.Millisecond, Late)
 			refused(soon, t, l, 1<<62, Late)
 			alone.Release()
@@ -443,7 +443,7 @@ func TestAllAtOnce(t *testing.T) {
 	empty(t, l)
 }
 
-// However requests get their seats, nobody waits for much longer than others: a queue that was idle has not saved turns up.
+// However requests get their seats, none waits for much longer than others: a queue that was idle has not saved turns up.
 func TestNobodyStarves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Settings{Seats: 2})

@@ -28,7 +28,7 @@ type inlineCluster struct {
 	decode func(*decode.Request)
 }
 
-// asked is what a request has besides its message and its cluster.
+// asked is what a request has in addition to its message and its cluster.
 type asked struct {
 	// pods replaces the pods of the message, unless it is nil.
 	pods *decode.Asked
