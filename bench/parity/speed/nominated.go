@@ -10,6 +10,9 @@ import (
 // nominatedNodes is the number of nodes that have nominated pods, and nominatedPods their number on each of them.
 const nominatedNodes, nominatedPods = 20, 2
 
+// nominatedTurns is the least number of turns: the difference is about a twentieth, which few turns do not tell.
+const nominatedTurns = 60
+
 // nominated compares decisions on a cluster with nominated pods, which the pod leaves room for, with those without.
 func (r *run) nominated(nodes int) error {
 	cluster := bigcluster.Compact(newCluster(nodes))
@@ -31,7 +34,9 @@ func (r *run) nominated(nodes int) error {
 		return err
 	}
 	c := r.find(all)
-	t, err := r.measurement().of(r.both(without, c, true), r.both(with, c, true))
+	m := r.measurement()
+	m.turns = max(m.turns, nominatedTurns)
+	t, err := m.of(r.both(without, c, true), r.both(with, c, true))
 	if err != nil {
 		return err
 	}
