@@ -95,7 +95,7 @@ func runRemedies(ctx context.Context, c *scenario.Case, stowage conformance.Serv
 		for _, change := range answer.GetChanges() {
 			kind := kindOf(change)
 			count(&r.Remedies.Kinds, kind, 1)
-			made := &making{Case: copied(c), pod: q.Pod.DeepCopy()}
+			made := &making{Case: c.Copy(), pod: q.Pod.DeepCopy()}
 			err := made.change(change, about.GetCluster().GetNodes())
 			var unwritten *unwrittenError
 			switch {
@@ -132,18 +132,6 @@ func kindOf(c *stowagev1.Change) string {
 		return "unknown"
 	}
 	return string(field.Name())
-}
-
-func copied(c *scenario.Case) *scenario.Case {
-	text, err := json.Marshal(c)
-	if err != nil {
-		panic(err)
-	}
-	out := &scenario.Case{}
-	if err := json.Unmarshal(text, out); err != nil {
-		panic(err)
-	}
-	return out
 }
 
 // making is a case in which a change is made for a pod.

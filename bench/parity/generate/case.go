@@ -1,7 +1,6 @@
 package generate
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -59,21 +58,7 @@ func Case(profile string, seed uint64) *scenario.Case {
 	if d.chance(0.5) {
 		d.c.TieBreakSeed = d.Uint64()
 	}
-	return canonical(d.c)
-}
-
-// canonical writes the case down and reads it back, as everything that comes from an API server has been: what is empty
-// and what is absent are then the same where the API cannot tell them apart.
-func canonical(c *scenario.Case) *scenario.Case {
-	data, err := json.Marshal(c)
-	if err != nil {
-		panic(err)
-	}
-	out := new(scenario.Case)
-	if err := json.Unmarshal(data, out); err != nil {
-		panic(err)
-	}
-	return out
+	return d.c.Copy()
 }
 
 // size returns the number of nodes, and the most pods that a node has.

@@ -7,6 +7,8 @@
 package scenario
 
 import (
+	"encoding/json"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -57,6 +59,20 @@ type Case struct {
 
 // Grouped tells whether the case has pod groups.
 func (c *Case) Grouped() bool { return len(c.PodGroups) > 0 }
+
+// Copy writes the case down and reads it back, as everything that comes from an API server has been: what is empty and what is
+// absent are then the same where the API cannot tell them apart.
+func (c *Case) Copy() *Case {
+	data, err := json.Marshal(c)
+	if err != nil {
+		panic(err)
+	}
+	out := new(Case)
+	if err := json.Unmarshal(data, out); err != nil {
+		panic(err)
+	}
+	return out
+}
 
 // LongLived is the annotation of a pod that an older release of the API server stored: it is validated as an update that
 // changes nothing, which lets label values stay that a new pod may not have.
