@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -24,10 +25,7 @@ func (a *asked) placeRequest(mode stowagev1.QueueMode) *stowagev1.PlaceRequest {
 // an error.
 func (q *question) after(a *asked, of []kube.Entry, feasible bool) (text string, request proto.Message, err error) {
 	others := otherPods(a.snapshot, of[0])
-	queued := false
-	for _, e := range a.snapshot.Queue {
-		queued = queued || e.Pods == of[0].Pods
-	}
+	queued := slices.ContainsFunc(a.snapshot.Queue, func(e kube.Entry) bool { return e.Pods == of[0].Pods })
 	if !feasible || !queued {
 		a.tellOthers(others)
 		return "", nil, nil

@@ -65,7 +65,8 @@ func (b *Builder) takeAway() {
 func (b *Builder) leaving(c *change) func(*corev1.Pod) bool {
 	var was, is int32
 	owned := func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, c.after) }
-	some := func(int) func(*corev1.Pod) bool { return nil }
+	some := func(n int) func(*corev1.Pod) bool { return b.firstToLeave(owned, n) }
+	none := func(int) func(*corev1.Pod) bool { return nil }
 	switch after := c.after.(type) {
 	case *appsv1.Deployment:
 		before := c.before.(*appsv1.Deployment)
@@ -78,18 +79,16 @@ func (b *Builder) leaving(c *change) func(*corev1.Pod) bool {
 			of := metav1.GetControllerOfNoCopy(p)
 			return of != nil && of.Kind == "ReplicaSet" && namespaceOf(p) == c.origin.Namespace && selector.Matches(labels.Set(p.Labels))
 		}
-		if !edited(&before.Spec.Template, &after.Spec.Template) || after.Spec.Paused { // else the rollout begins with it
-			some = func(n int) func(*corev1.Pod) bool { return b.firstToLeave(owned, n) }
+		if edited(&before.Spec.Template, &after.Spec.Template) && !after.Spec.Paused {
+			some = none // the rollout begins with it
 		}
 	case *appsv1.ReplicaSet:
 		was, is = replicasOf(c.before.(*appsv1.ReplicaSet).Spec.Replicas), replicasOf(after.Spec.Replicas)
 		if metav1.GetControllerOfNoCopy(after) != nil {
 			return nil
 		}
-		some = func(n int) func(*corev1.Pod) bool { return b.firstToLeave(owned, n) }
 	case *corev1.ReplicationController:
 		was, is = replicasOf(c.before.(*corev1.ReplicationController).Spec.Replicas), replicasOf(after.Spec.Replicas)
-		some = func(n int) func(*corev1.Pod) bool { return b.firstToLeave(owned, n) }
 	case *appsv1.StatefulSet:
 		was, is = replicasOf(c.before.(*appsv1.StatefulSet).Spec.Replicas), replicasOf(after.Spec.Replicas)
 		if edited(&c.before.(*appsv1.StatefulSet).Spec.Template, &after.Spec.Template) {
@@ -97,7 +96,7 @@ func (b *Builder) leaving(c *change) func(*corev1.Pod) bool {
 		}
 		some = func(n int) func(*corev1.Pod) bool { return highestOrdinals(owned, after, n) }
 	case *batchv1.Job:
-		was, is = jobPods(c.before.(*batchv1.Job)), jobPods(after)
+		was, is, some = jobPods(c.before.(*batchv1.Job)), jobPods(after), none
 	}
 	switch {
 	case is >= was:
@@ -113,10 +112,16 @@ func highestOrdinals(owned func(*corev1.Pod) bool, of *appsv1.StatefulSet, n int
 	if of.Spec.Ordinals != nil {
 		n += int(of.Spec.Ordinals.Start)
 	}
-	return func(p *corev1.Pod) bool {
-		ordinal, err := strconv.Atoi(p.Name[strings.LastIndex(p.Name, "-")+1:])
-		return owned(p) && err == nil && ordinal >= n
+	return func(p *corev1.Pod) bool { return owned(p) && Ordinal(p) >= n }
+}
+
+// Ordinal returns the ordinal of a StatefulSet's pod by its name, -1 if the name has none.
+func Ordinal(p *corev1.Pod) int {
+	n, err := strconv.Atoi(p.Name[strings.LastIndex(p.Name, "-")+1:])
+	if err != nil {
+		return -1
 	}
+	return n
 }
 
 // firstToLeave returns which pods a ReplicaSet deletes so that n remain. It is nil if there are no pods, or those of several

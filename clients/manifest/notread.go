@@ -59,14 +59,8 @@ var customWithoutPods = map[string][]string{
 	"machine.openshift.io":          {"MachineSet"},
 }
 
-// noPodsOfCustom reports whether a type is one of customWithoutPods.
-func noPodsOfCustom(t metav1.TypeMeta) bool {
+// lists reports whether kinds by group have a type.
+func lists(kinds map[string][]string, t metav1.TypeMeta) bool {
 	group, _, _ := strings.Cut(t.APIVersion, "/")
-	return slices.Contains(customWithoutPods[group], t.Kind)
-}
-
-// podsOfCustom reports whether a type is one of customWithPods.
-func podsOfCustom(t metav1.TypeMeta) bool {
-	group, _, _ := strings.Cut(t.APIVersion, "/")
-	return slices.Contains(customWithPods[group], t.Kind)
+	return slices.Contains(kinds[group], t.Kind)
 }

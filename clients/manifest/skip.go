@@ -26,7 +26,7 @@ func counted(kinds map[string]int) []string {
 // skipped is an object of a kind that is not read.
 func skipped(kind string, t metav1.TypeMeta, raw []byte) found {
 	var object struct{ Spec any }
-	pods := podsOfCustom(t) || !noPodsOfCustom(t) && json.Unmarshal(raw, &object) == nil && statesPods(object.Spec)
+	pods := lists(customWithPods, t) || !lists(customWithoutPods, t) && json.Unmarshal(raw, &object) == nil && statesPods(object.Spec)
 	return found{kind: kind, pods: pods}
 }
 

@@ -19,11 +19,6 @@ import (
 // TestBounds: at no step are there more pods than maxSurge allows or fewer than maxUnavailable allows, and with room for all the
 // rollout is complete.
 func TestBounds(t *testing.T) {
-	client, stop, err := embedded.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = stop() })
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
 		of := &kube.Rollout{
@@ -35,18 +30,8 @@ func TestBounds(t *testing.T) {
 			of.MaxUnavailable = max(1, of.MaxUnavailable)
 		}
 		nodes, old, room := cluster(random, of.Before)
-		snapshot, err := simulate.Objects(nodes, old)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := simulate.New(t.Context(), client, snapshot, simulate.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		result, err := rollout.Decide(t.Context(), s, of, old, nil, true)
-		if err != nil {
-			t.Fatalf("%+v: %v", of, err)
-		}
+		s := simulated(t, nodes, old)
+		result := decideIn(t, s, of, old)
 		checkBounds(t, of, result, room)
 		on := 0
 		for _, n := range nodes {
@@ -56,6 +41,34 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%+v: %d pods on nodes, %+v", of, on, result)
 		}
 	}
+}
+
+// simulated returns a cluster with pods.
+func simulated(t *testing.T, nodes []*corev1.Node, pods []*corev1.Pod) *simulate.Snapshot {
+	t.Helper()
+	client, stop, err := embedded.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = stop() })
+	snapshot, err := simulate.Objects(nodes, pods)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := simulate.New(t.Context(), client, snapshot, simulate.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func decideIn(t *testing.T, s *simulate.Snapshot, of *kube.Rollout, old []*corev1.Pod) *whatif.Rollout {
+	t.Helper()
+	out, err := rollout.Decide(t.Context(), s, of, old, nil, true)
+	if err != nil {
+		t.Fatalf("%+v: %v", of, err)
+	}
+	return out
 }
 
 func pod(name string) *corev1.Pod {

@@ -8,34 +8,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/stowage-scheduler/stowage/clients/embedded"
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/rollout"
-	"github.com/stowage-scheduler/stowage/clients/simulate"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 )
 
 // decide decides a rollout in a cluster of some nodes with the old pods.
 func decide(t *testing.T, of *kube.Rollout, nodes []*corev1.Node, old []*corev1.Pod) *whatif.Rollout {
 	t.Helper()
-	client, stop, err := embedded.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = stop() }()
-	snapshot, err := simulate.Objects(nodes, old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := simulate.New(t.Context(), client, snapshot, simulate.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := rollout.Decide(t.Context(), s, of, old, nil, true)
-	if err != nil {
-		t.Fatalf("%+v: %v", of, err)
-	}
-	return out
+	return decideIn(t, simulated(t, nodes, old), of, old)
 }
 
 func on(p *corev1.Pod, node, cpu string) *corev1.Pod {

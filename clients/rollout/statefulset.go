@@ -3,11 +3,10 @@ package rollout
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 )
 
@@ -73,16 +72,8 @@ func (r *run) replicas() (out []replica, condemned []*corev1.Pod) {
 			condemned = append(condemned, p)
 		}
 	}
-	slices.SortStableFunc(condemned, func(a, b *corev1.Pod) int { return cmp.Compare(ordinal(b), ordinal(a)) })
+	slices.SortStableFunc(condemned, func(a, b *corev1.Pod) int { return cmp.Compare(kube.Ordinal(b), kube.Ordinal(a)) })
 	return out, condemned
-}
-
-func ordinal(p *corev1.Pod) int {
-	n, err := strconv.Atoi(p.Name[strings.LastIndex(p.Name, "-")+1:])
-	if err != nil {
-		return -1
-	}
-	return n
 }
 
 // fill creates the pods that are missing, and places those without a node. It reports whether the controller goes on: unless
