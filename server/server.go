@@ -90,6 +90,9 @@ func (s *Server) Address() net.Addr { return s.listener.Addr() }
 // AdminAddress is the address of the admin listener.
 func (s *Server) AdminAddress() net.Addr { return s.adminListener.Addr() }
 
+// WatchLog adds the metric of dropped log lines, whose number so far the function returns. It must be called before Run.
+func (s *Server) WatchLog(dropped func() int64) error { return s.telemetry.WatchLog(dropped) }
+
 // Run serves until ctx is done or a listener fails, then shuts down in order. It may be called once.
 func (s *Server) Run(ctx context.Context) error {
 	group, failed := errgroup.WithContext(ctx)

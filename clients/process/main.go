@@ -8,10 +8,12 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/alecthomas/kong"
 
+	"github.com/stowage-scheduler/stowage/server/logwriter"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
@@ -38,7 +40,10 @@ func Main(name, description string, c Command) {
 	if _, err := parser.Parse(os.Args[1:]); err != nil {
 		parser.FatalIfErrorf(invalidSettings{err})
 	}
-	parser.FatalIfErrorf(c.Run(ctx, c.Logger(os.Stderr)))
+	lines := logwriter.New(os.Stderr, c.Logger)
+	err := c.Run(ctx, c.Logger(lines))
+	lines.Close(time.Second)
+	parser.FatalIfErrorf(err)
 }
 
 // invalidSettings gives parse errors one exit code; kong's own depends on how far it parsed.

@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
 	"go.opentelemetry.io/contrib/propagators/autoprop"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	metricapi "go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -118,6 +119,17 @@ func (t *Telemetry) grpcOptions() []otelgrpc.Option {
 
 // Meter creates further metrics.
 func (t *Telemetry) Meter() *metric.MeterProvider { return t.metrics }
+
+// WatchLog adds the metric of log lines that were dropped; the function returns their number so far.
+func (t *Telemetry) WatchLog(dropped func() int64) error {
+	_, err := t.metrics.Meter("github.com/stowage-scheduler/stowage/server").Int64ObservableCounter("stowage.log.dropped",
+		metricapi.WithUnit("{line}"), metricapi.WithDescription("Log lines that were dropped because the log did not take them."),
+		metricapi.WithInt64Callback(func(_ context.Context, o metricapi.Int64Observer) error {
+			o.Observe(dropped())
+			return nil
+		}))
+	return err
+}
 
 // Gatherer gathers the metrics to scrape.
 func (t *Telemetry) Gatherer() prometheus.Gatherer { return t.registry }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"time"
 
 	_ "github.com/KimMachineGun/automemlimit" // sets GOMEMLIMIT from the container's memory limit
 	"github.com/alecthomas/kong"
@@ -10,6 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server"
 	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/gctune"
+	"github.com/stowage-scheduler/stowage/server/logwriter"
 )
 
 // serve is the serve command. kong validates its configuration.
@@ -21,13 +23,18 @@ type serve struct {
 // Run runs the command.
 func (s *serve) Run(ctx context.Context, app *kong.Kong) error {
 	gctune.EnsureHeadroom(gctune.DefaultHeadroomBytes)
-	log := s.Logger(os.Stderr)
+	lines := logwriter.New(os.Stderr, s.Logger)
+	defer lines.Close(time.Second)
+	log := s.Logger(lines)
 	if unknown := config.UnknownVariables(app.Model, os.Environ()); len(unknown) > 0 {
 		log.Warn("environment variables are of no setting", "variables", unknown)
 	}
 	srv, err := server.New(ctx, s.Config, log)
 	if err != nil {
 		return err
+	}
+	if err := srv.WatchLog(lines.Dropped); err != nil {
+		log.Warn("no metric of dropped log lines", "error", err)
 	}
 	return srv.Run(ctx)
 }
