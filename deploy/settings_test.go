@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -86,7 +87,7 @@ func TestMemorySufficesForRequestsInFlight(t *testing.T) {
 func TestAdminEndpointsExist(t *testing.T) {
 	m := read(t)
 	container := m.server(t)
-	handler := admin.Handler(admin.Settings{Metrics: prometheus.NewRegistry(), Ready: func() bool { return true }})
+	handler := admin.Handler(admin.Settings{Metrics: prometheus.NewRegistry(), Ready: func(context.Context) error { return nil }})
 	paths := []string{m.serviceMonitor.Spec.Endpoints[0].Path}
 	for name, probe := range map[string]*corev1.Probe{"/readyz": container.ReadinessProbe, "/healthz": container.LivenessProbe} {
 		if probe.HTTPGet == nil || probe.HTTPGet.Port.StrVal != "admin" || probe.HTTPGet.Path != name {

@@ -24,6 +24,9 @@ import (
 // flushTimeout bounds the telemetry flush at shutdown.
 const flushTimeout = 5 * time.Second
 
+// errNotReady is why /readyz says no while the server starts and stops.
+var errNotReady = errors.New("it does not serve, or is stopping")
+
 // Server is the gRPC service and the admin endpoints, with their listeners.
 type Server struct {
 	config    config.Config
@@ -33,6 +36,7 @@ type Server struct {
 	health    *health.Server
 	admin     *http.Server
 	ready     atomic.Bool
+	self      *self // nil if a service stands in for the real one
 	// drain waits for load balancers to notice NOT_SERVING. Tests replace it.
 	drain func()
 
@@ -64,6 +68,9 @@ func newServer(
 	}()
 	if service == nil {
 		service = placement.New(c.MaxSnapshotBytes, s.telemetry.Decisions)
+		if s.self, err = newSelf(); err != nil {
+			return nil, err
+		}
 	}
 	var listen net.ListenConfig
 	if s.listener, err = listen.Listen(ctx, "tcp", c.ListenAddress); err != nil {
@@ -76,7 +83,7 @@ func newServer(
 	s.setReady(false)
 	s.admin = &http.Server{
 		Handler: admin.Handler(admin.Settings{
-			Metrics: s.telemetry.Gatherer(), Ready: s.ready.Load, Pprof: c.Pprof,
+			Metrics: s.telemetry.Gatherer(), Ready: s.isReady, Pprof: c.Pprof,
 		}),
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -97,6 +104,9 @@ func (s *Server) WatchLog(dropped func() int64) error { return s.telemetry.Watch
 func (s *Server) Run(ctx context.Context) error {
 	group, failed := errgroup.WithContext(ctx)
 	group.Go(func() error { return ignore(grpc.ErrServerStopped, s.grpc.Serve(s.listener)) })
+	if s.self != nil {
+		group.Go(func() error { return ignore(grpc.ErrServerStopped, s.grpc.Serve(s.self.listener)) })
+	}
 	group.Go(func() error { return ignore(http.ErrServerClosed, s.admin.Serve(s.adminListener)) })
 	s.setReady(true)
 	s.log.Info("serving", "version", telemetry.Version(), "address", s.Address().String(), "admin_address", s.AdminAddress().String())
@@ -108,7 +118,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.drain()
 	}
 	s.stopGRPC()
-	err := errors.Join(s.admin.Close(), group.Wait(), s.flush())
+	err := errors.Join(s.admin.Close(), group.Wait(), s.closeSelf(), s.flush())
 	s.log.Info("stopped")
 	return err
 }
@@ -131,6 +141,17 @@ func (s *Server) stopGRPC() {
 	s.grpc.GracefulStop()
 }
 
+// isReady reports whether the server serves and answers a question.
+func (s *Server) isReady(ctx context.Context) error {
+	switch {
+	case !s.ready.Load():
+		return errNotReady
+	case s.self != nil:
+		return s.self.ask(ctx)
+	}
+	return nil
+}
+
 // setReady sets the serving status of the health service and of /readyz.
 func (s *Server) setReady(ready bool) {
 	s.ready.Store(ready)
@@ -145,13 +166,20 @@ func (s *Server) setReady(ready bool) {
 
 // close closes the listeners of a server that did not run.
 func (s *Server) close() error {
-	var err error
+	err := s.closeSelf()
 	for _, l := range []net.Listener{s.listener, s.adminListener} {
 		if l != nil {
 			err = errors.Join(err, l.Close())
 		}
 	}
 	return err
+}
+
+func (s *Server) closeSelf() error {
+	if s.self == nil {
+		return nil
+	}
+	return s.self.close()
 }
 
 // flush shuts down telemetry.

@@ -72,13 +72,25 @@ func (p *Process) ListenAdmin(ctx context.Context, ready func() bool) (*Admin, e
 	if err != nil {
 		return nil, err
 	}
-	endpoints := admin.Settings{Metrics: p.telemetry.Gatherer(), Ready: ready, Pprof: p.settings.Pprof}
+	endpoints := admin.Settings{Metrics: p.telemetry.Gatherer(), Ready: readiness(ready), Pprof: p.settings.Pprof}
 	return &Admin{
 		server: &http.Server{
 			Handler: admin.Handler(endpoints), ReadHeaderTimeout: readHeaderTimeout, ErrorLog: ErrorLog(p.log),
 		},
 		listener: listener,
 	}, nil
+}
+
+var errNotReady = errors.New("it is starting, stopping, or has nothing to answer from")
+
+// readiness turns a yes or no into what the admin endpoints ask for.
+func readiness(ready func() bool) func(context.Context) error {
+	return func(context.Context) error {
+		if !ready() {
+			return errNotReady
+		}
+		return nil
+	}
 }
 
 // Addr is the address of the listener.

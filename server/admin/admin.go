@@ -2,6 +2,7 @@
 package admin
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/pprof"
@@ -13,20 +14,20 @@ import (
 // Settings configures the endpoints.
 type Settings struct {
 	Metrics prometheus.Gatherer
-	// Ready reports readiness. It is called concurrently.
-	Ready func() bool
+	// Ready returns why the server is not ready, or nil. It is called concurrently.
+	Ready func(context.Context) error
 	// Pprof also serves /debug/pprof.
 	Pprof bool
 }
 
-// Handler returns the endpoints: /metrics; /healthz, always 200; /readyz, 503 unless the server is ready.
+// Handler returns the endpoints: /metrics; /healthz, always 200; /readyz, 503 with the reason unless the server is ready.
 func Handler(s Settings) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { respond(w, http.StatusOK, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if !s.Ready() {
-			respond(w, http.StatusServiceUnavailable, "not ready")
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if err := s.Ready(r.Context()); err != nil {
+			respond(w, http.StatusServiceUnavailable, "not ready: "+err.Error())
 			return
 		}
 		respond(w, http.StatusOK, "ok")

@@ -1,6 +1,8 @@
 package admin_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -24,7 +26,7 @@ func TestEndpoints(t *testing.T) {
 		{"healthy", "GET", "/healthz", true, false, 200, "ok"},
 		{"healthy though not ready", "GET", "/healthz", false, false, 200, "ok"},
 		{"ready", "GET", "/readyz", true, false, 200, "ok"},
-		{"not ready", "GET", "/readyz", false, false, 503, "not ready"},
+		{"not ready", "GET", "/readyz", false, false, 503, "not ready: it is stopping"},
 		{"no profiles unless asked for", "GET", "/debug/pprof/", true, false, 404, ""},
 		{"profiles", "GET", "/debug/pprof/", true, true, 200, "goroutine"},
 		{"only reading", "POST", "/readyz", true, false, 405, ""},
@@ -32,7 +34,12 @@ func TestEndpoints(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h := admin.Handler(admin.Settings{
-				Metrics: registry, Ready: func() bool { return test.ready }, Pprof: test.pprof,
+				Metrics: registry, Ready: func(context.Context) error {
+					if !test.ready {
+						return errors.New("it is stopping")
+					}
+					return nil
+				}, Pprof: test.pprof,
 			})
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequest(test.method, test.path, http.NoBody))

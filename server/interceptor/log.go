@@ -10,6 +10,7 @@ import (
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/logging"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
@@ -43,7 +44,9 @@ type reporter struct {
 func (r *reporter) PostCall(err error, took time.Duration) {
 	code := status.Code(err)
 	level := slog.Level(logging.DefaultServerCodeToLevel(code))
-	if !r.log.Enabled(r.ctx, level) {
+	p, hasPeer := peer.FromContext(r.ctx)
+	inside := hasPeer && p.Addr.Network() == "bufconn" // the readiness question
+	if !r.log.Enabled(r.ctx, level) || inside && code == codes.OK {
 		return
 	}
 	fields := make([]slog.Attr, 0, 8)
@@ -54,7 +57,7 @@ func (r *reporter) PostCall(err error, took time.Duration) {
 		slog.Float64("grpc.time_ms", float64(took.Microseconds())/1000),
 		slog.Int64("bytes", requestBytes(r.ctx)),
 	)
-	if p, ok := peer.FromContext(r.ctx); ok {
+	if hasPeer {
 		fields = append(fields, slog.String("peer.address", p.Addr.String()))
 	}
 	if s := trace.SpanContextFromContext(r.ctx); s.HasTraceID() {

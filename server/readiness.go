@@ -1,0 +1,84 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// questionTimeout is how long the answer to the readiness question may take.
+const questionTimeout = time.Second
+
+// self calls the server through a connection inside the process: past the network and TLS, through all the rest.
+type self struct {
+	listener *bufconn.Listener
+	conn     *grpc.ClientConn
+	client   stowagev1.PlacementServiceClient
+}
+
+func newSelf() (*self, error) {
+	listener := bufconn.Listen(64 << 10)
+	conn, err := grpc.NewClient("passthrough:///self", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+	if err != nil {
+		return nil, err
+	}
+	return &self{listener, conn, stowagev1.NewPlacementServiceClient(conn)}, nil
+}
+
+// ask asks whether a pod fits on the only node, and returns what is wrong with the answer. A refusal for overload is an answer:
+// were all replicas of an overloaded service unready, nobody would be answered.
+func (s *self) ask(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
+	defer cancel()
+	answer, err := s.client.Filter(ctx, &stowagev1.FilterRequest{
+		Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{
+			Nodes: []*stowagev1.Node{{
+				Name: "node", Allocatable: &stowagev1.Resources{CpuMillis: new(int64(1)), Pods: new(int64(1))},
+			}},
+		}}},
+		Pod: &stowagev1.Pod{Name: "pod", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
+			Spec: &stowagev1.PodSpec{Requests: &stowagev1.Resources{CpuMillis: new(int64(1))}},
+		}}},
+	})
+	switch {
+	case status.Code(err) == codes.ResourceExhausted:
+		return nil
+	case err != nil:
+		return err
+	case len(answer.GetFeasibleNodes().GetIndexes()) != 1:
+		return fmt.Errorf("wrong answer: %v", answer)
+	}
+	return nil
+}
+
+func (s *self) close() error { return errors.Join(s.conn.Close(), s.listener.Close()) }
+
+// exceptSelf are credentials that the connection inside the process does not need.
+type exceptSelf struct {
+	credentials.TransportCredentials
+}
+
+// ServerHandshake implements credentials.TransportCredentials.
+func (c exceptSelf) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	if conn.LocalAddr().Network() == "bufconn" {
+		return insecure.NewCredentials().ServerHandshake(conn)
+	}
+	return c.TransportCredentials.ServerHandshake(conn)
+}
+
+// Clone implements credentials.TransportCredentials.
+func (c exceptSelf) Clone() credentials.TransportCredentials {
+	return exceptSelf{c.TransportCredentials.Clone()}
+}
