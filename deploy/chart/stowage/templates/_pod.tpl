@@ -72,7 +72,7 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
-{{/* Probes of the admin port; readiness by its period and threshold: (list periodSeconds failureThreshold). */}}
+{{/* Probes of the admin port; readiness by its period, threshold and timeout: (list periodSeconds failureThreshold timeoutSeconds). */}}
 {{- define "stowage.probes" -}}
 readinessProbe:
   httpGet:
@@ -81,6 +81,9 @@ readinessProbe:
   periodSeconds: {{ index . 0 }}
   {{- with index . 1 }}
   failureThreshold: {{ . }}
+  {{- end }}
+  {{- if gt (len .) 2 }}
+  timeoutSeconds: {{ index . 2 }}
   {{- end }}
 livenessProbe:
   httpGet:
