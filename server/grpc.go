@@ -29,6 +29,9 @@ const (
 	windowBytes = 64 << 20
 )
 
+// handshakeTimeout bounds TLS' and HTTP/2's handshakes of a connection. A stopping server waits for those that have begun.
+const handshakeTimeout = 10 * time.Second
+
 // streamWorkers is the number of long-lived handler goroutines, whose stacks have already grown. A call that finds all
 // of them busy gets a goroutine of its own.
 const streamWorkers = 16
@@ -52,6 +55,7 @@ func newGRPC(
 		grpc.MaxRecvMsgSize(c.MaxReceiveMessageBytes),
 		grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.MaxConcurrentStreams(c.MaxConcurrentStreams),
+		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.ReadBufferSize(bufferBytes),
 		grpc.WriteBufferSize(bufferBytes),
 		grpc.InitialWindowSize(windowBytes),

@@ -17,6 +17,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admin"
 	"github.com/stowage-scheduler/stowage/server/config"
+	"github.com/stowage-scheduler/stowage/server/connections"
 	"github.com/stowage-scheduler/stowage/server/placement"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
@@ -76,9 +77,19 @@ func newServer(
 	if s.listener, err = listen.Listen(ctx, "tcp", c.ListenAddress); err != nil {
 		return nil, err
 	}
+	limit := c.MaxConnections
+	if limit == 0 {
+		limit = connections.Default()
+	}
+	callers := connections.Limit(s.listener, limit)
+	s.listener = callers
+	if err = s.telemetry.WatchConnections(callers.Counts); err != nil {
+		return nil, err
+	}
 	if s.adminListener, err = listen.Listen(ctx, "tcp", c.AdminAddress); err != nil {
 		return nil, err
 	}
+	s.adminListener = connections.Limit(s.adminListener, connections.AdminLimit)
 	s.grpc, s.health = newGRPC(&c, log, s.telemetry, creds, service)
 	s.setReady(false)
 	s.admin = &http.Server{
@@ -86,6 +97,7 @@ func newServer(
 			Metrics: s.telemetry.Gatherer(), Ready: s.isReady, Pprof: c.Pprof,
 		}),
 		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	return s, nil

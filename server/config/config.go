@@ -21,6 +21,7 @@ type Config struct {
 	MaxReceiveMessageBytes int           `type:"bytes" default:"256Mi" help:"Maximum size of a request message after decompression."`
 	MaxInFlightBytes       int64         `type:"bytes" default:"1Gi" help:"Maximum total size of requests in flight; requests above it fail with RESOURCE_EXHAUSTED and RetryInfo."`
 	MaxConcurrentStreams   uint32        `default:"1024" help:"Maximum concurrent requests per connection; more wait."`
+	MaxConnections         int           `default:"0" help:"Maximum connections; more are closed at once. 0 means all descriptors of the process but 32."`
 	MaxSnapshotBytes       int64         `type:"bytes" default:"1Gi" help:"Memory budget of the snapshot cache; the least recently used snapshots are evicted."`
 	RateLimitPerSecond     float64       `default:"0" help:"Maximum requests per second; 0 means no limit."`
 	RateLimitBurst         int           `default:"100" help:"Burst size of the rate limit, in requests."`

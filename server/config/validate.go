@@ -30,6 +30,7 @@ func (c *Config) Validate() error {
 	check(c.MaxInFlightBytes >= int64(c.MaxReceiveMessageBytes), "max-in-flight-bytes",
 		"must be at least max-receive-message-bytes, is %d", c.MaxInFlightBytes)
 	check(c.MaxSnapshotBytes >= 0, "max-snapshot-bytes", "must not be negative, is %d", c.MaxSnapshotBytes)
+	check(c.MaxConnections >= 0 && c.MaxConnections <= 1e6, "max-connections", "must be 0 to 1000000, is %d", c.MaxConnections)
 	check(c.Seats >= -1 && c.Seats <= 1e6, "seats", "must be -1 to 1000000, is %d", c.Seats)
 	check(c.MaxConcurrentStreams >= 1, "max-concurrent-streams", "must be at least 1")
 	check(c.RateLimitPerSecond == 0 || c.RateLimitPerSecond >= 0.001 && c.RateLimitPerSecond <= 1e9,

@@ -131,6 +131,29 @@ func (t *Telemetry) WatchLog(dropped func() int64) error {
 	return err
 }
 
+// WatchConnections adds the metrics of a listener's connections, which the function returns: how many are open, and how many were
+// refused so far.
+func (t *Telemetry) WatchConnections(counts func() (open, refused int64)) error {
+	meter := t.metrics.Meter("github.com/stowage-scheduler/stowage/server")
+	open, err := meter.Int64ObservableGauge("stowage.connections.open", metricapi.WithUnit("{connection}"),
+		metricapi.WithDescription("Open connections."))
+	if err != nil {
+		return err
+	}
+	refused, err := meter.Int64ObservableCounter("stowage.connections.refused", metricapi.WithUnit("{connection}"),
+		metricapi.WithDescription("Connections that were closed at once because of max-connections."))
+	if err != nil {
+		return err
+	}
+	_, err = meter.RegisterCallback(func(_ context.Context, o metricapi.Observer) error {
+		n, m := counts()
+		o.ObserveInt64(open, n)
+		o.ObserveInt64(refused, m)
+		return nil
+	}, open, refused)
+	return err
+}
+
 // Gatherer gathers the metrics to scrape.
 func (t *Telemetry) Gatherer() prometheus.Gatherer { return t.registry }
 

@@ -1,0 +1,68 @@
+// Package connections bounds the connections of a listener, so that descriptors are left for everything else.
+package connections
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// Reserved is the number of file descriptors that connections of callers leave for the log, certificates, exporters, and the
+// AdminLimit connections of the admin address.
+const Reserved = 32
+
+// AdminLimit is the most connections of the admin address.
+const AdminLimit = 16
+
+// Default is the most connections that the process's limit of descriptors allows.
+func Default() int { return within(descriptors()) }
+
+// within returns the most connections within a limit of descriptors: all but Reserved, or half of few.
+func within(descriptors uint64) int {
+	const most = 1 << 20 // where there is no limit
+	descriptors = min(descriptors, most)
+	return int(max(descriptors-min(descriptors, Reserved), descriptors/2, 1))
+}
+
+// Limited is a listener with a bound of open connections. It closes those beyond at once: a caller that is refused tries another
+// replica, one that has to wait does not.
+type Limited struct {
+	net.Listener
+	limit         int64
+	open, refused atomic.Int64
+}
+
+// Limit bounds the connections of a listener.
+func Limit(l net.Listener, limit int) *Limited { return &Limited{Listener: l, limit: int64(limit)} }
+
+// Accept implements net.Listener.
+func (l *Limited) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.open.Add(1) <= l.limit {
+			return &counted{Conn: conn, open: &l.open}, nil
+		}
+		l.open.Add(-1)
+		l.refused.Add(1)
+		_ = conn.Close()
+	}
+}
+
+// Counts returns the open connections, and how many were refused so far.
+func (l *Limited) Counts() (open, refused int64) { return l.open.Load(), l.refused.Load() }
+
+// counted is a connection that is counted until it is closed.
+type counted struct {
+	net.Conn
+	open *atomic.Int64
+	once sync.Once
+}
+
+// Close implements net.Conn.
+func (c *counted) Close() error {
+	c.once.Do(func() { c.open.Add(-1) })
+	return c.Conn.Close()
+}
