@@ -61,7 +61,9 @@ func TestReadinessNeedsNoCertificate(t *testing.T) {
 		}
 	}
 	r.stop()
-	<-r.ended
+	if err := <-r.ended; err != nil {
+		t.Error(err)
+	}
 	if strings.Contains(log.String(), "finished call") {
 		t.Errorf("the log has the questions: %s", log.String())
 	}

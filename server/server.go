@@ -83,7 +83,7 @@ func newServer(
 	}
 	callers := connections.Limit(s.listener, limit)
 	s.listener = callers
-	if err = s.telemetry.WatchConnections(callers.Counts); err != nil {
+	if err := s.telemetry.WatchConnections(callers.Counts); err != nil {
 		return nil, err
 	}
 	if s.adminListener, err = listen.Listen(ctx, "tcp", c.AdminAddress); err != nil {

@@ -92,7 +92,7 @@ func (s *faulty) end(t *testing.T) []logLine {
 	return rest
 }
 
-// TestStalledLog expects that a reader of the log who stalls stalls no call, and later learns how many lines it missed.
+// TestStalledLog expects that no call waits for a reader of the log who stalls, and that the reader later learns how many lines it missed.
 func TestStalledLog(t *testing.T) {
 	s := startFaulty(t, "exec stowage-server")
 	const calls = 8000 // more than the pipe and the queue take
