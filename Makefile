@@ -144,6 +144,10 @@ bench-trace: ## Compare joint placement with FGD and best fit on the GPU trace i
 	@test -n '$(TRACE)' || { echo "TRACE is the directory with the trace's CSV files"; exit 1; }
 	go run ./bench/solver -trace $(abspath $(TRACE)) -budget $(SOLVER_BUDGET) -instances $(SOLVER_INSTANCES)
 
+.PHONY: faults
+faults: ## Test a server whose log stalls, whose disk is full, that has few descriptors, or that is stopped for 10 s.
+	$(GOTEST) -count=1 -v -run 'TestStalledLog|TestFullDisk|TestFewDescriptors|TestPause' ./server/cmd/stowage-server
+
 .PHONY: load
 load: $(PROTOVALIDATE) ## Load a server on loopback with requests of 5,000 nodes and print ghz's report.
 	bench/load/run.sh

@@ -4,8 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"net"
+	"net/http"
+	"os"
 	"os/exec"
+	"regexp"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -50,14 +55,26 @@ func startFaulty(t *testing.T, shell string) *faulty {
 			t.Fatal(err)
 		}
 	}
-	s.address, s.admin = serving.Address, serving.AdminAddress
+	s.connect(t, serving.Address, serving.AdminAddress)
+	return s
+}
+
+// connect connects to the server at its addresses.
+func (s *faulty) connect(t *testing.T, address, admin string) {
+	t.Helper()
+	s.address, s.admin = address, admin
 	conn, err := grpc.NewClient(s.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	s.client = stowagev1.NewPlacementServiceClient(conn)
-	return s
+}
+
+// ready asks for readiness.
+func (s *faulty) ready(t *testing.T, timeout time.Duration) error {
+	t.Helper()
+	return (&healthcheck{AdminAddress: s.admin, Timeout: timeout}).Run(t.Context())
 }
 
 // call makes calls one after the other.
@@ -92,7 +109,8 @@ func (s *faulty) end(t *testing.T) []logLine {
 	return rest
 }
 
-// TestStalledLog expects that no call waits for a reader of the log who stalls, and that the reader later learns how many lines it missed.
+// TestStalledLog expects that no call waits for a reader of the log who stalls, and that the reader later learns how many lines it
+// missed.
 func TestStalledLog(t *testing.T) {
 	s := startFaulty(t, "exec stowage-server")
 	const calls = 8000 // more than the pipe and the queue take
@@ -124,12 +142,87 @@ func TestFewDescriptors(t *testing.T) {
 		idle = append(idle, conn)
 	}
 	s.call(t, 1)
-	h := healthcheck{AdminAddress: s.admin, Timeout: time.Minute}
-	if err := h.Run(t.Context()); err != nil {
+	if err := s.ready(t, time.Minute); err != nil {
 		t.Errorf("not ready: %v", err)
 	}
 	for _, conn := range idle {
 		_ = conn.Close()
+	}
+	s.end(t)
+}
+
+// TestFullDisk expects that calls and readiness do not depend on the log, and that a metric counts the lost lines.
+func TestFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip(err)
+	}
+	free := func() string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		return l.Addr().String()
+	}
+	address, admin := free(), free()
+	s := &faulty{Cmd: exec.CommandContext(t.Context(), "sh", "-c", "exec stowage-server --listen-address="+address+
+		" --admin-address="+admin+" --drain-delay=0s 2>/dev/full")}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.connect(t, address, admin)
+	for start := time.Now(); s.ready(t, time.Second) != nil; time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > time.Minute {
+			t.Fatal("not ready")
+		}
+	}
+	s.call(t, 3)
+	response, err := http.Get("http://" + s.admin + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	// "serving" and the calls; the line of the last call may be on its way
+	if dropped := regexp.MustCompile(`(?m)^stowage_log_dropped_total.* [345]$`).Find(metrics); err != nil || dropped == nil {
+		t.Errorf("the metric of dropped lines is not there: %v\n%s", err, metrics)
+	}
+	if err := s.Process.Signal(syscall.SIGINT); err != nil {
+		t.Error(err)
+	}
+	if err := s.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPause expects that a server that was stopped for a while is not ready meanwhile, and answers the calls that waited, and later
+// ones, as if nothing had been.
+func TestPause(t *testing.T) {
+	pause := 10 * time.Second
+	if testing.Short() {
+		pause = time.Second
+	}
+	s := startFaulty(t, "exec stowage-server")
+	s.call(t, 1)
+	if err := s.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		if _, err := s.client.GetServerInfo(t.Context(), &stowagev1.GetServerInfoRequest{}); err != nil {
+			t.Error(err)
+		}
+	})
+	if s.ready(t, pause) == nil {
+		t.Error("a server that is stopped is ready")
+	}
+	if err := s.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	waiting.Wait()
+	s.call(t, 100)
+	if err := s.ready(t, time.Minute); err != nil {
+		t.Errorf("not ready: %v", err)
 	}
 	s.end(t)
 }
