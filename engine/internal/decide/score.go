@@ -45,6 +45,9 @@ func (d *Decision) score(ctx context.Context, result *verdict.Score, totalsOnly 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if (len(feasible) == 1 || d.Failure != nil) && d.preScoreError(p, d.Pod.Spec()) != "" {
+			continue
+		}
 		scores := p.Score(d.Cycle, feasible)
 		if scores == nil {
 			continue
@@ -104,14 +107,19 @@ func (f *Failure) Rejection(feasible nodeset.Set) verdict.Rejection {
 // (pkg/scheduler/framework/runtime/framework.go RunPreScorePlugins, v1.37).
 func (f *Framework) PreScoreFailure(spec *api.PodSpec) *Failure {
 	for _, p := range f.Scorers {
-		if p.PreScoreError == nil {
-			continue
-		}
-		if err := p.PreScoreError(spec, f.profile); err != "" {
+		if err := f.preScoreError(p, spec); err != "" {
 			return &Failure{p.Name, verdict.UnparsablePod(err), fmt.Sprintf("running PreScore plugin %q: %s", p.Name, err)}
 		}
 	}
 	return nil
+}
+
+// preScoreError returns the error of a plugin's PreScore, which then scores no node, or nothing.
+func (f *Framework) preScoreError(p *plugin.Plugin, spec *api.PodSpec) string {
+	if p.PreScoreError == nil {
+		return ""
+	}
+	return p.PreScoreError(spec, f.profile)
 }
 
 // firstInvalid finds the first score that kube-scheduler rejects: that of the first node, and there of the first plugin
