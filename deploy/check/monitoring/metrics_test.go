@@ -102,6 +102,12 @@ func (w *work) serve() {
 	if err := tel.Admission.Watch(admission.New(admission.Settings{Seats: 1})); err != nil {
 		w.t.Fatal(err)
 	}
+	if err := tel.WatchLog(func() int64 { return 1 }); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := tel.WatchConnections(func() (open, refused int64) { return 1, 1 }); err != nil {
+		w.t.Fatal(err)
+	}
 	server := grpc.NewServer(grpc.StatsHandler(tel.StatsHandler()))
 	stowagev1.RegisterPlacementServiceServer(server, stowagev1.UnimplementedPlacementServiceServer{})
 	listener := servertest.Listen(w.t, "127.0.0.1:0")
