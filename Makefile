@@ -148,6 +148,10 @@ bench-trace: ## Compare joint placement with FGD and best fit on the GPU trace i
 faults: ## Test a server whose log stalls, whose disk is full, that has few descriptors, or that is stopped for 10 s.
 	$(GOTEST) -count=1 -v -run 'TestStalledLog|TestFullDisk|TestFewDescriptors|TestPause' ./server/cmd/stowage-server
 
+.PHONY: security
+security: ## Print who may call what on a server with an access file: callers by methods, and snapshots of other tenants.
+	$(GOTEST) -count=1 -v -run 'TestIdentitiesByMethods|TestTenantsDoNotSeeEachOther|TestAccess|TestACertificateIsReplaced' ./server
+
 .PHONY: load
 load: $(PROTOVALIDATE) ## Load a server on loopback with requests of 5,000 nodes and print ghz's report.
 	bench/load/run.sh

@@ -37,19 +37,24 @@ const handshakeTimeout = 10 * time.Second
 const streamWorkers = 16
 
 // newGRPC returns a gRPC server with the placement, simulation, health and reflection services. nil credentials mean plaintext; nil
-// telemetry means no metrics and no traces.
+// telemetry means no metrics and no traces, nil access that everybody may call everything.
 func newGRPC(
 	c *config.Config, log *slog.Logger, tel *telemetry.Telemetry, creds credentials.TransportCredentials,
-	service stowagev1.PlacementServiceServer,
+	access *access, service stowagev1.PlacementServiceServer,
 ) (*grpc.Server, *health.Server) {
 	inFlight := interceptor.NewInFlight(c.MaxInFlightBytes)
 	settings := interceptor.Settings{Log: log, InFlight: inFlight, MaxDuration: c.MaxRequestDuration}
 	if c.RateLimitPerSecond > 0 {
 		settings.Rate = interceptor.NewRateLimit(c.RateLimitPerSecond, c.RateLimitBurst, time.Now)
 	}
+	chain := interceptor.Chain(settings)
+	streams := interceptor.Stream(chain)
+	if access != nil {
+		streams = append([]grpc.StreamServerInterceptor{access.streams()}, streams...)
+	}
 	options := []grpc.ServerOption{
-		grpc.ChainUnaryInterceptor(interceptor.Unary(interceptor.Chain(settings))...),
-		grpc.ChainStreamInterceptor(interceptor.Stream(interceptor.Chain(settings))...),
+		grpc.ChainUnaryInterceptor(interceptor.Unary(chain)...),
+		grpc.ChainStreamInterceptor(streams...),
 		grpc.ForceServerCodecV2(wire.NewCodec()),
 		grpc.StatsHandler(inFlight),
 		grpc.MaxRecvMsgSize(c.MaxReceiveMessageBytes),
@@ -78,7 +83,8 @@ func newGRPC(
 		gate := admission.NewGate(limiter, func(r *admission.Refusal) error { return rpcerror.Busy(r.After) })
 		options = append(options, grpc.InTapHandle(gate.Enter), grpc.StatsHandler(gate))
 	}
-	s := grpc.NewServer(options...)
+	server := grpc.NewServer(options...)
+	s := guarded{server, access}
 	if p, ok := service.(*placement.Service); ok {
 		p.SetLimits(limits(c))
 		p.SetAdmission(limiter)
@@ -89,7 +95,7 @@ func newGRPC(
 	h := health.NewServer()
 	healthv1.RegisterHealthServer(s, h)
 	reflection.RegisterV1(s)
-	return s, h
+	return server, h
 }
 
 // newAdmission returns what requests take turns by, nil for nothing.

@@ -37,6 +37,7 @@ type Server struct {
 	health    *health.Server
 	admin     *http.Server
 	ready     atomic.Bool
+	access    *access
 	self      *self // nil if a service stands in for the real one
 	// drain waits for load balancers to notice NOT_SERVING. Tests replace it.
 	drain func()
@@ -57,6 +58,9 @@ func newServer(
 	s := &Server{config: c, log: log, drain: func() { time.Sleep(c.DrainDelay) }}
 	creds, err := loadCredentials(&c, log)
 	if err != nil {
+		return nil, err
+	}
+	if s.access, err = readAccess(c.AccessFile, nil, log); err != nil {
 		return nil, err
 	}
 	if s.telemetry, err = telemetry.New(ctx, "stowage", telemetry.Version()); err != nil {
@@ -90,7 +94,7 @@ func newServer(
 		return nil, err
 	}
 	s.adminListener = connections.Limit(s.adminListener, connections.AdminLimit)
-	s.grpc, s.health = newGRPC(&c, log, s.telemetry, creds, service)
+	s.grpc, s.health = newGRPC(&c, log, s.telemetry, creds, s.access, service)
 	s.setReady(false)
 	s.admin = &http.Server{
 		Handler: admin.Handler(admin.Settings{
@@ -115,6 +119,9 @@ func (s *Server) WatchLog(dropped func() int64) error { return s.telemetry.Watch
 // Run serves until ctx is done or a listener fails, then shuts down in order. It may be called once.
 func (s *Server) Run(ctx context.Context) error {
 	group, failed := errgroup.WithContext(ctx)
+	if s.access != nil {
+		group.Go(func() error { s.access.follow(failed); return nil })
+	}
 	group.Go(func() error { return ignore(grpc.ErrServerStopped, s.grpc.Serve(s.listener)) })
 	if s.self != nil {
 		group.Go(func() error { return ignore(grpc.ErrServerStopped, s.grpc.Serve(s.self.listener)) })

@@ -19,5 +19,5 @@ func loadCredentials(c *config.Config, log *slog.Logger) (credentials.TransportC
 	if err != nil {
 		return nil, fmt.Errorf("tls-cert-file, tls-client-ca-file: %w", err)
 	}
-	return exceptSelf{credentials.NewTLS(f.Server())}, nil
+	return exceptSelf{credentials.NewTLS(f.Server(c.AccessFile != ""))}, nil
 }

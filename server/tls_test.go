@@ -32,12 +32,18 @@ func certificate(t *testing.T) (certFile, keyFile string, cert tls.Certificate, 
 // writeCertificate writes a new one.
 func writeCertificate(t *testing.T, certFile, keyFile string) (cert tls.Certificate, pool *x509.CertPool) {
 	t.Helper()
+	return writeCertificateOf(t, "test", certFile, keyFile)
+}
+
+// writeCertificateOf writes a new one of a common name.
+func writeCertificateOf(t *testing.T, name, certFile, keyFile string) (cert tls.Certificate, pool *x509.CertPool) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	about := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,

@@ -40,7 +40,7 @@ func (s *Server) Config(log *slog.Logger) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tls-cert-file, tls-client-ca-file: %w", err)
 	}
-	return f.Server(), nil
+	return f.Server(false), nil
 }
 
 // clientCredentials are TLS credentials with the current files at the time of each handshake.

@@ -87,10 +87,10 @@ func TestNoLimiter(t *testing.T) {
 
 // apart returns a client that has a given number of queues in common with another.
 func apart(l *Limiter, other string, common int) string {
-	theirs := l.queues.hand(clientOf(from(context.Background(), other)))
+	theirs := l.queues.hand(Client(from(context.Background(), other)))
 	for i := 0; ; i++ {
 		name, n := "client "+strconv.Itoa(i), 0
-		for _, mine := range l.queues.hand(clientOf(from(context.Background(), name))) {
+		for _, mine := range l.queues.hand(Client(from(context.Background(), name))) {
 			if slices.Contains(theirs[:], mine) {
 				n++
 			}
@@ -513,13 +513,13 @@ func TestClients(t *testing.T) {
 		}
 		return peer.NewContext(t.Context(), &peer.Peer{Addr: a})
 	}
-	if a, b := clientOf(at("10.0.0.1:1")), clientOf(at("10.0.0.1:2")); a != b {
+	if a, b := Client(at("10.0.0.1:1")), Client(at("10.0.0.1:2")); a != b {
 		t.Errorf("connections of a host are different clients: %s, %s", a, b)
 	}
-	if a, b := clientOf(at("10.0.0.1:1")), clientOf(at("10.0.0.2:1")); a == b {
+	if a, b := Client(at("10.0.0.1:1")), Client(at("10.0.0.2:1")); a == b {
 		t.Errorf("hosts are one client: %s", a)
 	}
-	if a, b := clientOf(from(at("10.0.0.1:1"), "a")), clientOf(from(at("10.0.0.1:1"), "b")); a == b {
+	if a, b := Client(from(at("10.0.0.1:1"), "a")), Client(from(at("10.0.0.1:1"), "b")); a == b {
 		t.Errorf("names are one client: %s", a)
 	}
 }

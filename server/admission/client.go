@@ -16,9 +16,9 @@ func WithClient(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, clientKey{}, name)
 }
 
-// clientOf returns the name of a request's client: the one that WithClient gave it, the subject of a verified certificate, or the
+// Client returns the name of a request's client: the one that WithClient gave it, the subject of a verified certificate, or the
 // address of its host. An unverified token is no name, as a caller could take a new one for each request.
-func clientOf(ctx context.Context) string {
+func Client(ctx context.Context) string {
 	if name, ok := ctx.Value(clientKey{}).(string); ok {
 		return "client " + name
 	}

@@ -51,7 +51,7 @@ func (g *Gate) Enter(ctx context.Context, call *tap.Info) (context.Context, erro
 	if strings.HasPrefix(call.FullMethodName, "/grpc.") || strings.HasSuffix(call.FullMethodName, "/GetServerInfo") {
 		return ctx, nil
 	}
-	if g.limiter.contended() && g.limiter.queues.full(clientOf(ctx)) {
+	if g.limiter.contended() && g.limiter.queues.full(Client(ctx)) {
 		return ctx, g.refuse(ctx, &Refusal{Full, 4 * minRetry})
 	}
 	behind := g.arrived.Load() - g.begun.Load()

@@ -91,7 +91,7 @@ func (q *queues) of(l *Lease) *queue {
 	if l.queue != nil {
 		return l.queue
 	}
-	for _, i := range q.hand(clientOf(l.ctx)) {
+	for _, i := range q.hand(Client(l.ctx)) {
 		c := &q.all[i]
 		if l.queue == nil || q.rank(c) < q.rank(l.queue) {
 			l.queue = c

@@ -40,8 +40,8 @@ func Read(log *slog.Logger, cert, key, ca string) (*Files, error) {
 }
 
 // Server returns the TLS configuration of a server that has the certificate, and requires those of clients if there are
-// authorities. Each handshake is by the files of its time.
-func (f *Files) Server() *tls.Config {
+// authorities, or with optional only verifies those that clients have. Each handshake is by the files of its time.
+func (f *Files) Server(optional bool) *tls.Config {
 	// net/http serves HTTP/2 only if NextProtos lists it; handshakes use the configuration of GetConfigForClient.
 	protocols := []string{"h2", "http/1.1"}
 	return &tls.Config{
@@ -52,6 +52,9 @@ func (f *Files) Server() *tls.Config {
 			config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: now.Certificates, NextProtos: protocols}
 			if now.Authorities != nil {
 				config.ClientCAs, config.ClientAuth = now.Authorities, tls.RequireAndVerifyClientCert
+				if optional {
+					config.ClientAuth = tls.VerifyClientCertIfGiven
+				}
 			}
 			return config, nil
 		},

@@ -16,7 +16,8 @@ type Config struct {
 
 	TLSCertFile     string `help:"PEM certificate of the gRPC service; without it the service is plaintext. All files are reloaded when they change."`
 	TLSKeyFile      string `help:"PEM key of tls-cert-file."`
-	TLSClientCAFile string `help:"PEM certificates of the client CAs; with it the service requires client certificates."`
+	TLSClientCAFile string `help:"PEM certificates of the client CAs; with it the service requires client certificates, or with access-file those of callers without tokens."`
+	AccessFile      string `help:"Who may call what, in YAML: callers by certificate or token, their tenants and methods. Without it everybody may call everything. Reloaded when it changes."`
 
 	MaxReceiveMessageBytes int           `type:"bytes" default:"256Mi" help:"Maximum size of a request message after decompression."`
 	MaxInFlightBytes       int64         `type:"bytes" default:"1Gi" help:"Maximum total size of requests in flight; requests above it fail with RESOURCE_EXHAUSTED and RetryInfo."`

@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+
+	"github.com/stowage-scheduler/stowage/server/identity"
 )
 
 // logCalls logs each finished call: method, code, duration, peer, request bytes, trace ID, and the cause of an internal
@@ -49,7 +51,7 @@ func (r *reporter) PostCall(err error, took time.Duration) {
 	if !r.log.Enabled(r.ctx, level) || inside && code == codes.OK {
 		return
 	}
-	fields := make([]slog.Attr, 0, 8)
+	fields := make([]slog.Attr, 0, 10)
 	fields = append(fields,
 		slog.String("grpc.service", r.call.Service),
 		slog.String("grpc.method", r.call.Method),
@@ -59,6 +61,9 @@ func (r *reporter) PostCall(err error, took time.Duration) {
 	)
 	if hasPeer {
 		fields = append(fields, slog.String("peer.address", p.Addr.String()))
+	}
+	if c := identity.From(r.ctx); c != nil {
+		fields = append(fields, slog.String("caller", c.Name), slog.String("tenant", c.Tenant))
 	}
 	if s := trace.SpanContextFromContext(r.ctx); s.HasTraceID() {
 		fields = append(fields, slog.String("trace_id", s.TraceID().String()))

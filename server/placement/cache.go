@@ -29,12 +29,12 @@ type lookup struct {
 }
 
 // lookup looks up the response to an encoded request.
-func (s *Service) lookup(encoded []byte, method string) lookup {
+func (s *Service) lookup(ctx context.Context, encoded []byte, method string) lookup {
 	address, name, key, ok := wire.CacheKey(encoded)
 	if !ok || len(name) > decode.MaxNameBytes {
 		return lookup{}
 	}
-	snapshot, err := s.snapshot(address, "context.snapshot.address")
+	snapshot, err := s.snapshot(ctx, address, "context.snapshot.address")
 	if err != nil { // reported after decoding
 		return lookup{}
 	}

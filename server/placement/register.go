@@ -108,7 +108,7 @@ func unary[T any, M interface {
 		var ask asked
 		in.Read = func(rest []byte) (err error) {
 			if in.Cluster == nil && m.cached {
-				if hit = s.lookup(rest, m.name); hit.response != nil {
+				if hit = s.lookup(ctx, rest, m.name); hit.response != nil {
 					return nil
 				}
 			}

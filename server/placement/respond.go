@@ -11,6 +11,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/encode"
+	"github.com/stowage-scheduler/stowage/server/identity"
 	"github.com/stowage-scheduler/stowage/server/interceptor"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/wire"
@@ -56,7 +57,7 @@ func respond[M request, C, R any](
 	r.Ask(ask.pods)
 	key := ""
 	if snapshot != nil {
-		defer s.snapshots.Recount(snapshot)
+		defer s.snapshots.Recount(identity.Tenant(ctx), snapshot)
 	}
 	if snapshot != nil && in.GetContext().GetSnapshot().GetDelta() == nil {
 		key = m.key(in, ask.pods)
@@ -114,7 +115,7 @@ func respondInParts[M request, C any](
 		return err
 	}
 	if snapshot != nil {
-		defer s.snapshots.Recount(snapshot)
+		defer s.snapshots.Recount(identity.Tenant(ctx), snapshot)
 	}
 	r.Ask(ask.pods)
 	call := m.read(r, in)
@@ -157,7 +158,7 @@ func (s *Service) decodeCluster(
 		}
 		return r, nil, nil
 	}
-	snapshot, err := s.snapshot(reference.GetAddress(), "context.snapshot.address")
+	snapshot, err := s.snapshot(ctx, reference.GetAddress(), "context.snapshot.address")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -179,13 +180,13 @@ func reserve(ctx context.Context, base *decode.Cluster, delta *stowagev1.Cluster
 	return interceptor.Reserve(ctx, base.CopiedBy(delta)/heapPerByte)
 }
 
-// snapshot returns the snapshot of an address. field is the address's path in the request, for errors.
-func (s *Service) snapshot(address, field string) (*decode.Cluster, error) {
+// snapshot returns the caller's snapshot of an address. field is the address's path in the request, for errors.
+func (s *Service) snapshot(ctx context.Context, address, field string) (*decode.Cluster, error) {
 	a, err := decode.Address(address, field)
 	if err != nil {
 		return nil, err
 	}
-	c := s.snapshots.Get(a)
+	c := s.snapshots.Get(identity.Tenant(ctx), a)
 	if c == nil {
 		return nil, rpcerror.UnknownSnapshot(address)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/encode"
+	"github.com/stowage-scheduler/stowage/server/identity"
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
@@ -71,7 +72,7 @@ func (s *Service) placeStream(
 		return err
 	}
 	if snapshot != nil {
-		defer s.snapshots.Recount(snapshot)
+		defer s.snapshots.Recount(identity.Tenant(ctx), snapshot)
 	}
 	r.Ask(ask.pods)
 	call := r.Place(place)

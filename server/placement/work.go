@@ -72,7 +72,7 @@ func (s *Service) before(
 	if inline != nil {
 		size.Bytes += int64(inline.bytes)
 	} else if reference := in.GetContext().GetSnapshot(); reference.GetDelta() != nil {
-		if base, err := s.snapshot(reference.GetAddress(), ""); err == nil {
+		if base, err := s.snapshot(ctx, reference.GetAddress(), ""); err == nil {
 			size.Bytes += int64(bytes) + base.CopiedBy(reference.GetDelta())/copiedPerRead
 		}
 	}

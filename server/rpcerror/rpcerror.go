@@ -68,6 +68,27 @@ func RateLimited(perSecond float64, retryAfter time.Duration) error {
 		"request rate limit exceeded", limited("max_requests_per_second", decimal), retryInfo(retryAfter))
 }
 
+// Unauthenticated returns UNAUTHENTICATED: the call has no valid identity.
+func Unauthenticated(why string) error {
+	return build(codes.Unauthenticated, stowagev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, why, nil)
+}
+
+// CannotAuthenticate returns UNAUTHENTICATED with code UNAVAILABLE: a token cannot be verified now. The cause is for the log.
+func CannotAuthenticate(cause error) error {
+	e := build(codes.Unavailable, stowagev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "the token cannot be verified now", nil)
+	e.cause = cause
+	return e
+}
+
+// Forbidden returns FORBIDDEN: no rule lets a caller call a method. Without a method no rule names the caller.
+func Forbidden(caller, method string) error {
+	what := "no rule names " + caller
+	if method != "" {
+		what = caller + " may not call " + method
+	}
+	return build(codes.PermissionDenied, stowagev1.ErrorReason_ERROR_REASON_FORBIDDEN, what, metadata{"caller": caller})
+}
+
 // UnknownSnapshot returns UNKNOWN_SNAPSHOT: the snapshot is not in the server's cache.
 func UnknownSnapshot(address string) error {
 	return build(codes.FailedPrecondition, stowagev1.ErrorReason_ERROR_REASON_UNKNOWN_SNAPSHOT,

@@ -57,6 +57,12 @@ func TestErrors(t *testing.T) {
 		"rate limited, to many": {rpcerror.RateLimited(1e6, time.Second), codes.ResourceExhausted, []any{
 			info("RATE_LIMITED", "limit", "max_requests_per_second", "limitValue", "1000000"), retry,
 		}},
+		"unauthenticated": {rpcerror.Unauthenticated("no token"), codes.Unauthenticated, []any{info("UNAUTHENTICATED")}},
+		"cannot authenticate": {
+			rpcerror.CannotAuthenticate(errors.New("the API server is away")), codes.Unavailable, []any{info("UNAUTHENTICATED")},
+		},
+		"forbidden":     {rpcerror.Forbidden("x", "Filter"), codes.PermissionDenied, []any{info("FORBIDDEN", "caller", "x")}},
+		"without rules": {rpcerror.Forbidden("x", ""), codes.PermissionDenied, []any{info("FORBIDDEN", "caller", "x")}},
 		"unknown snapshot": {rpcerror.UnknownSnapshot("abc"), codes.FailedPrecondition, []any{
 			info("UNKNOWN_SNAPSHOT", "address", "abc"),
 		}},

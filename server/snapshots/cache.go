@@ -12,9 +12,12 @@ import (
 	"github.com/stowage-scheduler/stowage/server/decode"
 )
 
-// Cache is an LRU cache of clusters with a memory budget. A cluster's size includes the responses that it caches; memory
+// Cache caches clusters with a memory budget. A cluster's size includes the responses that it caches; memory
 // shared by two clusters counts twice. Responses that requests in progress add exceed the budget until those requests call
 // Recount. Cache has no locks: readers load one pointer, writers publish a new map by compare-and-swap.
+//
+// Owners have equal shares of the budget. Beyond it the least recently used cluster is evicted of the owner who needs room and of
+// those who have more than their share. So nobody who keeps to a share loses a cluster by what others put.
 type Cache struct {
 	limit     int64
 	clock     atomic.Uint64
@@ -22,11 +25,26 @@ type Cache struct {
 	bytes     atomic.Int64 // of all entries, as of their last Recount
 }
 
+// Owner is who a cluster is of.
+type Owner struct {
+	// Tenant is who can see it: the same content of two tenants is two clusters.
+	Tenant string
+	// Client is whose share it takes.
+	Client string
+}
+
+// key is what a cluster is found by.
+type key struct {
+	tenant  string
+	address content.Address
+}
+
 // entries is immutable once published.
-type entries map[content.Address]*entry
+type entries map[key]*entry
 
 type entry struct {
 	cluster    *decode.Cluster
+	owner      Owner
 	fixedBytes int64         // without cached responses
 	counted    atomic.Int64  // bytes of cached responses as of the last Recount; evicted after eviction
 	lastUsed   atomic.Uint64 // by the cache's clock
@@ -46,9 +64,9 @@ func New(limit int64) *Cache {
 // Limit returns the budget in bytes.
 func (c *Cache) Limit() int64 { return c.limit }
 
-// Get returns the cluster of an address, nil on a cache miss.
-func (c *Cache) Get(a content.Address) *decode.Cluster {
-	e := (*c.published.Load())[a]
+// Get returns a tenant's cluster of an address, nil on a cache miss.
+func (c *Cache) Get(tenant string, a content.Address) *decode.Cluster {
+	e := (*c.published.Load())[key{tenant, a}]
 	if e == nil {
 		return nil
 	}
@@ -56,50 +74,51 @@ func (c *Cache) Get(a content.Address) *decode.Cluster {
 	return e.cluster
 }
 
-// Recount updates the size of a cluster after a request used it, and evicts if the budget is exceeded.
-func (c *Cache) Recount(cluster *decode.Cluster) {
-	e := (*c.published.Load())[cluster.Content.Address()]
+// Recount updates the size of a tenant's cluster after a request used it, and evicts if the budget is exceeded.
+func (c *Cache) Recount(tenant string, cluster *decode.Cluster) {
+	e := (*c.published.Load())[key{tenant, cluster.Content.Address()}]
 	if e == nil || e.cluster != cluster {
 		return
 	}
 	now, before := cluster.Remembered(), e.counted.Load()
 	if before >= 0 && now > before && e.counted.CompareAndSwap(before, now) && c.bytes.Add(now-before) > c.limit {
-		c.update(nil)
+		c.update(nil, e.owner.Client)
 	}
 }
 
-// Put adds a cluster, evicting others, and reports whether it fits the budget alone.
-func (c *Cache) Put(cluster *decode.Cluster) (ok bool) {
+// Put adds a cluster of an owner, evicting others, and reports whether it fits the budget alone. One that is there keeps its owner.
+func (c *Cache) Put(cluster *decode.Cluster, of Owner) (ok bool) {
 	remembered := cluster.Remembered()
-	added := &entry{cluster: cluster, fixedBytes: cluster.Memory() - remembered}
+	added := &entry{cluster: cluster, owner: of, fixedBytes: cluster.Memory() - remembered}
 	if added.fixedBytes+remembered > c.limit {
 		return false
 	}
 	cluster.RememberAtMost(c.limit - added.fixedBytes)
 	added.counted.Store(remembered)
 	added.lastUsed.Store(c.clock.Add(1))
-	c.update(added)
+	c.update(added, of.Client)
 	return true
 }
 
-// update adds an entry, unless it is nil or its address is present, and evicts down to the budget.
-func (c *Cache) update(added *entry) {
+// update adds an entry, unless it is nil or its address is present, and evicts down to the budget. client is who needs the room.
+func (c *Cache) update(added *entry, client string) {
 	for {
 		old := c.published.Load()
 		next := maps.Clone(*old)
 		var more int64
 		if added != nil {
-			if present := next[added.cluster.Content.Address()]; present != nil {
+			at := key{added.owner.Tenant, added.cluster.Content.Address()}
+			if present := next[at]; present != nil {
 				present.lastUsed.Store(added.lastUsed.Load())
 				return
 			}
-			next[added.cluster.Content.Address()] = added
+			next[at] = added
 			more = added.fixedBytes + added.counted.Load()
 		}
 		var victims []*entry
 		// c.bytes lags behind the responses of requests in progress. Near the budget evict sums up the actual sizes.
 		if c.bytes.Load()+more > c.limit-c.limit/8 {
-			victims = next.evict(c.limit)
+			victims = next.evict(c.limit, client)
 		}
 		if !c.published.CompareAndSwap(old, &next) {
 			continue
@@ -122,34 +141,56 @@ func (e entries) memory() int64 {
 	return bytes
 }
 
-// evict removes the least recently used entries and returns them. It leaves 1/256 of the budget free, so that not every
+// candidate is an entry that may be evicted.
+type candidate struct {
+	*entry
+	key
+	lastUsed uint64
+}
+
+// evict removes entries for a client who needs room and returns them. It leaves 1/256 of the budget free, so that not every
 // Put of a small cluster evicts; the most recently used entry stays if it fits the budget.
-func (e entries) evict(limit int64) (victims []*entry) {
+func (e entries) evict(limit int64, client string) (victims []*entry) {
 	excess := e.memory() - limit
 	if excess <= 0 {
 		return nil
 	}
-	type candidate struct {
-		*entry
-		address  content.Address
-		lastUsed uint64
-	}
+	excess += limit / 256
 	candidates := make([]candidate, 0, len(e))
-	for a, x := range e {
-		candidates = append(candidates, candidate{x, a, x.lastUsed.Load()})
+	usage := map[string]int64{}
+	for k, x := range e {
+		candidates = append(candidates, candidate{x, k, x.lastUsed.Load()})
+		usage[x.owner.Client] += x.memory()
 	}
 	slices.SortFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.lastUsed, b.lastUsed) })
-	spare := limit / 256
-	for i, x := range candidates {
-		if i == len(candidates)-1 {
-			spare = 0
+	newest := len(candidates) - 1
+	share := limit / int64(len(usage))
+	remove := func(x candidate) {
+		excess -= x.memory()
+		usage[x.owner.Client] -= x.memory()
+		delete(e, x.key)
+		victims = append(victims, x.entry)
+	}
+	// An owner who has come down to the share has no more to give: one pass is enough.
+	for _, x := range candidates[:newest] {
+		if excess <= 0 {
+			return victims
 		}
-		if excess+spare <= 0 {
+		if of := x.owner.Client; of == client || usage[of] > share {
+			remove(x)
+		}
+	}
+	// The newest cluster alone exceeds its owner's share: others make room.
+	for i, x := range candidates {
+		if i == newest {
+			excess -= limit / 256
+		}
+		if excess <= 0 {
 			break
 		}
-		excess -= x.memory()
-		delete(e, x.address)
-		victims = append(victims, x.entry)
+		if e[x.key] == x.entry {
+			remove(x)
+		}
 	}
 	return victims
 }

@@ -20,7 +20,7 @@ func numbered(t *testing.T, count int) []*decode.Cluster {
 }
 
 func has(c *snapshots.Cache, cluster *decode.Cluster) bool {
-	return c.Get(cluster.Content.Address()) != nil
+	return c.Get("", cluster.Content.Address()) != nil
 }
 
 func TestEvictsLeastRecentlyUsed(t *testing.T) {
@@ -28,13 +28,13 @@ func TestEvictsLeastRecentlyUsed(t *testing.T) {
 	each := clusters[0].Memory()
 	c := snapshots.New(3*each + each/2)
 	for _, x := range clusters[:3] {
-		if !c.Put(x) {
+		if !c.Put(x, snapshots.Owner{}) {
 			t.Fatal("does not fit")
 		}
 	}
 	has(c, clusters[0])
-	c.Put(clusters[1]) // present: counts as a use
-	c.Put(clusters[3])
+	c.Put(clusters[1], snapshots.Owner{}) // present: counts as a use
+	c.Put(clusters[3], snapshots.Owner{})
 	for i, want := range []bool{true, true, false, true, false} {
 		if got := has(c, clusters[i]); got != want {
 			t.Errorf("cluster %d is there: %t", i, got)
@@ -43,10 +43,10 @@ func TestEvictsLeastRecentlyUsed(t *testing.T) {
 	if n, bytes := c.Len(); n != 3 || bytes != clusters[0].Memory()+clusters[1].Memory()+clusters[3].Memory() {
 		t.Errorf("there are %d clusters of %d bytes", n, bytes)
 	}
-	if snapshots.New(each - 1).Put(clusters[0]) {
+	if snapshots.New(each-1).Put(clusters[0], snapshots.Owner{}) {
 		t.Error("a cluster beyond the limit was kept")
 	}
-	if !snapshots.New(each).Put(clusters[0]) {
+	if !snapshots.New(each).Put(clusters[0], snapshots.Owner{}) {
 		t.Error("a cluster within the limit was not kept")
 	}
 }
@@ -63,21 +63,21 @@ func TestCachedResponsesCount(t *testing.T) {
 			limit := 20*clusters[0].Memory() + 1<<10
 			c := snapshots.New(limit)
 			for _, x := range clusters {
-				c.Put(x)
+				c.Put(x, snapshots.Owner{})
 			}
 			if n, _ := c.Len(); n != 20 {
 				t.Fatalf("there are %d clusters", n)
 			}
 			for i := range 2000 {
 				x := clusters[asked(i)]
-				if got := c.Get(x.Content.Address()); got != x {
+				if got := c.Get("", x.Content.Address()); got != x {
 					if name == "one" {
 						t.Fatalf("after %d questions the cluster is gone", i)
 					}
 					continue
 				}
 				ask(t, x, i)
-				c.Recount(x)
+				c.Recount("", x)
 				if _, bytes := c.Len(); bytes > limit {
 					t.Fatalf("after %d questions there are %d bytes, the limit is %d", i, bytes, limit)
 				}
@@ -98,10 +98,10 @@ func TestConcurrentPuts(t *testing.T) {
 		all.Go(func() {
 			for i := range 200 {
 				x := clusters[(i*(2*worker+1))%len(clusters)]
-				if !c.Put(x) {
+				if !c.Put(x, snapshots.Owner{}) {
 					t.Error("does not fit")
 				}
-				if got := c.Get(x.Content.Address()); got != nil && got != x {
+				if got := c.Get("", x.Content.Address()); got != nil && got != x {
 					t.Error("another cluster is there")
 				}
 				if _, bytes := c.Len(); bytes > limit {
@@ -111,4 +111,57 @@ func TestConcurrentPuts(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestOwnersKeepTheirShares: an owner who puts many clusters evicts those of owners with more than their share and the owner's own,
+// not those of owners within their shares, however long these are idle.
+func TestOwnersKeepTheirShares(t *testing.T) {
+	clusters := numbered(t, 60)
+	each := clusters[0].Memory()
+	c := snapshots.New(16*each + each/2)
+	of := func(client string) snapshots.Owner { return snapshots.Owner{Client: client} }
+	for _, x := range clusters[:8] {
+		c.Put(x, of("large"))
+	}
+	for i, x := range clusters[8:14] {
+		c.Put(x, of(string(rune('a'+i/2))))
+	}
+	for _, x := range clusters[14:] {
+		c.Put(x, of("greedy"))
+	}
+	for i, x := range clusters[8:14] {
+		if !has(c, x) {
+			t.Errorf("cluster %d of an owner within the share is gone", 8+i)
+		}
+	}
+	large := 0
+	for _, x := range clusters[:8] {
+		if has(c, x) {
+			large++
+		}
+	}
+	if share := 16 / 5; large < share || large == 8 {
+		t.Errorf("%d of 8 clusters are left of an owner above the share of %d", large, share)
+	}
+	if !has(c, clusters[59]) || has(c, clusters[14]) {
+		t.Error("of the greedy owner's clusters the last must be there, the first not")
+	}
+	if n, bytes := c.Len(); n != 16 || bytes > 16*each+each/2 {
+		t.Errorf("there are %d clusters of %d bytes", n, bytes)
+	}
+}
+
+// TestTenantsSeeTheirOwn: the cluster of one tenant is not there for another, and the same content of two is two clusters.
+func TestTenantsSeeTheirOwn(t *testing.T) {
+	x := numbered(t, 1)[0]
+	address := x.Content.Address()
+	c := snapshots.New(10 * x.Memory())
+	c.Put(x, snapshots.Owner{Tenant: "a"})
+	if c.Get("a", address) != x || c.Get("b", address) != nil || c.Get("", address) != nil {
+		t.Error("a's cluster must be there for a alone")
+	}
+	c.Put(x, snapshots.Owner{Tenant: "b"})
+	if n, bytes := c.Len(); n != 2 || bytes != 2*x.Memory() || c.Get("b", address) != x {
+		t.Errorf("there are %d clusters of %d bytes", n, bytes)
+	}
 }

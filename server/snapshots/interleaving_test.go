@@ -29,10 +29,10 @@ func TestInterleavings(t *testing.T) {
 			c := known[max(d.below(len(known)), d.below(len(known)))]
 			switch d.below(4) {
 			case 0:
-				cache.Put(whole(t, decode.NewRequest(t.Context()), c))
+				cache.Put(whole(t, decode.NewRequest(t.Context()), c), snapshots.Owner{})
 				puts++
 			case 1: // a delta on a cluster that may itself be derived
-				base := cache.Get(addressOf(t, c))
+				base := cache.Get("", addressOf(t, c))
 				if base == nil {
 					gone++
 					continue
@@ -43,11 +43,11 @@ func TestInterleavings(t *testing.T) {
 					refused++
 					continue
 				}
-				cache.Put(next)
+				cache.Put(next, snapshots.Owner{})
 				known = append(known, ordered(t, next))
 				deltas++
 			default:
-				base := cache.Get(addressOf(t, c))
+				base := cache.Get("", addressOf(t, c))
 				if base == nil {
 					gone++
 					continue

@@ -48,20 +48,27 @@ const (
 	// RESOURCE_EXHAUSTED: the snapshot exceeds the server's limit for all snapshots together, or the stream that puts it
 	// exceeds the limit of bytes in flight. The metadata has the "bytes" of the snapshot or the stream.
 	ErrorReason_ERROR_REASON_SNAPSHOT_TOO_LARGE ErrorReason = 8
+	// UNAUTHENTICATED: the call has no valid identity, neither a client certificate nor a bearer token. UNAVAILABLE: a token cannot be
+	// verified now.
+	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 9
+	// PERMISSION_DENIED: no rule of the server lets the caller call the method. The metadata has the "caller".
+	ErrorReason_ERROR_REASON_FORBIDDEN ErrorReason = 10
 )
 
 // Enum value maps for ErrorReason.
 var (
 	ErrorReason_name = map[int32]string{
-		0: "ERROR_REASON_UNSPECIFIED",
-		1: "ERROR_REASON_INVALID_REQUEST",
-		2: "ERROR_REASON_OVERLOADED",
-		3: "ERROR_REASON_RATE_LIMITED",
-		4: "ERROR_REASON_CANCELLED",
-		5: "ERROR_REASON_INTERNAL",
-		6: "ERROR_REASON_UNKNOWN_SNAPSHOT",
-		7: "ERROR_REASON_ADDRESS_MISMATCH",
-		8: "ERROR_REASON_SNAPSHOT_TOO_LARGE",
+		0:  "ERROR_REASON_UNSPECIFIED",
+		1:  "ERROR_REASON_INVALID_REQUEST",
+		2:  "ERROR_REASON_OVERLOADED",
+		3:  "ERROR_REASON_RATE_LIMITED",
+		4:  "ERROR_REASON_CANCELLED",
+		5:  "ERROR_REASON_INTERNAL",
+		6:  "ERROR_REASON_UNKNOWN_SNAPSHOT",
+		7:  "ERROR_REASON_ADDRESS_MISMATCH",
+		8:  "ERROR_REASON_SNAPSHOT_TOO_LARGE",
+		9:  "ERROR_REASON_UNAUTHENTICATED",
+		10: "ERROR_REASON_FORBIDDEN",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -73,6 +80,8 @@ var (
 		"ERROR_REASON_UNKNOWN_SNAPSHOT":   6,
 		"ERROR_REASON_ADDRESS_MISMATCH":   7,
 		"ERROR_REASON_SNAPSHOT_TOO_LARGE": 8,
+		"ERROR_REASON_UNAUTHENTICATED":    9,
+		"ERROR_REASON_FORBIDDEN":          10,
 	}
 )
 
@@ -202,7 +211,7 @@ var File_stowage_v1_error_proto protoreflect.FileDescriptor
 const file_stowage_v1_error_proto_rawDesc = "" +
 	"\n" +
 	"\x16stowage/v1/error.proto\x12\n" +
-	"stowage.v1*\xab\x02\n" +
+	"stowage.v1*\xe9\x02\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cERROR_REASON_INVALID_REQUEST\x10\x01\x12\x1b\n" +
@@ -212,7 +221,10 @@ const file_stowage_v1_error_proto_rawDesc = "" +
 	"\x15ERROR_REASON_INTERNAL\x10\x05\x12!\n" +
 	"\x1dERROR_REASON_UNKNOWN_SNAPSHOT\x10\x06\x12!\n" +
 	"\x1dERROR_REASON_ADDRESS_MISMATCH\x10\a\x12#\n" +
-	"\x1fERROR_REASON_SNAPSHOT_TOO_LARGE\x10\b*\xc5\x03\n" +
+	"\x1fERROR_REASON_SNAPSHOT_TOO_LARGE\x10\b\x12 \n" +
+	"\x1cERROR_REASON_UNAUTHENTICATED\x10\t\x12\x1a\n" +
+	"\x16ERROR_REASON_FORBIDDEN\x10\n" +
+	"*\xc5\x03\n" +
 	"\x0fViolationReason\x12 \n" +
 	"\x1cVIOLATION_REASON_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19VIOLATION_REASON_REQUIRED\x10\x01\x12\"\n" +

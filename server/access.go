@@ -1,0 +1,139 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/auth"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/identity"
+)
+
+// lookForRules is how often the access file is read.
+const lookForRules = time.Second
+
+// access admits calls by an access file. A nil access admits all.
+type access struct {
+	*identity.Access
+	path string
+	text []byte
+	log  *slog.Logger
+}
+
+// readAccess reads an access file. It returns nil for no path.
+func readAccess(path string, reviewer identity.Reviewer, log *slog.Logger) (*access, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, rules, err := readRules(path)
+	if err != nil {
+		return nil, err
+	}
+	return &access{identity.New(rules, reviewer), path, text, log}, nil
+}
+
+func readRules(path string) ([]byte, *identity.Rules, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("access-file: %w", err)
+	}
+	var methods []string
+	for _, d := range []*grpc.ServiceDesc{&stowagev1.PlacementService_ServiceDesc, &stowagev1.SimulationService_ServiceDesc} {
+		for i := range d.Methods {
+			methods = append(methods, d.Methods[i].MethodName)
+		}
+		for i := range d.Streams {
+			methods = append(methods, d.Streams[i].StreamName)
+		}
+	}
+	rules, err := identity.ParseRules(text, methods)
+	if err != nil {
+		return nil, nil, fmt.Errorf("access-file: %s: %w", path, err)
+	}
+	return text, rules, nil
+}
+
+// follow replaces the rules when the file changes, until the context ends. A file that is invalid changes nothing.
+func (a *access) follow(ctx context.Context) {
+	tick := time.NewTicker(lookForRules)
+	defer tick.Stop()
+	failed := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		text, rules, err := readRules(a.path)
+		switch {
+		case err != nil && !failed:
+			a.log.Error("cannot reload the access file; keeping the previous rules", "error", err)
+		case err == nil && !bytes.Equal(text, a.text):
+			a.text = text
+			a.Replace(rules)
+			a.log.Info("access file reloaded", "access_file", a.path)
+		}
+		failed = err != nil
+	}
+}
+
+// admit admits a call and logs a refusal.
+func (a *access) admit(ctx context.Context, method string) (context.Context, error) {
+	admitted, err := a.Admit(ctx, method)
+	if err == nil {
+		return admitted, nil
+	}
+	fields := []any{"grpc.method", method, "grpc.code", status.Code(err).String(), "reason", status.Convert(err).Message()}
+	if p, ok := peer.FromContext(ctx); ok {
+		fields = append(fields, "peer.address", p.Addr.String())
+	}
+	a.log.WarnContext(ctx, "refused call", fields...)
+	return nil, err
+}
+
+// streams admits calls of streams, before any message is received.
+func (a *access) streams() grpc.StreamServerInterceptor {
+	return func(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+		return auth.StreamServerInterceptor(func(ctx context.Context) (context.Context, error) {
+			return a.admit(ctx, info.FullMethod)
+		})(service, stream, info, handle)
+	}
+}
+
+// guarded registers services whose unary calls are admitted before their requests are received: gRPC's interceptors see a call only
+// when its request has been received and decoded.
+type guarded struct {
+	*grpc.Server
+	access *access
+}
+
+// RegisterService implements grpc.ServiceRegistrar.
+func (g guarded) RegisterService(d *grpc.ServiceDesc, service any) {
+	if g.access != nil {
+		d = new(*d)
+		d.Methods = slices.Clone(d.Methods)
+		for i := range d.Methods {
+			m := &d.Methods[i]
+			handle, method := m.Handler, "/"+d.ServiceName+"/"+m.MethodName
+			m.Handler = func(
+				service any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor,
+			) (any, error) {
+				ctx, err := g.access.admit(ctx, method)
+				if err != nil {
+					return nil, err
+				}
+				return handle(service, ctx, receive, interceptor)
+			}
+		}
+	}
+	g.Server.RegisterService(d, service)
+}

@@ -1,0 +1,146 @@
+// Package identity says who makes a call, and whether that caller may make it.
+//
+// An access file names callers and what they may call. Callers are the subjects of verified client certificates, the holders of
+// tokens that the file lists by their hashes, and those whose tokens a Kubernetes API server reviews. A call that no rule allows is
+// refused. Rules put callers into tenants: snapshots of one tenant do not exist for another.
+package identity
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"strings"
+	"sync/atomic"
+
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/auth"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+
+	"github.com/stowage-scheduler/stowage/server/admission"
+	"github.com/stowage-scheduler/stowage/server/rpcerror"
+)
+
+// Caller is who makes a call.
+type Caller struct {
+	// Name is the first of the principals by which rules find the caller, for logs.
+	Name string
+	// Tenant is whose snapshots the caller can see.
+	Tenant string
+}
+
+type callerKey struct{}
+
+// From returns the caller of a call, nil if the server knows no identities.
+func From(ctx context.Context) *Caller {
+	c, _ := ctx.Value(callerKey{}).(*Caller)
+	return c
+}
+
+// Tenant returns the tenant of the caller, empty if the server knows no identities.
+func Tenant(ctx context.Context) string {
+	if c := From(ctx); c != nil {
+		return c.Tenant
+	}
+	return ""
+}
+
+// Reviewer verifies tokens that the access file does not list. It returns the principals of a token's holder, none if the token is
+// not valid, or an error if it cannot tell.
+type Reviewer interface {
+	Review(ctx context.Context, token string) (principals []string, err error)
+}
+
+// Access decides about calls by the current rules. It is safe for concurrent use and holds no locks.
+type Access struct {
+	rules    atomic.Pointer[Rules]
+	reviewer Reviewer // nil for none
+}
+
+// New returns an Access with rules. reviewer is nil for none.
+func New(r *Rules, reviewer Reviewer) *Access {
+	a := &Access{reviewer: reviewer}
+	a.rules.Store(r)
+	return a
+}
+
+// Replace replaces the rules. Calls that have begun go on.
+func (a *Access) Replace(r *Rules) { a.rules.Store(r) }
+
+// Admit returns the context of a call of a method by its full name, with the caller, or why it is refused.
+func (a *Access) Admit(ctx context.Context, method string) (context.Context, error) {
+	if open(method) || inside(ctx) {
+		return ctx, nil
+	}
+	rules := a.rules.Load()
+	principals, err := a.principals(ctx, rules)
+	if err != nil {
+		return nil, err
+	}
+	tenant, known, may := rules.decide(principals, short(method))
+	caller := &Caller{Name: principals[0], Tenant: tenant}
+	switch {
+	case !known:
+		return nil, rpcerror.Forbidden(caller.Name, "")
+	case !may:
+		return nil, rpcerror.Forbidden(caller.Name, short(method))
+	}
+	return admission.WithClient(context.WithValue(ctx, callerKey{}, caller), caller.Name), nil
+}
+
+// principals returns the names of a caller. A token counts alone: where it is not valid, a certificate does not help.
+func (a *Access) principals(ctx context.Context, rules *Rules) ([]string, error) {
+	if len(metadata.ValueFromIncomingContext(ctx, "authorization")) > 0 {
+		token, err := auth.AuthFromMD(ctx, "bearer")
+		if err != nil || token == "" {
+			return nil, rpcerror.Unauthenticated("the authorization header has no bearer token")
+		}
+		hash := sha256.Sum256([]byte(token))
+		if name, ok := rules.tokens[hex.EncodeToString(hash[:])]; ok {
+			return []string{"token:" + name}, nil
+		}
+		if a.reviewer == nil {
+			return nil, rpcerror.Unauthenticated("the token is not valid")
+		}
+		principals, err := a.reviewer.Review(ctx, token)
+		switch {
+		case err != nil:
+			return nil, rpcerror.CannotAuthenticate(err)
+		case len(principals) == 0:
+			return nil, rpcerror.Unauthenticated("the token is not valid")
+		}
+		return principals, nil
+	}
+	if p, ok := peer.FromContext(ctx); ok {
+		if tls, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(tls.State.VerifiedChains) > 0 {
+			return ofCertificate(tls.State.VerifiedChains[0][0]), nil
+		}
+	}
+	return nil, rpcerror.Unauthenticated("a client certificate or a bearer token is needed")
+}
+
+func ofCertificate(c *x509.Certificate) []string {
+	out := []string{"subject:" + c.Subject.String()}
+	for _, uri := range c.URIs {
+		out = append(out, "uri:"+uri.String())
+	}
+	return out
+}
+
+// open reports whether anybody may call a method: health, which probes ask for.
+func open(method string) bool { return strings.HasPrefix(method, "/grpc.health.") }
+
+// inside reports whether a call comes from the server itself.
+func inside(ctx context.Context) bool {
+	p, ok := peer.FromContext(ctx)
+	return ok && p.Addr != nil && p.Addr.Network() == "bufconn"
+}
+
+// short returns the last part of a method's full name. Reflection's is Reflection.
+func short(method string) string {
+	if strings.HasPrefix(method, "/grpc.reflection.") {
+		return "Reflection"
+	}
+	return method[strings.LastIndexByte(method, '/')+1:]
+}

@@ -1,0 +1,370 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// identified is a caller of a server that asks for identities.
+type identified struct {
+	name  string
+	conn  *grpc.ClientConn
+	token string
+}
+
+func (c *identified) context(t *testing.T) context.Context {
+	if c.token == "" {
+		return t.Context()
+	}
+	return metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+c.token)
+}
+
+// rpc is a method of the services.
+type rpc struct {
+	method protoreflect.MethodDescriptor
+	path   string
+}
+
+func rpcs(t *testing.T) []rpc {
+	t.Helper()
+	var out []rpc
+	for _, service := range []string{"stowage.v1.PlacementService", "stowage.v1.SimulationService"} {
+		d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service))
+		if err != nil {
+			t.Fatal(err)
+		}
+		methods := d.(protoreflect.ServiceDescriptor).Methods()
+		for i := range methods.Len() {
+			m := methods.Get(i)
+			out = append(out, rpc{m, "/" + service + "/" + string(m.Name())})
+		}
+	}
+	return out
+}
+
+// call calls a method with a request and returns the error.
+func (c *identified) call(t *testing.T, m rpc, request proto.Message) error {
+	stream, err := c.conn.NewStream(c.context(t), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, m.path)
+	if err != nil {
+		return err
+	}
+	if err := stream.SendMsg(request); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if err := stream.CloseSend(); err != nil {
+		return err
+	}
+	for {
+		if err := stream.RecvMsg(dynamicpb.NewMessage(m.method.Output())); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// secured is a server that asks for identities.
+type secured struct {
+	*running
+	access  string
+	server  *x509.CertPool
+	certs   map[string]tls.Certificate
+	log     *lines
+	callers map[string]*identified
+}
+
+// lines is a log that tests read while it is written.
+type lines struct{ all chan string }
+
+func (l *lines) Write(line []byte) (int, error) {
+	l.all <- string(line)
+	return len(line), nil
+}
+
+func tokenRule(name, token string) string {
+	return fmt.Sprintf("- {name: %s, sha256: %x}\n", name, sha256.Sum256([]byte(token)))
+}
+
+const rulesOfTest = `rules:
+- {callers: ["subject:CN=a"], tenant: a, methods: [Filter, PutSnapshot]}
+- {callers: ["token:b"], tenant: b, methods: ["*"]}
+- {callers: ["token:adm*"], tenant: admin, methods: ["*"]}
+`
+
+func runSecured(t *testing.T) *secured {
+	t.Helper()
+	certFile, keyFile, _, pool := certificate(t)
+	dir := t.TempDir()
+	s := &secured{
+		access: filepath.Join(dir, "access.yaml"), server: pool, certs: map[string]tls.Certificate{},
+		callers: map[string]*identified{}, log: &lines{make(chan string, 10000)},
+	}
+	var authorities []byte
+	for _, name := range []string{"a", "unnamed", "untrusted"} {
+		cert, _ := writeCertificateOf(t, name, filepath.Join(dir, name), filepath.Join(dir, name+".key"))
+		s.certs[name] = cert
+		if name != "untrusted" {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			authorities = append(authorities, text...)
+		}
+	}
+	ca := filepath.Join(dir, "ca")
+	rules := "tokens:\n" + tokenRule("b", "b's") + tokenRule("admin", "admin's") + rulesOfTest
+	for path, text := range map[string]string{ca: string(authorities), s.access: rules} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := testConfig()
+	c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile, c.AccessFile, c.MaxSnapshotBytes = certFile, keyFile, ca, s.access, 1<<20
+	s.running = run(t, c, s.log, nil, credentials.NewTLS(&tls.Config{RootCAs: pool}))
+	for _, x := range []struct{ name, cert, token string }{
+		{"nobody", "", ""}, {"a wrong token", "", "x"}, {"a's certificate and a wrong token", "a", "x"},
+		{"an unnamed certificate", "unnamed", ""}, {"an untrusted certificate", "untrusted", ""},
+		{"a", "a", ""}, {"b", "", "b's"}, {"admin", "", "admin's"}, {"b with a's certificate", "a", "b's"},
+	} {
+		s.callers[x.name] = s.caller(t, x.name, x.cert, x.token)
+	}
+	return s
+}
+
+func (s *secured) caller(t *testing.T, name, cert, token string) *identified {
+	t.Helper()
+	config := &tls.Config{RootCAs: s.server}
+	if cert != "" {
+		// Certificates would only be sent if the server trusts them.
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return new(s.certs[cert]), nil
+		}
+	}
+	conn, err := grpc.NewClient(s.Address().String(), grpc.WithTransportCredentials(credentials.NewTLS(config)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return &identified{name, conn, token}
+}
+
+// TestIdentitiesByMethods expects of every caller and every method of the services whether the call is admitted.
+func TestIdentitiesByMethods(t *testing.T) {
+	s := runSecured(t)
+	all := func(code codes.Code) func(string) codes.Code { return func(string) codes.Code { return code } }
+	for name, want := range map[string]func(method string) codes.Code{
+		"nobody":                            all(codes.Unauthenticated),
+		"a wrong token":                     all(codes.Unauthenticated),
+		"a's certificate and a wrong token": all(codes.Unauthenticated),
+		"an unnamed certificate":            all(codes.PermissionDenied),
+		"an untrusted certificate":          all(codes.Unavailable),
+		"b":                                 all(codes.OK),
+		"b with a's certificate":            all(codes.OK),
+		"admin":                             all(codes.OK),
+		"a": func(method string) codes.Code {
+			if method == "Filter" || method == "PutSnapshot" {
+				return codes.OK
+			}
+			return codes.PermissionDenied
+		},
+	} {
+		c := s.callers[name]
+		check := func(method string, err error) {
+			code, reason, _, _ := why(err)
+			refusal := map[codes.Code]string{codes.Unauthenticated: "UNAUTHENTICATED", codes.PermissionDenied: "FORBIDDEN"}
+			got := codes.OK // or another error of its own
+			if refusal[code] != "" || code == codes.Unavailable {
+				got = code
+			}
+			if got != want(method) || reason != refusal[code] && got != codes.OK && got != codes.Unavailable {
+				t.Errorf("%s calls %s: %v, want %v", name, method, err, want(method))
+			}
+			t.Logf("%-34s %-16s %v", name, method, got)
+		}
+		for _, m := range rpcs(t) {
+			check(string(m.method.Name()), c.call(t, m, dynamicpb.NewMessage(m.method.Input())))
+		}
+		stream, err := reflectionv1.NewServerReflectionClient(c.conn).ServerReflectionInfo(c.context(t))
+		if err == nil {
+			_ = stream.CloseSend()
+			if _, err = stream.Recv(); errors.Is(err, io.EOF) {
+				err = nil
+			}
+		}
+		check("Reflection", err)
+		if name != "an untrusted certificate" {
+			if _, err := healthv1.NewHealthClient(c.conn).Check(c.context(t), &healthv1.HealthCheckRequest{}); err != nil {
+				t.Errorf("%s asks for health: %v", name, err)
+			}
+		}
+	}
+	if code, body := s.get(t, "/readyz"); code != 200 {
+		t.Errorf("/readyz answers %d %s", code, body)
+	}
+}
+
+// at sets the reference to a snapshot in a request of any method. It returns false if the method has none.
+func at(request *dynamicpb.Message, address string) bool {
+	in := request.ProtoReflect()
+	if f := in.Descriptor().Fields().ByName("place"); f != nil { // of PlaceStream
+		in = in.Mutable(f).Message()
+	}
+	field := in.Descriptor().Fields().ByName("context")
+	if field == nil {
+		return false
+	}
+	context := in.Mutable(field).Message()
+	snapshot := context.Mutable(context.Descriptor().Fields().ByName("snapshot")).Message()
+	snapshot.Set(snapshot.Descriptor().Fields().ByName("address"), protoreflect.ValueOfString(address))
+	return true
+}
+
+// TestTenantsDoNotSeeEachOther expects of every method that takes a snapshot that one of another tenant is unknown, in the words
+// for one that nobody has.
+func TestTenantsDoNotSeeEachOther(t *testing.T) {
+	s := runSecured(t)
+	admin, b := s.callers["admin"], s.callers["b"]
+	put := func(c *identified, messages ...*stowagev1.PutSnapshotRequest) (string, error) {
+		stream, err := stowagev1.NewPlacementServiceClient(c.conn).PutSnapshot(c.context(t))
+		if err != nil {
+			return "", err
+		}
+		for _, m := range messages {
+			if err := stream.Send(m); err != nil && !errors.Is(err, io.EOF) {
+				return "", err
+			}
+		}
+		got, err := stream.CloseAndRecv()
+		return got.GetAddress(), err
+	}
+	address, err := put(admin, part(threeZones()), end(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobodys := address[:len(address)-4] + strings.Map(func(r rune) rune {
+		if r == '0' {
+			return '1'
+		}
+		return '0'
+	}, address[len(address)-4:])
+	asked := 0
+	for _, m := range rpcs(t) {
+		request := dynamicpb.NewMessage(m.method.Input())
+		if !at(request, address) {
+			continue
+		}
+		asked++
+		if _, reason, _, _ := why(admin.call(t, m, request)); reason == "UNKNOWN_SNAPSHOT" {
+			t.Errorf("%s: the owner's snapshot is unknown", m.path)
+		}
+		foreign := b.call(t, m, request)
+		at(request, nobodys)
+		none := b.call(t, m, request)
+		_, reason, _, _ := why(none)
+		if foreign == nil || none == nil || reason != "UNKNOWN_SNAPSHOT" && reason != "INVALID_REQUEST" ||
+			strings.ReplaceAll(foreign.Error(), address, "X") != strings.ReplaceAll(none.Error(), nobodys, "X") {
+			t.Errorf("%s: of another's snapshot %v, of nobody's %v", m.path, foreign, none)
+		}
+		t.Logf("%-16s %v", m.method.Name(), reason)
+	}
+	if asked < 8 {
+		t.Errorf("only %d methods take snapshots", asked)
+	}
+	for name, messages := range map[string][]*stowagev1.PutSnapshotRequest{
+		"a base":    {{Step: &stowagev1.PutSnapshotRequest_BaseAddress{BaseAddress: address}}},
+		"a look-up": {end(address)},
+	} {
+		if _, err := put(b, messages...); reasonOf(err) != "UNKNOWN_SNAPSHOT" {
+			t.Errorf("%s of another's snapshot: %v", name, err)
+		}
+	}
+	if same, err := put(b, part(threeZones()), end("")); err != nil || same != address {
+		t.Errorf("b puts the same content: %s, %v", same, err)
+	}
+	if same, err := put(b, end(address)); err != nil || same != address {
+		t.Errorf("b looks it up: %s, %v", same, err)
+	}
+}
+
+func reasonOf(err error) string {
+	_, reason, _, _ := why(err)
+	return reason
+}
+
+// TestAccessFileIsReloaded expects new rules within a moment, the old ones while the file is invalid, and an audit line of each call.
+func TestAccessFileIsReloaded(t *testing.T) {
+	s := runSecured(t)
+	a := s.callers["a"]
+	info := func() codes.Code {
+		_, err := stowagev1.NewPlacementServiceClient(a.conn).GetServerInfo(a.context(t), &stowagev1.GetServerInfoRequest{})
+		return codeOf(err)
+	}
+	write := func(text string) {
+		if err := os.WriteFile(s.access+".new", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(s.access+".new", s.access); err != nil {
+			t.Fatal(err)
+		}
+	}
+	saw := func(what string) {
+		t.Helper()
+		for line := range s.log.all {
+			if strings.Contains(line, what) {
+				return
+			}
+		}
+	}
+	if got := info(); got != codes.PermissionDenied {
+		t.Errorf("before: %v", got)
+	}
+	saw(`"msg":"refused call","grpc.method":"/stowage.v1.PlacementService/GetServerInfo","grpc.code":"PermissionDenied"`)
+	write(strings.ReplaceAll(rulesOfTest, "PutSnapshot]", "PutSnapshot, GetServerInfo]"))
+	eventually(t, "the new rules count", func() bool { return info() == codes.OK })
+	saw(`"caller":"subject:CN=a","tenant":"a"`)
+	write("rules: []")
+	saw("keeping the previous rules")
+	if got := info(); got != codes.OK {
+		t.Errorf("with an invalid file: %v", got)
+	}
+	write("rules:\n- {callers: ['token:x'], tenant: x, methods: ['*']}")
+	eventually(t, "the caller is refused", func() bool { return info() == codes.PermissionDenied })
+}
+
+func codeOf(err error) codes.Code {
+	code, _, _, _ := why(err)
+	return code
+}
+
+// TestAccessNeedsTLS expects that a server does not ask for tokens in plain text.
+func TestAccessNeedsTLS(t *testing.T) {
+	c := testConfig()
+	c.AccessFile = "access.yaml"
+	if err := c.Validate(); err == nil || !slices.Contains(strings.Split(err.Error(), "\n"),
+		"access-file: needs tls-cert-file: tokens must not be sent in plain text") {
+		t.Errorf("the error is %v", err)
+	}
+}
