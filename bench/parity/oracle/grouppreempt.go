@@ -226,6 +226,45 @@ type notingSnapshot struct {
 	s *Scheduler
 }
 
+// PodGroupStates has the pods of a group in the order of their nodes, and there of the case. kube-scheduler has them in the order of
+// a map, in which it evicts those of a group together and reprieves them: PodTopologySpread's counts may depend on it.
+func (n *notingSnapshot) PodGroupStates() fwk.PodGroupStateLister {
+	return orderedGroups{n.MutableSnapshotSharedLister.PodGroupStates(), n.s}
+}
+
+type orderedGroups struct {
+	fwk.PodGroupStateLister
+	s *Scheduler
+}
+
+func (o orderedGroups) Get(namespace, name string) (fwk.PodGroupState, error) {
+	state, err := o.PodGroupStateLister.Get(namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return orderedGroup{state, o.s}, nil
+}
+
+type orderedGroup struct {
+	fwk.PodGroupState
+	s *Scheduler
+}
+
+func (o orderedGroup) ScheduledPods() []*corev1.Pod {
+	return slices.SortedFunc(slices.Values(o.PodGroupState.ScheduledPods()), func(a, b *corev1.Pod) int {
+		return cmp.Or(cmp.Compare(o.s.index[a.Spec.NodeName], o.s.index[b.Spec.NodeName]), cmp.Compare(o.s.stated(a), o.s.stated(b)))
+	})
+}
+
+// stated is the index of a pod in the case, the number of its pods for one that was placed.
+func (s *Scheduler) stated(p *corev1.Pod) int {
+	i := slices.IndexFunc(s.Pods, func(o *corev1.Pod) bool { return o.UID == p.UID })
+	if i < 0 {
+		return len(s.Pods)
+	}
+	return i
+}
+
 func (n *notingSnapshot) EndMutations() error {
 	y, q := n.s.cycle, n.s.whole
 	if y != nil || q != nil {
