@@ -29,13 +29,14 @@ type remote struct {
 	StowageCAFile     string   `name:"stowage-ca-file" placeholder:"FILE" help:"With --server: PEM certificates of the authorities of the server's certificate. Without it connections are in plain text."`
 	StowageCertFile   string   `placeholder:"FILE" help:"With --server: PEM client certificate."`
 	StowageKeyFile    string   `placeholder:"FILE" help:"With --server: PEM key of --stowage-cert-file."`
+	StowageTokenFile  string   `placeholder:"FILE" help:"With --server: file with a bearer token."`
 	StowageServerName string   `placeholder:"NAME" help:"With --server: name in the server's certificate, if it is not the host of --server."`
 }
 
 func (r *remote) settings() *connect.Stowage {
 	return &connect.Stowage{
 		StowageAddress: r.Server, StowageCAFile: r.StowageCAFile, StowageCertFile: r.StowageCertFile, StowageKeyFile: r.StowageKeyFile,
-		StowageServerName: r.StowageServerName,
+		StowageServerName: r.StowageServerName, StowageTokenFile: r.StowageTokenFile,
 	}
 }
 
@@ -44,8 +45,8 @@ func (r *remote) check() error {
 	if len(r.Server) > 0 {
 		return r.settings().Validate()
 	}
-	if r.StowageCAFile+r.StowageCertFile+r.StowageKeyFile+r.StowageServerName != "" {
-		return errors.New("the flags of TLS need --server")
+	if r.StowageCAFile+r.StowageCertFile+r.StowageKeyFile+r.StowageServerName+r.StowageTokenFile != "" {
+		return errors.New("the flags of TLS and tokens need --server")
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func TestAServerIsReachedByTLSAndErrorsSayWhatIsWrong(t *testing.T) {
 		{"no certificate", []string{"--server", closed, "--stowage-ca-file", authority}, " for --stowage-cert-file and --stowage-key-file)"},
 		{"no file", []string{"--server", open, "--stowage-ca-file", dir + "/none"}, "none: no such file or directory"},
 		{"half a certificate", []string{"--server", open, "--stowage-ca-file", authority, "--stowage-key-file", key}, "stowage-cert-file: must be set together with stowage-key-file"},
-		{"no server", []string{"--stowage-ca-file", authority}, "the flags of TLS need --server"},
+		{"no server", []string{"--stowage-ca-file", authority}, "the flags of TLS and tokens need --server"},
 	} {
 		code, _, stderr := stowage(t, append([]string{"place", "-f", manifests}, c.args...)...)
 		if (code == 0) != (c.want == "") || !strings.Contains(stderr, c.want) {

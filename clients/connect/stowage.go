@@ -1,12 +1,15 @@
 package connect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
+	"golang.org/x/oauth2"
 	"google.golang.org/grpc"
+	"k8s.io/client-go/transport"
 
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	"github.com/stowage-scheduler/stowage/server/certificates"
@@ -18,6 +21,7 @@ type Stowage struct {
 	StowageCAFile     string        `name:"stowage-ca-file" help:"PEM certificates of the authorities of Stowage's certificate. Without it connections are in plain text."`
 	StowageCertFile   string        `help:"PEM client certificate for Stowage."`
 	StowageKeyFile    string        `help:"PEM key of stowage-cert-file."`
+	StowageTokenFile  string        `help:"File with a bearer token for Stowage, such as a projected token of a service account. It is read again each minute."`
 	StowagePatience   time.Duration `default:"2s" help:"How long Stowage may be unreachable, as during a restart, before calls fail."`
 	StowageServerName string        `help:"Name in Stowage's certificate, if it is not the host of stowage-address."`
 }
@@ -33,6 +37,8 @@ func (s *Stowage) Validate() error {
 		return errors.New("stowage-cert-file: must be set together with stowage-key-file")
 	case s.StowageCAFile == "" && (s.StowageCertFile != "" || s.StowageServerName != ""):
 		return errors.New("stowage-ca-file: is needed for TLS")
+	case s.StowageCAFile == "" && s.StowageTokenFile != "":
+		return errors.New("stowage-token-file: needs stowage-ca-file, as tokens are not sent in plain text")
 	}
 	return nil
 }
@@ -46,5 +52,27 @@ func (s *Stowage) Dial(log *slog.Logger, options ...grpc.DialOption) (*stowage.C
 		}
 		options = append(options, grpc.WithTransportCredentials(newClientCredentials(f, s.StowageServerName)))
 	}
+	if s.StowageTokenFile != "" {
+		token := bearer{transport.NewCachedFileTokenSource(s.StowageTokenFile)}
+		if _, err := token.Token(); err != nil {
+			return nil, fmt.Errorf("stowage-token-file: %w", err)
+		}
+		options = append(options, grpc.WithPerRPCCredentials(token))
+	}
 	return stowage.Dial(s.StowageAddress, append(options, stowage.WithPatience(s.StowagePatience))...)
 }
+
+// bearer sends tokens, over TLS only. gRPC's own package for that depends on Google Cloud's.
+type bearer struct{ oauth2.TokenSource }
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	token, err := b.Token()
+	if err != nil {
+		return nil, fmt.Errorf("stowage-token-file: %w", err)
+	}
+	return map[string]string{"authorization": "Bearer " + token.AccessToken}, nil
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials.
+func (bearer) RequireTransportSecurity() bool { return true }
