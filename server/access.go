@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/identity"
 )
 
@@ -24,21 +26,32 @@ const lookForRules = time.Second
 // access admits calls by an access file. A nil access admits all.
 type access struct {
 	*identity.Access
-	path string
-	text []byte
-	log  *slog.Logger
+	kubernetes *identity.Kubernetes // nil if no tokens are reviewed
+	path       string
+	text       []byte
+	log        *slog.Logger
 }
 
-// readAccess reads an access file. It returns nil for no path.
-func readAccess(path string, reviewer identity.Reviewer, log *slog.Logger) (*access, error) {
-	if path == "" {
+// readAccess reads the access file. It returns nil for none.
+func readAccess(c *config.Config, log *slog.Logger) (*access, error) {
+	if c.AccessFile == "" {
 		return nil, nil
 	}
-	text, rules, err := readRules(path)
+	text, rules, err := readRules(c.AccessFile)
 	if err != nil {
 		return nil, err
 	}
-	return &access{identity.New(rules, reviewer), path, text, log}, nil
+	a := &access{path: c.AccessFile, text: text, log: log}
+	var reviewer identity.Reviewer
+	if c.TokenReviewURL != "" {
+		a.kubernetes, err = identity.NewKubernetes(c.TokenReviewURL, c.TokenReviewCAFile, c.TokenReviewTokenFile, c.TokenReviewAudiences)
+		if err != nil {
+			return nil, fmt.Errorf("token-review-ca-file, token-review-token-file: %w", err)
+		}
+		reviewer = a.kubernetes
+	}
+	a.Access = identity.New(rules, reviewer)
+	return a, nil
 }
 
 func readRules(path string) ([]byte, *identity.Rules, error) {
@@ -64,6 +77,9 @@ func readRules(path string) ([]byte, *identity.Rules, error) {
 
 // follow replaces the rules when the file changes, until the context ends. A file that is invalid changes nothing.
 func (a *access) follow(ctx context.Context) {
+	if a.kubernetes != nil {
+		defer a.kubernetes.Close()
+	}
 	tick := time.NewTicker(lookForRules)
 	defer tick.Stop()
 	failed := false
@@ -95,6 +111,9 @@ func (a *access) admit(ctx context.Context, method string) (context.Context, err
 	fields := []any{"grpc.method", method, "grpc.code", status.Code(err).String(), "reason", status.Convert(err).Message()}
 	if p, ok := peer.FromContext(ctx); ok {
 		fields = append(fields, "peer.address", p.Addr.String())
+	}
+	if cause := errors.Unwrap(err); cause != nil {
+		fields = append(fields, "cause", cause.Error())
 	}
 	a.log.WarnContext(ctx, "refused call", fields...)
 	return nil, err

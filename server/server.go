@@ -60,7 +60,7 @@ func newServer(
 	if err != nil {
 		return nil, err
 	}
-	if s.access, err = readAccess(c.AccessFile, nil, log); err != nil {
+	if s.access, err = readAccess(&c, log); err != nil {
 		return nil, err
 	}
 	if s.telemetry, err = telemetry.New(ctx, "stowage", telemetry.Version()); err != nil {

@@ -19,6 +19,11 @@ type Config struct {
 	TLSClientCAFile string `help:"PEM certificates of the client CAs; with it the service requires client certificates, or with access-file those of callers without tokens."`
 	AccessFile      string `help:"Who may call what, in YAML: callers by certificate or token, their tenants and methods. Without it everybody may call everything. Reloaded when it changes."`
 
+	TokenReviewURL       string   `name:"token-review-url" help:"URL of a Kubernetes API server that reviews tokens which access-file does not list, such as https://kubernetes.default.svc."`
+	TokenReviewCAFile    string   `name:"token-review-ca-file" default:"/var/run/secrets/kubernetes.io/serviceaccount/ca.crt" help:"PEM certificates of its authorities."`
+	TokenReviewTokenFile string   `default:"/var/run/secrets/kubernetes.io/serviceaccount/token" help:"Token of a service account that may create tokenreviews."`
+	TokenReviewAudiences []string `help:"Audiences of which tokens must have one; without any, those of the API server."`
+
 	MaxReceiveMessageBytes int           `type:"bytes" default:"256Mi" help:"Maximum size of a request message after decompression."`
 	MaxInFlightBytes       int64         `type:"bytes" default:"1Gi" help:"Maximum total size of requests in flight; requests above it fail with RESOURCE_EXHAUSTED and RetryInfo."`
 	MaxConcurrentStreams   uint32        `default:"1024" help:"Maximum concurrent requests per connection; more wait."`

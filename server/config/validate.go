@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"strings"
 	"time"
 )
 
@@ -25,6 +26,9 @@ func (c *Config) Validate() error {
 	check((c.TLSCertFile == "") == (c.TLSKeyFile == ""), "tls-cert-file", "must be set together with tls-key-file")
 	check(c.TLSClientCAFile == "" || c.TLSCertFile != "", "tls-client-ca-file", "needs tls-cert-file")
 	check(c.AccessFile == "" || c.TLSCertFile != "", "access-file", "needs tls-cert-file: tokens must not be sent in plain text")
+	check(c.TokenReviewURL == "" || c.AccessFile != "", "token-review-url", "needs access-file")
+	check(c.TokenReviewURL == "" || strings.HasPrefix(c.TokenReviewURL, "https://"), "token-review-url", "must begin with https://, is %q",
+		c.TokenReviewURL)
 
 	check(c.MaxReceiveMessageBytes >= 1 && c.MaxReceiveMessageBytes <= math.MaxInt32, "max-receive-message-bytes",
 		"must be 1 to %d, is %d", math.MaxInt32, c.MaxReceiveMessageBytes)

@@ -102,8 +102,8 @@ func (r *Rules) decide(principals []string, method string) (tenant string, known
 }
 
 func matches(pattern string, principals []string) bool {
-	prefix, any := strings.CutSuffix(pattern, "*")
+	prefix, open := strings.CutSuffix(pattern, "*")
 	return slices.ContainsFunc(principals, func(p string) bool {
-		return p == pattern || any && strings.HasPrefix(p, prefix)
+		return p == pattern || open && strings.HasPrefix(p, prefix)
 	})
 }

@@ -1,0 +1,183 @@
+package identity
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// validFor is how long a valid token is not reviewed again, so how late a revoked one is noticed; invalidFor is that of one that
+	// is not valid.
+	validFor, invalidFor = 30 * time.Second, 5 * time.Second
+	// reviewTimeout bounds a review.
+	reviewTimeout = 5 * time.Second
+	// maxReviews bounds the reviews at a time, maxReviewed the tokens that are remembered, maxTokenBytes those that are reviewed.
+	maxReviews, maxReviewed, maxTokenBytes = 16, 4096, 16 << 10
+)
+
+// errBusy is the error of a review that too many others are before.
+var errBusy = errors.New("too many tokens are under review")
+
+// Kubernetes reviews tokens by TokenReviews of an API server (authentication.k8s.io/v1).
+type Kubernetes struct {
+	url, tokenFile string
+	audiences      []string
+	client         *http.Client
+	reviewed       atomic.Pointer[map[[sha256.Size]byte]review]
+	underway       atomic.Int64
+	now            func() time.Time
+}
+
+type review struct {
+	principals []string
+	until      time.Time
+}
+
+// NewKubernetes returns a reviewer that asks the API server of a URL. caFile has its authorities; tokenFile the token of the server's
+// own service account, which may create tokenreviews (ClusterRole system:auth-delegator). With audiences, tokens must be for one of
+// them.
+func NewKubernetes(url, caFile, tokenFile string, audiences []string) (*Kubernetes, error) {
+	ca, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(ca) {
+		return nil, fmt.Errorf("%s has no certificate", caFile)
+	}
+	if _, err := os.ReadFile(tokenFile); err != nil {
+		return nil, err
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	k := &Kubernetes{
+		url: strings.TrimSuffix(url, "/") + "/apis/authentication.k8s.io/v1/tokenreviews", tokenFile: tokenFile, audiences: audiences,
+		client: &http.Client{Transport: transport, Timeout: reviewTimeout}, now: time.Now,
+	}
+	k.reviewed.Store(&map[[sha256.Size]byte]review{})
+	return k, nil
+}
+
+// Close closes idle connections.
+func (k *Kubernetes) Close() { k.client.CloseIdleConnections() }
+
+// Review implements Reviewer: user:NAME first, then group:NAME of each group.
+func (k *Kubernetes) Review(ctx context.Context, token string) ([]string, error) {
+	if len(token) > maxTokenBytes {
+		return nil, nil
+	}
+	sum := sha256.Sum256([]byte(token))
+	if r, ok := (*k.reviewed.Load())[sum]; ok && k.now().Before(r.until) {
+		return r.principals, nil
+	}
+	if k.underway.Add(1) > maxReviews {
+		k.underway.Add(-1)
+		return nil, errBusy
+	}
+	defer k.underway.Add(-1)
+	principals, err := k.ask(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	lasts := validFor
+	if principals == nil {
+		lasts = invalidFor
+	}
+	k.remember(sum, review{principals, k.now().Add(lasts)})
+	return principals, nil
+}
+
+// remember publishes a map with one more token. Expired ones go; where too many are left, all go.
+func (k *Kubernetes) remember(sum [sha256.Size]byte, r review) {
+	for {
+		old := k.reviewed.Load()
+		next := maps.Clone(*old)
+		now := k.now()
+		maps.DeleteFunc(next, func(_ [sha256.Size]byte, r review) bool { return !now.Before(r.until) })
+		if len(next) >= maxReviewed {
+			clear(next)
+		}
+		next[sum] = r
+		if k.reviewed.CompareAndSwap(old, &next) {
+			return
+		}
+	}
+}
+
+// tokenReview is the part of a TokenReview that is sent and read.
+type tokenReview struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Spec       struct {
+		Token     string   `json:"token"`
+		Audiences []string `json:"audiences,omitempty"`
+	} `json:"spec"`
+	Status struct {
+		Authenticated bool     `json:"authenticated"`
+		Audiences     []string `json:"audiences"`
+		Error         string   `json:"error"`
+		User          struct {
+			Username string   `json:"username"`
+			Groups   []string `json:"groups"`
+		} `json:"user"`
+	} `json:"status"`
+}
+
+func (k *Kubernetes) ask(ctx context.Context, token string) ([]string, error) {
+	r := tokenReview{APIVersion: "authentication.k8s.io/v1", Kind: "TokenReview"}
+	r.Spec.Token, r.Spec.Audiences = token, k.audiences
+	body, err := json.Marshal(&r)
+	if err != nil {
+		return nil, err
+	}
+	own, err := os.ReadFile(k.tokenFile) // the kubelet renews it
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, k.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(own)))
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	response, err := k.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusCreated {
+		return nil, fmt.Errorf("the API server answers a TokenReview with %s", response.Status)
+	}
+	r = tokenReview{}
+	if err := json.Unmarshal(answer, &r); err != nil {
+		return nil, fmt.Errorf("the API server's TokenReview: %w", err)
+	}
+	// An authenticator that does not know of audiences returns none: its token is for the API server, not for this server
+	// (TokenReviewStatus.audiences).
+	if !r.Status.Authenticated || r.Status.User.Username == "" || len(k.audiences) > 0 && len(r.Status.Audiences) == 0 {
+		return nil, nil
+	}
+	principals := []string{"user:" + r.Status.User.Username}
+	for _, g := range r.Status.User.Groups {
+		principals = append(principals, "group:"+g)
+	}
+	return principals, nil
+}
