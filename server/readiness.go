@@ -9,7 +9,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
@@ -64,21 +63,3 @@ func (s *self) ask(ctx context.Context) error {
 }
 
 func (s *self) close() error { return errors.Join(s.conn.Close(), s.listener.Close()) }
-
-// exceptSelf are credentials that the connection inside the process does not need.
-type exceptSelf struct {
-	credentials.TransportCredentials
-}
-
-// ServerHandshake implements credentials.TransportCredentials.
-func (c exceptSelf) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	if conn.LocalAddr().Network() == "bufconn" {
-		return insecure.NewCredentials().ServerHandshake(conn)
-	}
-	return c.TransportCredentials.ServerHandshake(conn)
-}
-
-// Clone implements credentials.TransportCredentials.
-func (c exceptSelf) Clone() credentials.TransportCredentials {
-	return exceptSelf{c.TransportCredentials.Clone()}
-}

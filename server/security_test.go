@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -366,5 +367,69 @@ func TestAccessNeedsTLS(t *testing.T) {
 	if err := c.Validate(); err == nil || !slices.Contains(strings.Split(err.Error(), "\n"),
 		"access-file: needs tls-cert-file: tokens must not be sent in plain text") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// BenchmarkIdentity asks one question by the address of a snapshot, whose answer is remembered, over TLS: without an access file, and
+// with one by certificate and by token.
+func BenchmarkIdentity(b *testing.B) {
+	certFile, keyFile, cert, pool := certificate(b)
+	rules := filepath.Join(b.TempDir(), "access.yaml")
+	text := "tokens:\n" + tokenRule("t", "t's") + "rules: [{callers: ['subject:CN=test', 'token:t'], tenant: t, methods: ['*']}]"
+	if err := os.WriteFile(rules, []byte(text), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for _, test := range []struct{ name, access, token string }{{"none", "", ""}, {"certificate", rules, ""}, {"token", rules, "t's"}} {
+		b.Run(test.name, func(b *testing.B) {
+			c := testConfig()
+			c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile, c.AccessFile, c.MaxSnapshotBytes = certFile, keyFile, certFile, test.access, 1<<20
+			s, err := newServer(b.Context(), c, slog.New(slog.DiscardHandler), nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(context.Background())
+			ended := make(chan error, 1)
+			go func() { ended <- s.Run(ctx) }()
+			creds := credentials.NewTLS(&tls.Config{RootCAs: pool, Certificates: []tls.Certificate{cert}})
+			conn, err := grpc.NewClient(s.Address().String(), grpc.WithTransportCredentials(creds))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() {
+				_ = conn.Close()
+				stop()
+				<-ended
+			}()
+			caller := &identified{test.name, conn, test.token}
+			if test.token != "" {
+				ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+test.token)
+			}
+			client := stowagev1.NewPlacementServiceClient(caller.conn)
+			stream, err := client.PutSnapshot(ctx)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, m := range []*stowagev1.PutSnapshotRequest{part(threeZones()), end("")} {
+				if err := stream.Send(m); err != nil {
+					b.Fatal(err)
+				}
+			}
+			put, err := stream.CloseAndRecv()
+			if err != nil {
+				b.Fatal(err)
+			}
+			request := &stowagev1.FilterRequest{
+				Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{
+					Snapshot: &stowagev1.SnapshotReference{Address: put.GetAddress()},
+				}},
+				Pod: &stowagev1.Pod{Name: "p", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{}}},
+			}
+			for b.Loop() {
+				answer, err := client.Filter(ctx, request)
+				if err != nil || len(answer.GetFeasibleNodes().GetIndexes())+len(answer.GetRejections()) == 0 {
+					b.Fatal(answer, err)
+				}
+			}
+		})
 	}
 }

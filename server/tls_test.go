@@ -21,7 +21,7 @@ import (
 )
 
 // certificate makes a certificate for 127.0.0.1 that is its own authority, as files and for use.
-func certificate(t *testing.T) (certFile, keyFile string, cert tls.Certificate, pool *x509.CertPool) {
+func certificate(t testing.TB) (certFile, keyFile string, cert tls.Certificate, pool *x509.CertPool) {
 	t.Helper()
 	dir := t.TempDir()
 	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
@@ -30,13 +30,13 @@ func certificate(t *testing.T) (certFile, keyFile string, cert tls.Certificate, 
 }
 
 // writeCertificate writes a new one.
-func writeCertificate(t *testing.T, certFile, keyFile string) (cert tls.Certificate, pool *x509.CertPool) {
+func writeCertificate(t testing.TB, certFile, keyFile string) (cert tls.Certificate, pool *x509.CertPool) {
 	t.Helper()
 	return writeCertificateOf(t, "test", certFile, keyFile)
 }
 
 // writeCertificateOf writes a new one of a common name.
-func writeCertificateOf(t *testing.T, name, certFile, keyFile string) (cert tls.Certificate, pool *x509.CertPool) {
+func writeCertificateOf(t testing.TB, name, certFile, keyFile string) (cert tls.Certificate, pool *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"net"
 
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 )
 
 type clientKey struct{}
+
+// Named is the AuthInfo of a connection that says whose it is, such as the subject of a verified certificate.
+type Named interface{ Client() string }
 
 // WithClient names the client of a request, for a caller that knows it better than the connection says, such as one that has
 // verified a token.
@@ -26,8 +28,8 @@ func Client(ctx context.Context) string {
 	if !ok || p.Addr == nil {
 		return ""
 	}
-	if tls, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(tls.State.VerifiedChains) > 0 {
-		return "subject " + tls.State.VerifiedChains[0][0].Subject.String()
+	if named, ok := p.AuthInfo.(Named); ok {
+		return named.Client()
 	}
 	host, _, err := net.SplitHostPort(p.Addr.String())
 	if err != nil {

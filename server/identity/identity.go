@@ -8,7 +8,6 @@ package identity
 import (
 	"context"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/hex"
 	"strings"
 	"sync/atomic"
@@ -113,20 +112,35 @@ func (a *Access) principals(ctx context.Context, rules *Rules) ([]string, error)
 		return principals, nil
 	}
 	if p, ok := peer.FromContext(ctx); ok {
-		if tls, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(tls.State.VerifiedChains) > 0 {
-			return ofCertificate(tls.State.VerifiedChains[0][0]), nil
+		if certified, ok := p.AuthInfo.(*Certified); ok {
+			return certified.principals, nil
 		}
 	}
 	return nil, rpcerror.Unauthenticated("a client certificate or a bearer token is needed")
 }
 
-func ofCertificate(c *x509.Certificate) []string {
-	out := []string{"subject:" + c.Subject.String()}
-	for _, uri := range c.URIs {
-		out = append(out, "uri:"+uri.String())
+// Certified is the AuthInfo of a connection whose caller has a verified certificate. Names are made once, not for each call.
+type Certified struct {
+	credentials.TLSInfo
+	principals []string
+}
+
+// OfConnection returns the AuthInfo of a connection: Certified, or info if there is no verified certificate.
+func OfConnection(info credentials.AuthInfo) credentials.AuthInfo {
+	tls, ok := info.(credentials.TLSInfo)
+	if !ok || len(tls.State.VerifiedChains) == 0 {
+		return info
+	}
+	leaf := tls.State.VerifiedChains[0][0]
+	out := &Certified{tls, []string{"subject:" + leaf.Subject.String()}}
+	for _, uri := range leaf.URIs {
+		out.principals = append(out.principals, "uri:"+uri.String())
 	}
 	return out
 }
+
+// Client implements admission.Named.
+func (c *Certified) Client() string { return c.principals[0] }
 
 // open reports whether anybody may call a method: health, which probes ask for.
 func open(method string) bool { return strings.HasPrefix(method, "/grpc.health.") }
