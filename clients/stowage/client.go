@@ -54,6 +54,8 @@ type Client struct {
 	reach      *reach
 	remembered remembered
 	puts       singleflight.Group
+	replicas   replicas
+	hedging    hedging
 }
 
 // Dial returns a client without connecting. A single address is a gRPC target, by default a DNS name with a port, and
@@ -84,7 +86,7 @@ func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 		// server allows pings every 10 s.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.WithConnectParams(connectParams),
-		grpc.WithChainUnaryInterceptor(c.unaryAgain, c.putWhenUnknown),
+		grpc.WithChainUnaryInterceptor(c.unaryAgain, c.unaryHedged, c.putWhenUnknown),
 		grpc.WithChainStreamInterceptor(c.streamAgain),
 	}
 	target := addresses[0]

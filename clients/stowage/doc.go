@@ -1,9 +1,16 @@
 // Package stowage is the client of a Stowage server.
 //
-// Dial returns a connection for the service. Calls go to the replicas in turn, except those that are not serving. A
+// Dial returns a connection for the service. Of two replicas a call goes to the one with fewer calls under way. A
 // call that a replica fails to answer is repeated on another one. A call that an overloaded server rejects is repeated
 // after the delay that the server gives. With WithPatience, calls wait for a server that restarts. A response depends on
 // its request alone, so repeating a call is always safe.
+//
+// # Replicas that do not answer
+//
+// A replica that hangs keeps its connection. A unary call, or a put, that takes longer than 95 of 100 calls of its method is
+// therefore made on a second replica at the same time, and the first response is taken. Such second calls are at most a tenth of all.
+// A replica that left three calls in a row without a response gets none for a second, then one, and all again if it answers that;
+// otherwise the time doubles, up to half a minute. A response that is an error of the request counts as a response.
 //
 // # Snapshots
 //

@@ -30,7 +30,11 @@ const putTimeout = 10 * time.Minute
 func (c *Client) Put(ctx context.Context, s *Snapshot) error {
 	known := c.remembered.add(s)
 	return c.again(ctx, func() error {
-		_, err := c.put(ctx, known, "", time.Now())
+		method := stowagev1.PlacementService_PutSnapshot_FullMethodName
+		_, err := c.hedged(ctx, method, minHedgedPut, func(ctx context.Context, _ bool) error {
+			_, err := c.put(ctx, known, "", time.Now())
+			return err
+		})
 		return err
 	})
 }
@@ -86,7 +90,11 @@ func isUnknown(err error) bool {
 // there after since. Concurrent calls for one snapshot and replica share one put, which continues if the context of its
 // caller ends.
 func (c *Client) put(ctx context.Context, known *putSnapshot, replica string, since time.Time) (string, error) {
-	done := c.puts.DoChan(replica+" "+known.snapshot.address, func() (any, error) {
+	key := replica + " " + known.snapshot.address
+	if t, ok := ctx.Value(tryKey{}).(*try); ok && replica == "" && t.avoid != nil { // what is under way there does not get on
+		key += " " + t.avoid.address
+	}
+	done := c.puts.DoChan(key, func() (any, error) {
 		if known.putAfter(replica, since) {
 			return replica, nil
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
@@ -55,44 +56,122 @@ func (pickerBuilder) Build(info base.PickerBuildInfo) balancer.Picker {
 	}
 	p := &picker{}
 	for conn, of := range info.ReadySCs {
-		p.replicas = append(p.replicas, replica{of.Address.Addr, conn})
+		p.choices = append(p.choices, &choice{address: of.Address.Addr, conn: conn})
 	}
-	slices.SortFunc(p.replicas, func(a, b replica) int { return cmp.Compare(a.address, b.address) })
+	slices.SortFunc(p.choices, func(a, b *choice) int { return cmp.Compare(a.address, b.address) })
 	// Clients that see the same replicas come and go must not all start with the same one.
 	p.next.Store(rand.Uint32())
 	return p
 }
 
-type replica struct {
+// choice is a replica that is serving.
+type choice struct {
 	address string
 	conn    balancer.SubConn
+	replica atomic.Pointer[replica] // as the client knows it; nil before the first call
 }
 
-// picker picks the replicas in turn, except for calls that a route pins.
+func (c *choice) of(t *try) *replica {
+	known := c.replica.Load()
+	if known == nil {
+		known = t.replicas.of(c.address)
+		c.replica.Store(known)
+	}
+	return known
+}
+
+// picker picks, of two replicas, the one with fewer calls under way: the next in turn, and a random one. It leaves out those that the
+// client has ejected, and the one that another try of the call waits for, unless there is no other. A route may pin a call.
 type picker struct {
-	replicas []replica
-	next     atomic.Uint32
+	choices []*choice
+	next    atomic.Uint32
 }
 
 func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
+	t, _ := info.Ctx.Value(tryKey{}).(*try)
 	r, routed := info.Ctx.Value(routeKey{}).(*route)
 	if !routed {
-		return balancer.PickResult{SubConn: p.turn().conn}, nil
+		return p.result(p.pick(t), t), nil
 	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if r.held {
-		for _, at := range p.replicas {
+		for _, at := range p.choices {
 			if at.address == r.replica {
-				return balancer.PickResult{SubConn: at.conn}, nil
+				return p.result(at, t), nil
 			}
 		}
 	}
-	to := p.turn()
+	to := p.pick(t)
 	r.replica = to.address
-	return balancer.PickResult{SubConn: to.conn}, nil
+	return p.result(to, t), nil
 }
 
-func (p *picker) turn() replica {
-	return p.replicas[p.next.Add(1)%uint32(len(p.replicas))]
+// result is what gRPC gets, and counts the call.
+func (p *picker) result(to *choice, t *try) balancer.PickResult {
+	if t == nil {
+		return balancer.PickResult{SubConn: to.conn}
+	}
+	at := to.of(t)
+	at.outstanding.Add(1)
+	t.alone.Store(len(p.choices) < 2)
+	t.at.Store(at)
+	return balancer.PickResult{SubConn: to.conn, Done: at.done}
+}
+
+func (p *picker) pick(t *try) *choice {
+	n := len(p.choices)
+	turn := int(p.next.Add(1) % uint32(n))
+	if t == nil || n == 1 {
+		return p.choices[turn]
+	}
+	in := 0 // choices that are not to be left out
+	var out *choice
+	for i := range n {
+		c := p.choices[(turn+i)%n]
+		switch at := c.of(t); {
+		case at == t.avoid:
+		case at.in():
+			in++
+		case at.tried(time.Now()):
+			return c
+		case out == nil:
+			out = c
+		}
+	}
+	switch {
+	case in > 0:
+		return p.less(t, turn, in)
+	case out != nil:
+		return out
+	}
+	return p.choices[turn]
+}
+
+// less returns the one with fewer calls under way of two of the choices that are not to be left out, of which there were so many.
+func (p *picker) less(t *try, turn, in int) *choice {
+	skip := 0
+	if in > 1 {
+		skip = 1 + rand.IntN(in-1)
+	}
+	var first *choice
+	for i := range p.choices {
+		c := p.choices[(turn+i)%len(p.choices)]
+		if at := c.of(t); at == t.avoid || !at.in() {
+			continue
+		}
+		if first == nil {
+			first = c
+		}
+		if skip--; skip < 0 {
+			if c.of(t).outstanding.Load() < first.of(t).outstanding.Load() {
+				return c
+			}
+			break
+		}
+	}
+	if first == nil { // the last one was ejected meanwhile
+		return p.choices[turn]
+	}
+	return first
 }

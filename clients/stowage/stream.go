@@ -11,6 +11,9 @@ import (
 func (c *Client) streamAgain(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer,
 	options ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
+	if ctx.Value(tryKey{}) == nil {
+		ctx = withTry(ctx, &try{replicas: &c.replicas})
+	}
 	if desc.ClientStreams {
 		return open(ctx, desc, conn, method, options...)
 	}
