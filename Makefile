@@ -152,6 +152,13 @@ faults: ## Test a server whose log stalls, whose disk is full, that has few desc
 security: ## Print who may call what on a server with an access file: callers by methods, and snapshots of other tenants.
 	$(GOTEST) -count=1 -v -run 'TestIdentitiesByMethods|TestTenantsDoNotSeeEachOther|TestAccess|TestACertificateIsReplaced' ./server
 
+# For how long `make chaos` fails replicas; all faults come in any case.
+MINUTES ?= 1
+.PHONY: chaos
+chaos: ## Kill, stop and slow one of three replicas under load, for MINUTES: no call fails, no answer is wrong.
+	@CGO_ENABLED=0 go build -o build/chaos/ ./server/cmd/stowage-server ./bench/chaos
+	@build/chaos/chaos -server build/chaos/stowage-server -minutes $(MINUTES)
+
 .PHONY: load
 load: $(PROTOVALIDATE) ## Load a server on loopback with requests of 5,000 nodes and print ghz's report.
 	bench/load/run.sh
