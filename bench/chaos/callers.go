@@ -90,10 +90,9 @@ func (c *callers) change(ctx context.Context) error {
 			return err
 		}
 		next := &version{snapshot: s}
-		if err := next.answer(ctx, c.reference); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
+		if err := next.answer(ctx, c.reference); ctx.Err() != nil {
+			break
+		} else if err != nil {
 			return err
 		}
 		c.count(ctx, func(ctx context.Context) (bool, error) { return true, c.client.Put(ctx, s) })
@@ -132,7 +131,11 @@ func (c *callers) count(ctx context.Context, call func(context.Context) (right b
 	to := c.counts.Load() // of the phase in which the call ended
 	to.calls.Add(1)
 	took := int64(time.Since(begin))
-	for old := to.slowest.Load(); took > old && !to.slowest.CompareAndSwap(old, took); old = to.slowest.Load() {
+	for {
+		old := to.slowest.Load()
+		if took <= old || to.slowest.CompareAndSwap(old, took) {
+			break
+		}
 	}
 	switch {
 	case err != nil:

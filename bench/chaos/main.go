@@ -45,13 +45,16 @@ type fault struct {
 	happen func(ctx context.Context, r *replica) error
 }
 
+// long is how long a fault lasts that does not end by itself.
+const long = 10 * time.Second
+
 // during sets something, waits, and sets it back.
-func during(d time.Duration, begin, end func(r *replica) error) func(context.Context, *replica) error {
+func during(begin, end func(r *replica) error) func(context.Context, *replica) error {
 	return func(ctx context.Context, r *replica) error {
 		if err := begin(r); err != nil {
 			return err
 		}
-		sleep(ctx, d)
+		sleep(ctx, long)
 		return end(r)
 	}
 }
@@ -60,16 +63,15 @@ func during(d time.Duration, begin, end func(r *replica) error) func(context.Con
 const slowness = 100 * time.Millisecond
 
 func faults(all []*replica) []fault {
-	long := 10 * time.Second
 	return []fault{
-		{"nothing", during(long, func(*replica) error { return nil }, func(*replica) error { return nil })},
+		{"nothing", during(func(*replica) error { return nil }, func(*replica) error { return nil })},
 		{"killed", func(ctx context.Context, r *replica) error { return r.restart(ctx, syscall.SIGKILL) }},
 		{"terminated", func(ctx context.Context, r *replica) error { return r.restart(ctx, syscall.SIGTERM) }},
-		{"stopped", during(long, func(r *replica) error { return r.signal(syscall.SIGSTOP) },
+		{"stopped", during(func(r *replica) error { return r.signal(syscall.SIGSTOP) },
 			func(r *replica) error { return r.signal(syscall.SIGCONT) })},
-		{"black hole", during(long, func(r *replica) error { r.proxy.hole.Store(true); return nil },
+		{"black hole", during(func(r *replica) error { r.proxy.hole.Store(true); return nil },
 			func(r *replica) error { r.proxy.hole.Store(false); return nil })},
-		{"slow", during(long, func(r *replica) error { r.proxy.late.Store(int64(slowness / 2)); return nil },
+		{"slow", during(func(r *replica) error { r.proxy.late.Store(int64(slowness / 2)); return nil },
 			func(r *replica) error { r.proxy.late.Store(0); return nil })},
 		{"all restarted", func(ctx context.Context, _ *replica) error {
 			for _, r := range all {
