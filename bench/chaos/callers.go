@@ -90,9 +90,11 @@ func (c *callers) change(ctx context.Context) error {
 			return err
 		}
 		next := &version{snapshot: s}
-		if err := next.answer(ctx, c.reference); ctx.Err() != nil {
-			break
-		} else if err != nil {
+		err = next.answer(ctx, c.reference)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the end of the load ends the call
+		}
+		if err != nil {
 			return err
 		}
 		c.count(ctx, func(ctx context.Context) (bool, error) { return true, c.client.Put(ctx, s) })
