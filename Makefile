@@ -145,8 +145,8 @@ bench-trace: ## Compare joint placement with FGD and best fit on the GPU trace i
 	go run ./bench/solver -trace $(abspath $(TRACE)) -budget $(SOLVER_BUDGET) -instances $(SOLVER_INSTANCES)
 
 .PHONY: faults
-faults: ## Test a server whose log stalls, whose disk is full, that has few descriptors, or that is stopped for 10 s.
-	$(GOTEST) -count=1 -v -run 'TestStalledLog|TestFullDisk|TestFewDescriptors|TestPause' ./server/cmd/stowage-server
+faults: ## Test a server whose log stalls, whose disk is full, that has few descriptors or 512 MiB, or that is stopped for 10 s.
+	$(GOTEST) -count=1 -v -run 'TestStalledLog|TestFullDisk|TestFewDescriptors|TestLittleMemory|TestPause' ./server/cmd/stowage-server
 
 .PHONY: security
 security: ## Print who may call what on a server with an access file: callers by methods, and snapshots of other tenants.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -56,6 +57,8 @@ func newServer(
 	ctx context.Context, c config.Config, log *slog.Logger, service stowagev1.PlacementServiceServer,
 ) (_ *Server, err error) {
 	s := &Server{config: c, log: log, drain: func() { time.Sleep(c.DrainDelay) }}
+	c.FitMemory(debug.SetMemoryLimit(-1))
+	s.config = c
 	creds, err := loadCredentials(&c, log)
 	if err != nil {
 		return nil, err
@@ -128,7 +131,9 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	group.Go(func() error { return ignore(http.ErrServerClosed, s.admin.Serve(s.adminListener)) })
 	s.setReady(true)
-	s.log.Info("serving", "version", telemetry.Version(), "address", s.Address().String(), "admin_address", s.AdminAddress().String())
+	s.log.Info("serving", "version", telemetry.Version(), "address", s.Address().String(), "admin_address", s.AdminAddress().String(),
+		"memory_limit_bytes", debug.SetMemoryLimit(-1), "max_in_flight_bytes", s.config.MaxInFlightBytes,
+		"max_snapshot_bytes", s.config.MaxSnapshotBytes)
 
 	<-failed.Done()
 	s.setReady(false)

@@ -33,7 +33,7 @@ func Main(name, description string, c Command) {
 	context.AfterFunc(ctx, stop)
 	signal.Ignore(syscall.SIGHUP) // files are reloaded when they change
 	// Without a cgroup there is no limit to set, which is no error here.
-	_, _ = memlimit.Set(memlimit.WithLogger(slog.Default()))
+	_, _ = memlimit.Set()
 	parser := kong.Must(c, kong.Name(name), kong.Description(description),
 		kong.DefaultEnvars(strings.ToUpper(strings.ReplaceAll(name, "-", "_"))),
 		kong.Vars{"version": telemetry.Version()})

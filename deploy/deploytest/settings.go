@@ -65,10 +65,6 @@ func parse(t testing.TB, into any, args []string, options ...kong.Option) {
 	}
 }
 
-// bytesPerRequestByte is what a request in flight may take in memory, garbage included, per byte of its wire form: peak-B
-// by wire-B of bench.BenchmarkInline (12.6 in both forms of the cluster), rounded up.
-const bytesPerRequestByte = 13
-
 // CheckServerMemory checks that the memory of a server's container suffices for the requests that its settings let it work on.
 func CheckServerMemory(t testing.TB, c config.Config, resources corev1.ResourceRequirements) {
 	t.Helper()
@@ -78,8 +74,10 @@ func CheckServerMemory(t testing.TB, c config.Config, resources corev1.ResourceR
 			resources.Requests.Memory(), resources.Limits.Memory())
 	}
 	// The garbage collector keeps to nine tenths of the limit (automemlimit's default).
-	if needed := c.MaxInFlightBytes * bytesPerRequestByte; needed > limit/10*9 {
-		t.Errorf("%d bytes in flight may need %d bytes of memory, the limit is %d", c.MaxInFlightBytes, needed, limit)
+	c.FitMemory(limit / 10 * 9)
+	if needed := c.MaxInFlightBytes*config.BytesPerRequestByte + c.MaxSnapshotBytes; needed > limit/10*9 {
+		t.Errorf("%d bytes in flight and %d of snapshots may need %d bytes of memory, the limit is %d",
+			c.MaxInFlightBytes, c.MaxSnapshotBytes, needed, limit)
 	}
 	if _, limited := resources.Limits[corev1.ResourceCPU]; limited {
 		t.Error("a limit of cpu would throttle the server in the middle of a request")

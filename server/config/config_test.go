@@ -122,7 +122,7 @@ func TestBadFiles(t *testing.T) {
 		"log-level: [debug]\n":        "log-level: must be a scalar value",
 		"- a\n":                       "cannot unmarshal",
 		"drain-delay: soon\n":         "drain-delay",
-		"max-snapshot-bytes: 1 pod\n": `must be a number of bytes, such as 134217728 or 128Mi, is "1 pod"`,
+		"max-snapshot-bytes: 1 pod\n": `must be auto, or a number of bytes such as 134217728 or 128Mi, is "1 pod"`,
 	} {
 		path := filepath.Join(t.TempDir(), "config")
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -174,7 +174,7 @@ func TestValidate(t *testing.T) {
 		TLSCertFile:            "cert",
 		TLSClientCAFile:        "ca",
 		MaxReceiveMessageBytes: 0,
-		MaxInFlightBytes:       -1,
+		MaxInFlightBytes:       -2,
 		MaxConcurrentStreams:   0,
 		RateLimitPerSecond:     math.NaN(),
 		RateLimitBurst:         0,

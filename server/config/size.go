@@ -9,15 +9,54 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
+// Auto is a size that FitMemory decides about.
+const Auto = -1
+
+// BytesPerRequestByte bounds the bytes of memory that the largest requests take for each of their bytes: the peak of the heap divided
+// by wire-B of bench.BenchmarkInline (12.6 in both forms of the cluster), rounded up.
+const BytesPerRequestByte = 13
+
+// FitMemory sets the sizes that are Auto so that requests in flight and snapshots fit into a limit of memory together: a quarter for
+// snapshots, or what stated sizes leave. The limit is that of the heap, math.MaxInt64 for none.
+func (c *Config) FitMemory(limit int64) {
+	const most, largest = 1 << 30, 256 << 20
+	inFlight, snapshots := c.MaxInFlightBytes == Auto, c.MaxSnapshotBytes == Auto
+	switch {
+	case limit == math.MaxInt64:
+		if inFlight {
+			c.MaxInFlightBytes = most
+		}
+		if snapshots {
+			c.MaxSnapshotBytes = most
+		}
+	case inFlight && snapshots:
+		c.MaxSnapshotBytes = limit / 4
+		c.MaxInFlightBytes = (limit - c.MaxSnapshotBytes) / BytesPerRequestByte
+	case inFlight:
+		c.MaxInFlightBytes = max((limit-c.MaxSnapshotBytes)/BytesPerRequestByte, limit/16/BytesPerRequestByte)
+	case snapshots:
+		c.MaxSnapshotBytes = max(limit-c.MaxInFlightBytes*BytesPerRequestByte, limit/16)
+	}
+	if c.MaxReceiveMessageBytes == Auto {
+		c.MaxReceiveMessageBytes = int(min(c.MaxInFlightBytes, largest))
+	} else if inFlight { // a stated message must fit
+		c.MaxInFlightBytes = max(c.MaxInFlightBytes, int64(c.MaxReceiveMessageBytes))
+	}
+}
+
 // sizeInBytes decodes a number of bytes, which may have a unit: M is 10^6 and Mi 2^20, as in Kubernetes.
 func sizeInBytes(c *kong.DecodeContext, into reflect.Value) error {
 	var text string
 	if err := c.Scan.PopValueInto("bytes", &text); err != nil {
 		return err
 	}
+	if text == "auto" {
+		into.SetInt(Auto)
+		return nil
+	}
 	n, err := humanize.ParseBytes(text)
 	if err != nil || n > math.MaxInt64 || into.OverflowInt(int64(n)) {
-		return fmt.Errorf("must be a number of bytes, such as 134217728 or 128Mi, is %q", text)
+		return fmt.Errorf("must be auto, or a number of bytes such as 134217728 or 128Mi, is %q", text)
 	}
 	into.SetInt(int64(n))
 	return nil

@@ -30,11 +30,11 @@ func (c *Config) Validate() error {
 	check(c.TokenReviewURL == "" || strings.HasPrefix(c.TokenReviewURL, "https://"), "token-review-url", "must begin with https://, is %q",
 		c.TokenReviewURL)
 
-	check(c.MaxReceiveMessageBytes >= 1 && c.MaxReceiveMessageBytes <= math.MaxInt32, "max-receive-message-bytes",
+	check(c.MaxReceiveMessageBytes == Auto || c.MaxReceiveMessageBytes >= 1 && c.MaxReceiveMessageBytes <= math.MaxInt32, "max-receive-message-bytes",
 		"must be 1 to %d, is %d", math.MaxInt32, c.MaxReceiveMessageBytes)
-	check(c.MaxInFlightBytes >= int64(c.MaxReceiveMessageBytes), "max-in-flight-bytes",
+	check(c.MaxInFlightBytes == Auto || c.MaxInFlightBytes >= int64(max(c.MaxReceiveMessageBytes, 1)), "max-in-flight-bytes",
 		"must be at least max-receive-message-bytes, is %d", c.MaxInFlightBytes)
-	check(c.MaxSnapshotBytes >= 0, "max-snapshot-bytes", "must not be negative, is %d", c.MaxSnapshotBytes)
+	check(c.MaxSnapshotBytes >= Auto, "max-snapshot-bytes", "must not be negative, is %d", c.MaxSnapshotBytes)
 	check(c.MaxConnections >= 0 && c.MaxConnections <= 1e6, "max-connections", "must be 0 to 1000000, is %d", c.MaxConnections)
 	check(c.Seats >= -1 && c.Seats <= 1e6, "seats", "must be -1 to 1000000, is %d", c.Seats)
 	check(c.MaxConcurrentStreams >= 1, "max-concurrent-streams", "must be at least 1")

@@ -4,20 +4,26 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 
+	"github.com/stowage-scheduler/stowage/bench/bigcluster"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -224,5 +230,50 @@ func TestPause(t *testing.T) {
 	if err := s.ready(t, time.Minute); err != nil {
 		t.Errorf("not ready: %v", err)
 	}
+	s.end(t)
+}
+
+// TestLittleMemory expects that a server whose memory is limited stays within it, whatever comes at a time, and answers what fits.
+func TestLittleMemory(t *testing.T) {
+	if _, err := os.Stat("/proc/self/status"); err != nil {
+		t.Skip(err)
+	}
+	// As automemlimit sets it in a container of 512 MiB.
+	s := startFaulty(t, "GOMEMLIMIT=460MiB exec stowage-server")
+	s.call(t, 1)
+	cluster := bigcluster.Compact(bigcluster.New(5000)) // some 5 MB
+	request := &stowagev1.FilterRequest{
+		Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster}},
+		Pod:     &stowagev1.Pod{Name: "pod", Source: &stowagev1.Pod_Template{Template: bigcluster.Template(0)}},
+	}
+	var answered, refused atomic.Int64
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			for range 3 {
+				switch _, err := s.client.Filter(t.Context(), request); status.Code(err) {
+				case codes.OK:
+					answered.Add(1)
+				case codes.ResourceExhausted:
+					refused.Add(1)
+				default:
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	about, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var peak int
+	if m := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(about); m != nil {
+		peak, _ = strconv.Atoi(string(m[1]))
+	}
+	if peak == 0 || peak > 512<<10 || answered.Load() == 0 || refused.Load() == 0 {
+		t.Errorf("%d kB of memory at most; %d calls are answered, %d refused", peak, answered.Load(), refused.Load())
+	}
+	t.Logf("%d MiB of memory at most; %d calls are answered, %d refused", peak>>10, answered.Load(), refused.Load())
 	s.end(t)
 }

@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	_ "github.com/KimMachineGun/automemlimit" // sets GOMEMLIMIT from the container's memory limit
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/alecthomas/kong"
 
 	"github.com/stowage-scheduler/stowage/server"
@@ -22,6 +22,8 @@ type serve struct {
 
 // Run runs the command.
 func (s *serve) Run(ctx context.Context, app *kong.Kong) error {
+	// From the container's limit, which there may be none of: the line of the log that says "serving" has what is set.
+	_, _ = memlimit.Set()
 	gctune.EnsureHeadroom(gctune.DefaultHeadroomBytes)
 	lines := logwriter.New(os.Stderr, s.Logger)
 	defer lines.Close(time.Second)
