@@ -398,13 +398,14 @@ func BenchmarkIdentity(b *testing.B) {
 			defer func() {
 				_ = conn.Close()
 				stop()
-				<-ended
+				if err := <-ended; err != nil {
+					b.Error(err)
+				}
 			}()
-			caller := &identified{test.name, conn, test.token}
 			if test.token != "" {
 				ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+test.token)
 			}
-			client := stowagev1.NewPlacementServiceClient(caller.conn)
+			client := stowagev1.NewPlacementServiceClient(conn)
 			stream, err := client.PutSnapshot(ctx)
 			if err != nil {
 				b.Fatal(err)
