@@ -238,6 +238,9 @@ func TestLittleMemory(t *testing.T) {
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skip(err)
 	}
+	if raceDetector {
+		t.Skip("the race detector takes a multiple of the memory")
+	}
 	// As automemlimit sets it in a container of 512 MiB.
 	s := startFaulty(t, "GOMEMLIMIT=460MiB exec stowage-server")
 	s.call(t, 1)
