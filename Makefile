@@ -159,6 +159,11 @@ chaos: ## Kill, stop and slow one of three replicas under load, for MINUTES: no 
 	@CGO_ENABLED=0 go build -o build/chaos/ ./server/cmd/stowage-server ./bench/chaos
 	@build/chaos/chaos -server build/chaos/stowage-server -minutes $(MINUTES)
 
+.PHONY: hostile
+hostile: ## Attack a server of 2 GiB in every way that is known to take memory, beside a neighbour whose calls must be fast.
+	@CGO_ENABLED=0 go build -o build/hostile/ ./server/cmd/stowage-server ./bench/hostile
+	@build/hostile/hostile -server build/hostile/stowage-server
+
 .PHONY: load
 load: $(PROTOVALIDATE) ## Load a server on loopback with requests of 5,000 nodes and print ghz's report.
 	bench/load/run.sh

@@ -131,7 +131,7 @@ func (a *access) streams() grpc.StreamServerInterceptor {
 // guarded registers services whose unary calls are admitted before their requests are received: gRPC's interceptors see a call only
 // when its request has been received and decoded.
 type guarded struct {
-	*grpc.Server
+	grpc.ServiceRegistrar
 	access *access
 }
 
@@ -154,5 +154,5 @@ func (g guarded) RegisterService(d *grpc.ServiceDesc, service any) {
 			}
 		}
 	}
-	g.Server.RegisterService(d, service)
+	g.ServiceRegistrar.RegisterService(d, service)
 }

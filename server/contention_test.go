@@ -23,7 +23,7 @@ const module = "github.com/stowage-scheduler/stowage/"
 // onThePath are the packages that requests run through, with those below them.
 var onThePath = []string{
 	"engine", "proto/content", "server/placement", "server/snapshots", "server/decode", "server/encode", "server/wire",
-	"server/interceptor", "server/telemetry", "server/work", "server/admission",
+	"server/interceptor", "server/telemetry", "server/work", "server/admission", "server/ledger",
 }
 
 // locked are the files with a lock that requests take only when they have to wait, or are refused.

@@ -42,7 +42,7 @@ func ServeEmbedded(ctx context.Context) (dial func(context.Context, string) (net
 		MaxSnapshotBytes:       1 << 30,
 		Seats:                  -1,
 	}
-	s, h := newGRPC(&c, slog.New(slog.DiscardHandler), nil, nil, nil, placement.New(c.MaxSnapshotBytes, nil))
+	s, h := newGRPC(&c, slog.New(slog.DiscardHandler), nil, nil, nil, nil, placement.New(c.MaxSnapshotBytes, nil))
 	h.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)
 	listener := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)

@@ -1,21 +1,25 @@
 package server
 
 import (
+	"context"
 	"log/slog"
 	"math"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/tap"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/interceptor"
+	"github.com/stowage-scheduler/stowage/server/ledger"
 	"github.com/stowage-scheduler/stowage/server/placement"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
@@ -36,11 +40,17 @@ const handshakeTimeout = 10 * time.Second
 // of them busy gets a goroutine of its own.
 const streamWorkers = 16
 
+// leastReceiving is what requests may take that are being received if few bytes may be in flight: there are calls without any.
+const leastReceiving = 32 << 20
+
+// sendTimeout is after how long a connection is closed that takes nothing of its answers.
+const sendTimeout = 30 * time.Second
+
 // newGRPC returns a gRPC server with the placement, simulation, health and reflection services. nil credentials mean plaintext; nil
-// telemetry means no metrics and no traces, nil access that everybody may call everything.
+// telemetry means no metrics and no traces, nil access that everybody may call everything, nil memory that no buffers are counted.
 func newGRPC(
 	c *config.Config, log *slog.Logger, tel *telemetry.Telemetry, creds credentials.TransportCredentials,
-	access *access, service stowagev1.PlacementServiceServer,
+	access *access, memory *ledger.Ledger, service stowagev1.PlacementServiceServer,
 ) (*grpc.Server, *health.Server) {
 	inFlight := interceptor.NewInFlight(c.MaxInFlightBytes)
 	settings := interceptor.Settings{Log: log, InFlight: inFlight, MaxDuration: c.MaxRequestDuration}
@@ -75,16 +85,28 @@ func newGRPC(
 	if tel != nil {
 		options = append(options, grpc.StatsHandler(tel.StatsHandler()))
 	}
-	if creds != nil {
-		options = append(options, grpc.Creds(creds))
-	}
+	var taps []tap.ServerInHandle
 	limiter := newAdmission(c, log, tel)
 	if limiter != nil {
 		gate := admission.NewGate(limiter, func(r *admission.Refusal) error { return rpcerror.Busy(r.After) })
-		options = append(options, grpc.InTapHandle(gate.Enter), grpc.StatsHandler(gate))
+		options, taps = append(options, grpc.StatsHandler(gate)), append(taps, gate.Enter)
 	}
-	server := grpc.NewServer(options...)
-	s := guarded{server, access}
+	if memory != nil {
+		if creds == nil {
+			creds = insecure.NewCredentials()
+		}
+		creds = memory.Credentials(creds)
+		options, taps = append(options, memory.Options()...), append(taps, memory.Enter)
+	}
+	if creds != nil {
+		options = append(options, grpc.Creds(creds))
+	}
+	server := grpc.NewServer(append(options, grpc.InTapHandle(inTurn(taps)))...)
+	var s grpc.ServiceRegistrar = server
+	if memory != nil {
+		s = memory.Registrar(server)
+	}
+	s = guarded{s, access}
 	if p, ok := service.(*placement.Service); ok {
 		p.SetLimits(limits(c))
 		p.SetAdmission(limiter)
@@ -94,8 +116,34 @@ func newGRPC(
 	}
 	h := health.NewServer()
 	healthv1.RegisterHealthServer(s, h)
-	reflection.RegisterV1(s)
+	reflection.RegisterV1(reflected{s, server})
 	return server, h
+}
+
+// inTurn returns a tap that asks others until one refuses.
+func inTurn(taps []tap.ServerInHandle) tap.ServerInHandle {
+	return func(ctx context.Context, call *tap.Info) (_ context.Context, err error) {
+		for _, enter := range taps {
+			if ctx, err = enter(ctx, call); err != nil {
+				break
+			}
+		}
+		return ctx, err
+	}
+}
+
+// reflected is a registrar of services that reflection describes.
+type reflected struct {
+	grpc.ServiceRegistrar
+	reflection.ServiceInfoProvider
+}
+
+// newLedger returns what the memory of buffers is counted in, with a limit of the heap.
+func newLedger(c *config.Config, heap int64) *ledger.Ledger {
+	return ledger.New(ledger.Settings{
+		ReceivingBytes: max(2*c.MaxInFlightBytes, leastReceiving), UnreadBytes: config.BufferBytes(heap), ConnectionBytes: config.BufferBytes(heap),
+		ReceiveTimeout: c.MaxRequestDuration, SendTimeout: sendTimeout,
+	})
 }
 
 // newAdmission returns what requests take turns by, nil for nothing.

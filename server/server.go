@@ -19,6 +19,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/admin"
 	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/connections"
+	"github.com/stowage-scheduler/stowage/server/ledger"
 	"github.com/stowage-scheduler/stowage/server/placement"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
@@ -39,6 +40,7 @@ type Server struct {
 	admin     *http.Server
 	ready     atomic.Bool
 	access    *access
+	memory    *ledger.Ledger
 	self      *self // nil if a service stands in for the real one
 	// drain waits for load balancers to notice NOT_SERVING. Tests replace it.
 	drain func()
@@ -57,7 +59,8 @@ func newServer(
 	ctx context.Context, c config.Config, log *slog.Logger, service stowagev1.PlacementServiceServer,
 ) (_ *Server, err error) {
 	s := &Server{config: c, log: log, drain: func() { time.Sleep(c.DrainDelay) }}
-	c.FitMemory(debug.SetMemoryLimit(-1))
+	heap := debug.SetMemoryLimit(-1)
+	c.FitMemory(heap)
 	s.config = c
 	creds, err := loadCredentials(&c, log)
 	if err != nil {
@@ -97,7 +100,11 @@ func newServer(
 		return nil, err
 	}
 	s.adminListener = connections.Limit(s.adminListener, connections.AdminLimit)
-	s.grpc, s.health = newGRPC(&c, log, s.telemetry, creds, s.access, service)
+	s.memory = newLedger(&c, heap)
+	if err := s.telemetry.WatchLedger(s.memory); err != nil {
+		return nil, err
+	}
+	s.grpc, s.health = newGRPC(&c, log, s.telemetry, creds, s.access, s.memory, service)
 	s.setReady(false)
 	s.admin = &http.Server{
 		Handler: admin.Handler(admin.Settings{

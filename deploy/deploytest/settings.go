@@ -74,10 +74,12 @@ func CheckServerMemory(t testing.TB, c config.Config, resources corev1.ResourceR
 			resources.Requests.Memory(), resources.Limits.Memory())
 	}
 	// The garbage collector keeps to nine tenths of the limit (automemlimit's default).
-	c.FitMemory(limit / 10 * 9)
-	if needed := c.MaxInFlightBytes*config.BytesPerRequestByte + c.MaxSnapshotBytes; needed > limit/10*9 {
-		t.Errorf("%d bytes in flight and %d of snapshots may need %d bytes of memory, the limit is %d",
-			c.MaxInFlightBytes, c.MaxSnapshotBytes, needed, limit)
+	heap := limit / 10 * 9
+	c.FitMemory(heap)
+	buffers := 2 * config.BufferBytes(heap)
+	if needed := c.MaxInFlightBytes*config.BytesPerInFlightByte + c.MaxSnapshotBytes + buffers; needed > heap {
+		t.Errorf("%d bytes in flight, %d of snapshots and %d of buffers may need %d bytes of memory, the limit is %d",
+			c.MaxInFlightBytes, c.MaxSnapshotBytes, buffers, needed, limit)
 	}
 	if _, limited := resources.Limits[corev1.ResourceCPU]; limited {
 		t.Error("a limit of cpu would throttle the server in the middle of a request")

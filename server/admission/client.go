@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 )
 
@@ -28,12 +29,17 @@ func Client(ctx context.Context) string {
 	if !ok || p.Addr == nil {
 		return ""
 	}
-	if named, ok := p.AuthInfo.(Named); ok {
+	return ClientOf(p.Addr, p.AuthInfo)
+}
+
+// ClientOf returns the name of a connection's client.
+func ClientOf(addr net.Addr, info credentials.AuthInfo) string {
+	if named, ok := info.(Named); ok {
 		return named.Client()
 	}
-	host, _, err := net.SplitHostPort(p.Addr.String())
+	host, _, err := net.SplitHostPort(addr.String())
 	if err != nil {
-		return "peer " + p.Addr.String()
+		return "peer " + addr.String()
 	}
 	return "host " + host
 }

@@ -24,7 +24,7 @@ type Config struct {
 	TokenReviewTokenFile string   `default:"/var/run/secrets/kubernetes.io/serviceaccount/token" help:"Token of a service account that may create tokenreviews."`
 	TokenReviewAudiences []string `help:"Audiences of which tokens must have one; without any, those of the API server."`
 
-	MaxReceiveMessageBytes int           `type:"bytes" default:"auto" help:"Maximum size of a request message after decompression; auto is 256Mi, or max-in-flight-bytes if that is less."`
+	MaxReceiveMessageBytes int           `type:"bytes" default:"auto" help:"Maximum size of a request message; auto is 256Mi, or max-in-flight-bytes if that is less."`
 	MaxInFlightBytes       int64         `type:"bytes" default:"auto" help:"Maximum total size of requests in flight; requests above it fail with RESOURCE_EXHAUSTED and RetryInfo. auto fits the process's memory limit, and is 1Gi without one."`
 	MaxConcurrentStreams   uint32        `default:"1024" help:"Maximum concurrent requests per connection; more wait."`
 	MaxConnections         int           `default:"0" help:"Maximum connections; more are closed at once. 0 means all descriptors of the process but 32."`

@@ -16,10 +16,27 @@ const Auto = -1
 // by wire-B of bench.BenchmarkInline (12.6 in both forms of the cluster), rounded up.
 const BytesPerRequestByte = 13
 
-// FitMemory sets the sizes that are Auto so that requests in flight and snapshots fit into a limit of memory together: a quarter for
+// BytesPerInFlightByte is BytesPerRequestByte with what requests take that are still being received: twice the limit of those in flight.
+const BytesPerInFlightByte = BytesPerRequestByte + 2
+
+// most is a size where memory has no limit.
+const most = 1 << 30
+
+// BufferBytes is what answers that are not read may take, and what connections may take.
+func BufferBytes(limit int64) int64 {
+	if limit == math.MaxInt64 {
+		return most
+	}
+	return limit / 16
+}
+
+// FitMemory sets the sizes that are Auto so that requests, snapshots and buffers fit into a limit of memory together: a quarter for
 // snapshots, or what stated sizes leave. The limit is that of the heap, math.MaxInt64 for none.
 func (c *Config) FitMemory(limit int64) {
-	const most, largest = 1 << 30, 256 << 20
+	const largest = 256 << 20
+	if limit != math.MaxInt64 {
+		limit -= 2 * BufferBytes(limit)
+	}
 	inFlight, snapshots := c.MaxInFlightBytes == Auto, c.MaxSnapshotBytes == Auto
 	switch {
 	case limit == math.MaxInt64:
@@ -31,11 +48,11 @@ func (c *Config) FitMemory(limit int64) {
 		}
 	case inFlight && snapshots:
 		c.MaxSnapshotBytes = limit / 4
-		c.MaxInFlightBytes = (limit - c.MaxSnapshotBytes) / BytesPerRequestByte
+		c.MaxInFlightBytes = (limit - c.MaxSnapshotBytes) / BytesPerInFlightByte
 	case inFlight:
-		c.MaxInFlightBytes = max((limit-c.MaxSnapshotBytes)/BytesPerRequestByte, limit/16/BytesPerRequestByte)
+		c.MaxInFlightBytes = max((limit-c.MaxSnapshotBytes)/BytesPerInFlightByte, limit/16/BytesPerInFlightByte)
 	case snapshots:
-		c.MaxSnapshotBytes = max(limit-c.MaxInFlightBytes*BytesPerRequestByte, limit/16)
+		c.MaxSnapshotBytes = max(limit-c.MaxInFlightBytes*BytesPerInFlightByte, limit/16)
 	}
 	if c.MaxReceiveMessageBytes == Auto {
 		c.MaxReceiveMessageBytes = int(min(c.MaxInFlightBytes, largest))

@@ -55,6 +55,12 @@ func Overloaded(limit int64, retryAfter time.Duration) error {
 		"too many request bytes in flight", limited("max_in_flight_bytes", limit), retryInfo(retryAfter))
 }
 
+// OutOfRoom returns OVERLOADED: a client holds as much memory as it may; what names what it holds.
+func OutOfRoom(what string, retryAfter time.Duration) error {
+	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_OVERLOADED,
+		"the client holds too many bytes of "+what, nil, retryInfo(retryAfter))
+}
+
 // Busy returns OVERLOADED: the processors have too much work to answer in time.
 func Busy(retryAfter time.Duration) error {
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_OVERLOADED,

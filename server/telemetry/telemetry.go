@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
 	"go.opentelemetry.io/contrib/propagators/autoprop"
+	"go.opentelemetry.io/otel/attribute"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	metricapi "go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
@@ -27,6 +28,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
 	"google.golang.org/grpc/stats"
+
+	"github.com/stowage-scheduler/stowage/server/ledger"
 )
 
 // Telemetry holds the meter and tracer providers of a process. It is safe for concurrent use.
@@ -151,6 +154,39 @@ func (t *Telemetry) WatchConnections(counts func() (open, refused int64)) error 
 		o.ObserveInt64(refused, m)
 		return nil
 	}, open, refused)
+	return err
+}
+
+// WatchLedger adds the metrics of a ledger.
+func (t *Telemetry) WatchLedger(l *ledger.Ledger) error {
+	meter := t.metrics.Meter("github.com/stowage-scheduler/stowage/server")
+	held, err := meter.Int64ObservableGauge("stowage.memory.held", metricapi.WithUnit("By"),
+		metricapi.WithDescription("Bytes of connections, of requests that are being received, and of answers that are not read."))
+	if err != nil {
+		return err
+	}
+	limit, err := meter.Int64ObservableGauge("stowage.memory.limit", metricapi.WithUnit("By"),
+		metricapi.WithDescription("Limits of stowage.memory.held. One client gets half."))
+	if err != nil {
+		return err
+	}
+	refused, err := meter.Int64ObservableCounter("stowage.memory.refusals", metricapi.WithUnit("{refusal}"),
+		metricapi.WithDescription("Calls, answers and connections that were refused because of stowage.memory.limit."))
+	if err != nil {
+		return err
+	}
+	var attributes []metricapi.ObserveOption
+	for _, count := range l.Counts() {
+		attributes = append(attributes, metricapi.WithAttributes(attribute.String("kind", count.Kind.String())))
+	}
+	_, err = meter.RegisterCallback(func(_ context.Context, o metricapi.Observer) error {
+		for i, count := range l.Counts() {
+			o.ObserveInt64(held, count.Bytes, attributes[i])
+			o.ObserveInt64(limit, count.Limit, attributes[i])
+			o.ObserveInt64(refused, count.Refusals, attributes[i])
+		}
+		return nil
+	}, held, limit, refused)
 	return err
 }
 

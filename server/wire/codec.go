@@ -9,7 +9,10 @@ import (
 // Encoded is an encoded message.
 type Encoded []byte
 
-// Codec is gRPC's protobuf codec. It also receives into a *Request and sends an Encoded.
+// Buffered is an encoded message whose buffer gRPC frees once it has written it.
+type Buffered interface{ Buffer() mem.Buffer }
+
+// Codec is gRPC's protobuf codec. It also receives into a *Request and sends an Encoded or a Buffered.
 type Codec struct{ encoding.CodecV2 }
 
 // NewCodec returns the codec.
@@ -17,8 +20,11 @@ func NewCodec() Codec { return Codec{encoding.GetCodecV2(proto.Name)} }
 
 // Marshal implements encoding.CodecV2.
 func (c Codec) Marshal(v any) (mem.BufferSlice, error) {
-	if e, ok := v.(Encoded); ok {
-		return mem.BufferSlice{mem.SliceBuffer(e)}, nil
+	switch v := v.(type) {
+	case Encoded:
+		return mem.BufferSlice{mem.SliceBuffer(v)}, nil
+	case Buffered:
+		return mem.BufferSlice{v.Buffer()}, nil
 	}
 	return c.CodecV2.Marshal(v)
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/stowage-scheduler/stowage/proto/grpcplugin"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admission"
+	"github.com/stowage-scheduler/stowage/server/ledger"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
@@ -103,6 +104,9 @@ func (w *work) serve() {
 		w.t.Fatal(err)
 	}
 	if err := tel.WatchLog(func() int64 { return 1 }); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := tel.WatchLedger(ledger.New(ledger.Settings{})); err != nil {
 		w.t.Fatal(err)
 	}
 	if err := tel.WatchConnections(func() (open, refused int64) { return 1, 1 }); err != nil {

@@ -1,0 +1,259 @@
+// Command hostile attacks a server whose memory is limited, one attack after the other, while a neighbour asks questions from another
+// address. It prints what memory the server took at most, how many calls and connections of the attackers it refused, and how the
+// neighbour fared. It exits with 1 if the server took more memory than it may, or ended, or a call of the neighbour failed or was slow.
+//
+// The attackers speak HTTP/2 themselves, and do what no gRPC client does. They share the machine with the server and its neighbour, so
+// what they send is limited: to what a network of two gigabits carries, and to some calls a second.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/time/rate"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	"github.com/stowage-scheduler/stowage/clients/stowage"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+const (
+	// memory is the limit of the server, and most what it may take of it.
+	memory, most = 2 << 30, memory / 20 * 19
+	// slow is what the neighbour's 99th percentile must be below.
+	slow = 100 * time.Millisecond
+	// network and calls are the bytes and the calls of the attackers in a second.
+	network, calls = 250 << 20, 1000
+	// pause is the time between two calls of the neighbour.
+	pause = 10 * time.Millisecond
+)
+
+func main() {
+	server := flag.String("server", "", "the server's command")
+	nodes := flag.Int("nodes", 5000, "nodes of the neighbour's cluster, with 30 pods each")
+	lasts := flag.Duration("duration", 10*time.Second, "for how long each attack lasts")
+	only := flag.String("only", "", "attacks whose names contain this")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ok, err := run(ctx, *server, *nodes, *lasts, *only)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "hostile:", err)
+	}
+	if err != nil || !ok {
+		os.Exit(1)
+	}
+}
+
+// arena is a server, what it knows, and what the attackers got.
+type arena struct {
+	address string
+	process *exec.Cmd
+	cluster *stowagev1.Cluster
+	stored  string
+
+	bytes, calls *rate.Limiter // of the attackers
+
+	refused atomic.Int64 // connections
+	mu      sync.Mutex
+	answers map[string]int // of calls, by their grpc-status
+}
+
+func (a *arena) snapshot() *stowagev1.DecisionContext {
+	return &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: a.stored}}}
+}
+
+func (a *arena) count(answers map[string]int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for code, n := range answers {
+		a.answers[code] += n
+	}
+}
+
+// start starts a server as it runs in a container with the limit of memory.
+func (a *arena) start(ctx context.Context, command string) error {
+	a.process = exec.CommandContext(ctx, command, "--listen-address=127.0.0.1:0", "--admin-address=127.0.0.1:0", "--drain-delay=0s")
+	a.process.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%d", memory/10*9))
+	log, err := a.process.StderrPipe()
+	if err != nil {
+		return err
+	}
+	if err := a.process.Start(); err != nil {
+		return err
+	}
+	lines := bufio.NewReader(log)
+	for a.address == "" {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return errors.Join(err, a.process.Wait())
+		}
+		var serving struct{ Msg, Address string }
+		if json.Unmarshal(line, &serving) == nil && serving.Msg == "serving" {
+			a.address = serving.Address
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, lines) }()
+	return nil
+}
+
+var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// peak returns the most memory of the server since the last reset, in bytes.
+func (a *arena) peak() (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.process.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	m := highWater.FindSubmatch(text)
+	if m == nil {
+		return 0, errors.New("the server has ended")
+	}
+	kilobytes, err := strconv.ParseInt(string(m[1]), 10, 64)
+	return kilobytes << 10, err
+}
+
+// reset has peak begin anew.
+func (a *arena) reset() error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", a.process.Process.Pid), []byte("5"), 0)
+}
+
+// neighbour is a caller who means no harm.
+type neighbour struct {
+	client *stowage.Client
+	pod    *stowagev1.Pod
+	took   []time.Duration
+	failed map[codes.Code]int
+}
+
+// live asks a question after the other until the context ends.
+func (n *neighbour) live(ctx context.Context, by *stowagev1.DecisionContext) {
+	n.took, n.failed = nil, map[codes.Code]int{}
+	for ctx.Err() == nil {
+		begin := time.Now()
+		call, end := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		_, err := n.client.Filter(call, &stowagev1.FilterRequest{Context: by, Pod: n.pod})
+		end()
+		n.took = append(n.took, time.Since(begin))
+		if err != nil {
+			n.failed[status.Code(err)]++
+		}
+		time.Sleep(pause)
+	}
+	slices.Sort(n.took)
+}
+
+// percentile returns a percentile of what calls took.
+func (n *neighbour) percentile(p int) time.Duration {
+	if len(n.took) == 0 {
+		return 0
+	}
+	return n.took[min(len(n.took)*p/100, len(n.took)-1)]
+}
+
+func run(ctx context.Context, command string, nodes int, lasts time.Duration, only string) (ok bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a := &arena{
+		cluster: bigcluster.New(nodes), bytes: rate.NewLimiter(network, 1<<20), calls: rate.NewLimiter(calls, 100),
+	}
+	if err := a.start(ctx, command); err != nil {
+		return false, err
+	}
+	defer func() { cancel(); _ = a.process.Wait() }()
+	client, err := stowage.Dial([]string{a.address})
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = client.Close() }()
+	snapshot, err := stowage.NewSnapshot(bigcluster.Compact(a.cluster))
+	if err != nil {
+		return false, err
+	}
+	if err := client.Put(ctx, snapshot); err != nil {
+		return false, err
+	}
+	a.stored = snapshot.Address()
+	n := &neighbour{client: client, pod: &stowagev1.Pod{Name: "pod", Source: &stowagev1.Pod_Template{Template: bigcluster.Template(0)}}}
+
+	ok = true
+	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(out, "attack\tmemory\tanswers\tconnections refused\tneighbour's calls\tfailed\tp50\tp99\t\n")
+	none := attack{"nothing", func(_ *arena, ctx context.Context) error { <-ctx.Done(); return nil }}
+	for _, attack := range append([]attack{none}, attacks...) {
+		if !strings.Contains(attack.name, only) {
+			continue
+		}
+		held, err := a.under(ctx, &attack, n, lasts, out)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", attack.name, err)
+		}
+		ok = ok && held
+	}
+	return ok, nil
+}
+
+// under attacks the server, and reports whether all is as it should be.
+func (a *arena) under(ctx context.Context, attack *attack, n *neighbour, lasts time.Duration, out *tabwriter.Writer) (bool, error) {
+	a.refused.Store(0)
+	a.answers = map[string]int{}
+	if err := a.reset(); err != nil {
+		return false, err
+	}
+	during, end := context.WithTimeout(ctx, lasts)
+	defer end()
+	attacked := make(chan error, 1)
+	go func() { attacked <- attack.run(a, during) }()
+	n.live(during, a.snapshot())
+	if err := <-attacked; err != nil {
+		return false, err
+	}
+	peak, err := a.peak()
+	if err != nil {
+		return false, err
+	}
+	failures := 0
+	for _, count := range n.failed {
+		failures += count
+	}
+	held := peak <= most && failures == 0 && n.percentile(99) < slow
+	verdict := ""
+	if !held {
+		verdict = "BROKEN"
+	}
+	fmt.Fprintf(out, "%s\t%d MiB\t%s\t%d\t%d\t%v\t%v\t%v\t%s\n", attack.name, peak>>20, a.told(), a.refused.Load(), len(n.took), n.failed,
+		n.percentile(50).Round(10*time.Microsecond), n.percentile(99).Round(10*time.Microsecond), verdict)
+	return held, out.Flush()
+}
+
+// told returns the attackers' answers.
+func (a *arena) told() string {
+	var parts []string
+	for status, count := range a.answers {
+		code, err := strconv.Atoi(status)
+		if err != nil {
+			code = int(codes.Unknown)
+		}
+		parts = append(parts, fmt.Sprintf("%d %v", count, codes.Code(code)))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,162 @@
+package ledger
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
+
+	"github.com/stowage-scheduler/stowage/server/rpcerror"
+)
+
+// retryAfter is the RetryInfo of refusals.
+const retryAfter = time.Second
+
+// framing is the size of the prefix of a message.
+const framing = 5
+
+// Call counts what a call received that its handler has not taken.
+type Call struct {
+	conn *Conn
+	held counted
+	// refusal is why the ledger ended the call, and stream what then tells its caller, once the handler began.
+	refusal atomic.Pointer[error]
+	stream  atomic.Pointer[transportStream]
+	// begun is whether the handler began: then its end gives back what the call holds.
+	begun atomic.Bool
+	// old is whether the connection looked for calls that have ended while this one was there. It is the reading goroutine's.
+	old bool
+}
+
+type callKey struct{}
+
+func callOf(ctx context.Context) *Call {
+	c, _ := ctx.Value(callKey{}).(*Call)
+	return c
+}
+
+// transportStream are methods of gRPC's stream that its interface leaves out.
+type transportStream interface {
+	// RecvCompress returns the encoding of the messages.
+	RecvCompress() string
+	// WriteStatus ends the stream, and with it what waits for its messages: gRPC's own status is then not sent.
+	WriteStatus(*status.Status) error
+}
+
+// Enter is a tap.ServerInHandle: it opens the call of the last HEADERS frame.
+func (l *Ledger) Enter(ctx context.Context, _ *tap.Info) (context.Context, error) {
+	p, ok := peer.FromContext(ctx)
+	if ctx.Err() != nil || !ok {
+		return ctx, nil //nolint:nilerr // gRPC refuses a call without time
+	}
+	at, ok := p.Addr.(remote)
+	if !ok {
+		return ctx, nil
+	}
+	if !l.receiving.take(at.conn.client, openBytes) {
+		return ctx, l.refused(Receiving)
+	}
+	call := &Call{conn: at.conn}
+	call.held.add(openBytes)
+	at.conn.open(call)
+	return context.WithValue(ctx, callKey{}, call), nil
+}
+
+// refused counts a refusal and returns its error.
+func (l *Ledger) refused(k Kind) error {
+	l.refusals[k].Add(1)
+	return rpcerror.OutOfRoom([kinds]string{"requests that are being received", "answers that it does not read"}[k], retryAfter)
+}
+
+// receive counts received bytes. If there is no room for them, it ends the call.
+func (c *Call) receive(bytes int64) {
+	l := c.conn.ledger
+	if !l.receiving.take(c.conn.client, bytes) {
+		c.refuse(l.refused(Receiving))
+		return
+	}
+	if !c.held.add(bytes) {
+		l.receiving.give(c.conn.client, bytes)
+	}
+}
+
+// refuse ends a call with an error and gives back what it holds.
+func (c *Call) refuse(err error) {
+	c.refusal.Store(&err)
+	if stream := c.stream.Load(); stream != nil {
+		_ = (*stream).WriteStatus(status.Convert(err)) // it fails if the call or the connection has ended
+	}
+	c.release()
+}
+
+// begin is called by the handler. It returns the error of a call that may not begin.
+func begin(ctx context.Context) (*Call, error) {
+	stream, ok := grpc.ServerTransportStreamFromContext(ctx).(transportStream)
+	if !ok {
+		return nil, nil
+	}
+	if by := stream.RecvCompress(); by != "" && by != encoding.Identity { // what it takes is not known before
+		return nil, status.Errorf(codes.Unimplemented, "requests must not be compressed, and are by %q", by)
+	}
+	c := callOf(ctx)
+	if c == nil {
+		return nil, nil
+	}
+	c.stream.Store(&stream)
+	return c, c.instead(nil)
+}
+
+// instead returns the error that the ledger ended the call with, else err.
+func (c *Call) instead(err error) error {
+	if r := c.refusal.Load(); r != nil {
+		return *r
+	}
+	return err
+}
+
+// release gives back what a call holds, for good.
+func (c *Call) release() { c.conn.ledger.receiving.give(c.conn.client, c.held.end()) }
+
+// forgotten reports whether a call has ended, and ends one that gRPC dropped before its handler began.
+func (c *Call) forgotten() bool {
+	if !c.begun.Load() && c.old {
+		c.release()
+	}
+	c.old = true
+	return c.held.bytes.Load() < 0
+}
+
+// TagRPC implements stats.Handler: the handler of a call begins.
+func (*Ledger) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
+	if c := callOf(ctx); c != nil {
+		c.begun.Store(true)
+	}
+	return ctx
+}
+
+// HandleRPC implements stats.Handler.
+func (*Ledger) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	switch s := s.(type) {
+	case *stats.InPayload:
+		if c := callOf(ctx); c != nil {
+			c.conn.ledger.receiving.give(c.conn.client, c.held.remove(int64(s.CompressedLength)+framing))
+		}
+	case *stats.End:
+		if c := callOf(ctx); c != nil {
+			c.release()
+		}
+	}
+}
+
+// TagConn implements stats.Handler.
+func (*Ledger) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn implements stats.Handler.
+func (*Ledger) HandleConn(context.Context, stats.ConnStats) {}

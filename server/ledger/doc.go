@@ -1,0 +1,11 @@
+// Package ledger counts the memory of calls that the server's other limits do not see: of connections, of requests that are being
+// received, and of answers that their callers have not read.
+//
+// gRPC tells nobody about a request before the last of its bytes is there, nor about an answer once it has it. Conn, the connection
+// below gRPC, therefore reads the headers of HTTP/2 frames, and counts for each call what was received and not yet taken by its
+// handler. An answer counts until gRPC has written its last byte.
+//
+// Bytes count against limits that clients share: a client gets more bytes only while it holds at most as many as are free. So one
+// client alone gets half of a limit, and whatever others hold, something is left for the next one. A call that gets none fails with
+// OVERLOADED; an answer that gets none is replaced with that error.
+package ledger
