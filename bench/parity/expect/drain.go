@@ -212,6 +212,18 @@ func (r *drain) leave() {
 	r.leaving = nil
 }
 
+// denominate has the case's pods lose their nominations but for those that still are nominated.
+func (d *Drainer) denominate(still []bool) {
+	c := *d.c
+	c.Nominated = nil
+	for i, p := range d.c.Nominated {
+		if still[i] {
+			c.Nominated = append(c.Nominated, p)
+		}
+	}
+	d.c = &c
+}
+
 // replace puts a pod in the place of another, or none.
 func (d *Drainer) replace(p, by *corev1.Pod) {
 	c := *d.c
@@ -258,6 +270,7 @@ func (r *drain) place() error {
 	if result == nil {
 		return nil
 	}
+	r.denominate(result.Nominated)
 	for _, e := range result.Evictions {
 		for _, v := range e.Victims {
 			if v.Entry >= 0 {

@@ -105,6 +105,8 @@ type QueueResult struct {
 	Evictions []Eviction
 	// Groups are the pod groups by name.
 	Groups map[string]*QueuedGroup
+	// Nominated says of each of the case's nominated pods whether it still is one.
+	Nominated []bool
 	// Rounds is how often time passed, and Fruitful how often a pod was placed or evicted then.
 	Rounds, Fruitful int
 }
@@ -397,6 +399,13 @@ func (q *Queue) Run() (*QueueResult, error) {
 		e.Placed = e.preemptor.Placed > 0 && (e.Group != "" || e.preemptor.Node == e.Node)
 	}
 	out.Pods, out.Evictions, out.Groups = q.pods, q.evictions, q.groups
+	for _, p := range q.Nominated {
+		now, err := q.api.get(p.Namespace + "/" + p.Name)
+		if err != nil {
+			return nil, err
+		}
+		out.Nominated = append(out.Nominated, now.Status.NominatedNodeName != "")
+	}
 	return out, nil
 }
 
