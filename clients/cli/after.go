@@ -20,29 +20,39 @@ func (a *asked) placeRequest(mode stowagev1.QueueMode) *stowagev1.PlaceRequest {
 	return request
 }
 
-// after says what becomes of pods that have a feasible node once the queue is placed as place does it; empty if all of them have
-// a node then, or if no other pod is pending. Of other pods it only tells that those are not placed before. request is that of
-// an error.
-func (q *question) after(a *asked, of []kube.Entry, feasible bool) (text string, request proto.Message, err error) {
+// after says what becomes of pods that have a feasible node once the queue is placed as place does it; nil if no other pod is
+// pending. Of other pods it only tells that those are not placed before. request is that of an error.
+func (q *question) after(a *asked, of []kube.Entry, feasible bool) (out *report.After, request proto.Message, err error) {
 	others := otherPods(a.snapshot, of[0])
 	queued := slices.ContainsFunc(a.snapshot.Queue, func(e kube.Entry) bool { return e.Pods == of[0].Pods })
 	if !feasible || !queued {
 		a.tellOthers(others)
-		return "", nil, nil
+		return nil, nil, nil
 	}
 	if len(others) == 0 {
-		return "", nil, nil
+		return nil, nil, nil
 	}
+	place := a.placeRequest(a.queueMode("auto", false))
 	if a.placed == nil {
-		request := a.placeRequest(a.queueMode("auto", false))
-		if a.placed, err = a.Place(a.ctx, request); err != nil {
-			return "", request, err
+		if a.placed, err = a.Place(a.ctx, place); err != nil {
+			return nil, place, err
 		}
 	}
-	if text = fate(a.snapshot, of, a.placed).String(); text != "" && (q.Output == asName || q.Output == asSVG) {
-		fmt.Fprintf(a.stderr, "stowage: %s\n", text)
+	if out = fate(a.snapshot, of, a.placed); out.String() == "" {
+		return out, nil, nil
 	}
-	return text, nil, nil
+	if !a.explained { // which costs more, and the answer is the same otherwise
+		place.Explain, place.IncludeChanges = true, true
+		if a.placed, err = a.Place(a.ctx, place); err != nil {
+			return nil, place, err
+		}
+		a.explained = true
+		out = fate(a.snapshot, of, a.placed)
+	}
+	if q.Output == asName || q.Output == asSVG {
+		fmt.Fprintf(a.stderr, "stowage: %s\n", out)
+	}
+	return out, nil, nil
 }
 
 // fate is what becomes of pods in the answer about the queue.
@@ -61,7 +71,7 @@ func fate(snapshot *kube.Snapshot, of []kube.Entry, answer *stowagev1.PlaceRespo
 		switch {
 		case out.Message != "":
 		case p.GetUnplacedCount() > 0:
-			out.Message = p.GetMessage()
+			out.Message, out.First = p.GetMessage(), p
 		case p.GetEvictedCount() > 0:
 			out.Message = result.Evicted
 		}

@@ -201,7 +201,7 @@ func (c *explainCommand) waiting(a *asked, t *chosen) (answer *stowagev1.FilterR
 		x.Write(a.stdout, answer)
 		report.Unread(a.stdout, answer.Unread, a.width)
 	}
-	return answer, x.After, nil, c.printOne(a, x, entry.Origin, answer)
+	return answer, x.After.String(), nil, c.printOne(a, x, entry.Origin, answer)
 }
 
 // printOne prints the answer about the only target as a name, a page or a picture.

@@ -44,14 +44,18 @@ func (c *explainCommand) fixed(a *asked, of []kube.Entry, heading string) (answe
 		return nil, "", filter, err
 	}
 	feasible := len(answer.GetFeasibleNodes().GetIndexes()) > 0
-	if after, request, err = c.after(a, of, feasible); err != nil {
+	others, request, err := c.after(a, of, feasible)
+	if err != nil {
 		return nil, "", request, err
 	}
 	comment(a, heading)
 	x := report.Explanation{Cluster: a.snapshot.Cluster, Width: a.width}
-	switch changes := answer.GetChanges(); {
-	case after != "":
+	changes := answer.GetChanges()
+	if after = others.String(); after != "" {
 		comment(a, after)
+		feasible, changes = false, others.First.GetChanges()
+	}
+	switch {
 	case feasible:
 		comment(a, "A node is feasible now.")
 	case len(changes) == 0:

@@ -59,12 +59,12 @@ func (q *onePod) explained(s *session, code *answered, a *asked, feasible bool, 
 	if err != nil {
 		return request, err
 	}
-	*code = q.verdict(s, a.snapshot, feasible && after == "", answer.Unread)
+	*code = q.verdict(s, a.snapshot, feasible && after.String() == "", answer.Unread)
 	return nil, q.explain(s, a, answer, after)
 }
 
 // explain prints what keeps the pod from the nodes. after is as in report.Explain.
-func (q *onePod) explain(s *session, a *asked, answer *stowagev1.FilterResponse, after string) error {
+func (q *onePod) explain(s *session, a *asked, answer *stowagev1.FilterResponse, after *report.After) error {
 	entries, err := q.entries(a.snapshot)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (q *onePod) notTried(s *session, a *asked, entry kube.Entry, answer proto.M
 	case q.Output == asName: // no node can take it
 		return nil
 	case q.Output != table && ok && s.command == "explain":
-		return q.explain(s, a, filtered, "")
+		return q.explain(s, a, filtered, nil)
 	case q.Output != table:
 		return q.printMessage(s.stdout, answer)
 	}

@@ -193,8 +193,9 @@ type asked struct {
 	snapshot  *kube.Snapshot
 	scheduler *schedulerconfig.Scheduler
 
-	placed *stowagev1.PlaceResponse // where the queue goes, once that was asked
-	told   bool                     // that other pending pods do not count
+	placed    *stowagev1.PlaceResponse // where the queue goes, once that was asked
+	explained bool                     // whether placed explains the pods without a node
+	told      bool                     // that other pending pods do not count
 }
 
 // ask reads what the flags name, connects, and puts a question about it. If the server rejects objects of the snapshot, they are
@@ -240,7 +241,7 @@ func (q *question) put(a *asked, put func(*asked) (proto.Message, error)) error 
 		if request == nil || err == nil {
 			return err
 		}
-		a.placed = nil
+		a.placed, a.explained = nil, false
 		known, located := len(a.snapshot.Misreads), q.located(err, a.snapshot, request)
 		if refusals == maximumRefusals || !a.snapshot.Refuse(violations(err)) {
 			return located

@@ -26,7 +26,7 @@ func NamesKind(word, kind string) bool {
 }
 
 // Pending finds pending pods by NAME, NAMESPACE/NAME, KIND/NAME or NAMESPACE/KIND/NAME, of a pod or of a workload: entries of the
-// queue, those that wait, or those of another scheduler. Without a name, it is the only entry; pods whose node is gone do not
+// queue, those that wait, or those of another scheduler. Without a name, it is the only object; pods whose node is gone do not
 // count if there are others. It returns all entries of one object, at least one.
 func (s *Snapshot) Pending(name string) ([]Entry, error) {
 	all := slices.Concat(s.Queue, s.Waiting, s.Others)
@@ -42,7 +42,7 @@ func (s *Snapshot) Pending(name string) ([]Entry, error) {
 	}
 	of := slices.Compact(slices.Clone(objects))
 	switch {
-	case len(found) == 1 || len(of) == 1 && name != "":
+	case len(of) == 1:
 		return found, nil
 	case len(all) == 0:
 		return nil, noPending("there is no pending pod")

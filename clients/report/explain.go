@@ -20,15 +20,21 @@ type Explain struct {
 	Nominated    string // the pod's nominated node, "" if it has none
 	NoPreemption bool   // the profile does not preempt
 	Verbose      bool
-	// After says that the pod has a node only before other pending pods; empty if it does not.
-	After string
+	// After is what becomes of the pod after other pending pods; nil if they do not count.
+	After *After
 }
 
 // Write writes the answer.
 func (x *Explain) Write(w io.Writer, a *stowagev1.FilterResponse) {
 	feasible := a.GetFeasibleNodes().GetNames()
 	fmt.Fprintln(w, x.Ink.Verdict(x.Good(a), filled(x.Verdict(a), x.Width)))
-	if x.After != "" {
+	if x.After.String() != "" {
+		if first := x.After.First; first != nil {
+			x.WriteWhy(w, "", first.GetExplanation())
+			fmt.Fprintln(w)
+			x.WriteChanges(w, "", x.After.Unplaced, first.GetChanges(), first.GetPreemption())
+			fmt.Fprintln(w, "\nBefore the other pending pods:")
+		}
 		WriteWrapped(w, "", x.Now(a), x.Width)
 	}
 	x.WriteWhy(w, "", a.GetExplanation())
@@ -59,11 +65,11 @@ func (x *Explain) WriteChecks(w io.Writer, a *stowagev1.FilterResponse) {
 
 // Good reports whether the pod has a node.
 func (x *Explain) Good(a *stowagev1.FilterResponse) bool {
-	return len(a.GetFeasibleNodes().GetIndexes()) > 0 && a.GetMessage() == "" && x.After == ""
+	return len(a.GetFeasibleNodes().GetIndexes()) > 0 && a.GetMessage() == "" && x.After.String() == ""
 }
 
 // Verdict is After, or else Now.
-func (x *Explain) Verdict(a *stowagev1.FilterResponse) string { return cmp.Or(x.After, x.Now(a)) }
+func (x *Explain) Verdict(a *stowagev1.FilterResponse) string { return cmp.Or(x.After.String(), x.Now(a)) }
 
 // Now says which nodes can take the pod before other pending pods, or in kube-scheduler's words why none can.
 func (x *Explain) Now(a *stowagev1.FilterResponse) string {

@@ -55,10 +55,17 @@ func NewExplain(x *report.Explain, pod kube.Origin, key string, a *stowagev1.Fil
 		Why: x.Why(a.GetExplanation()), Preemption: x.Preemption(a.GetPreemption()), Remedies: []string{},
 		TopologyKey: key, Nodes: nodesOf(x.Cluster, key, before, nil),
 	}}
-	if len(a.GetFeasibleNodes().GetIndexes()) == 0 {
-		for _, c := range report.Remedies(a.GetChanges(), a.GetPreemption()) {
-			out.Remedies = append(out.Remedies, x.Change(c))
-		}
+	changes, preemption := a.GetChanges(), a.GetPreemption()
+	switch {
+	case x.After.String() != "":
+		first := x.After.First
+		out.Why = x.Why(first.GetExplanation())
+		changes, preemption = first.GetChanges(), first.GetPreemption()
+	case len(a.GetFeasibleNodes().GetIndexes()) > 0:
+		changes = nil
+	}
+	for _, c := range report.Remedies(changes, preemption) {
+		out.Remedies = append(out.Remedies, x.Change(c))
 	}
 	verdicts(out.Nodes, a)
 	return out, nil
