@@ -31,6 +31,8 @@ type Call struct {
 	stream  atomic.Pointer[transportStream]
 	// begun is whether the handler began: then its end gives back what the call holds.
 	begun atomic.Bool
+	// unwatch ends the watch over a deadline that passes before the handler begins, when gRPC drops the call; nil for none.
+	unwatch func() bool
 	// old is whether the connection looked for calls that have ended while this one was there. It is the reading goroutine's.
 	old bool
 }
@@ -66,6 +68,13 @@ func (l *Ledger) Enter(ctx context.Context, _ *tap.Info) (context.Context, error
 	call := &Call{conn: at.conn}
 	call.held.add(openBytes)
 	at.conn.open(call)
+	if _, ok := ctx.Deadline(); ok {
+		call.unwatch = context.AfterFunc(ctx, func() {
+			if !call.begun.Load() {
+				call.release()
+			}
+		})
+	}
 	return context.WithValue(ctx, callKey{}, call), nil
 }
 
@@ -137,6 +146,9 @@ func (c *Call) forgotten() bool {
 func (*Ledger) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
 	if c := callOf(ctx); c != nil {
 		c.begun.Store(true)
+		if c.unwatch != nil {
+			c.unwatch()
+		}
 	}
 	return ctx
 }
