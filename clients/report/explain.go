@@ -69,7 +69,9 @@ func (x *Explain) Good(a *stowagev1.FilterResponse) bool {
 }
 
 // Verdict is After, or else Now.
-func (x *Explain) Verdict(a *stowagev1.FilterResponse) string { return cmp.Or(x.After.String(), x.Now(a)) }
+func (x *Explain) Verdict(a *stowagev1.FilterResponse) string {
+	return cmp.Or(x.After.String(), x.Now(a))
+}
 
 // Now says which nodes can take the pod before other pending pods, or in kube-scheduler's words why none can.
 func (x *Explain) Now(a *stowagev1.FilterResponse) string {
