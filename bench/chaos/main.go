@@ -90,7 +90,7 @@ func run(ctx context.Context, command string, nodes, number int, lasts time.Dura
 	var replicas []*replica
 	defer func() {
 		for _, r := range replicas {
-			err = errors.Join(err, r.proxy.close(), r.end(syscall.SIGKILL))
+			err = errors.Join(err, r.proxy.close(), r.process.End(syscall.SIGKILL))
 		}
 	}()
 	for range 4 { // the last is for the right answers

@@ -1,22 +1,19 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
-	"io"
 	"os/exec"
 	"syscall"
 	"time"
+
+	"github.com/stowage-scheduler/stowage/bench/process"
 )
 
 // replica is a server's process behind a proxy.
 type replica struct {
 	command string
 	proxy   *proxy
-	process *exec.Cmd
-	read    chan struct{} // closed at the end of its log
+	process *process.Process
 }
 
 func newReplica(ctx context.Context, command string) (*replica, error) {
@@ -30,53 +27,21 @@ func newReplica(ctx context.Context, command string) (*replica, error) {
 
 // start starts a process with the default settings, and waits until it serves.
 func (r *replica) start() error {
-	r.process = exec.Command(r.command, "--listen-address=127.0.0.1:0", "--admin-address=127.0.0.1:0", //nolint:noctx // it is stopped
-		"--drain-delay=1s", "--shutdown-grace-period=5s", "--log-level=info")
-	log, err := r.process.StderrPipe()
+	p, err := process.Start(exec.Command(r.command, //nolint:noctx // it is stopped
+		"--listen-address=127.0.0.1:0", "--admin-address=127.0.0.1:0", "--drain-delay=1s", "--shutdown-grace-period=5s", "--log-level=info"))
 	if err != nil {
 		return err
 	}
-	if err := r.process.Start(); err != nil {
-		return err
-	}
-	lines := bufio.NewReaderSize(log, 1<<20)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return errors.Join(err, r.process.Wait())
-		}
-		var serving struct{ Msg, Address string }
-		if json.Unmarshal(line, &serving) == nil && serving.Msg == "serving" {
-			r.proxy.target.Store(&serving.Address)
-			break
-		}
-	}
-	r.read = make(chan struct{})
-	go func() {
-		defer close(r.read)
-		_, _ = io.Copy(io.Discard, lines)
-	}()
+	r.process = p
+	r.proxy.target.Store(&p.Address)
 	return nil
-}
-
-// end ends the process by a signal and waits for that.
-func (r *replica) end(signal syscall.Signal) error {
-	if err := r.process.Process.Signal(signal); err != nil {
-		return err
-	}
-	<-r.read
-	err := r.process.Wait()
-	if signal == syscall.SIGKILL {
-		return nil
-	}
-	return err
 }
 
 func (r *replica) signal(s syscall.Signal) error { return r.process.Process.Signal(s) }
 
 // restart ends the process and starts another one after a while.
 func (r *replica) restart(ctx context.Context, signal syscall.Signal) error {
-	if err := r.end(signal); err != nil {
+	if err := r.process.End(signal); err != nil {
 		return err
 	}
 	sleep(ctx, time.Second)

@@ -22,16 +22,16 @@ const everything, nothing = 1 << 30, 0
 // attack is something that takes memory or time of a server. It lasts until the context ends.
 type attack struct {
 	name string
-	run  func(a *arena, ctx context.Context) error
+	run  func(a *arena, ctx context.Context)
 }
 
 var attacks = []attack{
-	{"uploads that never end, on one connection", func(a *arena, ctx context.Context) error { return a.unfinished(ctx, 1) }},
-	{"uploads that never end, on 20 connections", func(a *arena, ctx context.Context) error { return a.unfinished(ctx, 20) }},
+	{"uploads that never end, on one connection", func(a *arena, ctx context.Context) { a.unfinished(ctx, 1) }},
+	{"uploads that never end, on 20 connections", func(a *arena, ctx context.Context) { a.unfinished(ctx, 20) }},
 	{"messages compressed to a thousandth", (*arena).compressed},
-	{"answers that nobody reads", (*arena).unread},
-	{"10,000 open puts on 100 connections", func(a *arena, ctx context.Context) error { return a.open(ctx, 100, 100) }},
-	{"connections that do nothing", func(a *arena, ctx context.Context) error { return a.open(ctx, 4000, 0) }},
+	{"answers that are not read", (*arena).unread},
+	{"10,000 open puts on 100 connections", func(a *arena, ctx context.Context) { a.open(ctx, 100, 100) }},
+	{"connections that do nothing", func(a *arena, ctx context.Context) { a.open(ctx, 4000, 0) }},
 	{"small deltas on a wide snapshot", (*arena).deltas},
 	{"1,000 clients that put snapshots", (*arena).puts},
 	{"headers of megabytes", (*arena).headers},
@@ -40,7 +40,7 @@ var attacks = []attack{
 }
 
 // each calls f at the same time on a number of connections, again and again until it fails or the context ends.
-func (a *arena) each(ctx context.Context, connections int, window uint32, f func(i int, c *caller) error) error {
+func (a *arena) each(ctx context.Context, connections int, window uint32, f func(i int, c *caller) error) {
 	var all sync.WaitGroup
 	for i := range connections {
 		all.Go(func() {
@@ -63,13 +63,12 @@ func (a *arena) each(ctx context.Context, connections int, window uint32, f func
 		})
 	}
 	all.Wait()
-	return nil
 }
 
-func (a *arena) unfinished(ctx context.Context, connections int) error {
+func (a *arena) unfinished(ctx context.Context, connections int) {
 	const size = 48 << 20
 	message := make([]byte, 64<<10)
-	return a.each(ctx, connections, everything, func(_ int, c *caller) error {
+	a.each(ctx, connections, everything, func(_ int, c *caller) error {
 		stream, err := c.open(stowagev1.PlacementService_Filter_FullMethodName)
 		if err == nil {
 			err = c.send(stream, prefix(false, size), false)
@@ -81,21 +80,21 @@ func (a *arena) unfinished(ctx context.Context, connections int) error {
 	})
 }
 
-func (a *arena) compressed(ctx context.Context) error {
+func (a *arena) compressed(ctx context.Context) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	// One unknown field of 40 MB.
 	_, _ = w.Write(append([]byte{0xfa, 0x3f, 0x80, 0xd0, 0x89, 0x13}, make([]byte, 40_003_584)...))
 	_ = w.Close()
 	gzipped := hpack.HeaderField{Name: "grpc-encoding", Value: "gzip"}
-	return a.each(ctx, 60, everything, func(_ int, c *caller) error {
+	a.each(ctx, 60, everything, func(_ int, c *caller) error {
 		return c.unary(stowagev1.PlacementService_Filter_FullMethodName, packed.Bytes(), true, gzipped)
 	})
 }
 
-func (a *arena) unread(ctx context.Context) error {
+func (a *arena) unread(ctx context.Context) {
 	var n atomic.Int64
-	return a.each(ctx, 60, nothing, func(_ int, c *caller) error {
+	a.each(ctx, 60, nothing, func(_ int, c *caller) error {
 		i := int(n.Add(1))
 		pod := &stowagev1.Pod{Name: fmt.Sprint("pod-", i), Source: &stowagev1.Pod_Template{Template: bigcluster.Template(i % bigcluster.Templates)}}
 		request := &stowagev1.FilterRequest{Context: a.snapshot(), Pod: pod, Explain: true}
@@ -103,8 +102,8 @@ func (a *arena) unread(ctx context.Context) error {
 	})
 }
 
-func (a *arena) open(ctx context.Context, connections, calls int) error {
-	return a.each(ctx, connections, everything, func(_ int, c *caller) error {
+func (a *arena) open(ctx context.Context, connections, calls int) {
+	a.each(ctx, connections, everything, func(_ int, c *caller) error {
 		for range calls {
 			if _, err := c.open(stowagev1.PlacementService_PutSnapshot_FullMethodName); err != nil {
 				return err
@@ -127,7 +126,7 @@ func (c *caller) steps(end bool, steps ...[]byte) error {
 	return err
 }
 
-func (a *arena) deltas(ctx context.Context) error {
+func (a *arena) deltas(ctx context.Context) {
 	base := encoded(&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_BaseAddress{BaseAddress: a.stored}})
 	// Each changes one node of 25, so that every page is copied.
 	var deltas [][]byte
@@ -138,10 +137,10 @@ func (a *arena) deltas(ctx context.Context) error {
 		}
 		deltas = append(deltas, encoded(&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Delta{Delta: delta}}))
 	}
-	return a.each(ctx, len(deltas), everything, func(i int, c *caller) error { return c.steps(false, base, deltas[i]) })
+	a.each(ctx, len(deltas), everything, func(i int, c *caller) error { return c.steps(false, base, deltas[i]) })
 }
 
-func (a *arena) puts(ctx context.Context) error {
+func (a *arena) puts(ctx context.Context) {
 	end := encoded(&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}}})
 	var parts [][]byte
 	for i := range 1000 {
@@ -152,27 +151,27 @@ func (a *arena) puts(ctx context.Context) error {
 		}
 		parts = append(parts, encoded(&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Part{Part: cluster}}))
 	}
-	return a.each(ctx, len(parts), everything, func(i int, c *caller) error { return c.steps(true, parts[i], end) })
+	a.each(ctx, len(parts), everything, func(i int, c *caller) error { return c.steps(true, parts[i], end) })
 }
 
-func (a *arena) headers(ctx context.Context) error {
+func (a *arena) headers(ctx context.Context) {
 	long := hpack.HeaderField{Name: "x-long", Value: strings.Repeat("a", 4<<20)}
-	return a.each(ctx, 50, everything, func(_ int, c *caller) error {
+	a.each(ctx, 50, everything, func(_ int, c *caller) error {
 		return c.unary(stowagev1.PlacementService_Filter_FullMethodName, nil, false, long)
 	})
 }
 
-func (a *arena) clusters(ctx context.Context) error {
+func (a *arena) clusters(ctx context.Context) {
 	request := encoded(&stowagev1.FilterRequest{
 		Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: a.cluster}},
 		Pod:     &stowagev1.Pod{Name: "pod", Source: &stowagev1.Pod_Template{Template: bigcluster.Template(1)}},
 	})
-	return a.each(ctx, 60, everything, func(_ int, c *caller) error {
+	a.each(ctx, 60, everything, func(_ int, c *caller) error {
 		return c.unary(stowagev1.PlacementService_Filter_FullMethodName, request, false)
 	})
 }
 
-func (a *arena) million(ctx context.Context) error {
+func (a *arena) million(ctx context.Context) {
 	t := &stowagev1.PodTemplate{Labels: map[string]string{"app": "web"}, Spec: &stowagev1.PodSpec{}}
 	for _, key := range []string{"kubernetes.io/hostname", "example.com/rack", "topology.kubernetes.io/zone"} {
 		t.Spec.TopologySpreadConstraints = append(t.Spec.TopologySpreadConstraints, &stowagev1.TopologySpreadConstraint{
@@ -183,7 +182,7 @@ func (a *arena) million(ctx context.Context) error {
 	request := encoded(&stowagev1.PlaceRequest{Context: a.snapshot(), Queue: []*stowagev1.PendingPods{{
 		Pod: &stowagev1.Pod{Name: "web", Source: &stowagev1.Pod_Template{Template: t}}, Count: proto.Uint32(1_000_000),
 	}}})
-	return a.each(ctx, 1000, everything, func(_ int, c *caller) error {
+	a.each(ctx, 1000, everything, func(_ int, c *caller) error {
 		return c.unary(stowagev1.PlacementService_Place_FullMethodName, request, false)
 	})
 }

@@ -7,13 +7,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -23,6 +20,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -31,6 +29,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	"github.com/stowage-scheduler/stowage/bench/process"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -65,8 +64,7 @@ func main() {
 
 // arena is a server, what it knows, and what the attackers got.
 type arena struct {
-	address string
-	process *exec.Cmd
+	process *process.Process
 	cluster *stowagev1.Cluster
 	stored  string
 
@@ -90,29 +88,11 @@ func (a *arena) count(answers map[string]int) {
 }
 
 // start starts a server as it runs in a container with the limit of memory.
-func (a *arena) start(ctx context.Context, command string) error {
-	a.process = exec.CommandContext(ctx, command, "--listen-address=127.0.0.1:0", "--admin-address=127.0.0.1:0", "--drain-delay=0s")
-	a.process.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%d", memory/10*9))
-	log, err := a.process.StderrPipe()
-	if err != nil {
-		return err
-	}
-	if err := a.process.Start(); err != nil {
-		return err
-	}
-	lines := bufio.NewReader(log)
-	for a.address == "" {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return errors.Join(err, a.process.Wait())
-		}
-		var serving struct{ Msg, Address string }
-		if json.Unmarshal(line, &serving) == nil && serving.Msg == "serving" {
-			a.address = serving.Address
-		}
-	}
-	go func() { _, _ = io.Copy(io.Discard, lines) }()
-	return nil
+func (a *arena) start(ctx context.Context, command string) (err error) {
+	server := exec.CommandContext(ctx, command, "--listen-address=127.0.0.1:0", "--admin-address=127.0.0.1:0", "--drain-delay=0s")
+	server.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%d", memory/10*9))
+	a.process, err = process.Start(server)
+	return err
 }
 
 var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
@@ -178,8 +158,8 @@ func run(ctx context.Context, command string, nodes int, lasts time.Duration, on
 	if err := a.start(ctx, command); err != nil {
 		return false, err
 	}
-	defer func() { cancel(); _ = a.process.Wait() }()
-	client, err := stowage.Dial([]string{a.address})
+	defer func() { err = errors.Join(err, a.process.End(syscall.SIGKILL)) }()
+	client, err := stowage.Dial([]string{a.process.Address})
 	if err != nil {
 		return false, err
 	}
@@ -197,7 +177,7 @@ func run(ctx context.Context, command string, nodes int, lasts time.Duration, on
 	ok = true
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(out, "attack\tmemory\tanswers\tconnections refused\tneighbour's calls\tfailed\tp50\tp99\t\n")
-	none := attack{"nothing", func(_ *arena, ctx context.Context) error { <-ctx.Done(); return nil }}
+	none := attack{"nothing", func(_ *arena, ctx context.Context) { <-ctx.Done() }}
 	for _, attack := range append([]attack{none}, attacks...) {
 		if !strings.Contains(attack.name, only) {
 			continue
@@ -220,12 +200,10 @@ func (a *arena) under(ctx context.Context, attack *attack, n *neighbour, lasts t
 	}
 	during, end := context.WithTimeout(ctx, lasts)
 	defer end()
-	attacked := make(chan error, 1)
-	go func() { attacked <- attack.run(a, during) }()
+	var attackers sync.WaitGroup
+	attackers.Go(func() { attack.run(a, during) })
 	n.live(during, a.snapshot())
-	if err := <-attacked; err != nil {
-		return false, err
-	}
+	attackers.Wait()
 	peak, err := a.peak()
 	if err != nil {
 		return false, err

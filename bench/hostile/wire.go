@@ -38,7 +38,7 @@ type caller struct {
 // window is how many bytes of each answer the connection takes.
 func (a *arena) dial(ctx context.Context, window uint32) (*caller, error) {
 	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, Timeout: 5 * time.Second}
-	conn, err := from.DialContext(ctx, "tcp", a.address)
+	conn, err := from.DialContext(ctx, "tcp", a.process.Address)
 	if err != nil {
 		return nil, err
 	}

@@ -151,4 +151,4 @@ func (r *result) otherErrors() string {
 	return strings.Join(out, ", ")
 }
 
-var errServer = errors.New("the server did not say where it listens")
+var errUnhealthy = errors.New("the server is not healthy")

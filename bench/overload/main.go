@@ -17,8 +17,11 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
+
+	"github.com/stowage-scheduler/stowage/bench/process"
 )
 
 func main() {
@@ -44,8 +47,8 @@ func run(ctx context.Context, command string, nodes, hostile int, forms []string
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	all, err := requests(ctx, s.address, nodes)
+	defer func() { err = errors.Join(err, s.End(syscall.SIGTERM)) }()
+	all, err := requests(ctx, s.Address, nodes)
 	if err != nil {
 		return false, err
 	}
@@ -76,8 +79,8 @@ const (
 	longestRefusal = 10 * time.Millisecond
 )
 
-func overload(ctx context.Context, s *process, f *form, duration time.Duration, out *tabwriter.Writer) (ok bool, err error) {
-	callers, err := dial(s.address)
+func overload(ctx context.Context, s *process.Process, f *form, duration time.Duration, out *tabwriter.Writer) (ok bool, err error) {
+	callers, err := dial(s.Address)
 	if err != nil {
 		return false, err
 	}
@@ -124,8 +127,8 @@ const (
 	longestHealth = 100 * time.Millisecond
 )
 
-func besideHostile(ctx context.Context, s *process, all map[string]*form, hostile int, duration time.Duration) (ok bool, err error) {
-	callers, err := dial(s.address)
+func besideHostile(ctx context.Context, s *process.Process, all map[string]*form, hostile int, duration time.Duration) (ok bool, err error) {
+	callers, err := dial(s.Address)
 	if err != nil {
 		return false, err
 	}
@@ -137,11 +140,11 @@ func besideHostile(ctx context.Context, s *process, all map[string]*form, hostil
 	}
 	const deadline = time.Second
 	alone := callers.open(ctx, f, peak/4, duration, deadline)
-	h, err := startHostile(ctx, s.address, all["hostile"].next(), hostile)
+	h, err := startHostile(ctx, s.Address, all["hostile"].next(), hostile)
 	if err != nil {
 		return false, err
 	}
-	health := watchHealth(ctx, s.admin)
+	health := watchHealth(ctx, s.Admin)
 	time.Sleep(duration / 2)
 	beside := callers.open(ctx, f, peak/4, 2*duration, deadline)
 	slowest, failed := health.stop()

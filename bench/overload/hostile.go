@@ -1,17 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"os/exec"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
@@ -20,54 +16,14 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/bench/process"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// process is a server's process.
-type process struct {
-	command        *exec.Cmd
-	read           chan struct{} // closed at the end of its log
-	address, admin string
-}
-
 // start starts a server with its default settings, on ports that are free.
-func start(ctx context.Context, command string) (*process, error) {
-	s := &process{command: exec.CommandContext(ctx, command, "--listen-address=127.0.0.1:0", "--admin-address=127.0.0.1:0",
-		"--drain-delay=0s", "--shutdown-grace-period=1s", "--log-level=info"), read: make(chan struct{})}
-	log, err := s.command.StderrPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.command.Start(); err != nil {
-		return nil, err
-	}
-	lines := bufio.NewReaderSize(log, 1<<20)
-	for s.admin == "" {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return nil, errors.Join(errServer, err, s.command.Wait())
-		}
-		var serving struct {
-			Address string `json:"address"`
-			Admin   string `json:"admin_address"`
-		}
-		if json.Unmarshal(line, &serving) == nil {
-			s.address, s.admin = serving.Address, serving.Admin
-		}
-	}
-	go func() {
-		defer close(s.read)
-		_, _ = io.Copy(io.Discard, lines)
-	}()
-	return s, nil
-}
-
-func (s *process) stop() error {
-	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil {
-		return err
-	}
-	<-s.read
-	return s.command.Wait()
+func start(ctx context.Context, command string) (*process.Process, error) {
+	return process.Start(exec.CommandContext(ctx, command, "--listen-address=127.0.0.1:0", "--admin-address=127.0.0.1:0",
+		"--drain-delay=0s", "--shutdown-grace-period=1s", "--log-level=info"))
 }
 
 // hostile is callers who ask for as much as they can.
@@ -157,7 +113,7 @@ func healthy(ctx context.Context, admin string) error {
 		return err
 	}
 	if answer.StatusCode != http.StatusOK {
-		err = errServer
+		err = errUnhealthy
 	}
 	return errors.Join(err, answer.Body.Close())
 }
