@@ -57,7 +57,7 @@ func NewExplain(x *report.Explain, pod kube.Origin, key string, a *stowagev1.Fil
 	}}
 	changes, preemption := a.GetChanges(), a.GetPreemption()
 	switch {
-	case x.After.String() != "":
+	case x.After != nil && x.After.First != nil:
 		first := x.After.First
 		out.Why = x.Why(first.GetExplanation())
 		changes, preemption = first.GetChanges(), first.GetPreemption()
