@@ -64,7 +64,7 @@ func (a *answer) overdue() {
 	a.waits.Load().Reset(a.conn.ledger.settings.SendTimeout)
 }
 
-// Get implements mem.BufferPool. Nobody gets a buffer from an answer.
+// Get implements mem.BufferPool. gRPC takes no buffer from it.
 func (*answer) Get(length int) *[]byte { return mem.DefaultBufferPool().Get(length) }
 
 // Put implements mem.BufferPool: the answer was written.

@@ -33,8 +33,6 @@ type Call struct {
 	begun atomic.Bool
 	// unwatch ends the watch over a deadline that passes before the handler begins, when gRPC drops the call; nil for none.
 	unwatch func() bool
-	// old is whether the connection looked for calls that have ended while this one was there. It is the reading goroutine's.
-	old bool
 }
 
 type callKey struct{}
@@ -132,15 +130,6 @@ func (c *Call) instead(err error) error {
 
 // release gives back what a call holds, for good.
 func (c *Call) release() { c.conn.ledger.receiving.give(c.conn.client, c.held.end()) }
-
-// forgotten reports whether a call has ended, and ends one that gRPC dropped before its handler began.
-func (c *Call) forgotten() bool {
-	if !c.begun.Load() && c.old {
-		c.release()
-	}
-	c.old = true
-	return c.held.bytes.Load() < 0
-}
 
 // TagRPC implements stats.Handler: the handler of a call begins.
 func (*Ledger) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {

@@ -12,7 +12,7 @@ const (
 	fewBytes, manyBytes = 4 << 10, 256 << 10
 	// seldom is the number of reads of less than a quarter of a buffer after which it becomes smaller.
 	seldom = 4
-	// connectionBytes is what a connection counts besides its buffer, openBytes what an open call does: goroutines, the state of gRPC
+	// connectionBytes is what a connection counts in addition to its buffer, openBytes what an open call does: goroutines, the state of gRPC
 	// and of TLS.
 	connectionBytes, openBytes = 64 << 10, 16 << 10
 	// fewCalls is the number of calls from which on a connection looks for those that have ended.
@@ -122,7 +122,7 @@ func (c *Conn) begin(f frame) {
 func (c *Conn) open(call *Call) {
 	if len(c.calls) >= c.sweep {
 		for stream, call := range c.calls {
-			if call.forgotten() {
+			if call.held.ended() {
 				delete(c.calls, stream)
 			}
 		}

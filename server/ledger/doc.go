@@ -1,7 +1,7 @@
 // Package ledger counts the memory of calls that the server's other limits do not see: of connections, of requests that are being
 // received, and of answers that their callers have not read.
 //
-// gRPC tells nobody about a request before the last of its bytes is there, nor about an answer once it has it. Conn, the connection
+// gRPC does not report a request before its last byte has arrived, nor an answer after it was handed over. Conn, the connection
 // below gRPC, therefore reads the headers of HTTP/2 frames, and counts for each call what was received and not yet taken by its
 // handler. An answer counts until gRPC has written its last byte.
 //

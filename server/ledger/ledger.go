@@ -17,7 +17,7 @@ type Settings struct {
 	ReceiveTimeout, SendTimeout time.Duration
 }
 
-// Ledger counts bytes. A nil Ledger counts nothing.
+// Ledger counts bytes.
 type Ledger struct {
 	settings                       Settings
 	receiving, unread, connections meter

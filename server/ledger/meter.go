@@ -41,8 +41,8 @@ func (m *meter) give(client account, bytes int64) {
 // counted is a number of bytes that is given back once.
 type counted struct{ bytes atomic.Int64 }
 
-// ended is a number of bytes, far below zero, of what was given back.
-const ended = -1 << 62
+// none is a number of bytes, far below zero, of what was given back.
+const none = -1 << 62
 
 // add adds bytes that were taken. It reports false if all was given back before: then these are the caller's to give.
 func (c *counted) add(bytes int64) bool { return c.bytes.Add(bytes) >= 0 }
@@ -62,4 +62,7 @@ func (c *counted) remove(bytes int64) int64 {
 }
 
 // end removes all bytes, for good, and returns how many the caller has to give.
-func (c *counted) end() int64 { return max(c.bytes.Swap(ended), 0) }
+func (c *counted) end() int64 { return max(c.bytes.Swap(none), 0) }
+
+// ended reports whether all was given back for good.
+func (c *counted) ended() bool { return c.bytes.Load() < 0 }
