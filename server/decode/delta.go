@@ -55,7 +55,7 @@ func (r *Request) apply(at *path, in *stowagev1.ClusterDelta, change *api.Change
 	var next *content.Content
 	var made *content.Change
 	var err error
-	if len(r.violations) == 0 {
+	if len(r.violations) == 0 && !countsNone(in) {
 		next, made, err = r.base.Content.Apply(r.ctx, in)
 		if err == nil && r.changes(&path{}, newReader(r.referred), next, made, change) {
 			return next, true
@@ -128,6 +128,13 @@ func (r *Request) bound(at *path, next *content.Content) {
 	}
 	r.names = *exact
 	r.boundNames(at, nodes)
+}
+
+// countsNone reports whether a delta adds pods of a count of 0. The content adds up counts of equal pods, so it shows no trace of one.
+func countsNone(in *stowagev1.ClusterDelta) bool {
+	none := func(c *stowagev1.PodCount) bool { return c.GetCount() == 0 }
+	return slices.ContainsFunc(in.GetNodes(), func(n *stowagev1.Node) bool { return slices.ContainsFunc(n.GetPodCounts(), none) }) ||
+		slices.ContainsFunc(in.GetNodePods(), func(n *stowagev1.NodePodsDelta) bool { return slices.ContainsFunc(n.GetPodCounts(), none) })
 }
 
 // indexedTemplates decodes the templates that a delta sets, which nodes refer to from then on.

@@ -58,6 +58,8 @@ func deltasOn(base *stowagev1.Cluster) []*stowagev1.ClusterDelta {
 			},
 		},
 		{NodePods: []*stowagev1.NodePodsDelta{{NodeName: "a", Pods: base.Nodes[0].Pods}}},
+		{Nodes: []*stowagev1.Node{{Name: "d", PodCounts: []*stowagev1.PodCount{{Count: 1}, {}}}}},
+		{NodePods: []*stowagev1.NodePodsDelta{{NodeName: "a", PodCounts: []*stowagev1.PodCount{{Count: 1}, {}}}}},
 		{RemovedNodes: []string{"unknown"}},
 		{NodePods: []*stowagev1.NodePodsDelta{{NodeName: "c", Pods: []*stowagev1.Pod{{Name: "of none", Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 32}}}}}},
 	}
