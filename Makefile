@@ -111,6 +111,12 @@ fuzz: ## Fuzz every fuzz target for FUZZTIME (default 30s).
 	    go test -run '^$$' -fuzz "^$$target\$$" -fuzzminimizetime 1s -fuzztime $(FUZZTIME) "./$$(dirname "$$file")"; \
 	  done; done
 
+# How many requests `make fuzz-long` compares; each input is some nine of them.
+N ?= 1000000
+.PHONY: fuzz-long
+fuzz-long: ## Ask a server N random requests, each in many ways, and compare the answers. Ten million take an hour.
+	go run ./bench/fuzz -n $(N) -workers $$(nproc)
+
 # Where `make bench` writes its table and picture.
 BENCH_OUT ?= build
 .PHONY: bench
