@@ -117,6 +117,12 @@ N ?= 1000000
 fuzz-long: ## Ask a server N random requests, each in many ways, and compare the answers. Ten million take an hour.
 	go run ./bench/fuzz -n $(N) -workers $$(nproc)
 
+# How many seeds `make simulate` simulates, and from which on.
+SEEDS ?= 1000
+.PHONY: simulate
+simulate: ## Simulate servers, clients and schedulers of SEEDS seeds from SEED on, while what they talk to fails.
+	go test -count=1 -timeout 10h -v ./bench/simulate -seed $(SEED) -seeds $(SEEDS)
+
 # Where `make bench` writes its table and picture.
 BENCH_OUT ?= build
 .PHONY: bench

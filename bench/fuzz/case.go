@@ -279,7 +279,7 @@ func (c *comparison) agrees(cluster *stowagev1.Cluster, address string, refused 
 	switch {
 	case refused != nil && refused.Code() != codes.InvalidArgument:
 		return fmt.Errorf("put: %v", refused)
-	case refused != nil && !blamed && !early(whole.err):
+	case refused != nil && whole.err == nil:
 		return fmt.Errorf("the cluster is refused when it is put (%v), and not in a request (%v)", refused, whole.err)
 	case refused != nil:
 		return nil
@@ -294,12 +294,6 @@ func (c *comparison) agrees(cluster *stowagev1.Cluster, address string, refused 
 		return fmt.Errorf("the address is %s, that of the content %s", address, want)
 	}
 	return nil
-}
-
-// early reports whether a request was refused before its cluster was looked at.
-func early(s *status.Status) bool {
-	v := violations(s)
-	return len(v) == 1 && v[0].Field == "pods_per_message"
 }
 
 func violations(s *status.Status) []*errdetails.BadRequest_FieldViolation {
