@@ -141,7 +141,7 @@ type reflected struct {
 // newLedger returns what the memory of buffers is counted in, with a limit of the heap.
 func newLedger(c *config.Config, heap int64) *ledger.Ledger {
 	return ledger.New(ledger.Settings{
-		ReceivingBytes: max(2*c.MaxInFlightBytes, leastReceiving), UnreadBytes: config.BufferBytes(heap), ConnectionBytes: config.BufferBytes(heap),
+		ReceivingBytes: max(2*min(c.MaxInFlightBytes, math.MaxInt64/2), leastReceiving), UnreadBytes: config.BufferBytes(heap), ConnectionBytes: config.BufferBytes(heap),
 		ReceiveTimeout: c.MaxRequestDuration, SendTimeout: sendTimeout,
 	})
 }

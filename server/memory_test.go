@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/ledger"
 )
 
@@ -58,6 +59,16 @@ func TestReceivingIsBounded(t *testing.T) {
 		}
 		cancel()
 		eventually(t, "all is given back", func() bool { return r.held(ledger.Receiving).Bytes == 0 })
+	}
+}
+
+// TestNoLimitOfRequests has a limit of bytes in flight that stands for none.
+func TestNoLimitOfRequests(t *testing.T) {
+	for _, inFlight := range []int64{math.MaxInt64, math.MaxInt64 / 2, 1 << 30} {
+		limit := newLedger(&config.Config{MaxInFlightBytes: inFlight}, math.MaxInt64).Counts()[ledger.Receiving].Limit
+		if limit < inFlight-1 {
+			t.Errorf("with %d bytes in flight, %d may be received", inFlight, limit)
+		}
 	}
 }
 
