@@ -148,7 +148,10 @@ func (g *Group) compile(i int) replicas {
 		limited(id, nodeset.Full(g.nodes))
 	}
 	for _, s := range m.Rules.StaticByID() {
-		limited(s.ID, s.Rejected)
+		// A plugin may also have a rule for nodes that are gone by now.
+		if s.Rejected.Meets(g.candidates) {
+			limited(s.ID, s.Rejected)
+		}
 	}
 	m.Rules.EachExclusion(true, exclude)
 	for _, n := range m.Rules.Fit.Needs() {
