@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -200,18 +202,23 @@ func (s *servers) start(i int) {
 	if s.rng.IntN(3) == 0 {
 		room = 150 << 10
 	}
-	o := []grpc.ServerOption{grpc.ForceServerCodecV2(wire.NewCodec())}
+	var o []grpc.ServerOption
 	if s.fault != nil {
 		o = append(o, grpc.UnaryInterceptor(s.fault))
 	}
-	g := grpc.NewServer(o...)
+	s.running[i] = serve(s.network.listen(replicas[i]), room, o...)
+}
+
+// serve starts a server without snapshots that has room for some.
+func serve(l net.Listener, room int64, o ...grpc.ServerOption) *grpc.Server {
+	g := grpc.NewServer(append(o, grpc.ForceServerCodecV2(wire.NewCodec()),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}))...)
 	placement.Register(g, placement.New(room, nil))
 	h := health.NewServer()
 	h.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)
 	healthv1.RegisterHealthServer(g, h)
-	s.running[i] = g
-	l := s.network.listen(replicas[i])
 	go func() { _ = g.Serve(l) }()
+	return g
 }
 
 // breakThings has replicas fail until the callers are done.
