@@ -26,7 +26,7 @@ type cluster struct {
 
 // live reports whether a live cluster is read.
 func (q *question) live() bool {
-	return q.Cluster || q.Kubeconfig != "" || q.Context != "" || len(q.File) == 0
+	return q.Cluster || q.Kubeconfig != "" || q.Context != "" || len(q.File)+len(q.Kustomize) == 0
 }
 
 // readCluster reads the objects of the cluster.
@@ -54,7 +54,7 @@ func (q *question) readCluster(s *session, r *manifest.Reader) error {
 		return fmt.Errorf("cluster %s: %w", config.Host, err)
 	}
 	for _, err := range q.forbidden {
-		fmt.Fprintf(s.stderr, "stowage: not read: %v: ClusterRole %s has the access that is needed\n", err, dump.Role)
+		q.note(s, "not read: %v: ClusterRole %s has the access that is needed", err, dump.Role)
 	}
 	return nil
 }

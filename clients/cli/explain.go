@@ -44,8 +44,41 @@ type explained struct {
 	Feasible bool `json:"feasible"`
 	// AfterOthers says that a feasible pending pod has no node once the other pending pods are placed; empty if it has one.
 	AfterOthers string `json:"afterOthers,omitempty"`
+	// AfterAnswer is the Placement that explains the first pod without a node then, with the changes that would place it.
+	AfterAnswer json.RawMessage `json:"afterAnswer,omitempty"`
+	// Whole is what changes do for all of the pods; absent for a single pod, and where others are pending.
+	Whole *explainedWhole `json:"whole,omitempty"`
 	// Answer is the FilterResponse.
 	Answer json.RawMessage `json:"answer"`
+}
+
+// explainedWhole is report.Whole in JSON and YAML.
+type explainedWhole struct {
+	// Placed is how many of the pods have a node with each of the changes, those of AfterAnswer if it is there, of Answer otherwise; 0
+	// where that is not known.
+	Placed []uint32 `json:"placed"`
+	// NodeCount is how many nodes like that of the change addedNode give all of the pods a node; 0 where that is not known.
+	NodeCount uint32 `json:"nodeCount"`
+	// Joint says that all of the pods have a node if they are placed together.
+	Joint bool `json:"joint"`
+}
+
+// after sets what x says about the pods after the others, and about all of them.
+func (e *explained) after(x *report.Explain, answer *stowagev1.FilterResponse) (err error) {
+	changes := answer.GetChanges()
+	if e.AfterOthers = x.After.String(); e.AfterOthers != "" && x.After.First != nil {
+		changes = x.After.First.GetChanges()
+		if e.AfterAnswer, err = result.Message(x.After.First); err != nil {
+			return err
+		}
+	}
+	if x.Whole != nil {
+		e.Whole = &explainedWhole{Placed: []uint32{}, NodeCount: x.Whole.Nodes, Joint: x.Whole.Joint}
+		for _, c := range changes {
+			e.Whole.Placed = append(e.Whole.Placed, x.Whole.Placed(c))
+		}
+	}
+	return nil
 }
 
 // Run is called by kong.
@@ -157,7 +190,7 @@ func (c *explainCommand) explain(a *asked, t *chosen) (one explained, code answe
 	case c.Fix:
 		answer, one.AfterOthers, request, err = c.fixed(a, t.pending, t.heading())
 	default:
-		answer, one.AfterOthers, request, err = c.waiting(a, t)
+		answer, request, err = c.waiting(a, t, &one)
 	}
 	if err != nil {
 		return one, exitError, request, err
@@ -172,8 +205,8 @@ func (c *explainCommand) explain(a *asked, t *chosen) (one explained, code answe
 	return one, c.verdict(a.session, a.snapshot, one.Feasible && one.AfterOthers == "", answer.GetUnread()), nil, nil
 }
 
-// waiting explains a pending pod. after is as in report.Explain, request is that of an error.
-func (c *explainCommand) waiting(a *asked, t *chosen) (answer *stowagev1.FilterResponse, after string, request proto.Message, err error) {
+// waiting explains a pending pod, and sets in one what becomes of it after others. request is that of an error.
+func (c *explainCommand) waiting(a *asked, t *chosen, one *explained) (answer *stowagev1.FilterResponse, request proto.Message, err error) {
 	entry := t.pending[0]
 	pod := entry.Pods.GetPod()
 	x := c.explanation(a, a.snapshot.Cluster, pod.GetNominatedNodeName())
@@ -184,24 +217,30 @@ func (c *explainCommand) waiting(a *asked, t *chosen) (answer *stowagev1.FilterR
 			fmt.Fprintln(a.stdout, a.ink.Verdict(false, answer.Message))
 			report.Unread(a.stdout, answer.Unread, a.width)
 		}
-		return answer, "", nil, c.printOne(a, x, entry.Origin, answer)
+		return answer, nil, c.printOne(a, x, entry.Origin, answer)
 	}
 	filter := &stowagev1.FilterRequest{
 		Context: a.about(a.snapshot.Cluster), Pod: pod, Explain: true, IncludeChanges: true,
 		IncludePreemption: !a.scheduler.NoPreemption,
 	}
 	if answer, err = a.Filter(a.ctx, filter); err != nil {
-		return nil, "", filter, err
+		return nil, filter, err
 	}
 	if x.After, request, err = c.after(a, t.pending, x.Good(answer)); err != nil {
-		return nil, "", request, err
+		return nil, request, err
+	}
+	if x.Whole, request, err = c.forAll(a, t.pending, answer, x.After); err != nil {
+		return nil, request, err
+	}
+	if err := one.after(x, answer); err != nil {
+		return nil, nil, err
 	}
 	if c.Output == table {
 		fmt.Fprintln(a.stdout, t.heading())
 		x.Write(a.stdout, answer)
 		report.Unread(a.stdout, answer.Unread, a.width)
 	}
-	return answer, x.After.String(), nil, c.printOne(a, x, entry.Origin, answer)
+	return answer, nil, c.printOne(a, x, entry.Origin, answer)
 }
 
 // printOne prints the answer about the only target as a name, a page or a picture.

@@ -143,8 +143,15 @@ func printNames(w io.Writer, names []string) error {
 	return nil
 }
 
-// printText prints JSON as JSON, as YAML, or through a template.
+// printText prints a JSON object as JSON, as YAML, or through a template. Its last field is what was said beside the answer.
 func (q *question) printText(w io.Writer, text []byte) error {
+	if len(q.notes) > 0 {
+		notes, err := json.Marshal(q.notes)
+		if err != nil {
+			return err
+		}
+		text = slices.Concat(bytes.TrimSuffix(bytes.TrimSpace(text), []byte("}")), []byte(`,"notes":`), notes, []byte("}"))
+	}
 	switch q.Output {
 	case asYAML:
 		return writeYAML(w, text)

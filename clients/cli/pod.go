@@ -60,17 +60,21 @@ func (q *onePod) explained(s *session, code *answered, a *asked, feasible bool, 
 		return request, err
 	}
 	*code = q.verdict(s, a.snapshot, feasible && after.String() == "", answer.Unread)
-	return nil, q.explain(s, a, answer, after)
+	whole, request, err := q.forAll(a, entries, answer, after)
+	if err != nil {
+		return request, err
+	}
+	return nil, q.explain(s, a, answer, after, whole)
 }
 
-// explain prints what keeps the pod from the nodes. after is as in report.Explain.
-func (q *onePod) explain(s *session, a *asked, answer *stowagev1.FilterResponse, after *report.After) error {
+// explain prints what keeps the pod from the nodes. after and whole are as in report.Explain.
+func (q *onePod) explain(s *session, a *asked, answer *stowagev1.FilterResponse, after *report.After, whole *report.Whole) error {
 	entries, err := q.entries(a.snapshot)
 	if err != nil {
 		return err
 	}
 	x := q.explanation(a, a.snapshot.Cluster, entries[0].Pods.Pod.GetNominatedNodeName())
-	x.After = after
+	x.After, x.Whole = after, whole
 	if q.Output == table {
 		x.Write(s.stdout, answer)
 		report.Unread(s.stdout, answer.Unread, s.width)
@@ -130,7 +134,7 @@ func (q *onePod) notTried(s *session, a *asked, entry kube.Entry, answer proto.M
 	case q.Output == asName: // no node can take it
 		return nil
 	case q.Output != table && ok && s.command == "explain":
-		return q.explain(s, a, filtered, nil)
+		return q.explain(s, a, filtered, nil, nil)
 	case q.Output != table:
 		return q.printMessage(s.stdout, answer)
 	}

@@ -27,6 +27,7 @@ type question struct {
 	cluster
 	remote
 	File      []string `short:"f" sep:"none" placeholder:"PATH" help:"Manifests, also compressed by gzip: a file, a directory, a URL of http or https, or - for standard input. May be repeated. Without it, the cluster of the kubeconfig is read."`
+	Kustomize []string `short:"k" sep:"none" placeholder:"DIRECTORY" help:"The manifests that a kustomization makes, as kubectl kustomize prints them. May be repeated."`
 	Recursive bool     `short:"R" help:"Read the directories in a directory of --file, too."`
 	Profile   string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML: a Profile of the contract or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
 	Output    string   `short:"o" words:"table,wide,json,yaml,name,html,svg,jsonpath=,go-template=" default:"table" placeholder:"FORMAT" help:"How to print the answer: table, wide (that is table with --verbose), json, yaml, name, html, svg, jsonpath=TEMPLATE, or go-template=TEMPLATE. Default: table."`
@@ -42,6 +43,7 @@ type question struct {
 	templates []string         // paths of templates of nodes
 	rollouts  bool             // whether the command decides those of Deployments
 	findings  []review.Finding // for an answer that lists them; nil for none
+	notes     []string         // what was said beside the answer
 
 	execute func(io.Writer, any) error // the template of --output
 }
@@ -103,6 +105,11 @@ func (q *question) reader(s *session, schedulerName string) (*manifest.Reader, e
 			wrong = append(wrong, err)
 		}
 	}
+	for _, directory := range q.Kustomize {
+		if err := kustomize(r, directory); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
 	return r, errors.Join(wrong...)
 }
 
@@ -114,7 +121,14 @@ func (*question) readFile(s *session, r *manifest.Reader, path string) error {
 	return r.ReadPath(path, s.stdin)
 }
 
-// built builds the snapshot, and lists on standard error the objects that do not count.
+// note says something beside the answer: on standard error, and in answers that programs read.
+func (q *question) note(s *session, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	q.notes = append(q.notes, text)
+	fmt.Fprintf(s.stderr, "stowage: %s\n", text)
+}
+
+// built builds the snapshot, and notes the objects that do not count.
 func (q *question) built(s *session, r *manifest.Reader) (*kube.Snapshot, error) {
 	out, err := r.Snapshot()
 	if err != nil {
@@ -127,59 +141,59 @@ func (q *question) built(s *session, r *manifest.Reader) (*kube.Snapshot, error)
 		return nil, errors.New("the manifests have no nodes and no pods")
 	}
 	for _, line := range r.Told() {
-		fmt.Fprintf(s.stderr, "stowage: %s\n", line)
+		q.note(s, "%s", line)
 	}
 	for _, u := range out.Undecided {
 		if q.rollouts && out.Rollout(u.Origin) != nil {
 			continue
 		}
-		fmt.Fprintf(s.stderr, "stowage: not decided: %v\n", &u)
+		q.note(s, "not decided: %v", &u)
 	}
 	if skipped := r.Skipped(); len(skipped) > 0 {
-		fmt.Fprintf(s.stderr, "stowage: not read: %s\n", strings.Join(skipped, ", "))
+		q.note(s, "not read: %s", strings.Join(skipped, ", "))
 	}
 	if q.workloads = r.SkippedWorkloads(); len(q.workloads) > 0 {
-		fmt.Fprintf(s.stderr, "stowage: the pods of these count only where the manifests state them: %s\n", strings.Join(q.workloads, ", "))
+		q.note(s, "the pods of these count only where the manifests state them: %s", strings.Join(q.workloads, ", "))
 	}
 	if len(out.Suspended) > 0 {
 		var all []string
 		for _, o := range out.Suspended {
 			all = append(all, o.String())
 		}
-		fmt.Fprintf(s.stderr, "stowage: suspended, so without pods: %s\n", report.Names(all))
+		q.note(s, "suspended, so without pods: %s", report.Names(all))
 	}
 	if n := out.LeftOut; n > 0 {
-		fmt.Fprintf(s.stderr, "stowage: left out by --namespace and --selector, though kube-scheduler places them too: %s\n",
+		q.note(s, "left out by --namespace and --selector, though kube-scheduler places them too: %s",
 			counted(int(n), "pending pod", "pending pods"))
 	}
 	switch e := out.Existing; {
 	case q.live(): // the pods of those are there
 	case len(e) == 1:
-		fmt.Fprintf(s.stderr, "stowage: %s %s/%s exists already: its pods are taken from the manifests\n", e[0].Kind, e[0].Namespace, e[0].Name)
+		q.note(s, "%s %s/%s exists already: its pods are taken from the manifests", e[0].Kind, e[0].Namespace, e[0].Name)
 	case len(e) > 1:
-		fmt.Fprintf(s.stderr, "stowage: %s %s/%s and %d more exist already: their pods are taken from the manifests\n",
+		q.note(s, "%s %s/%s and %d more exist already: their pods are taken from the manifests",
 			e[0].Kind, e[0].Namespace, e[0].Name, len(e)-1)
 	}
-	others(s.stderr, out.Others)
-	homeless(s.stderr, out.HomelessPods)
-	misreads(s.stderr, out.Misreads)
+	q.others(s, out.Others)
+	q.homeless(s, out.HomelessPods)
+	q.misreads(s, out.Misreads)
 	return out, nil
 }
 
 // others lists the pods of other schedulers, a line for each scheduler.
-func others(w io.Writer, pods []kube.Entry) {
+func (q *question) others(s *session, pods []kube.Entry) {
 	names := map[string][]string{}
 	for _, e := range pods {
 		names[e.SchedulerName] = append(names[e.SchedulerName], e.Origin.String())
 	}
 	for _, scheduler := range slices.Sorted(maps.Keys(names)) {
-		fmt.Fprintf(w, "stowage: left to the scheduler %q, see --scheduler-name: %s\n", scheduler, report.Names(slices.Compact(names[scheduler])))
+		q.note(s, "left to the scheduler %q, see --scheduler-name: %s", scheduler, report.Names(slices.Compact(names[scheduler])))
 	}
 }
 
-func misreads(w io.Writer, all []*kube.Misread) {
+func (q *question) misreads(s *session, all []*kube.Misread) {
 	for _, m := range all {
-		fmt.Fprintf(w, "stowage: not understood: %v\n", m)
+		q.note(s, "not understood: %v", m)
 	}
 }
 
@@ -246,7 +260,7 @@ func (q *question) put(a *asked, put func(*asked) (proto.Message, error)) error 
 		if refusals == maximumRefusals || !a.snapshot.Refuse(violations(err)) {
 			return located
 		}
-		misreads(a.stderr, a.snapshot.Misreads[known:])
+		q.misreads(a.session, a.snapshot.Misreads[known:])
 	}
 }
 
@@ -254,7 +268,7 @@ func (q *question) put(a *asked, put func(*asked) (proto.Message, error)) error 
 const maximumHomes = 10
 
 // homeless lists the pods on nodes that are not in the manifests, a line for each node and consequence.
-func homeless(w io.Writer, pods []kube.HomelessPod) {
+func (q *question) homeless(s *session, pods []kube.HomelessPod) {
 	type fate struct{ node, stays string }
 	var order []fate
 	names := map[fate][]string{}
@@ -267,14 +281,14 @@ func homeless(w io.Writer, pods []kube.HomelessPod) {
 	}
 	for i, f := range order {
 		if i == maximumHomes {
-			fmt.Fprintf(w, "stowage: and so with the pods of %d more nodes\n", len(order)-i)
+			q.note(s, "and so with the pods of %d more nodes", len(order)-i)
 			break
 		}
 		which := report.Names(names[f])
 		if f.stays == "" {
-			fmt.Fprintf(w, "stowage: node %s is not in the manifests, so its pods are pending: %s\n", f.node, which)
+			q.note(s, "node %s is not in the manifests, so its pods are pending: %s", f.node, which)
 		} else {
-			fmt.Fprintf(w, "stowage: node %s is not in the manifests; not placed again (%s): %s\n", f.node, f.stays, which)
+			q.note(s, "node %s is not in the manifests; not placed again (%s): %s", f.node, f.stays, which)
 		}
 	}
 }

@@ -13,8 +13,10 @@ type Explanation struct {
 	Cluster *stowagev1.Cluster
 	// PodName names a conflicting pod; nil for its own name.
 	PodName func(*stowagev1.PodReference) string
-	Width   int
-	Ink     Ink
+	// Whole is what changes do for all pods of the workload; nil if that is not known.
+	Whole *Whole
+	Width int
+	Ink   Ink
 }
 
 // Write writes what each node fails in. Explain has the rest.

@@ -52,7 +52,7 @@ func NewExplain(x *report.Explain, pod kube.Origin, key string, a *stowagev1.Fil
 	}
 	out := &Explain{answer: a, words: x, explainFields: explainFields{
 		Header: header("ExplainReport"), Pod: PodName{pod.Namespace, pod.Name, pod.Kind}, Verdict: x.Verdict(a),
-		Why: x.Why(a.GetExplanation()), Preemption: x.Preemption(a.GetPreemption()), Remedies: []string{},
+		Why: x.Why(a.GetExplanation()), Preemption: x.Preemption(a.GetPreemption()),
 		TopologyKey: key, Nodes: nodesOf(x.Cluster, key, before, nil),
 	}}
 	changes, preemption := a.GetChanges(), a.GetPreemption()
@@ -64,9 +64,7 @@ func NewExplain(x *report.Explain, pod kube.Origin, key string, a *stowagev1.Fil
 	case len(a.GetFeasibleNodes().GetIndexes()) > 0:
 		changes = nil
 	}
-	for _, c := range report.Remedies(changes, preemption) {
-		out.Remedies = append(out.Remedies, x.Change(c))
-	}
+	out.Remedies = x.Whole.Remedies(&x.Explanation, report.Remedies(changes, preemption))
 	verdicts(out.Nodes, a)
 	return out, nil
 }

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/report"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// forAll is whole for the changes that an answer about one of the pods has, or what becomes of them after the others.
+func (q *question) forAll(a *asked, of []kube.Entry, answer *stowagev1.FilterResponse, after *report.After) (*report.Whole, proto.Message, error) {
+	switch {
+	case after != nil && after.First != nil:
+		return q.whole(a, of, after.Pods-after.Unplaced, after.First.GetChanges())
+	case len(answer.GetFeasibleNodes().GetIndexes()) == 0:
+		return q.whole(a, of, 0, answer.GetChanges())
+	}
+	return nil, nil, nil
+}
+
+// whole says what changes that would place one of a workload's pods do for all of them; nil if it has a single one, or if pods of
+// others are pending. Of its pods, placed have a node without a change. request is that of an error.
+func (q *question) whole(a *asked, of []kube.Entry, placed uint32, changes []*stowagev1.Change) (*report.Whole, proto.Message, error) {
+	pods := uint32(podCount(of))
+	if pods < 2 || len(of) < len(a.snapshot.Queue) || of[0].Pods.GetPodGroup() != "" {
+		return nil, nil, nil
+	}
+	out := &report.Whole{Pods: pods}
+	fit := &stowagev1.FitRequest{
+		Context: a.about(a.snapshot.Cluster), Mix: []*stowagev1.FitPod{{Pod: of[0].Pods.Pod}}, MaxUnits: &pods, IncludeChanges: true,
+	}
+	answer, err := a.Fit(a.ctx, fit)
+	if err != nil {
+		return nil, fit, err
+	}
+	if answer.Units == placed { // otherwise the order of the queue, or a preemption, has placed others
+		out.With = answer.Changes
+	}
+	for _, c := range changes {
+		like := c.GetAddedNode()
+		if like == nil || len(like.NewDomainKeys) > 0 {
+			continue
+		}
+		request := a.nodesLike(of, like.LikeNodeIndex)
+		provided, err := a.Provision(a.ctx, request)
+		if err != nil {
+			return nil, request, err
+		}
+		if provided.GetPlace().GetUnplacedCount() == 0 {
+			out.Nodes, out.NodesLike = uint32(len(provided.NodeNames)), like.LikeNodeIndex
+		}
+	}
+	if placed > 0 {
+		request := a.together(of)
+		jointly, err := a.Place(a.ctx, request)
+		if err != nil {
+			return nil, request, err
+		}
+		out.Joint = jointly.UnplacedCount == 0
+	}
+	return out, nil, nil
+}
+
+// templateNameBytes is how long the name of a node template may be.
+const templateNameBytes = 52
+
+// nodesLike asks for nodes like one of the cluster, as a change adds one: without pods.
+func (a *asked) nodesLike(of []kube.Entry, index uint32) *stowagev1.ProvisionRequest {
+	like := proto.CloneOf(a.snapshot.Cluster.Nodes[index])
+	like.PodCounts, like.Pods, like.NominatedPods = nil, nil, nil
+	template := &stowagev1.NodeTemplate{Node: like, Price: 1}
+	for key, value := range like.Labels {
+		if value == like.Name && key != corev1.LabelHostname {
+			template.NameLabelKeys = append(template.NameLabelKeys, key)
+		}
+	}
+	like.Name = like.Name[:min(len(like.Name), templateNameBytes)]
+	request := &stowagev1.ProvisionRequest{Context: a.about(a.snapshot.Cluster), Templates: []*stowagev1.NodeTemplate{template}}
+	for _, e := range of {
+		request.Queue = append(request.Queue, e.Pods)
+	}
+	return request
+}
+
+// together asks for a joint placement of pods that are in no group.
+func (a *asked) together(of []kube.Entry) *stowagev1.PlaceRequest {
+	const group = kube.RestGroup
+	request := &stowagev1.PlaceRequest{
+		Context: a.about(a.snapshot.Cluster), QueueMode: stowagev1.QueueMode_QUEUE_MODE_IN_ORDER,
+		PodGroups: []*stowagev1.PodGroup{{Name: group, Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT}},
+	}
+	for _, e := range of {
+		request.Queue = append(request.Queue, &stowagev1.PendingPods{Pod: e.Pods.Pod, Count: e.Pods.Count, PodGroup: group})
+	}
+	return request
+}

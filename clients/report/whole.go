@@ -1,0 +1,67 @@
+package report
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Whole is what changes that would place one of a workload's pods do for all of them. Where other workloads' pods are pending too,
+// nothing is said.
+type Whole struct {
+	// Pods is how many pods the workload has to place.
+	Pods uint32
+	// With has for changes how many of the pods then have a node.
+	With []*stowagev1.FitChange
+	// Nodes is how many nodes like NodesLike, added together, give all pods a node; 0 if that is not known.
+	Nodes     uint32
+	NodesLike uint32
+	// Joint says that all pods have a node if they are placed together.
+	Joint bool
+}
+
+// jointly describes a joint placement.
+func (h *Whole) jointly() string {
+	return fmt.Sprintf("joint placement, as stowage place --joint and the batch scheduler's --pod-group-mode=joint do; then all %d have a node", h.Pods)
+}
+
+// Remedies describes what would place one of the pods, in the words of Explanation.
+func (h *Whole) Remedies(x *Explanation, changes []*stowagev1.Change) []string {
+	out := []string{}
+	if h != nil && h.Joint {
+		out = append(out, h.jointly())
+	}
+	for _, c := range changes {
+		out = append(out, x.Change(c)+h.then(c))
+	}
+	return out
+}
+
+// Placed returns how many pods have a node with a change, 0 if that is not known.
+func (h *Whole) Placed(c *stowagev1.Change) uint32 {
+	if h == nil {
+		return 0
+	}
+	for _, with := range h.With {
+		if proto.Equal(with.GetChange(), c) {
+			return min(with.GetUnits(), h.Pods)
+		}
+	}
+	return 0
+}
+
+// then says how many pods have a node with a change; empty if that is not known.
+func (h *Whole) then(c *stowagev1.Change) string {
+	n := h.Placed(c)
+	switch {
+	case n == 0:
+		return ""
+	case n == h.Pods:
+		return fmt.Sprintf("; then all %d have a node", n)
+	case h.Nodes > 0 && c.GetAddedNode() != nil && c.GetAddedNode().GetLikeNodeIndex() == h.NodesLike:
+		return fmt.Sprintf("; then %d of %d have a node, and all with %d such nodes", n, h.Pods, h.Nodes)
+	}
+	return fmt.Sprintf("; then %d of %d have a node", n, h.Pods)
+}
