@@ -75,6 +75,9 @@ func writeStuck(w io.Writer, s *whatif.Stuck, width int) {
 		WriteWrapped(w, "  ", "the old pods stand in its way: once they were gone it would have a node, "+
 			"but they stay until it has one", width)
 	}
+	if s.InPlace {
+		WriteWrapped(w, "  ", "with maxSurge 0 and maxUnavailable 1 all pods would be replaced", width)
+	}
 	if len(s.Victims) > 0 {
 		WriteWrapped(w, "  ", "kube-scheduler would evict "+Names(s.Victims)+" for it; what follows is not decided", width)
 	}

@@ -41,6 +41,10 @@ func Decide(
 		MaxUnavailable: of.MaxUnavailable, Partition: of.Partition, Replicas: of.Replicas, Steps: []whatif.Step{},
 	}}
 	r.now = kube.Newest(r.old)
+	before := s
+	if of.Kind == "Deployment" && !of.Recreate && !inPlace(of) {
+		before = s.Fork()
+	}
 	var steps func() error
 	switch {
 	case of.Kind == "StatefulSet":
@@ -60,8 +64,21 @@ func Decide(
 	if r.out.Complete {
 		return r.out, nil
 	}
-	return r.out, r.stuck()
+	if err := r.stuck(); err != nil || before == s || !r.out.Stuck.OwnPods {
+		return r.out, err
+	}
+	other := *of
+	other.MaxSurge, other.MaxUnavailable = 0, 1
+	goes, err := Decide(ctx, before, &other, old, without, preemption)
+	if err != nil {
+		return nil, err
+	}
+	r.out.Stuck.InPlace = goes.Complete
+	return r.out, nil
 }
+
+// inPlace reports whether an old pod leaves before a new one comes, one at a time.
+func inPlace(of *kube.Rollout) bool { return of.MaxSurge == 0 && of.MaxUnavailable == 1 }
 
 // schedule places pods, and returns those with a node, which have it in their spec, and those without.
 func (r *run) schedule(pods []*corev1.Pod) (placed, without []*corev1.Pod, err error) {

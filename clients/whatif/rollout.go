@@ -60,6 +60,8 @@ type Stuck struct {
 	WaitsFor string `json:"waitsFor,omitempty"`
 	// OwnPods says that the pod would find a node if the old pods that are left were gone: the rollout waits for itself.
 	OwnPods bool `json:"ownPods"`
+	// InPlace says that a Deployment's rollout would be complete with a maxSurge of 0 and a maxUnavailable of 1.
+	InPlace bool `json:"inPlace"`
 	// Victims are pods of lower priority that kube-scheduler would evict for the pod; what follows is not decided.
 	Victims []string `json:"victims"`
 }
