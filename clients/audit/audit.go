@@ -40,12 +40,15 @@ type Options struct {
 	QueueMode stowagev1.QueueMode
 	// PodsUnknown is review.Options.PodsUnknown.
 	PodsUnknown bool
+	// SchedulerName is the spec.schedulerName of the pods whose rules are judged, that of kube-scheduler if empty, or kube.AnyScheduler.
+	SchedulerName string
 }
 
 // Summary is what was looked at, and how much was found.
 type Summary struct {
 	Nodes    int `json:"nodes"`
 	Pods     int `json:"pods"`    // on nodes
+	Others   int `json:"others"`  // of these, pods of other schedulers, whose rules are not judged
 	Pending  int `json:"pending"` // pods without a node
 	Broken   int `json:"broken"`
 	Warnings int `json:"warnings"`
@@ -80,6 +83,7 @@ type pod struct {
 	converted *stowagev1.Pod
 	node      int
 	workload  kube.Origin
+	other     bool // whether it is of another scheduler
 }
 
 // Ask audits a snapshot. After an error, request is the request that failed, nil if there was none.
@@ -110,10 +114,21 @@ func Ask(ctx context.Context, client Client, s *kube.Snapshot, o Options) (_ *Re
 	for _, n := range s.Cluster.Nodes {
 		out.Summary.Pods += len(n.Pods)
 	}
+	for _, p := range a.pods {
+		if p.other {
+			out.Summary.Others++
+		}
+	}
 	for _, count := range s.PendingPods() {
 		out.Summary.Pending += count
 	}
 	return out, a.request, nil
+}
+
+// ofOther reports whether a pod is of another scheduler.
+func (o *Options) ofOther(p *corev1.Pod) bool {
+	name := cmp.Or(o.SchedulerName, corev1.DefaultSchedulerName)
+	return name != kube.AnyScheduler && name != cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName)
 }
 
 // gather collects the pods on nodes, and the cluster without pods that are only nominated: these leave or come soon, and the
@@ -134,7 +149,7 @@ func (a *audit) gather() error {
 				continue
 			}
 			a.named[podKey{cmp.Or(object.Namespace, corev1.NamespaceDefault), object.Name}] = len(a.pods)
-			a.pods = append(a.pods, pod{object, converted, i, a.snapshot.StatingObject(object)})
+			a.pods = append(a.pods, pod{object, converted, i, a.snapshot.StatingObject(object), a.options.ofOther(object)})
 		}
 		if len(n.NominatedPods) > 0 {
 			n = proto.CloneOf(n)

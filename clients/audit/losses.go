@@ -37,7 +37,7 @@ func (a *audit) losses(ctx context.Context) error {
 			if lost == 0 || back.GetUnknown() {
 				continue
 			}
-			if at, known := a.index(back.GetPod()); known {
+			if at, known := a.index(back.GetPod()); known && !a.pods[at].other {
 				stranded.add(groupKey{workload: a.pods[at].workload}, cmp.Or(placement.GetMessage(), "preempted again"), lost, node)
 			}
 		}

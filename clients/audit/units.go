@@ -23,8 +23,8 @@ func (a *audit) units() []*unit {
 	var out []*unit
 	index := map[string]*unit{}
 	for i, p := range a.pods {
-		if p.object.Name == "" {
-			continue // it cannot be taken off its node
+		if p.object.Name == "" || p.other {
+			continue // it cannot be taken off its node, or its scheduler may have other rules
 		}
 		key := fmt.Sprintf("%d\x00%v", p.converted.GetTemplateIndex(), labels.Set(p.converted.Labels))
 		spec := &p.object.Spec

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
@@ -15,7 +16,10 @@ type auditCommand struct{ question }
 // Run is called by kong.
 func (c *auditCommand) Run(s *session, code *answered) error {
 	return c.ask(s, nil, func(a *asked) (proto.Message, error) {
-		o := audit.Options{Profile: a.scheduler.Profile, PodsUnknown: c.reviewOptions(a).PodsUnknown}
+		o := audit.Options{
+			Profile: a.scheduler.Profile, PodsUnknown: c.reviewOptions(a).PodsUnknown,
+			SchedulerName: cmp.Or(c.SchedulerName, a.scheduler.Name),
+		}
 		if !a.scheduler.NoPreemption && a.snapshot.Live {
 			o.QueueMode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
 		}
@@ -37,6 +41,9 @@ func (c *auditCommand) print(s *session, found *audit.Result) error {
 	fmt.Fprintf(s.stdout, "%d broken, %s, %s: %s, %s on them, %d pending\n", sum.Broken,
 		report.Plural(sum.Warnings, "warning"), report.Plural(sum.Notes, "note"),
 		report.Plural(sum.Nodes, "node"), report.Plural(sum.Pods, "pod"), sum.Pending)
+	if sum.Others > 0 {
+		fmt.Fprintf(s.stdout, "%s of other schedulers: their rules are not judged, see --scheduler-name\n", report.Plural(sum.Others, "pod"))
+	}
 	report.Findings(s.stdout, found.Findings, s.width)
 	return nil
 }
