@@ -159,29 +159,36 @@ func (a *apiServer) late() time.Duration {
 	return d
 }
 
-// get returns a copy of an object.
-func get[O object](ctx context.Context, a *apiServer, s *store, name string) (found O, err error) {
-	err = a.call(ctx, func() error {
+// get returns a copy of an object. What a call sets is read only if it has succeeded: others may still take effect.
+func get[O object](ctx context.Context, a *apiServer, s *store, name string) (none O, err error) {
+	var found O
+	if err := a.call(ctx, func() error {
 		o, ok := s.objects[name]
 		if !ok {
 			return apierrors.NewNotFound(corev1.Resource("objects"), name)
 		}
 		found = o.DeepCopyObject().(O)
 		return nil
-	})
-	return found, err
+	}); err != nil {
+		return none, err
+	}
+	return found, nil
 }
 
 // list returns copies of all objects, and the version that they are of.
-func list[O object](ctx context.Context, a *apiServer, s *store) (all []O, of metav1.ListMeta, err error) {
-	err = a.call(ctx, func() error {
+func list[O object](ctx context.Context, a *apiServer, s *store) ([]O, metav1.ListMeta, error) {
+	var all []O
+	var of metav1.ListMeta
+	if err := a.call(ctx, func() error {
 		for _, o := range s.objects {
 			all = append(all, o.DeepCopyObject().(O))
 		}
 		of.ResourceVersion = strconv.FormatUint(a.version, 10)
 		return nil
-	})
-	return all, of, err
+	}); err != nil {
+		return nil, metav1.ListMeta{}, err
+	}
+	return all, of, nil
 }
 
 // watching tells the changes of a kind after a version.
@@ -347,7 +354,7 @@ func (p pods) Patch(ctx context.Context, name string, _ types.PatchType, patch [
 		return nil, err
 	}
 	var after *corev1.Pod
-	err := p.changing(ctx, name, func(found *corev1.Pod) error {
+	if err := p.changing(ctx, name, func(found *corev1.Pod) error {
 		before, err := json.Marshal(found)
 		if err != nil {
 			return err
@@ -366,8 +373,10 @@ func (p pods) Patch(ctx context.Context, name string, _ types.PatchType, patch [
 		*found = next
 		after = found.DeepCopy()
 		return nil
-	})
-	return after, err
+	}); err != nil {
+		return nil, err
+	}
+	return after, nil
 }
 
 func (p pods) Delete(ctx context.Context, name string, o metav1.DeleteOptions) error {
