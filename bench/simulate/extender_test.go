@@ -128,8 +128,8 @@ func (k *scheduler) look() (pending []*corev1.Pod, nodes []string) {
 
 func (k *scheduler) bind(ctx context.Context, pod *corev1.Pod, node string) {
 	if k.atFilter {
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
+		// As kube-scheduler does, it waits for the answer as long as that takes. A scheduler that gives up, and asks for another node,
+		// has the pod where it is bound after all.
 		_ = k.api.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, Target: corev1.ObjectReference{Name: node},
 		}, metav1.CreateOptions{}) // what has failed is scheduled again

@@ -17,7 +17,8 @@
 //     calls and the API server's events arrive. A decision older than a second is checked in any case.
 //   - AtFilter, for configurations without bindVerb: Filter returns the best node alone and assumes the pod there at
 //     once. kube-scheduler has no choice left and does not call Prioritize. The decision is Stowage's alone, to the last
-//     point of the score.
+//     point of the score. kube-scheduler binds: a binding that it takes for failed, and that the API server carries out
+//     later, may meet another pod on the node, as without an extender.
 //
 // A process that was suspended, with or without its kube-scheduler, reads all bound pods before it decides again: another
 // kube-scheduler may have taken over meanwhile (live.Cluster.CatchUp). With Options.Lease, Bind sends no request to its end
