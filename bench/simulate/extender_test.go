@@ -105,7 +105,7 @@ func (k *scheduler) run(ctx context.Context) {
 	}
 }
 
-// calms reports whether nothing fails any more, so that pods which have no node are asked about less often.
+// calms reports whether nothing fails any more, and pods without a node are filtered less often.
 func (k *scheduler) calms() bool {
 	k.api.mutex.Lock()
 	defer k.api.mutex.Unlock()
