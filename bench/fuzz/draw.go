@@ -381,7 +381,7 @@ func (d *drawer) extreme(f protoreflect.FieldDescriptor) protoreflect.Value {
 	return number(f.Kind(), pick(d, extremes))
 }
 
-// messages iterates over a message and those in it.
+// messages iterates over a message and those in it, in the order of the descriptor: Range has another one in each binary.
 func messages(m protoreflect.Message) iter.Seq[protoreflect.Message] {
 	return func(yield func(protoreflect.Message) bool) { each(m, yield) }
 }
@@ -391,17 +391,19 @@ func each(m protoreflect.Message, yield func(protoreflect.Message) bool) (more b
 		return false
 	}
 	more = true
-	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+	fields := m.Descriptor().Fields()
+	for i := 0; more && i < fields.Len(); i++ {
+		f := fields.Get(i)
 		switch {
-		case f.Message() == nil || f.IsMap():
+		case f.Message() == nil || f.IsMap() || !m.Has(f):
 		case f.IsList():
-			for i := 0; more && i < v.List().Len(); i++ {
-				more = each(v.List().Get(i).Message(), yield)
+			list := m.Get(f).List()
+			for j := 0; more && j < list.Len(); j++ {
+				more = each(list.Get(j).Message(), yield)
 			}
 		default:
-			more = each(v.Message(), yield)
+			more = each(m.Get(f).Message(), yield)
 		}
-		return more
-	})
+	}
 	return more
 }

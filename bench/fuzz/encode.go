@@ -32,12 +32,17 @@ func unusual(raw []byte, of protoreflect.MessageDescriptor, rng *rand.Rand) []by
 	var fields []field
 	for len(raw) > 0 {
 		number, kind, n := protowire.ConsumeTag(raw)
-		value := raw[n:]
-		size := protowire.ConsumeFieldValue(number, kind, value)
-		value, raw = value[:size], value[size:]
+		size := protowire.ConsumeFieldValue(number, kind, raw[n:])
+		whole, value := raw[:n+size], raw[n:n+size]
+		raw = raw[n+size:]
 		f := of.Fields().ByNumber(number)
 		order := int(number)
-		if f != nil && f.ContainingOneof() != nil {
+		if f == nil {
+			// protobuf keeps the bytes of a field that it does not know.
+			fields = append(fields, field{order, whole})
+			continue
+		}
+		if f.ContainingOneof() != nil {
 			order = -1 - f.ContainingOneof().Index()
 		}
 		tag := protowire.EncodeTag(number, kind)
@@ -51,7 +56,7 @@ func unusual(raw []byte, of protoreflect.MessageDescriptor, rng *rand.Rand) []by
 		}
 		inner, _ := protowire.ConsumeBytes(value)
 		parts := [][]byte{inner}
-		if f != nil && f.Message() != nil && wellFormed(inner) {
+		if f.Message() != nil && wellFormed(inner) {
 			inner = unusual(inner, f.Message(), rng)
 			parts[0] = inner
 			if !f.IsList() && !f.IsMap() && rng.IntN(4) == 0 {
