@@ -78,8 +78,10 @@ func placeLive(
 ) (wrong []string) {
 	t.Helper()
 	deleteAll(t, s)
+	knows(t, s, "no nodes available")
 	rng := rand.New(rand.NewPCG(seed, 17))
 	must(t, controlplane.FakeNodes(t.Context(), s.Client, 6, 3))
+	knows(t, s, "0/6 nodes are available")
 	s.Plain.Pause()
 	var names []string
 	for i := range livePods {
@@ -115,6 +117,30 @@ func placeLive(
 		}
 	}
 	return wrong
+}
+
+// knows waits until kube-scheduler says that of a pod which fits on no node: a scheduler that is paused before it has seen all
+// nodes goes on with pods that it sees before them.
+func knows(t *testing.T, s *stack.Stack, words string) {
+	t.Helper()
+	now := int64(0)
+	eventually(t, patience, func() error {
+		create(t, s, sized("huge", "1000000", stack.PlainPods))
+		var says string
+		eventually(t, patience, func() error {
+			c := condition(get(t, s, "huge"))
+			if c == nil {
+				return errors.New("huge has not been tried")
+			}
+			says = c.Message
+			return nil
+		})
+		must(t, s.Client.CoreV1().Pods("default").Delete(t.Context(), "huge", metav1.DeleteOptions{GracePeriodSeconds: &now}))
+		if !strings.Contains(says, words) {
+			return errors.New(says)
+		}
+		return nil
+	})
 }
 
 // notBest places pods one after the other on their nodes, and says which is the first on a node that is not one of the best then.
