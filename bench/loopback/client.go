@@ -17,10 +17,11 @@ import (
 // Client is one connection over which messages go as bytes. It is safe for concurrent use.
 type Client struct{ conn *grpc.ClientConn }
 
-// Dial returns a client with the buffers and windows of clients/stowage.
-func Dial(address string) (*Client, error) {
+// Dial returns a client with the buffers and windows of clients/stowage, whose calls pass through interceptors.
+func Dial(address string, through ...grpc.UnaryClientInterceptor) (*Client, error) {
 	conn, err := grpc.NewClient(address,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithChainUnaryInterceptor(through...),
 		grpc.WithReadBufferSize(bufferBytes),
 		grpc.WithWriteBufferSize(bufferBytes),
 		grpc.WithInitialWindowSize(windowBytes),
@@ -40,6 +41,15 @@ func (c *Client) Close() error { return c.conn.Close() }
 func (c *Client) Call(ctx context.Context, method string, request []byte) ([]byte, error) {
 	var answer frame
 	if err := c.conn.Invoke(ctx, method, &frame{request}, &answer); err != nil {
+		return nil, err
+	}
+	return answer.bytes, nil
+}
+
+// CallLate is Call with a request that is made when it is sent, if no interceptor keeps it from that.
+func (c *Client) CallLate(ctx context.Context, method string, request func() []byte) ([]byte, error) {
+	var answer frame
+	if err := c.conn.Invoke(ctx, method, &late{request}, &answer); err != nil {
 		return nil, err
 	}
 	return answer.bytes, nil

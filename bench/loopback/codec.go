@@ -8,6 +8,9 @@ import (
 // frame is a message in its wire form.
 type frame struct{ bytes []byte }
 
+// late is a message that is made when it is sent.
+type late struct{ frame func() []byte }
+
 // pieces is a message as it was received, in the buffers it came in. Who has it frees them.
 type pieces struct{ buffers mem.BufferSlice }
 
@@ -19,8 +22,11 @@ var _ encoding.CodecV2 = frames{}
 func (frames) Name() string { return "proto" }
 
 func (frames) Marshal(v any) (mem.BufferSlice, error) {
-	if p, ok := v.(*pieces); ok {
-		return p.buffers, nil
+	switch v := v.(type) {
+	case *pieces:
+		return v.buffers, nil
+	case *late:
+		return mem.BufferSlice{mem.SliceBuffer(v.frame())}, nil
 	}
 	return mem.BufferSlice{mem.SliceBuffer(v.(*frame).bytes)}, nil
 }

@@ -12,23 +12,33 @@ import (
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/stowage-scheduler/stowage/bench/load/report"
 	"github.com/stowage-scheduler/stowage/bench/loopback"
+	"github.com/stowage-scheduler/stowage/clients/stowage"
 )
 
 // connections is the number of connections of the callers.
 const connections = 4
 
 // callers are connections to call by.
-type callers struct{ connections []*loopback.Client }
+type callers struct {
+	connections []*loopback.Client
+	sent        atomic.Int64
+}
 
-func dial(address string) (*callers, error) {
+// dial connects. Callers that hold back do so as clients/stowage does.
+func dial(address string, holdBack bool) (*callers, error) {
 	c := new(callers)
+	through := []grpc.UnaryClientInterceptor{c.count}
+	if holdBack {
+		through = []grpc.UnaryClientInterceptor{stowage.NewThrottle().Unary, c.count}
+	}
 	for range connections {
-		client, err := loopback.Dial(address)
+		client, err := loopback.Dial(address, through...)
 		if err != nil {
 			c.close()
 			return nil, err
@@ -36,6 +46,13 @@ func dial(address string) (*callers, error) {
 		c.connections = append(c.connections, client)
 	}
 	return c, nil
+}
+
+func (c *callers) count(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	options ...grpc.CallOption,
+) error {
+	c.sent.Add(1)
+	return invoke(ctx, method, request, reply, conn, options...)
 }
 
 func (c *callers) close() {
@@ -54,7 +71,7 @@ func (c *callers) closed(ctx context.Context, f *form, duration time.Duration) (
 		for i := range n {
 			all.Go(func() {
 				for time.Since(begin) < duration && ctx.Err() == nil {
-					if _, err := c.connections[i%connections].Call(ctx, f.method, f.next()); err != nil {
+					if _, err := c.connections[i%connections].CallLate(ctx, f.method, f.next); err != nil {
 						failed.Store(&err)
 						return
 					}
@@ -74,8 +91,9 @@ func (c *callers) closed(ctx context.Context, f *form, duration time.Duration) (
 // result is what became of calls.
 type result struct {
 	over      time.Duration
+	sent      int64
 	latencies []time.Duration // of answers, from when the call was due
-	refused   []time.Duration // from when the call was sent
+	refused   []time.Duration // from when the call was made
 	lags      []time.Duration
 	others    map[string]int
 	// unexplained is the number of refusals without RetryInfo.
@@ -88,6 +106,7 @@ func (c *callers) open(ctx context.Context, f *form, rate float64, duration, dea
 	r := &result{over: duration, others: map[string]int{}}
 	var lock sync.Mutex
 	var all sync.WaitGroup
+	sent := c.sent.Load()
 	begin := time.Now()
 	for i := range max(1, int(duration/interval)) {
 		due := begin.Add(time.Duration(i) * interval)
@@ -95,22 +114,22 @@ func (c *callers) open(ctx context.Context, f *form, rate float64, duration, dea
 			time.Sleep(wait)
 		}
 		all.Go(func() {
-			sent := time.Now()
+			began := time.Now()
 			call, cancel := ctx, context.CancelFunc(func() {})
 			if deadline > 0 {
 				call, cancel = context.WithDeadline(ctx, due.Add(deadline))
 			}
-			_, err := c.connections[i%connections].Call(call, f.method, f.next())
+			_, err := c.connections[i%connections].CallLate(call, f.method, f.next)
 			cancel()
 			end := time.Now()
 			lock.Lock()
 			defer lock.Unlock()
-			r.lags = append(r.lags, sent.Sub(due))
+			r.lags = append(r.lags, began.Sub(due))
 			switch code := status.Code(err); code {
 			case codes.OK:
 				r.latencies = append(r.latencies, end.Sub(due))
 			case codes.ResourceExhausted:
-				r.refused = append(r.refused, end.Sub(sent))
+				r.refused = append(r.refused, end.Sub(began))
 				if retryAfter(err) <= 0 {
 					r.unexplained++
 				}
@@ -120,6 +139,7 @@ func (c *callers) open(ctx context.Context, f *form, rate float64, duration, dea
 		})
 	}
 	all.Wait()
+	r.sent = c.sent.Load() - sent
 	for _, l := range [][]time.Duration{r.latencies, r.refused, r.lags} {
 		slices.Sort(l)
 	}
@@ -136,7 +156,9 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-func (r *result) rate() float64          { return float64(len(r.latencies)) / r.over.Seconds() }
+func (r *result) perSecond(n int) float64 { return float64(n) / r.over.Seconds() }
+
+func (r *result) rate() float64          { return r.perSecond(len(r.latencies)) }
 func (r *result) p50() time.Duration     { return report.Percentile(r.latencies, 50) }
 func (r *result) p99() time.Duration     { return report.Percentile(r.latencies, 99) }
 func (r *result) refusal() time.Duration { return report.Percentile(r.refused, 99) }

@@ -66,7 +66,7 @@ func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 	if len(addresses) == 0 {
 		return nil, errors.New("no address")
 	}
-	c := &Client{}
+	c, throttle := &Client{}, NewThrottle()
 	all := []grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultServiceConfig(serviceConfig),
@@ -86,8 +86,8 @@ func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 		// server allows pings every 10 s.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.WithConnectParams(connectParams),
-		grpc.WithChainUnaryInterceptor(c.unaryAgain, c.unaryHedged, c.putWhenUnknown),
-		grpc.WithChainStreamInterceptor(c.streamAgain),
+		grpc.WithChainUnaryInterceptor(c.unaryAgain, c.unaryHedged, c.putWhenUnknown, throttle.Unary),
+		grpc.WithChainStreamInterceptor(c.streamAgain, throttle.Stream),
 	}
 	target := addresses[0]
 	if len(addresses) > 1 {

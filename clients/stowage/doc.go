@@ -12,6 +12,13 @@
 // A replica that left three calls in a row without a response gets none for a second, then one, and all again if it answers that;
 // otherwise the time doubles, up to half a minute. A response that is an error of the request counts as a response.
 //
+// # Servers that have too much work
+//
+// After a server refused a call with RetryInfo, the client lets fewer calls of that method be under way, and more again as they are
+// answered. It repeats the others later as if a server had refused them. A call whose deadline is too close for that fails with
+// RESOURCE_EXHAUSTED at once. So servers spend their time on answers, not on refusals. A Throttle does the same for connections
+// that Dial did not make.
+//
 // # Snapshots
 //
 // A caller with several requests about a cluster puts the cluster once, and refers to it by its address:

@@ -9,7 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// maximumAttempts bounds the attempts of a call if the server gives a delay before a retry.
+// maximumAttempts bounds the attempts of a call if the server gives a delay before a retry. What the client's throttle does not send
+// is none.
 const maximumAttempts = 4
 
 // unaryAgain is again for unary calls.
@@ -40,10 +41,15 @@ func (c *Client) again(ctx context.Context, call func() error) error {
 			continue
 		}
 		after := d.RetryAfter
-		if after <= 0 || attempt == maximumAttempts {
+		if after <= 0 {
 			return err
 		}
-		attempt++
+		if sent := d.Metadata["limit"] != clientLimit; sent {
+			if attempt == maximumAttempts {
+				return err
+			}
+			attempt++
+		}
 		after += rand.N(after/4 + 1)
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < after {
 			return err
