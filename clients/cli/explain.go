@@ -12,12 +12,13 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/review"
+	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 type explainCommand struct {
 	onePod
-	Fix     bool     `help:"Print how to make the first change that would place the pod: kubectl's commands, and the patch that the last one reads."`
+	Fix     bool     `help:"Print how to make the first change that would place the pod and that kubectl can make: its commands, and the patch that the last one reads."`
 	Targets []string `arg:"" optional:"" name:"target" help:"What to explain: KIND/NAME or NAMESPACE/KIND/NAME, such as pod/web-1, deploy/web or shop/sts/db; of a workload a pending pod of each spec. Of a pod on a node, or of a workload without pending pods, whether it could move. Several are explained one after another."`
 }
 
@@ -46,6 +47,8 @@ type explained struct {
 	AfterOthers string `json:"afterOthers,omitempty"`
 	// AfterAnswer is the Placement that explains the first pod without a node then, with the changes that would place it.
 	AfterAnswer json.RawMessage `json:"afterAnswer,omitempty"`
+	// Rollout is how the rollout goes on that creates the pod; absent if none is under way, or the pod has a node.
+	Rollout *whatif.Rollout `json:"rollout,omitempty"`
 	// Whole is what changes do for all of the pods; absent for a single pod, and where others are pending.
 	Whole *explainedWhole `json:"whole,omitempty"`
 	// Answer is the FilterResponse.
@@ -229,6 +232,10 @@ func (c *explainCommand) waiting(a *asked, t *chosen, one *explained) (answer *s
 	if x.After, request, err = c.after(a, t.pending, x.Good(answer)); err != nil {
 		return nil, request, err
 	}
+	if x.Rollout, err = c.underWay(a, entry, answer, x.After); err != nil {
+		return nil, nil, err
+	}
+	one.Rollout = x.Rollout
 	if x.Whole, request, err = c.forAll(a, t.pending, answer, x.After); err != nil {
 		return nil, request, err
 	}

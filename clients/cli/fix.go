@@ -12,7 +12,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// fix prints how to make the first change that would place the pod of --pod.
+// fix prints how to make the first change that would place the pod of --pod and has a patch or commands.
 func (c *explainCommand) fix(s *session, code *answered) error {
 	return c.ask(s, code, func(message string, unread []*stowagev1.UnreadField) proto.Message {
 		return &stowagev1.FilterResponse{Message: message, Unread: unread}
@@ -30,7 +30,7 @@ func (c *explainCommand) fix(s *session, code *answered) error {
 	})
 }
 
-// fixed prints how to make the first change that would place the first of some pods. One with a feasible node needs none.
+// fixed prints how to make the first such change that would place the first of some pods. One with a feasible node needs none.
 // heading may be empty; after and request are as those of waiting.
 func (c *explainCommand) fixed(a *asked, of []kube.Entry, heading string) (answer *stowagev1.FilterResponse, after string, request proto.Message, err error) {
 	entry := of[0]
@@ -55,22 +55,35 @@ func (c *explainCommand) fixed(a *asked, of []kube.Entry, heading string) (answe
 		comment(a, after)
 		feasible, changes = false, others.First.GetChanges()
 	}
+	if x.Rollout, err = c.underWay(a, entry, answer, others); err != nil {
+		return nil, after, nil, err
+	}
 	switch {
+	case x.InPlace() != "":
+		comment(a, x.InPlace())
+		err = printFix(a.stdout, remedy.InPlace(remedy.WorkloadOf(entry.Origin, entry.Object())))
 	case feasible:
 		comment(a, "A node is feasible now.")
 	case len(changes) == 0:
 		x.WriteChanges(a.stdout, "# ", 1, nil, nil)
 	default:
-		comment(a, x.Change(changes[0]))
-		owner := remedy.WorkloadOf(entry.Origin, entry.Object())
-		fix, refused := remedy.Of(changes[0], entry.Object(), owner, a.snapshot.Cluster.GetNodes())
-		if refused == nil {
-			err = printFix(a.stdout, fix)
-		} else {
-			comment(a, "No patch: "+refused.Error()+".")
-		}
+		err = firstFix(a, &x, entry, changes)
 	}
 	return answer, after, nil, err
+}
+
+// firstFix prints how to make the first change that has a patch or commands, and why those before it have none.
+func firstFix(a *asked, x *report.Explanation, entry kube.Entry, changes []*stowagev1.Change) error {
+	owner := remedy.WorkloadOf(entry.Origin, entry.Object())
+	for _, c := range changes {
+		comment(a, x.Change(c))
+		fix, refused := remedy.Of(c, entry.Object(), owner, a.snapshot.Cluster.GetNodes())
+		if refused == nil {
+			return printFix(a.stdout, fix)
+		}
+		comment(a, "No patch: "+refused.Error()+".")
+	}
+	return nil
 }
 
 // comment prints a text as comments, nothing if it is empty.

@@ -60,27 +60,20 @@ func (q *onePod) explained(s *session, code *answered, a *asked, feasible bool, 
 		return request, err
 	}
 	*code = q.verdict(s, a.snapshot, feasible && after.String() == "", answer.Unread)
-	whole, request, err := q.forAll(a, entries, answer, after)
-	if err != nil {
+	x := q.explanation(a, a.snapshot.Cluster, entries[0].Pods.Pod.GetNominatedNodeName())
+	x.After = after
+	if x.Rollout, err = q.underWay(a, entries[0], answer, after); err != nil {
+		return nil, err
+	}
+	if x.Whole, request, err = q.forAll(a, entries, answer, after); err != nil {
 		return request, err
 	}
-	return nil, q.explain(s, a, answer, after, whole)
-}
-
-// explain prints what keeps the pod from the nodes. after and whole are as in report.Explain.
-func (q *onePod) explain(s *session, a *asked, answer *stowagev1.FilterResponse, after *report.After, whole *report.Whole) error {
-	entries, err := q.entries(a.snapshot)
-	if err != nil {
-		return err
-	}
-	x := q.explanation(a, a.snapshot.Cluster, entries[0].Pods.Pod.GetNominatedNodeName())
-	x.After, x.Whole = after, whole
 	if q.Output == table {
 		x.Write(s.stdout, answer)
 		report.Unread(s.stdout, answer.Unread, s.width)
-		return nil
+		return nil, nil
 	}
-	return q.printExplained(a, x, entries[0].Origin, answer)
+	return nil, q.printExplained(a, x, entries[0].Origin, answer)
 }
 
 // explanation renders the answer about a pod in a cluster.
@@ -134,7 +127,8 @@ func (q *onePod) notTried(s *session, a *asked, entry kube.Entry, answer proto.M
 	case q.Output == asName: // no node can take it
 		return nil
 	case q.Output != table && ok && s.command == "explain":
-		return q.explain(s, a, filtered, nil, nil)
+		x := q.explanation(a, a.snapshot.Cluster, entry.Pods.Pod.GetNominatedNodeName())
+		return q.printExplained(a, x, entry.Origin, filtered)
 	case q.Output != table:
 		return q.printMessage(s.stdout, answer)
 	}

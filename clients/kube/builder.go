@@ -119,6 +119,8 @@ type Snapshot struct {
 	owners     owners
 	facts      map[*stowagev1.PendingPods]facts // of entries
 	budgets    []StatedBudget
+	// deployments are those that the API server has admitted.
+	deployments map[Origin]*appsv1.Deployment
 }
 
 // Builder gathers objects into a snapshot. Nodes, and pods on a node, keep the order in which they are added, which decides
@@ -166,6 +168,7 @@ type Builder struct {
 	undecided   []Undecided
 	rollouts    []Rollout
 	replicaSets []*appsv1.ReplicaSet // of Deployments
+	deployments map[Origin]*appsv1.Deployment
 }
 
 // slot is a position in the queue: pods, or a DaemonSet whose pods depend on the nodes.
@@ -183,7 +186,7 @@ func NewBuilder(o Options) *Builder {
 	return &Builder{
 		options: o, nodeIndex: map[string]int{}, seen: map[string]bool{}, places: map[proto.Message]place{},
 		generated: map[string]int{}, residents: map[int][]resident{}, runningIn: map[string][]*stowagev1.ScheduledPod{},
-		groups:    map[string]addedGroup{},
+		groups: map[string]addedGroup{}, deployments: map[Origin]*appsv1.Deployment{},
 		workloads: map[string]*schedulingv1beta1.Workload{}, closed: map[string]bool{}, withPods: withPods{pods: map[string][]labels.Set{}, owned: map[types.UID]int{}, owners: map[types.UID][]metav1.OwnerReference{}},
 		admission: admission{
 			limitRanges: map[string][]*corev1.LimitRange{}, priorityClasses: map[string]*schedulingv1.PriorityClass{},
@@ -358,6 +361,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	}
 	out.Cluster.Nodes, out.Cluster.NodeClasses = compact.Nodes(b.converted)
 	b.placeClasses(out.Cluster)
+	out.deployments = b.deployments
 	b.expandQueue()
 	b.makeChanges()
 	out.facts = b.enqueued()

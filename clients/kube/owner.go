@@ -66,6 +66,11 @@ func (b *Builder) entry(s slot, message string) Entry {
 // that does not exist yet share one name.
 func (e *Entry) Object() *corev1.Pod { return e.object }
 
+// SameOwner reports whether pods of another entry have the same controller.
+func (e *Entry) SameOwner(as *Entry) bool {
+	return len(e.owners) > 1 && len(as.owners) > 1 && e.owners[1] == as.owners[1]
+}
+
 // Of reports whether an entry's pods are, or are created by, an object that match accepts.
 func (e *Entry) Of(match func(Origin) bool) bool {
 	return match(e.Origin) || match(e.Workload) || slices.ContainsFunc(e.owners, match)

@@ -44,6 +44,7 @@ func (b *Builder) deployment(d *appsv1.Deployment, origin Origin) error {
 		return err
 	}
 	if exists {
+		b.deployments[origin] = d
 		return nil
 	}
 	return b.revisionSet(d, d.Spec.Replicas, &d.Spec.Template, d.Spec.Selector, appsv1.DefaultDeploymentUniqueLabelKey, origin)

@@ -85,7 +85,7 @@ func editRule(spec *corev1.PodSpec, namespace string, c *stowagev1.Change) error
 		}
 		term.Namespaces = append(term.Namespaces, k.AddedNamespace.GetAdded())
 	case *stowagev1.Change_PreferredRule:
-		prefer(spec, k.PreferredRule)
+		return prefer(spec, k.PreferredRule)
 	default:
 		return errNoSpec
 	}
@@ -104,7 +104,7 @@ func rule(spec *corev1.PodSpec, r *stowagev1.PodRule) (*corev1.TopologySpreadCon
 }
 
 // prefer makes a required rule a preferred one.
-func prefer(spec *corev1.PodSpec, r *stowagev1.PodRule) {
+func prefer(spec *corev1.PodSpec, r *stowagev1.PodRule) error {
 	i := int(r.GetIndex())
 	weighted := func(required *[]corev1.PodAffinityTerm, preferred *[]corev1.WeightedPodAffinityTerm) {
 		*preferred = append(*preferred, corev1.WeightedPodAffinityTerm{Weight: anyWeight, PodAffinityTerm: (*required)[i]})
@@ -120,8 +120,9 @@ func prefer(spec *corev1.PodSpec, r *stowagev1.PodRule) {
 		a := spec.Affinity.PodAntiAffinity
 		weighted(&a.RequiredDuringSchedulingIgnoredDuringExecution, &a.PreferredDuringSchedulingIgnoredDuringExecution)
 	default:
-		preferNodes(spec)
+		return preferNodes(spec)
 	}
+	return nil
 }
 
 // preferSpread makes a spread constraint a preference. A pod has one of them by topology key at most: if there is one, the constraint
@@ -139,7 +140,10 @@ func preferSpread(spec *corev1.PodSpec, i int) {
 }
 
 // preferNodes makes the node selector and the required node affinity preferences: each term with the labels of the node selector.
-func preferNodes(spec *corev1.PodSpec) {
+func preferNodes(spec *corev1.PodSpec) error {
+	if spec.RuntimeClassName != nil {
+		return errors.New("its RuntimeClass may add to the node selector")
+	}
 	var labels []corev1.NodeSelectorRequirement
 	for _, key := range slices.Sorted(maps.Keys(spec.NodeSelector)) {
 		labels = append(labels, corev1.NodeSelectorRequirement{
@@ -164,6 +168,7 @@ func preferNodes(spec *corev1.PodSpec) {
 			corev1.PreferredSchedulingTerm{Weight: anyWeight, Preference: t})
 	}
 	a.RequiredDuringSchedulingIgnoredDuringExecution = nil
+	return nil
 }
 
 var nodeOperators = map[stowagev1.NodeSelectorOperator]corev1.NodeSelectorOperator{

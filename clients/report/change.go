@@ -9,19 +9,19 @@ import (
 )
 
 // WriteChanges writes the changes that would make the first of some pods schedulable, except those that preemption makes anyway. With
-// Whole it says what they do for all of them.
+// Whole and Rollout it says what they do for all of them.
 func (x *Explanation) WriteChanges(w io.Writer, indent string, pods uint32, changes []*stowagev1.Change, p *stowagev1.Preemption) {
 	other, without := "", ""
 	if p.GetNominated() != nil {
 		other, without = "other ", " without preemption"
 	}
-	changes = beyond(changes, p)
-	if len(changes) == 0 && (x.Whole == nil || !x.Whole.Joint) {
+	remedies := x.Remedies(beyond(changes, p))
+	if len(remedies) == 0 {
 		WriteWrapped(w, indent, "No "+other+"change was found that would place "+OneOf(pods)+", alone or with another one.", x.Width)
 		return
 	}
 	fmt.Fprintln(w, indent+"Any one of these would place "+OneOf(pods)+without+":")
-	for _, remedy := range x.Whole.Remedies(x, changes) {
+	for _, remedy := range remedies {
 		WriteWrapped(w, indent+"  ", "- "+remedy, x.Width)
 	}
 }

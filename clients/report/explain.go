@@ -38,6 +38,9 @@ func (x *Explain) Write(w io.Writer, a *stowagev1.FilterResponse) {
 		WriteWrapped(w, "", x.Now(a), x.Width)
 	}
 	x.WriteWhy(w, "", a.GetExplanation())
+	if text := UnderWay(x.Rollout); text != "" {
+		WriteWrapped(w, "", text, x.Width)
+	}
 	x.writeVictims(w, x.Nominated, a.GetPreemption())
 	rejected := len(x.Cluster.GetNodes()) > 0 && !a.GetInternalError() // a reason for kube-scheduler to run preemption
 	if x.NoPreemption && rejected && len(feasible) == 0 {

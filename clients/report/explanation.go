@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -15,8 +16,10 @@ type Explanation struct {
 	PodName func(*stowagev1.PodReference) string
 	// Whole is what changes do for all pods of the workload; nil if that is not known.
 	Whole *Whole
-	Width int
-	Ink   Ink
+	// Rollout is how the rollout goes on that creates the pod; nil if none is under way.
+	Rollout *whatif.Rollout
+	Width   int
+	Ink     Ink
 }
 
 // Write writes what each node fails in. Explain has the rest.

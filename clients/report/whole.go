@@ -27,14 +27,17 @@ func (h *Whole) jointly() string {
 	return fmt.Sprintf("joint placement, as stowage place --joint and the batch scheduler's --pod-group-mode=joint do; then all %d have a node", h.Pods)
 }
 
-// Remedies describes what would place one of the pods, in the words of Explanation.
-func (h *Whole) Remedies(x *Explanation, changes []*stowagev1.Change) []string {
+// Remedies describes what would place a pod: what does more than place it first, then changes.
+func (x *Explanation) Remedies(changes []*stowagev1.Change) []string {
 	out := []string{}
-	if h != nil && h.Joint {
-		out = append(out, h.jointly())
+	if text := x.InPlace(); text != "" {
+		out = append(out, text)
+	}
+	if x.Whole != nil && x.Whole.Joint {
+		out = append(out, x.Whole.jointly())
 	}
 	for _, c := range changes {
-		out = append(out, x.Change(c)+h.then(c))
+		out = append(out, x.Change(c)+x.Whole.then(c))
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/page"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -30,6 +31,8 @@ type explainFields struct {
 	// Why and Preemption say in words what keeps the pod from the nodes, and whom kube-scheduler would evict for it.
 	Why        string `json:"why,omitempty"`
 	Preemption string `json:"preemptionText,omitempty"`
+	// Rollout is how the rollout goes on that creates the pod; absent if none is under way, or the pod has a node.
+	Rollout *whatif.Rollout `json:"rollout,omitempty"`
 	// Remedies are, in words, the changes each of which would place it.
 	Remedies []string `json:"remedies"`
 	// TopologyKey is the node label by which nodes are grouped, empty for none.
@@ -53,7 +56,7 @@ func NewExplain(x *report.Explain, pod kube.Origin, key string, a *stowagev1.Fil
 	out := &Explain{answer: a, words: x, explainFields: explainFields{
 		Header: header("ExplainReport"), Pod: PodName{pod.Namespace, pod.Name, pod.Kind}, Verdict: x.Verdict(a),
 		Why: x.Why(a.GetExplanation()), Preemption: x.Preemption(a.GetPreemption()),
-		TopologyKey: key, Nodes: nodesOf(x.Cluster, key, before, nil),
+		Rollout: x.Rollout, TopologyKey: key, Nodes: nodesOf(x.Cluster, key, before, nil),
 	}}
 	changes, preemption := a.GetChanges(), a.GetPreemption()
 	switch {
@@ -64,7 +67,7 @@ func NewExplain(x *report.Explain, pod kube.Origin, key string, a *stowagev1.Fil
 	case len(a.GetFeasibleNodes().GetIndexes()) > 0:
 		changes = nil
 	}
-	out.Remedies = x.Whole.Remedies(&x.Explanation, report.Remedies(changes, preemption))
+	out.Remedies = x.Remedies(report.Remedies(changes, preemption))
 	verdicts(out.Nodes, a)
 	return out, nil
 }

@@ -113,7 +113,8 @@ func (r *run) pod(of *corev1.Pod) *corev1.Pod {
 	for {
 		r.names++
 		out.Name = fmt.Sprintf("%s-%d", of.Name, r.names)
-		if r.s.NodeOf(out.Namespace, out.Name) == "" {
+		is := func(p *corev1.Pod) bool { return p.Name == out.Name }
+		if r.s.NodeOf(out.Namespace, out.Name) == "" && !slices.ContainsFunc(r.waiting, is) && !slices.ContainsFunc(r.old, is) {
 			return out
 		}
 	}

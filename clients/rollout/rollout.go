@@ -36,11 +36,7 @@ type run struct {
 func Decide(
 	ctx context.Context, s *simulate.Snapshot, of *kube.Rollout, old, without []*corev1.Pod, preemption bool,
 ) (*whatif.Rollout, error) {
-	r := &run{Rollout: of, ctx: ctx, s: s, preempt: preemption, old: slices.Concat(old, without), out: &whatif.Rollout{
-		Object: whatif.Object(of.Origin), Strategy: "RollingUpdate", MaxSurge: of.MaxSurge,
-		MaxUnavailable: of.MaxUnavailable, Partition: of.Partition, Replicas: of.Replicas, Steps: []whatif.Step{},
-	}}
-	r.now = kube.Newest(r.old)
+	r := newRun(ctx, s, of, slices.Concat(old, without), preemption)
 	before := s
 	if of.Kind == "Deployment" && !of.Recreate && !inPlace(of) {
 		before = s.Fork()
@@ -56,6 +52,35 @@ func Decide(
 	default:
 		steps = r.rolling
 	}
+	return r.end(steps, before, func(s *simulate.Snapshot, of *kube.Rollout) (*whatif.Rollout, error) {
+		return Decide(ctx, s, of, old, without, preemption)
+	})
+}
+
+// Continue returns how the rolling update of a Deployment goes on, whose pods on nodes are in a simulated cluster. waiting are those of
+// the new revision without nodes.
+func Continue(
+	ctx context.Context, s *simulate.Snapshot, of *kube.UnderWay, waiting []*corev1.Pod, preemption bool,
+) (*whatif.Rollout, error) {
+	r := newRun(ctx, s, &of.Rollout, of.OnNodes, preemption)
+	r.fresh, r.waiting = slices.Clone(of.Fresh), slices.Clone(waiting)
+	r.created = len(r.fresh) + len(r.waiting)
+	before := s
+	if !inPlace(&of.Rollout) {
+		before = s.Fork()
+	}
+	return r.end(r.rolling, before, func(s *simulate.Snapshot, other *kube.Rollout) (*whatif.Rollout, error) {
+		again := *of
+		again.Rollout = *other
+		return Continue(ctx, s, &again, waiting, preemption)
+	})
+}
+
+// end takes the steps of a rollout. If it waits for itself, again decides it in the cluster as it was before, with other numbers; there
+// is no such question if before is the cluster itself.
+func (r *run) end(
+	steps func() error, before *simulate.Snapshot, again func(*simulate.Snapshot, *kube.Rollout) (*whatif.Rollout, error),
+) (*whatif.Rollout, error) {
 	if err := steps(); err != nil {
 		return nil, err
 	}
@@ -64,12 +89,12 @@ func Decide(
 	if r.out.Complete {
 		return r.out, nil
 	}
-	if err := r.stuck(); err != nil || before == s || !r.out.Stuck.OwnPods {
+	if err := r.stuck(); err != nil || before == r.s || !r.out.Stuck.OwnPods {
 		return r.out, err
 	}
-	other := *of
+	other := *r.Rollout
 	other.MaxSurge, other.MaxUnavailable = 0, 1
-	goes, err := Decide(ctx, before, &other, old, without, preemption)
+	goes, err := again(before, &other)
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +104,13 @@ func Decide(
 
 // inPlace reports whether an old pod leaves before a new one comes, one at a time.
 func inPlace(of *kube.Rollout) bool { return of.MaxSurge == 0 && of.MaxUnavailable == 1 }
+
+func newRun(ctx context.Context, s *simulate.Snapshot, of *kube.Rollout, old []*corev1.Pod, preemption bool) *run {
+	return &run{Rollout: of, ctx: ctx, s: s, preempt: preemption, old: old, now: kube.Newest(old), out: &whatif.Rollout{
+		Object: whatif.Object(of.Origin), Strategy: "RollingUpdate", MaxSurge: of.MaxSurge,
+		MaxUnavailable: of.MaxUnavailable, Partition: of.Partition, Replicas: of.Replicas, Steps: []whatif.Step{},
+	}}
+}
 
 // schedule places pods, and returns those with a node, which have it in their spec, and those without.
 func (r *run) schedule(pods []*corev1.Pod) (placed, without []*corev1.Pod, err error) {
