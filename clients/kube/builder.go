@@ -363,6 +363,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	b.placeClasses(out.Cluster)
 	out.deployments = b.deployments
 	b.expandQueue()
+	b.dropPresent()
 	b.makeChanges()
 	out.facts = b.enqueued()
 	b.admitPending()
