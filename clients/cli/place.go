@@ -90,9 +90,8 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 	} else {
 		answer, err = a.Place(ctx, request)
 	}
-	var rollouts []*whatif.Rollout
 	if err == nil {
-		if rollouts, err = c.decideRollouts(ctx, a, answer); err != nil {
+		if p.Rollouts, err = c.decideRollouts(ctx, a, answer); err != nil {
 			return err
 		}
 	}
@@ -102,9 +101,9 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 		for _, p := range answer.Placements {
 			unread = append(unread, p.Unread...)
 		}
-		unread = append(unread, unreadOfRollouts(rollouts)...)
-		*code = c.verdict(s, snapshot, whatif.AllPlaced(snapshot, answer, rollouts) && whatif.Complete(rollouts), unread)
-		if len(rollouts) == 0 && c.nothingAsked(s, snapshot) {
+		unread = append(unread, unreadOfRollouts(p.Rollouts)...)
+		*code = c.verdict(s, snapshot, whatif.AllPlaced(snapshot, answer, p.Rollouts) && whatif.Complete(p.Rollouts), unread)
+		if len(p.Rollouts) == 0 && c.nothingAsked(s, snapshot) {
 			*code = exitUnsure
 		}
 	}
@@ -116,10 +115,10 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 		}
 	case c.Output == table:
 		p.Write(s.stdout, answer)
-		report.Rollouts(s.stdout, rollouts, s.width)
-		report.Unread(s.stdout, unreadOfRollouts(rollouts), s.width)
+		report.Rollouts(s.stdout, p.Rollouts, s.width)
+		report.Unread(s.stdout, unreadOfRollouts(p.Rollouts), s.width)
 	default:
-		d, err := result.NewPlace(p, answer, rollouts)
+		d, err := result.NewPlace(p, answer)
 		if err == nil {
 			d.Findings = c.findings
 			err = c.printDocument(s.stdout, d)

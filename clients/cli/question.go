@@ -156,11 +156,10 @@ func (q *question) built(s *session, r *manifest.Reader) (*kube.Snapshot, error)
 		q.note(s, "the pods of these count only where the manifests state them: %s", strings.Join(q.workloads, ", "))
 	}
 	if len(out.Suspended) > 0 {
-		var all []string
-		for _, o := range out.Suspended {
-			all = append(all, o.String())
-		}
-		q.note(s, "suspended, so without pods: %s", report.Names(all))
+		q.note(s, "suspended, so without pods: %s", report.Names(kinds(out.Suspended)))
+	}
+	if len(out.OnDelete) > 0 {
+		q.note(s, "updated when their pods are deleted (OnDelete): %s", report.Names(kinds(out.OnDelete)))
 	}
 	if n := out.LeftOut; n > 0 {
 		q.note(s, "left out by --namespace and --selector, though kube-scheduler places them too: %s",
@@ -178,6 +177,15 @@ func (q *question) built(s *session, r *manifest.Reader) (*kube.Snapshot, error)
 	q.homeless(s, out.HomelessPods)
 	q.misreads(s, out.Misreads)
 	return out, nil
+}
+
+// kinds names objects with their kinds.
+func kinds(of []kube.Origin) []string {
+	var out []string
+	for _, o := range of {
+		out = append(out, o.String())
+	}
+	return out
 }
 
 // others lists the pods of other schedulers, a line for each scheduler.

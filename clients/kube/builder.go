@@ -92,8 +92,12 @@ type Snapshot struct {
 	Incomplete []Incomplete
 	// Suspended are workloads without pods until somebody resumes them.
 	Suspended []Origin
+	// OnDelete are workloads with a new template, which their pods get when they are deleted.
+	OnDelete []Origin
 	// Undecided are the changes of workloads that the snapshot does not contain.
 	Undecided []Undecided
+	// Leavers are the pods that changes take off their nodes, which the cluster no longer has.
+	Leavers []Leaver
 	// Rollouts are those of Undecided that are rollouts, with what decides them.
 	Rollouts []Rollout
 	// NodeTemplates are templates of nodes to add, with the pods of DaemonSets.
@@ -148,6 +152,7 @@ type Builder struct {
 	workloads   map[string]*schedulingv1beta1.Workload
 	existing    []Origin
 	suspended   []Origin
+	onDelete    []Origin
 	unread      map[string]string // the versions of PodGroups that are not read, by name
 	withPods    withPods
 	scalables   []Scalable
@@ -167,6 +172,7 @@ type Builder struct {
 	changes     []change
 	undecided   []Undecided
 	rollouts    []Rollout
+	leavers     []Leaver
 	replicaSets []*appsv1.ReplicaSet // of Deployments
 	deployments map[Origin]*appsv1.Deployment
 }
@@ -388,7 +394,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	out.Cluster.PodTemplates = templates.List()
 	out.Waiting, out.Misreads = b.waiting, b.misreads
 	out.Existing, out.Undecided, out.Rollouts = b.existing, b.undecided, b.rollouts
-	out.Suspended = b.suspended
+	out.Suspended, out.OnDelete, out.Leavers = b.suspended, b.onDelete, b.leavers
 	out.Incomplete = b.withPods.incomplete(b.nodes)
 	out.Live = slices.ContainsFunc(b.nodes, func(n *corev1.Node) bool { return admitted(n) })
 	out.unselected, out.owners, out.Budgets, out.budgets = b.unselected, b.withPods.owners, b.asked, b.stated

@@ -50,12 +50,25 @@ func (b *Builder) changed(origin Origin, after metav1.Object) metav1.Object {
 	return before
 }
 
+// Leaver is a pod on a node that leaves, as its workload is to have fewer replicas.
+type Leaver struct {
+	Workload  Origin
+	Pod, Node string
+}
+
 // takeAway takes the pods away that leave their nodes, and decides which leave the queue, once everything is added.
 func (b *Builder) takeAway() {
 	for i := range b.changes {
 		c := &b.changes[i]
 		if c.leaves = b.leaving(c); c.leaves != nil {
-			b.running = slices.DeleteFunc(b.running, func(r runningPod) bool { return c.leaves(r.facts.stamp.pod) })
+			b.running = slices.DeleteFunc(b.running, func(r runningPod) bool {
+				p := r.facts.stamp.pod
+				leaves := c.leaves(p)
+				if leaves {
+					b.leavers = append(b.leavers, Leaver{c.origin, p.Name, r.node})
+				}
+				return leaves
+			})
 			b.nominated = slices.DeleteFunc(b.nominated, func(n nomination) bool { return c.leaves(n.pod) })
 		}
 	}
@@ -227,6 +240,9 @@ func (b *Builder) change(c change) (message string, err error) {
 			}
 		}
 		n, message := grown(before.Spec.Replicas, after.Spec.Replicas)
+		if edited(&before.Spec.Template, &after.Spec.Template) {
+			b.onDelete = append(b.onDelete, c.origin)
+		}
 		if n == 0 {
 			return message, nil
 		}
@@ -234,10 +250,14 @@ func (b *Builder) change(c change) (message string, err error) {
 		if err != nil {
 			return "", err
 		}
-		return "", b.enqueue(c.origin, templateSpec, stamps...)
+		return message, b.enqueue(c.origin, templateSpec, stamps...)
 	case *appsv1.DaemonSet:
 		before := c.before.(*appsv1.DaemonSet)
-		if edited(&before.Spec.Template, &after.Spec.Template) && after.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType {
+		switch {
+		case !edited(&before.Spec.Template, &after.Spec.Template):
+		case after.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType:
+			b.onDelete = append(b.onDelete, c.origin)
+		default:
 			return b.rolloutOfDaemonSet(c, before, after), nil
 		}
 	case *batchv1.Job:

@@ -3,7 +3,7 @@
 // A file holds YAML documents or JSON values, one object or list each. Objects are decoded strictly: an unknown or repeated
 // field or an invalid quantity is an error that names the file, the document, the object and the field. An object that
 // decodes but does not convert affects only itself, and is one of the snapshot's Misreads. Kinds that decisions do not read
-// are skipped with a notice, including kinds of other API groups that share the name of one that is read, and other versions
+// are skipped, with a notice unless they are of Kubernetes and have nothing to do with scheduling, such as ConfigMaps, including kinds of other API groups that share the name of one that is read, and other versions
 // of those that are read.
 //
 // A table has the custom resources whose pod templates are complete, such as JobSets and RayClusters, with the pods that their

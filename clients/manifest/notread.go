@@ -59,6 +59,35 @@ var customWithoutPods = map[string][]string{
 	"machine.openshift.io":          {"MachineSet"},
 }
 
+// unexpected are kinds of Kubernetes that no decision reads, by group; no kinds are all of the group.
+var unexpected = map[string][]string{
+	"":                             {"ComponentStatus", "ConfigMap", "Endpoints", "Event", "Secret", "ServiceAccount"},
+	"admissionregistration.k8s.io": nil,
+	"apiextensions.k8s.io":         nil,
+	"apiregistration.k8s.io":       nil,
+	"certificates.k8s.io":          nil,
+	"coordination.k8s.io":          nil,
+	"discovery.k8s.io":             nil,
+	"events.k8s.io":                nil,
+	"flowcontrol.apiserver.k8s.io": nil,
+	"gateway.networking.k8s.io":    nil,
+	"metrics.k8s.io":               nil,
+	"networking.k8s.io":            nil,
+	"rbac.authorization.k8s.io":    nil,
+	"authentication.k8s.io":        nil,
+	"authorization.k8s.io":         nil,
+}
+
+// unmentioned reports whether objects of a type have nothing to do with scheduling.
+func unmentioned(t metav1.TypeMeta) bool {
+	group, _, named := strings.Cut(t.APIVersion, "/")
+	if !named {
+		group = ""
+	}
+	kinds, ok := unexpected[group]
+	return ok && (kinds == nil || slices.Contains(kinds, t.Kind))
+}
+
 // lists reports whether kinds by group have a type.
 func lists(kinds map[string][]string, t metav1.TypeMeta) bool {
 	group, _, _ := strings.Cut(t.APIVersion, "/")

@@ -12,6 +12,7 @@ type found struct {
 	object  *entry
 	kind    string       // of the object, or of what is skipped
 	pods    bool         // what is skipped makes pods
+	quiet   bool         // what is skipped is not told
 	group   *unreadGroup // what is skipped, if it is a PodGroup
 	err     error
 	garbled bool // err is that the text is no JSON

@@ -128,7 +128,9 @@ func (r *Reader) commit(parts []*part) {
 			case f.untyped != nil:
 				r.fail(f.at, errors.New("kind: Required value"))
 			case f.object == nil:
-				r.skipped[f.kind]++
+				if !f.quiet {
+					r.skipped[f.kind]++
+				}
 				if f.pods {
 					r.workloads[f.kind]++
 				}

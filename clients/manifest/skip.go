@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Skipped returns the numbers of objects that were not read, by kind.
+// Skipped returns the numbers of objects that were not read, by kind, but for those that have nothing to do with scheduling.
 func (r *Reader) Skipped() []string { return counted(r.skipped) }
 
 // SkippedWorkloads returns the numbers of objects with pods that were not read, by kind.
@@ -27,7 +27,7 @@ func counted(kinds map[string]int) []string {
 func skipped(kind string, t metav1.TypeMeta, raw []byte) found {
 	var object struct{ Spec any }
 	pods := lists(customWithPods, t) || !lists(customWithoutPods, t) && json.Unmarshal(raw, &object) == nil && statesPods(object.Spec)
-	return found{kind: kind, pods: pods}
+	return found{kind: kind, pods: pods, quiet: !pods && unmentioned(t)}
 }
 
 // statesPods reports whether a spec is that of a workload: it contains a list of containers, or has a template with a spec,

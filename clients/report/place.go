@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -19,6 +20,8 @@ type Place struct {
 	// Verbose names every node of a workload, and adds a table of how full the nodes are.
 	Verbose bool
 	Ink     Ink
+	// Rollouts are those that were decided with the pods.
+	Rollouts []*whatif.Rollout
 
 	objects objects // what the pods are counted as
 }
@@ -28,14 +31,27 @@ func (p *Place) Explanation() *Explanation {
 	return &Explanation{Cluster: p.Snapshot.Cluster, PodName: p.podName, Width: p.Width, Ink: p.Ink}
 }
 
-// Headline says how many pods were placed.
-func Headline(a *stowagev1.PlaceResponse) string {
+// Headline says how many pods were placed, how rollouts go, and how many pods leave.
+func (p *Place) Headline(a *stowagev1.PlaceResponse) string {
+	var out []string
 	all := uint64(a.GetPlacedCount() + a.GetUnplacedCount() + a.GetEvictedCount())
-	text := fmt.Sprintf("%d of %s placed", a.GetPlacedCount(), plural(all, "pod"))
-	if n := a.GetEvictedCount(); n > 0 {
-		text += fmt.Sprintf(", %d evicted again", n)
+	if all > 0 {
+		text := fmt.Sprintf("%d of %s placed", a.GetPlacedCount(), plural(all, "pod"))
+		if n := a.GetEvictedCount(); n > 0 {
+			text += fmt.Sprintf(", %d evicted again", n)
+		}
+		out = append(out, text)
 	}
-	return text
+	if len(p.Rollouts) > 0 {
+		out = append(out, rolloutsHeadline(p.Rollouts))
+	}
+	if n := len(p.Snapshot.Leavers); n > 0 {
+		out = append(out, plural(uint64(n), "pod")+map[bool]string{true: " leaves", false: " leave"}[n == 1])
+	}
+	if len(out) == 0 {
+		return "no pods to place"
+	}
+	return strings.Join(out, "; ")
 }
 
 // Draw draws the cluster with the placed pods.
@@ -68,9 +84,10 @@ func (p *Place) Write(w io.Writer, a *stowagev1.PlaceResponse) {
 
 // Tell writes how many pods got a node, which did not, and why.
 func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
-	headline := Headline(a)
-	fmt.Fprintln(w, p.Ink.Verdict(a.GetUnplacedCount()+a.GetEvictedCount() == 0, headline))
+	good := a.GetUnplacedCount()+a.GetEvictedCount() == 0 && whatif.Complete(p.Rollouts)
+	fmt.Fprintln(w, p.Ink.Verdict(good, filled(p.Headline(a), p.Width)))
 	p.displaced(w, a)
+	p.leavers(w)
 	workloads := p.Workloads(a, nil)
 	rows := [][]string{{"PODS", "KIND", "PLACED", "NODES"}}
 	for _, l := range workloads {
@@ -138,6 +155,21 @@ func (p *Place) displaced(w io.Writer, a *stowagev1.PlaceResponse) {
 	}
 	if all > 0 {
 		fmt.Fprintf(w, "of %s whose node is gone, %d placed\n", plural(all, "pod"), placed)
+	}
+}
+
+// leavers writes which pods leave, by workload.
+func (p *Place) leavers(w io.Writer) {
+	pods := map[kube.Origin][]string{}
+	var of []kube.Origin
+	for _, l := range p.Snapshot.Leavers {
+		if pods[l.Workload] == nil {
+			of = append(of, l.Workload)
+		}
+		pods[l.Workload] = append(pods[l.Workload], l.Pod+" from "+l.Node)
+	}
+	for _, o := range of {
+		WriteWrapped(w, "", fmt.Sprintf("pods of %s that leave: %s", o, Names(pods[o])), p.Width)
 	}
 }
 

@@ -17,6 +17,25 @@ func Rollouts(w io.Writer, all []*whatif.Rollout, width int) {
 	}
 }
 
+// rolloutsHeadline says in one line how rollouts go.
+func rolloutsHeadline(all []*whatif.Rollout) string {
+	if len(all) > 1 {
+		n := 0
+		for _, r := range all {
+			if r.Complete {
+				n++
+			}
+		}
+		return fmt.Sprintf("%d of %s complete", n, plural(uint64(len(all)), "rollout"))
+	}
+	r := all[0]
+	text := fmt.Sprintf("rollout of %s: %d of %s replaced", ofRollout(r), r.Placed, plural(uint64(r.Replicas-r.Partition), "pod"))
+	if !r.Complete {
+		text += ", and it does not go on"
+	}
+	return text
+}
+
 func writeRollout(w io.Writer, r *whatif.Rollout, width int) {
 	fmt.Fprintln(w)
 	text := fmt.Sprintf("rollout of %s %s/%s, %s", r.Kind, r.Namespace, r.Name, r.Strategy)

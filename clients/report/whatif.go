@@ -20,7 +20,7 @@ var effects = []struct {
 	{whatif.Unplaced, "New pods without a node:"},
 	{whatif.Gains, "Pods without a node that find one now:"},
 	{whatif.Placed, "New pods with a node:"},
-	{whatif.Keeps, "Pods that move:"},
+	{whatif.Keeps, "Pods that have a node again:"},
 	{whatif.Leaves, "Pods that are taken away:"},
 	{whatif.Waits, "Pods without a node before and after:"},
 }

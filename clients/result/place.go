@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/page"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
@@ -20,15 +21,17 @@ type Place struct {
 
 type placeFields struct {
 	Header
-	// Verdict is how many pods were placed, in words.
+	// Verdict is how many pods were placed, how rollouts go, and how many pods leave, in words.
 	Verdict string `json:"verdict"`
 	// TopologyKey is the node label by which nodes are grouped, empty for none.
 	TopologyKey string `json:"topologyKey,omitempty"`
 	Pods        []Pod  `json:"pods"`
 	// Rollouts are those of Deployments that were decided with the pods.
-	Rollouts  []*whatif.Rollout `json:"rollouts,omitempty"`
-	Workloads []Workload        `json:"workloads"`
-	Nodes     []Node            `json:"nodes"`
+	Rollouts []*whatif.Rollout `json:"rollouts,omitempty"`
+	// Leavers are pods that leave their nodes, as their workloads are to have fewer replicas.
+	Leavers   []Leaver   `json:"leavers,omitempty"`
+	Workloads []Workload `json:"workloads"`
+	Nodes     []Node     `json:"nodes"`
 }
 
 // Workload is what happens to the pods of one object, or to those that one controller made.
@@ -59,21 +62,36 @@ type Unplaced struct {
 	title string
 }
 
+// Leaver is a pod that leaves its node.
+type Leaver struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Node      string `json:"node"`
+}
+
+func leavers(s *kube.Snapshot) []Leaver {
+	var out []Leaver
+	for _, l := range s.Leavers {
+		out = append(out, Leaver{l.Workload.Namespace, l.Pod, l.Node})
+	}
+	return out
+}
+
 // NodeCount is a node and a number of pods.
 type NodeCount struct {
 	Name string `json:"name"`
 	Pods int    `json:"pods"`
 }
 
-// NewPlace returns the document of an answer, and of the rollouts that were decided with it. p has its snapshot and topology key.
-func NewPlace(p *report.Place, a *stowagev1.PlaceResponse, rollouts []*whatif.Rollout) (*Place, error) {
+// NewPlace returns the document of an answer. p has its snapshot, topology key and rollouts.
+func NewPlace(p *report.Place, a *stowagev1.PlaceResponse) (*Place, error) {
 	before, after, err := p.Fill(a)
 	if err != nil {
 		return nil, err
 	}
 	out := &Place{answer: a, words: p, placeFields: placeFields{
-		Header: header("PlaceReport"), Verdict: report.Headline(a), TopologyKey: p.TopologyKey,
-		Pods: NewPodNames(p.Snapshot).Answer(a), Rollouts: rollouts, Workloads: []Workload{}, Nodes: nodesOf(p.Snapshot.Cluster, p.TopologyKey, before, after),
+		Header: header("PlaceReport"), Verdict: p.Headline(a), Leavers: leavers(p.Snapshot), TopologyKey: p.TopologyKey,
+		Pods: NewPodNames(p.Snapshot).Answer(a), Rollouts: p.Rollouts, Workloads: []Workload{}, Nodes: nodesOf(p.Snapshot.Cluster, p.TopologyKey, before, after),
 	}}
 	for _, l := range p.Workloads(a, nil) {
 		out.Workloads = append(out.Workloads, workload(p, l))

@@ -68,7 +68,7 @@ func TestReportsOfALargeClusterAreReadable(t *testing.T) {
 	if answer.PlacedCount == 0 || answer.UnplacedCount == 0 {
 		t.Fatalf("%d placed, %d not: some should be", answer.PlacedCount, answer.UnplacedCount)
 	}
-	d, err := result.NewPlace(p, answer, nil)
+	d, err := result.NewPlace(p, answer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestReportsOfALargeClusterAreReadable(t *testing.T) {
 // TestWhatNodesHaveAfterwards holds that the requests of all nodes grow by those of the placed pods.
 func TestWhatNodesHaveAfterwards(t *testing.T) {
 	p, answer := placed(t, large(t))
-	d, err := result.NewPlace(p, answer, nil)
+	d, err := result.NewPlace(p, answer)
 	if err != nil {
 		t.Fatal(err)
 	}
