@@ -27,7 +27,7 @@ func (q *onePod) ask(s *session, code *answered, notQueued func(message string, 
 		}
 		alike := podCount(entries)
 		if len(entries) > 1 {
-			fmt.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, cmp.Or(q.Pod, entries[0].Origin.String()), entries[0].Pods.Pod.Name)
+			fmt.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, cmp.Or(q.Pod, entries[0].Workload.String()), entries[0].Pods.Pod.Name)
 		}
 		if by, ok := a.snapshot.StatedBy(entries[0]); ok {
 			by.Count = alike

@@ -26,7 +26,7 @@ func NamesKind(word, kind string) bool {
 }
 
 // Pending finds pending pods by NAME, NAMESPACE/NAME, KIND/NAME or NAMESPACE/KIND/NAME, of a pod or of a workload: entries of the
-// queue, those that wait, or those of another scheduler. Without a name, it is the only object; pods whose node is gone do not
+// queue, those that wait, or those of another scheduler. Without a name, it is the only workload; pods whose node is gone do not
 // count if there are others. It returns all entries of one object, at least one.
 func (s *Snapshot) Pending(name string) ([]Entry, error) {
 	all := slices.Concat(s.Queue, s.Waiting, s.Others)
@@ -48,7 +48,7 @@ func (s *Snapshot) Pending(name string) ([]Entry, error) {
 		return nil, noPending("there is no pending pod")
 	case len(found) == 0:
 		for _, e := range all {
-			objects = append(objects, e.Origin)
+			objects = append(objects, e.Workload)
 		}
 		return nil, noPending(fmt.Sprintf("there is no pending pod %q, only %s", name, arguments(objects)))
 	case name == "":
@@ -63,7 +63,7 @@ func (e *Entry) named(name string) (found Origin, ok bool) {
 	parts := strings.Split(name, "/")
 	switch last := parts[len(parts)-1]; {
 	case name == "":
-		return e.Origin, true
+		return e.Workload, true
 	case len(parts) == 1 || len(parts) == 2 && parts[0] == e.Origin.Namespace:
 		for _, o := range []Origin{e.Origin, pod} {
 			if o.Name == last {
@@ -83,6 +83,9 @@ func (o Origin) argument(parts []string) bool {
 	return n <= 3 && o.Name == parts[n-1] && NamesKind(parts[n-2], o.Kind) && (n == 2 || o.Namespace == parts[0])
 }
 
+// maximumArguments bounds the objects that an error names.
+const maximumArguments = 20
+
 // arguments lists objects, each once, as Pending takes them.
 func arguments(all []Origin) string {
 	var out []string
@@ -92,6 +95,9 @@ func arguments(all []Origin) string {
 			seen[o] = true
 			out = append(out, o.Namespace+"/"+strings.ToLower(o.Kind)+"/"+o.Name)
 		}
+	}
+	if more := len(out) - maximumArguments; more > 0 {
+		out = append(out[:maximumArguments], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(out, ", ")
 }

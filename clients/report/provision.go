@@ -32,22 +32,56 @@ func (p *Provision) Write(w io.Writer, a *stowagev1.ProvisionResponse) {
 	}
 	fmt.Fprintln(w)
 	(&Place{Snapshot: p.Snapshot, Width: p.Width}).Tell(w, a.GetPlace())
-	for _, u := range a.GetUnplaced() {
-		origin := p.Snapshot.Entry(int(u.GetQueueIndex())).Origin
-		why := "no counts were found that place all pods"
-		if u.GetImpossible() {
-			why = "no new node places a pod"
-		}
-		fmt.Fprintf(w, "\n%s/%s: %s\n", origin.Namespace, origin.Name, why)
-		for _, r := range u.GetRefusals() {
-			text := r.GetMessage()
-			if text == "" {
-				text = "takes a pod"
-			}
-			name := p.Snapshot.NodeTemplates[r.GetTemplateIndex()].GetNode().GetName()
-			WriteWrapped(w, "  ", fmt.Sprintf("- one more %s: %s", name, text), p.Width)
+	for _, u := range p.unplaced(a) {
+		text := fmt.Sprintf("%s/%s: %s without a node: %s", u.of.Namespace, u.of.Name, plural(uint64(u.pods), "pod"), u.why)
+		fmt.Fprintln(w)
+		WriteWrapped(w, "", text, p.Width)
+		for _, line := range u.templates {
+			WriteWrapped(w, "  ", "- "+line, p.Width)
 		}
 	}
+}
+
+// unprovisioned is pods of a workload without a node, for the same reasons.
+type unprovisioned struct {
+	of        kube.Origin
+	pods      uint32
+	why       string
+	templates []string
+}
+
+func (p *Provision) unplaced(a *stowagev1.ProvisionResponse) (out []*unprovisioned) {
+	byReason := map[string]*unprovisioned{}
+	for _, u := range a.GetUnplaced() {
+		next := &unprovisioned{of: p.Snapshot.Entry(int(u.GetQueueIndex())).Workload, why: "no counts were found that place all pods"}
+		if u.GetImpossible() {
+			next.why = "no new node places a pod"
+		}
+		for _, r := range u.GetRefusals() {
+			next.templates = append(next.templates, p.oneMore(r, a.GetCounts()))
+		}
+		key := fmt.Sprint(*next)
+		if byReason[key] == nil {
+			byReason[key] = next
+			out = append(out, next)
+		}
+		byReason[key].pods += a.GetPlace().GetPlacements()[u.GetQueueIndex()].GetUnplacedCount()
+	}
+	return out
+}
+
+// oneMore says what one more node of a template would do.
+func (p *Provision) oneMore(r *stowagev1.TemplateRefusal, counts []uint32) string {
+	of := p.Snapshot.NodeTemplates[r.GetTemplateIndex()]
+	text := r.GetMessage()
+	switch {
+	case text != "":
+	case of.MaxCount != nil && counts[r.GetTemplateIndex()] >= of.GetMaxCount():
+		text = fmt.Sprintf("takes a pod, but its maximum is %d", of.GetMaxCount())
+	default:
+		text = "takes a pod"
+	}
+	return fmt.Sprintf("one more %s: %s", of.GetNode().GetName(), text)
 }
 
 // proof says what is known of the cost.
