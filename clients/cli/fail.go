@@ -64,16 +64,25 @@ func (c *failCommand) Run(s *session, code *answered) error {
 		request.Context.Profile, request.QueueMode = a.scheduler.Profile, mode
 		request.TieBreak, request.TieBreakSeed = c.tieBreak(), c.Seed
 		for _, d := range failures {
-			scenario, err := a.snapshot.Scenario(d)
-			if err != nil {
-				return nil, err
+			for _, stay := range []bool{false, true} {
+				this := *d
+				this.NodesStay = stay
+				scenario, err := a.snapshot.Scenario(&this)
+				if err != nil {
+					return nil, err
+				}
+				request.Scenarios = append(request.Scenarios, scenario)
 			}
-			request.Scenarios = append(request.Scenarios, scenario)
 		}
 		var out failAnswer
 		of := whatif.NewFailures(a.snapshot)
 		err = whatIf(s.ctx, a, request, func(answer *stowagev1.WhatIfResponse) {
-			out.Failures = append(out.Failures, of.Failure(failures[answer.GetScenarioIndex()], answer))
+			i, stay := answer.GetScenarioIndex()/2, answer.GetScenarioIndex()%2 == 1
+			if stay {
+				of.NodesStay(out.Failures[i], answer)
+				return
+			}
+			out.Failures = append(out.Failures, of.Failure(failures[i], answer))
 		})
 		if err != nil {
 			return request, err

@@ -45,7 +45,7 @@ func (c *scaleDownCommand) print(s *session, snapshot *kube.Snapshot, w *kube.Sc
 		}
 		fmt.Fprintf(s.stderr, "stowage: %s is controlled by %s%s: that one has to be scaled\n", w.Origin, w.Controller, where)
 	}
-	if w.Kind == "StatefulSet" {
+	if w.Kind == "StatefulSet" && c.Output != table { // which says so with the commands
 		fmt.Fprintf(s.stderr, "stowage: StatefulSet %s/%s will delete the pods with the highest ordinals, whatever their costs\n", w.Namespace, w.Name)
 	}
 	if c.Output != table {

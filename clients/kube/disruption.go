@@ -17,6 +17,9 @@ type Disruption struct {
 	Name string
 	// Lost are nodes that are gone with all of their pods.
 	Lost []string
+	// NodesStay says that the API server still has the lost nodes, which are not reachable: they have the taints of such nodes, and
+	// their pods are terminating.
+	NodesStay bool
 	// Cordoned are nodes that take no more pods.
 	Cordoned []string
 	// Evicted are pods that leave their nodes.
@@ -43,19 +46,48 @@ func (s *Snapshot) Scenario(d *Disruption) (*stowagev1.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.RemovedNodes, out.CordonedNodes = lost.GetNames(), cordoned.GetNames()
-	for _, name := range out.RemovedNodes {
+	out.CordonedNodes = cordoned.GetNames()
+	if d.NodesStay {
+		out.Delta, out.EvictedPods = s.unreachable(lost.GetNames()), stowagev1.EvictedPods_EVICTED_PODS_TERMINATING
+	} else {
+		out.RemovedNodes = lost.GetNames()
+	}
+	for _, name := range lost.GetNames() {
 		out.Evictions = append(out.Evictions, &stowagev1.NodeEvictions{NodeName: name, Drained: true})
 	}
-	if err := s.evict(d, out); err != nil {
+	if err := s.evict(d, lost.GetNames(), out); err != nil {
 		return nil, err
 	}
 	out.PodGroups = s.groupsWithout(d)
 	return out, nil
 }
 
+// unreachable gives nodes the taints that the node lifecycle controller adds to nodes whose kubelets have gone silent
+// (pkg/controller/nodelifecycle/node_lifecycle_controller.go, v1.37).
+func (s *Snapshot) unreachable(nodes []string) *stowagev1.ClusterDelta {
+	out := &stowagev1.ClusterDelta{}
+	lost := map[string]bool{}
+	for _, name := range nodes {
+		lost[name] = true
+	}
+	for _, n := range s.Cluster.Nodes {
+		if !lost[n.Name] {
+			continue
+		}
+		n = proto.CloneOf(n)
+		n.Taints = slices.DeleteFunc(n.Taints, func(t *stowagev1.Taint) bool { return t.Key == corev1.TaintNodeUnreachable })
+		for _, effect := range []stowagev1.TaintEffect{
+			stowagev1.TaintEffect_TAINT_EFFECT_NO_SCHEDULE, stowagev1.TaintEffect_TAINT_EFFECT_NO_EXECUTE,
+		} {
+			n.Taints = append(n.Taints, &stowagev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: effect})
+		}
+		out.Nodes = append(out.Nodes, n)
+	}
+	return out
+}
+
 // evict adds the pods that leave nodes which stay.
-func (s *Snapshot) evict(d *Disruption, out *stowagev1.Scenario) error {
+func (s *Snapshot) evict(d *Disruption, lost []string, out *stowagev1.Scenario) error {
 	evicted := map[Origin]bool{}
 	for _, o := range d.Evicted {
 		evicted[o] = true
@@ -68,7 +100,7 @@ func (s *Snapshot) evict(d *Disruption, out *stowagev1.Scenario) error {
 				pods = append(pods, &stowagev1.NamespacedName{Namespace: o.Namespace, Name: o.Name})
 			}
 		}
-		if len(pods) > 0 && !slices.Contains(out.RemovedNodes, n.Name) {
+		if len(pods) > 0 && !slices.Contains(lost, n.Name) {
 			out.Evictions = append(out.Evictions, &stowagev1.NodeEvictions{NodeName: n.Name, Pods: pods})
 		}
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/clients/whatif"
@@ -25,26 +26,56 @@ func (f *Fail) Write(w io.Writer, all []*whatif.Failure) {
 		}
 		return
 	}
-	rows := [][]string{{f.Key, "RESULT", "NODES", "COME BACK", "PLACED", "LOST", "BUDGETS BELOW"}}
 	survived := 0
 	for _, a := range all {
 		if a.Survives {
 			survived++
 		}
-		rows = append(rows, []string{
-			a.Name, outcome(a), fmt.Sprint(len(a.Nodes)), fmt.Sprint(a.Returning), fmt.Sprint(a.Placed), fmt.Sprint(len(a.Bare)),
-			fmt.Sprint(below(a)),
-		})
 	}
 	fmt.Fprintf(w, "%d of %s of %s can fail without a loss\n", survived, plural(uint64(len(all)), "domain"), f.Key)
-	table(w, rows...)
+	f.domains(w, all)
 	for _, a := range all {
 		if a.Survives && below(a) == 0 && !f.Moves {
 			continue
 		}
 		fmt.Fprintf(w, "\n%s=%s:\n", f.Key, a.Name)
+		f.staying(w, a)
 		f.losses(w, a)
 	}
+}
+
+// maximumFailures is how many domains have a row each. Of more, those with equal outcomes are one.
+const maximumFailures = 20
+
+// domains writes a row for each failure.
+func (f *Fail) domains(w io.Writer, all []*whatif.Failure) {
+	numbers := []string{"RESULT", "NODES", "COME BACK", "PLACED", "LOST", "BUDGETS BELOW"}
+	var outcomes [][]string
+	names, index := [][]string{}, map[string]int{}
+	for _, a := range all {
+		row := []string{
+			outcome(a), fmt.Sprint(len(a.Nodes)), fmt.Sprint(a.Returning), fmt.Sprint(a.Placed), fmt.Sprint(len(a.Bare)), fmt.Sprint(below(a)),
+		}
+		key := fmt.Sprint(row)
+		if i, seen := index[key]; seen && len(all) > maximumFailures {
+			names[i] = append(names[i], a.Name)
+			continue
+		}
+		index[key] = len(outcomes)
+		outcomes, names = append(outcomes, row), append(names, []string{a.Name})
+	}
+	rows := [][]string{slices.Concat([]string{f.Key}, numbers)}
+	if len(all) > maximumFailures {
+		rows[0] = slices.Concat([]string{"DOMAINS"}, numbers, []string{"WHICH"})
+	}
+	for i, row := range outcomes {
+		if len(all) > maximumFailures {
+			rows = append(rows, slices.Concat([]string{fmt.Sprint(len(names[i]))}, row, []string{Names(names[i])}))
+		} else {
+			rows = append(rows, slices.Concat(names[i], row))
+		}
+	}
+	tableWithin(w, f.Width, rows...)
 }
 
 // outcome is the outcome of a failure in a few words.
@@ -52,6 +83,8 @@ func outcome(a *whatif.Failure) string {
 	var out []string
 	if a.Unplaced > 0 {
 		out = append(out, plural(uint64(a.Unplaced), "pod")+" without a node")
+	} else if s := a.WhileNodesStay; s != nil {
+		out = append(out, plural(uint64(s.Unplaced), "pod")+" without a node while the nodes stay")
 	}
 	if n := len(a.Bare); n > 0 {
 		out = append(out, plural(uint64(n), "pod")+" without a controller")
@@ -78,12 +111,14 @@ func below(a *whatif.Failure) int {
 
 // head writes the answer for one failure.
 func (f *Fail) head(w io.Writer, a *whatif.Failure) {
-	WriteWrapped(w, "", fmt.Sprintf("%s fails: %s", a.Name, plural(uint64(len(a.Nodes)), "node")), f.Width)
+	fails := map[bool]string{true: "fail", false: "fails"}[strings.Contains(a.Name, ", ")]
+	WriteWrapped(w, "", fmt.Sprintf("%s %s: %s", a.Name, fails, plural(uint64(len(a.Nodes)), "node")), f.Width)
 	text := plural(uint64(a.Returning), "pod") + " come back"
 	if a.Returning == 1 {
 		text = "1 pod comes back"
 	}
 	fmt.Fprintf(w, "%s: %d placed, %d without a node\n", text, a.Placed, a.Unplaced)
+	f.staying(w, a)
 	if len(a.Bare) > 0 {
 		WriteWrapped(w, "", fmt.Sprintf("%s lost, as no controller creates them again: %s", plural(uint64(len(a.Bare)), "pod"),
 			Names(podNames(a.Bare))), f.Width)
@@ -105,6 +140,25 @@ func (f *Fail) head(w io.Writer, a *whatif.Failure) {
 		fmt.Fprintln(w)
 	}
 }
+
+// staying says what differs as long as the API server still has the nodes.
+func (f *Fail) staying(w io.Writer, a *whatif.Failure) {
+	s := a.WhileNodesStay
+	if s == nil || s.Unplaced == a.Unplaced {
+		return
+	}
+	WriteWrapped(w, "", fmt.Sprintf("%d without a node as long as the API server still has the nodes, not ready:", s.Unplaced), f.Width)
+	for i, reason := range s.Reasons {
+		if i == maximumReasons {
+			fmt.Fprintf(w, "  and %d more reasons\n", len(s.Reasons)-i)
+			break
+		}
+		WriteWrapped(w, "  ", reason, f.Width)
+	}
+}
+
+// maximumReasons bounds the reasons that are listed.
+const maximumReasons = 3
 
 // losses writes the workloads, why replicas are missing, the budgets, and the moves if they are asked for.
 func (f *Fail) losses(w io.Writer, a *whatif.Failure) {

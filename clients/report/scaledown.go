@@ -1,9 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -76,6 +81,20 @@ func countOf(pods []*stowagev1.ScaledPod) int {
 	return n
 }
 
+// highest returns the pods with the highest ordinals, as many as an answer deletes.
+func highest(a *stowagev1.ScaleDownResponse) []string {
+	var pods []*corev1.Pod
+	for _, p := range slices.Concat(a.GetDeletions(), a.GetRemaining()) {
+		pods = append(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: p.GetPod().GetName()}})
+	}
+	slices.SortFunc(pods, func(x, y *corev1.Pod) int { return cmp.Compare(kube.Ordinal(y), kube.Ordinal(x)) })
+	var out []string
+	for _, p := range pods[:min(len(pods), countOf(a.GetDeletions()))] {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
 // WriteCommands writes the commands that make the workload's controller delete these replicas. Pods without names cannot be
 // annotated.
 func (s *ScaleDown) WriteCommands(w io.Writer, a *stowagev1.ScaleDownResponse) {
@@ -83,6 +102,14 @@ func (s *ScaleDown) WriteCommands(w io.Writer, a *stowagev1.ScaleDownResponse) {
 		return
 	}
 	fmt.Fprintln(w)
+	if s.Workload.Kind == "StatefulSet" {
+		text := "No command does that: a StatefulSet deletes the pods with the highest ordinals, whatever their costs."
+		if names := highest(a); !slices.Contains(names, "") {
+			text += fmt.Sprintf(" kubectl scale would delete %s.", Names(names))
+		}
+		WriteWrapped(w, "", text, s.Width)
+		return
+	}
 	for _, d := range a.GetDeletions() {
 		if p := d.GetPod(); p.GetName() != "" {
 			fmt.Fprintf(w, "kubectl annotate pod -n %s %s --overwrite controller.kubernetes.io/pod-deletion-cost=%d\n",

@@ -14,7 +14,7 @@ type Failure struct {
 	Name string `json:"name"`
 	// Nodes are those that fail.
 	Nodes []string `json:"nodes"`
-	// Survives says that every pod that comes back has a node and nothing else is lost.
+	// Survives says that every pod that comes back has a node, also while the nodes stay, and nothing else is lost.
 	Survives bool `json:"survives"`
 	// Returning is the number of pods that their controllers create again. Placed of them find a node, Unplaced do not.
 	Returning int `json:"returning"`
@@ -28,6 +28,9 @@ type Failure struct {
 	// that find a node.
 	Pending       int `json:"pending"`
 	PendingPlaced int `json:"pendingPlaced"`
+	// WhileNodesStay is what becomes of the pods that come back as long as the API server still has the nodes, as it does until
+	// somebody deletes them; absent if all find a node.
+	WhileNodesStay *WhileNodesStay `json:"whileNodesStay,omitempty"`
 	// Pods are the pods that come back.
 	Pods []Pod `json:"pods"`
 	// Bare are the pods without a controller on the nodes: they are lost.
@@ -38,6 +41,13 @@ type Failure struct {
 	Workloads []Workload `json:"workloads"`
 	// Budgets are the PodDisruptionBudgets whose pods are on the nodes, or are preempted.
 	Budgets []Budget `json:"budgets"`
+}
+
+// WhileNodesStay is pods without a node, and why.
+type WhileNodesStay struct {
+	Unplaced int `json:"unplaced"`
+	// Reasons are why they have none, each once.
+	Reasons []string `json:"reasons"`
 }
 
 // Workload is what becomes of the replicas of a workload.
@@ -165,6 +175,28 @@ func (f *Failures) Failure(d *kube.Disruption, answer *stowagev1.WhatIfResponse)
 	out.Workloads, out.Budgets = t.list(), t.budgets()
 	out.Survives = out.Unplaced+len(out.Bare)+len(out.Preempted) == 0
 	return out
+}
+
+// NodesStay adds the answer about the same failure while the API server still has the nodes.
+func (f *Failures) NodesStay(to *Failure, answer *stowagev1.WhatIfResponse) {
+	out := &WhileNodesStay{}
+	fates := returned(answer)
+	for _, p := range to.Pods {
+		found, known := fates[kube.Origin{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}]
+		if !known {
+			found = fate{reason: notUnderstood}
+		}
+		if found.node != "" {
+			continue
+		}
+		out.Unplaced++
+		if !slices.Contains(out.Reasons, found.reason) {
+			out.Reasons = append(out.Reasons, found.reason)
+		}
+	}
+	if out.Unplaced > 0 {
+		to.WhileNodesStay, to.Survives = out, false
+	}
 }
 
 func (f *Failures) node(i int) string { return f.snapshot.Cluster.Nodes[i].GetName() }
