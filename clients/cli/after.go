@@ -25,6 +25,11 @@ func (a *asked) placeRequest(mode stowagev1.QueueMode) *stowagev1.PlaceRequest {
 func (q *question) after(a *asked, of []kube.Entry, feasible bool) (out *report.After, request proto.Message, err error) {
 	others := otherPods(a.snapshot, of[0])
 	queued := slices.ContainsFunc(a.snapshot.Queue, func(e kube.Entry) bool { return e.Pods == of[0].Pods })
+	if !feasible && queued && len(others) > 0 {
+		if out, request, err = q.later(a, of); out != nil || err != nil {
+			return out, request, err
+		}
+	}
 	if !feasible || !queued {
 		a.tellOthers(others)
 		return nil, nil, nil
@@ -51,6 +56,31 @@ func (q *question) after(a *asked, of []kube.Entry, feasible bool) (out *report.
 	}
 	if q.Output == asName || q.Output == asSVG {
 		fmt.Fprintf(a.stderr, "stowage: %s\n", out)
+	}
+	return out, nil, nil
+}
+
+// later says that pods without a feasible node have one once others are placed, without evictions; nil if they do not.
+func (q *question) later(a *asked, of []kube.Entry) (out *report.After, request proto.Message, err error) {
+	mode := stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
+	if inOrderOnly(a.snapshot, false) == "" && !a.scheduler.NoPreemption {
+		mode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
+	}
+	if a.later == nil {
+		place := a.placeRequest(mode)
+		place.IncludePreemption = false
+		if a.later, err = a.Place(a.ctx, place); err != nil {
+			return nil, place, err
+		}
+	}
+	out = fate(a.snapshot, of, a.later)
+	if out.Pods == 0 || out.Unplaced > 0 || len(a.later.GetEvictions()) > 0 {
+		return nil, nil, nil
+	}
+	for i, p := range a.later.GetPlacements() {
+		if slices.ContainsFunc(of, func(e kube.Entry) bool { return e.Pods == a.snapshot.Queue[i].Pods }) {
+			out.Nodes = append(out.Nodes, p.GetNodes().GetNames()...)
+		}
 	}
 	return out, nil, nil
 }

@@ -45,6 +45,8 @@ type explained struct {
 	Feasible bool `json:"feasible"`
 	// AfterOthers says that a feasible pending pod has no node once the other pending pods are placed; empty if it has one.
 	AfterOthers string `json:"afterOthers,omitempty"`
+	// After are the nodes of a pod, or of all of the pods, that has none until others are placed.
+	After []string `json:"after,omitempty"`
 	// AfterAnswer is the Placement that explains the first pod without a node then, with the changes that would place it.
 	AfterAnswer json.RawMessage `json:"afterAnswer,omitempty"`
 	// Rollout is how the rollout goes on that creates the pod; absent if none is under way, or the pod has a node.
@@ -69,6 +71,9 @@ type explainedWhole struct {
 // after sets what x says about the pods after the others, and about all of them.
 func (e *explained) after(x *report.Explain, answer *stowagev1.FilterResponse) (err error) {
 	changes := answer.GetChanges()
+	if x.After.Later() != "" {
+		e.After = x.After.Nodes
+	}
 	if e.AfterOthers = x.After.String(); e.AfterOthers != "" && x.After.First != nil {
 		changes = x.After.First.GetChanges()
 		if e.AfterAnswer, err = result.Message(x.After.First); err != nil {
@@ -191,7 +196,11 @@ func (c *explainCommand) explain(a *asked, t *chosen) (one explained, code answe
 		one.Node = a.snapshot.Cluster.Nodes[t.on.Node].GetName()
 		answer, request, err = c.moving(a, t)
 	case c.Fix:
-		answer, one.AfterOthers, request, err = c.fixed(a, t.pending, t.heading())
+		var after *report.After
+		if answer, after, request, err = c.fixed(a, t.pending, t.heading()); after.Later() != "" {
+			one.After = after.Nodes
+		}
+		one.AfterOthers = after.String()
 	default:
 		answer, request, err = c.waiting(a, t, &one)
 	}
@@ -205,7 +214,7 @@ func (c *explainCommand) explain(a *asked, t *chosen) (one explained, code answe
 	if one.Answer, err = result.Message(answer); err != nil {
 		return one, exitError, nil, err
 	}
-	return one, c.verdict(a.session, a.snapshot, one.Feasible && one.AfterOthers == "", answer.GetUnread()), nil, nil
+	return one, c.verdict(a.session, a.snapshot, (one.Feasible || len(one.After) > 0) && one.AfterOthers == "", answer.GetUnread()), nil, nil
 }
 
 // waiting explains a pending pod, and sets in one what becomes of it after others. request is that of an error.

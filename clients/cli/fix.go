@@ -23,8 +23,8 @@ func (c *explainCommand) fix(s *session, code *answered) error {
 		}
 		answer, after, request, err := c.fixed(a, entries, "")
 		if err == nil {
-			feasible := len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == ""
-			*code = c.verdict(s, a.snapshot, feasible && after == "", answer.Unread)
+			x := report.Explain{After: after}
+			*code = c.verdict(s, a.snapshot, x.Good(answer), answer.Unread)
 		}
 		return request, err
 	})
@@ -32,33 +32,34 @@ func (c *explainCommand) fix(s *session, code *answered) error {
 
 // fixed prints how to make the first such change that would place the first of some pods. One with a feasible node needs none.
 // heading may be empty; after and request are as those of waiting.
-func (c *explainCommand) fixed(a *asked, of []kube.Entry, heading string) (answer *stowagev1.FilterResponse, after string, request proto.Message, err error) {
+func (c *explainCommand) fixed(a *asked, of []kube.Entry, heading string) (answer *stowagev1.FilterResponse, after *report.After, request proto.Message, err error) {
 	entry := of[0]
 	if entry.Message != "" {
 		comment(a, heading)
 		comment(a, entry.Message)
-		return &stowagev1.FilterResponse{Message: entry.Message, Unread: entry.Pods.Pod.Unread}, "", nil, nil
+		return &stowagev1.FilterResponse{Message: entry.Message, Unread: entry.Pods.Pod.Unread}, nil, nil, nil
 	}
 	filter := &stowagev1.FilterRequest{Context: a.about(a.snapshot.Cluster), Pod: entry.Pods.Pod, IncludeChanges: true}
 	if answer, err = a.Filter(a.ctx, filter); err != nil {
-		return nil, "", filter, err
+		return nil, nil, filter, err
 	}
 	feasible := len(answer.GetFeasibleNodes().GetIndexes()) > 0
-	others, request, err := c.after(a, of, feasible)
-	if err != nil {
-		return nil, "", request, err
+	if after, request, err = c.after(a, of, feasible); err != nil {
+		return nil, nil, request, err
 	}
 	comment(a, heading)
 	x := report.Explanation{Cluster: a.snapshot.Cluster, Width: a.width}
 	changes := answer.GetChanges()
-	if after = others.String(); after != "" {
-		comment(a, after)
-		feasible, changes = false, others.First.GetChanges()
+	if after.String() != "" {
+		comment(a, after.String())
+		feasible, changes = false, after.First.GetChanges()
 	}
-	if x.Rollout, err = c.underWay(a, entry, answer, others); err != nil {
-		return nil, after, nil, err
+	if x.Rollout, err = c.underWay(a, entry, answer, after); err != nil {
+		return nil, nil, nil, err
 	}
 	switch {
+	case after.Later() != "":
+		comment(a, after.Later())
 	case x.InPlace() != "":
 		comment(a, x.InPlace())
 		err = printFix(a.stdout, remedy.InPlace(remedy.WorkloadOf(entry.Origin, entry.Object())))

@@ -95,6 +95,11 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 			return err
 		}
 	}
+	if inTime := !c.Watch && !c.Partial && c.Timeout == 0; err == nil && inTime && c.Queue == "auto" && !c.Joint && request.QueueMode == stowagev1.QueueMode_QUEUE_MODE_IN_ORDER {
+		if err := c.tellRetries(ctx, a, request, answer); err != nil {
+			return err
+		}
+	}
 	if answer != nil {
 		snapshot.Complete(answer)
 		var unread []*stowagev1.UnreadField
@@ -128,6 +133,26 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 		}
 	}
 	return err
+}
+
+// tellRetries says if kube-scheduler's queue, which tries pods again once others are placed, places more than one try each.
+func (c *placeCommand) tellRetries(ctx context.Context, a *asked, request *stowagev1.PlaceRequest, answer *stowagev1.PlaceResponse) error {
+	if answer.GetUnplacedCount() == 0 || len(request.Queue) < 2 || inOrderOnly(a.snapshot, false) != "" || a.scheduler.NoPreemption {
+		return nil
+	}
+	again := &stowagev1.PlaceRequest{
+		Context: request.Context, Queue: request.Queue, PodGroups: request.PodGroups, TieBreak: request.TieBreak,
+		TieBreakSeed: request.TieBreakSeed, QueueMode: stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER,
+	}
+	retried, err := a.Place(ctx, again)
+	if err != nil {
+		return err
+	}
+	if retried.GetPlacedCount() > answer.GetPlacedCount() && len(retried.GetEvictions()) == 0 {
+		c.note(a.session, "with --queue kube-scheduler, which tries pods again, %d of %s are placed", retried.GetPlacedCount(),
+			counted(int(retried.GetPlacedCount()+retried.GetUnplacedCount()), "pod", "pods"))
+	}
+	return nil
 }
 
 // jointFlag returns the flag that sets a field of the group that --joint makes.

@@ -59,7 +59,7 @@ func (q *onePod) explained(s *session, code *answered, a *asked, feasible bool, 
 	if err != nil {
 		return request, err
 	}
-	*code = q.verdict(s, a.snapshot, feasible && after.String() == "", answer.Unread)
+	*code = q.verdict(s, a.snapshot, (feasible || after.Later() != "") && after.String() == "", answer.Unread)
 	x := q.explanation(a, a.snapshot.Cluster, entries[0].Pods.Pod.GetNominatedNodeName())
 	x.After = after
 	if x.Rollout, err = q.underWay(a, entries[0], answer, after); err != nil {

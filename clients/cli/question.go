@@ -216,6 +216,7 @@ type asked struct {
 	scheduler *schedulerconfig.Scheduler
 
 	placed    *stowagev1.PlaceResponse // where the queue goes, once that was asked
+	later     *stowagev1.PlaceResponse // where it goes if pods without a node are tried again, once that was asked
 	explained bool                     // whether placed explains the pods without a node
 	told      bool                     // that other pending pods do not count
 }

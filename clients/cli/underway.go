@@ -13,7 +13,7 @@ import (
 
 // underWay decides how the rollout goes on whose pod has no node; nil if there is none.
 func (q *question) underWay(a *asked, e kube.Entry, answer *stowagev1.FilterResponse, after *report.After) (*whatif.Rollout, error) {
-	if len(answer.GetFeasibleNodes().GetIndexes()) > 0 && after.String() == "" {
+	if after.Later() != "" || len(answer.GetFeasibleNodes().GetIndexes()) > 0 && after.String() == "" {
 		return nil, nil
 	}
 	of := a.snapshot.UnderWay(&e)

@@ -12,6 +12,7 @@ import (
 // forAll is whole for the changes that an answer about one of the pods has, or what becomes of them after the others.
 func (q *question) forAll(a *asked, of []kube.Entry, answer *stowagev1.FilterResponse, after *report.After) (*report.Whole, proto.Message, error) {
 	switch {
+	case after.Later() != "":
 	case after != nil && after.First != nil:
 		return q.whole(a, of, after.Pods-after.Unplaced, after.First.GetChanges())
 	case len(answer.GetFeasibleNodes().GetIndexes()) == 0:

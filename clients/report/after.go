@@ -6,7 +6,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// After is what becomes of pods that have a feasible node, once the other pending pods are placed.
+// After is what becomes of pods once the other pending pods are placed, if that differs from what becomes of them alone.
 type After struct {
 	Pods, Unplaced uint32
 	// Message is why the first unplaced one has no node.
@@ -14,9 +14,22 @@ type After struct {
 	// First explains the first unplaced one on the nodes as the queue leaves them, and has the changes that would place it; nil if
 	// none is unplaced.
 	First *stowagev1.Placement
+	// Nodes are those of pods that have none alone, such as those with a required affinity to another pending pod.
+	Nodes []string
 }
 
-// String is empty if all pods have a node.
+// Later says that pods have nodes after others; empty if that is not so.
+func (a *After) Later() string {
+	switch {
+	case a == nil || len(a.Nodes) == 0:
+		return ""
+	case len(a.Nodes) == 1:
+		return "alone it would have no node; after the other pending pods it has one: " + a.Nodes[0]
+	}
+	return fmt.Sprintf("alone it would have no node; after the other pending pods all %d have one: %s", len(a.Nodes), Names(withCounts(a.Nodes)))
+}
+
+// String says that pods have no node after others; empty if all have one.
 func (a *After) String() string {
 	switch {
 	case a == nil || a.Unplaced == 0:

@@ -37,6 +37,10 @@ func (x *Explain) Write(w io.Writer, a *stowagev1.FilterResponse) {
 		}
 		WriteWrapped(w, "", x.Now(a), x.Width)
 	}
+	if x.After.Later() != "" {
+		fmt.Fprintln(w, "\nBefore the other pending pods:")
+		WriteWrapped(w, "", x.Now(a), x.Width)
+	}
 	x.WriteWhy(w, "", a.GetExplanation())
 	if text := UnderWay(x.Rollout); text != "" {
 		WriteWrapped(w, "", text, x.Width)
@@ -46,7 +50,7 @@ func (x *Explain) Write(w io.Writer, a *stowagev1.FilterResponse) {
 	if x.NoPreemption && rejected && len(feasible) == 0 {
 		x.WriteNoPreemption(w, "the profile has no preemption")
 	}
-	if len(feasible) == 0 {
+	if len(feasible) == 0 && x.After.Later() == "" {
 		fmt.Fprintln(w)
 		x.WriteChanges(w, "", 1, a.GetChanges(), a.GetPreemption())
 	}
@@ -68,12 +72,13 @@ func (x *Explain) WriteChecks(w io.Writer, a *stowagev1.FilterResponse) {
 
 // Good reports whether the pod has a node.
 func (x *Explain) Good(a *stowagev1.FilterResponse) bool {
-	return len(a.GetFeasibleNodes().GetIndexes()) > 0 && a.GetMessage() == "" && x.After.String() == ""
+	feasible := len(a.GetFeasibleNodes().GetIndexes()) > 0 && a.GetMessage() == ""
+	return (feasible || x.After.Later() != "") && x.After.String() == ""
 }
 
 // Verdict is After, or else Now.
 func (x *Explain) Verdict(a *stowagev1.FilterResponse) string {
-	return cmp.Or(x.After.String(), x.Now(a))
+	return cmp.Or(x.After.String(), x.After.Later(), x.Now(a))
 }
 
 // Now says which nodes can take the pod before other pending pods, or in kube-scheduler's words why none can.

@@ -64,7 +64,7 @@ func NewExplain(x *report.Explain, pod kube.Origin, key string, a *stowagev1.Fil
 		first := x.After.First
 		out.Why = x.Why(first.GetExplanation())
 		changes, preemption = first.GetChanges(), first.GetPreemption()
-	case len(a.GetFeasibleNodes().GetIndexes()) > 0:
+	case len(a.GetFeasibleNodes().GetIndexes()) > 0 || x.After.Later() != "":
 		changes = nil
 	}
 	out.Remedies = x.Remedies(report.Remedies(changes, preemption))
