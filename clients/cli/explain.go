@@ -241,13 +241,10 @@ func (c *explainCommand) waiting(a *asked, t *chosen, one *explained) (answer *s
 	if x.After, request, err = c.after(a, t.pending, x.Good(answer)); err != nil {
 		return nil, request, err
 	}
-	if x.Rollout, err = c.underWay(a, entry, answer, x.After); err != nil {
-		return nil, nil, err
-	}
-	one.Rollout = x.Rollout
-	if x.Whole, request, err = c.forAll(a, t.pending, answer, x.After); err != nil {
+	if request, err = c.beyond(a, t.pending, answer, x); err != nil {
 		return nil, request, err
 	}
+	one.Rollout = x.Rollout
 	if err := one.after(x, answer); err != nil {
 		return nil, nil, err
 	}

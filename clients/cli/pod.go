@@ -62,10 +62,7 @@ func (q *onePod) explained(s *session, code *answered, a *asked, feasible bool, 
 	*code = q.verdict(s, a.snapshot, (feasible || after.Later() != "") && after.String() == "", answer.Unread)
 	x := q.explanation(a, a.snapshot.Cluster, entries[0].Pods.Pod.GetNominatedNodeName())
 	x.After = after
-	if x.Rollout, err = q.underWay(a, entries[0], answer, after); err != nil {
-		return nil, err
-	}
-	if x.Whole, request, err = q.forAll(a, entries, answer, after); err != nil {
+	if request, err = q.beyond(a, entries, answer, x); err != nil {
 		return request, err
 	}
 	if q.Output == table {

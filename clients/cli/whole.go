@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"slices"
+
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 
@@ -25,7 +27,10 @@ func (q *question) forAll(a *asked, of []kube.Entry, answer *stowagev1.FilterRes
 // others are pending. Of its pods, placed have a node without a change. request is that of an error.
 func (q *question) whole(a *asked, of []kube.Entry, placed uint32, changes []*stowagev1.Change) (*report.Whole, proto.Message, error) {
 	pods := uint32(podCount(of))
-	if pods < 2 || len(of) < len(a.snapshot.Queue) || of[0].Pods.GetPodGroup() != "" {
+	if len(of) < len(a.snapshot.Queue) {
+		return q.wholeQueue(a)
+	}
+	if pods < 2 || of[0].Pods.GetPodGroup() != "" {
 		return nil, nil, nil
 	}
 	out := &report.Whole{Pods: pods}
@@ -62,6 +67,24 @@ func (q *question) whole(a *asked, of []kube.Entry, placed uint32, changes []*st
 		out.Joint = jointly.UnplacedCount == 0
 	}
 	return out, nil, nil
+}
+
+// maximumTogether bounds the pods of several workloads that are placed jointly.
+const maximumTogether = 100
+
+// wholeQueue says if the pending pods of several workloads have nodes together; nil if they do not, or belong to groups.
+func (q *question) wholeQueue(a *asked) (*report.Whole, proto.Message, error) {
+	pods := podCount(a.snapshot.Queue)
+	grouped := func(e kube.Entry) bool { return e.Pods.GetPodGroup() != "" }
+	if pods > maximumTogether || slices.ContainsFunc(a.snapshot.Queue, grouped) {
+		return nil, nil, nil
+	}
+	request := a.together(a.snapshot.Queue)
+	jointly, err := a.Place(a.ctx, request)
+	if err != nil || jointly.UnplacedCount > 0 {
+		return nil, request, err
+	}
+	return &report.Whole{Pods: uint32(pods), Joint: true, Queue: true}, nil, nil
 }
 
 // templateNameBytes is how long the name of a node template may be.

@@ -18,8 +18,10 @@ type Explanation struct {
 	Whole *Whole
 	// Rollout is how the rollout goes on that creates the pod; nil if none is under way.
 	Rollout *whatif.Rollout
-	Width   int
-	Ink     Ink
+	// Returning is what becomes of the pods that changes take off their nodes, where that is known.
+	Returning map[*stowagev1.Change]*Returning
+	Width     int
+	Ink       Ink
 }
 
 // Write writes what each node fails in. Explain has the rest.

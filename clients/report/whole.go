@@ -20,10 +20,16 @@ type Whole struct {
 	NodesLike uint32
 	// Joint says that all pods have a node if they are placed together.
 	Joint bool
+	// Queue says that Pods are all pending pods, of several workloads.
+	Queue bool
 }
 
 // jointly describes a joint placement.
 func (h *Whole) jointly() string {
+	if h.Queue {
+		return fmt.Sprintf("joint placement of all %d pending pods, as stowage place --joint and the batch scheduler's "+
+			"--pod-group-mode=joint do; then all have a node", h.Pods)
+	}
 	return fmt.Sprintf("joint placement, as stowage place --joint and the batch scheduler's --pod-group-mode=joint do; then all %d have a node", h.Pods)
 }
 
@@ -37,7 +43,7 @@ func (x *Explanation) Remedies(changes []*stowagev1.Change) []string {
 		out = append(out, x.Whole.jointly())
 	}
 	for _, c := range changes {
-		out = append(out, x.Change(c)+x.Whole.then(c))
+		out = append(out, x.Change(c)+x.Whole.then(c)+x.comeBack(c))
 	}
 	return out
 }
