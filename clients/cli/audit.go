@@ -3,11 +3,15 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/audit"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/result"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -28,22 +32,26 @@ func (c *auditCommand) Run(s *session, code *answered) error {
 			return request, err
 		}
 		*code = c.verdict(s, a.snapshot, found.Summary.Broken == 0, nil)
-		return request, c.print(s, found)
+		of := result.AnswerOf{
+			Kind: "AuditReport", Title: "Audit", Good: found.Summary.Broken == 0, Value: found, Cluster: a.snapshot.Cluster,
+		}
+		for _, f := range found.Findings {
+			of.Names = append(of.Names, strings.ToLower(f.Object.Kind)+"/"+f.Object.Name)
+		}
+		slices.Sort(of.Names)
+		of.Names = slices.Compact(of.Names)
+		return request, c.printAnswer(s, of, func(w io.Writer, width int) { writeAudit(w, width, found) })
 	})
 }
 
-// print prints what was found.
-func (c *auditCommand) print(s *session, found *audit.Result) error {
-	if c.Output != table {
-		return c.printValue(s.stdout, found)
-	}
+// writeAudit writes what was found.
+func writeAudit(w io.Writer, width int, found *audit.Result) {
 	sum := found.Summary
-	fmt.Fprintf(s.stdout, "%d broken, %s, %s: %s, %s on them, %d pending\n", sum.Broken,
+	fmt.Fprintf(w, "%d broken, %s, %s: %s, %s on them, %d pending\n", sum.Broken,
 		report.Plural(sum.Warnings, "warning"), report.Plural(sum.Notes, "note"),
 		report.Plural(sum.Nodes, "node"), report.Plural(sum.Pods, "pod"), sum.Pending)
 	if sum.Others > 0 {
-		fmt.Fprintf(s.stdout, "%s of other schedulers: their rules are not judged, see --scheduler-name\n", report.Plural(sum.Others, "pod"))
+		fmt.Fprintf(w, "%s of other schedulers: their rules are not judged, see --scheduler-name\n", report.Plural(sum.Others, "pod"))
 	}
-	report.Findings(s.stdout, found.Findings, s.width)
-	return nil
+	report.Findings(w, found.Findings, width)
 }

@@ -2,11 +2,13 @@ package cli
 
 import (
 	"fmt"
+	"io"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/result"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -63,12 +65,14 @@ func (c *consolidateCommand) print(
 	tellNotReady(s, evicted)
 	tellPending(s, snapshot, "actions")
 	*code = c.verdict(s, snapshot, len(removed) > 0, evicted.Unread)
-	if c.Output != table {
-		return c.printMessage(s.stdout, answer)
+	of := result.AnswerOf{
+		Kind: "ConsolidateReport", Title: "Which nodes can go", Good: len(removed) > 0, Value: answer, Findings: c.findings, Cluster: snapshot.Cluster,
+		Names: nodeNames(removed),
 	}
-	(&report.Consolidate{Cluster: snapshot.Cluster, Moves: c.Moves, Width: s.width}).Write(s.stdout, answer)
-	report.Unread(s.stdout, evicted.Unread, s.width)
-	return nil
+	return c.printAnswer(s, of, func(w io.Writer, width int) {
+		(&report.Consolidate{Cluster: snapshot.Cluster, Moves: c.Moves, Width: width}).Write(w, answer)
+		report.Unread(w, evicted.Unread, width)
+	})
 }
 
 // consolidateFlag returns the flag that sets a field of a request to consolidate.

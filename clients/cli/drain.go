@@ -70,13 +70,10 @@ func (c *drainCommand) print(s *session, snapshot *kube.Snapshot, parts []*stowa
 	r := &report.Drain{
 		Cluster: snapshot.Cluster, Moves: c.moves(), LargestSet: c.LargestSet, Verbose: c.Verbose, Width: s.width, Ink: s.ink,
 	}
-	switch c.Output {
-	case table:
+	if c.Output == table {
 		r.Write(s.stdout, parts)
 		report.Unread(s.stdout, evicted.Unread, s.width)
 		return nil
-	case asJSON, asYAML:
-		return c.printParts(s.stdout, parts)
 	}
 	d, err := result.NewDrain(r, report.TopologyKey(snapshot.Cluster, nil), parts)
 	if err != nil {
@@ -172,20 +169,6 @@ func (c *drainCommand) success(parts []*stowagev1.DrainResponse) bool {
 		}
 	}
 	return true
-}
-
-// printParts prints the parts of an answer, as lines of JSON or documents of YAML.
-func (c *drainCommand) printParts(w io.Writer, parts []*stowagev1.DrainResponse) error {
-	for _, p := range parts {
-		text, err := result.Message(p)
-		if err == nil {
-			err = writePart(w, text, c.Output == asYAML)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func names(of []kube.Origin) string {

@@ -24,7 +24,9 @@ type explainCommand struct {
 
 // explainAnswer is the answer about targets in JSON and YAML.
 type explainAnswer struct {
-	Targets []explained `json:"targets"`
+	APIVersion string      `json:"apiVersion"`
+	Kind       string      `json:"kind"`
+	Targets    []explained `json:"targets"`
 	// Findings are placement rules that have no effect or look like mistakes.
 	Findings []review.Finding `json:"findings"`
 }
@@ -101,7 +103,7 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 	case c.Pod != "":
 		return errors.New("--pod and targets exclude each other")
 	}
-	out := explainAnswer{Targets: []explained{}}
+	out := explainAnswer{APIVersion: result.APIVersion, Kind: "ExplainReportList", Targets: []explained{}}
 	var codes []answered
 	done, separator := 0, ""
 	if c.Fix {

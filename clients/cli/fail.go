@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -96,13 +98,29 @@ func (c *failCommand) print(s *session, snapshot *kube.Snapshot, out failAnswer,
 	unread := unreadOf(snapshot.Displaced(&kube.Disruption{Lost: lost}))
 	ok := !slices.ContainsFunc(out.Failures, func(f *whatif.Failure) bool { return !f.Survives })
 	*code = c.verdict(s, snapshot, ok, unread)
-	if c.Output != table {
-		return c.printValue(s.stdout, out)
+	r := report.Fail{Key: c.Each, Moves: c.Moves}
+	of := result.AnswerOf{
+		Kind: "FailReport", Title: "If nodes fail", Verdict: r.Verdict(out.Failures), Good: ok, Value: out, Cluster: snapshot.Cluster,
+		Names: podNames(withoutNode(out.Failures)),
 	}
-	r := report.Fail{Key: c.Each, Moves: c.Moves, Width: s.width}
-	r.Write(s.stdout, out.Failures)
-	report.Unread(s.stdout, unread, s.width)
-	return nil
+	return c.printAnswer(s, of, func(w io.Writer, width int) {
+		r.Width = width
+		r.Write(w, out.Failures)
+		report.Unread(w, unread, width)
+	})
+}
+
+// withoutNode names the pods that come back and have no node.
+func withoutNode(all []*whatif.Failure) []string {
+	var out []string
+	for _, f := range all {
+		for _, p := range f.Pods {
+			if p.Node == "" {
+				out = append(out, p.Name)
+			}
+		}
+	}
+	return out
 }
 
 // together returns a disruption by which the nodes of all failures are lost.

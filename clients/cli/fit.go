@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,6 +11,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/result"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -65,12 +68,18 @@ func (c *fitCommand) Run(s *session, code *answered) error {
 			unread = append(unread, p.GetUnread()...)
 		}
 		*code = c.verdict(s, snapshot, answer.GetUnits() > 0, unread)
-		if c.Output != table {
-			return request, c.printMessage(s.stdout, answer)
+		of := result.AnswerOf{
+			Kind: "FitReport", Title: "How many more fit", Good: answer.GetUnits() > 0, Value: answer, Findings: c.findings, Cluster: snapshot.Cluster,
 		}
-		r.Write(s.stdout, answer)
-		report.Unread(s.stdout, unread, s.width)
-		return request, nil
+		for _, p := range answer.GetPods() {
+			of.Names = append(of.Names, nodeNames(p.GetNodes().GetNames())...)
+		}
+		of.Names = slices.Compact(of.Names)
+		return request, c.printAnswer(s, of, func(w io.Writer, width int) {
+			r.Width = width
+			r.Write(w, answer)
+			report.Unread(w, unread, width)
+		})
 	})
 }
 

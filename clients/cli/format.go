@@ -32,7 +32,7 @@ const (
 
 // documented are the commands whose answers are documents of package result. named are those whose answers also have names.
 var (
-	documented = []string{"place", "explain", "drain"}
+	documented = []string{"place", "explain", "drain", "fail", "what-if", "fit", "provision", "consolidate", "scale-down", "audit"}
 	named      = append([]string{"filter", "score"}, documented...)
 )
 

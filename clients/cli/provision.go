@@ -2,11 +2,13 @@ package cli
 
 import (
 	"errors"
+	"io"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/result"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -51,11 +53,13 @@ func (c *provisionCommand) print(s *session, snapshot *kube.Snapshot, answer *st
 	if c.nothingAsked(s, snapshot) {
 		*code = exitUnsure
 	}
-	if c.Output != table {
-		return c.printMessage(s.stdout, answer)
+	of := result.AnswerOf{
+		Kind: "ProvisionReport", Title: "Nodes to add", Good: answer.Place.UnplacedCount == 0, Value: answer, Findings: c.findings, Cluster: snapshot.Cluster,
+		Names: nodeNames(answer.NodeNames),
 	}
-	(&report.Provision{Snapshot: snapshot, Width: s.width}).Write(s.stdout, answer)
-	return nil
+	return c.printAnswer(s, of, func(w io.Writer, width int) {
+		(&report.Provision{Snapshot: snapshot, Width: width}).Write(w, answer)
+	})
 }
 
 // provisionFlag returns the flag that sets a field of a request for nodes to add.

@@ -2,11 +2,13 @@ package cli
 
 import (
 	"fmt"
+	"io"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/result"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -48,12 +50,18 @@ func (c *scaleDownCommand) print(s *session, snapshot *kube.Snapshot, w *kube.Sc
 	if w.Kind == "StatefulSet" && c.Output != table { // which says so with the commands
 		fmt.Fprintf(s.stderr, "stowage: StatefulSet %s/%s will delete the pods with the highest ordinals, whatever their costs\n", w.Namespace, w.Name)
 	}
-	if c.Output != table {
-		return c.printMessage(s.stdout, answer)
+	of := result.AnswerOf{
+		Kind: "ScaleDownReport", Title: "Which replicas to delete", Good: true, Value: answer, Findings: c.findings, Cluster: snapshot.Cluster,
 	}
-	r := &report.ScaleDown{Cluster: snapshot.Cluster, Workload: w, Width: s.width}
-	r.Write(s.stdout, answer)
-	report.Unread(s.stdout, answer.Unread, s.width)
-	r.WriteCommands(s.stdout, answer)
-	return nil
+	var pods []string
+	for _, d := range answer.GetDeletions() {
+		pods = append(pods, d.GetPod().GetName())
+	}
+	of.Names = podNames(pods)
+	return c.printAnswer(s, of, func(to io.Writer, width int) {
+		r := &report.ScaleDown{Cluster: snapshot.Cluster, Workload: w, Width: width}
+		r.Write(to, answer)
+		report.Unread(to, answer.Unread, width)
+		r.WriteCommands(to, answer)
+	})
 }

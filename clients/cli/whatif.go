@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/review"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -138,13 +140,21 @@ func (c *whatIfCommand) print(s *session, after *whatif.State, out *whatif.Compa
 	}
 	unread = append(unread, unreadOfRollouts(out.Rollouts)...)
 	*code = c.verdict(s, after.Snapshot, out.Fine, unread)
-	if c.Output != table {
-		return c.printValue(s.stdout, out)
+	of := result.AnswerOf{
+		Kind: "WhatIfReport", Title: "What if", Verdict: report.WhatIfVerdict(out), Good: out.Fine, Value: out, Cluster: after.Snapshot.Cluster,
 	}
-	(&report.WhatIf{Width: s.width}).Write(s.stdout, out)
-	report.Rollouts(s.stdout, out.Rollouts, s.width)
-	report.Unread(s.stdout, unread, s.width)
-	return nil
+	var pods []string
+	for _, p := range out.Pods {
+		if p.Node == "" && p.Effect != whatif.Leaves {
+			pods = append(pods, p.Name)
+		}
+	}
+	of.Names = podNames(pods)
+	return c.printAnswer(s, of, func(w io.Writer, width int) {
+		(&report.WhatIf{Width: width}).Write(w, out)
+		report.Rollouts(w, out.Rollouts, width)
+		report.Unread(w, unread, width)
+	})
 }
 
 // snapshots reads the cluster as it is and as it is with the changed objects, which may be the same.

@@ -17,6 +17,24 @@ type Fail struct {
 	Width int
 }
 
+// Verdict is the answer in a sentence.
+func (f *Fail) Verdict(all []*whatif.Failure) string {
+	if f.Key != "" {
+		survived := 0
+		for _, a := range all {
+			if a.Survives {
+				survived++
+			}
+		}
+		return fmt.Sprintf("%d of %s of %s can fail without a loss", survived, plural(uint64(len(all)), "domain"), f.Key)
+	}
+	var out []string
+	for _, a := range all {
+		out = append(out, fmt.Sprintf("if %s fails: %s", a.Name, outcome(a)))
+	}
+	return strings.Join(out, "; ")
+}
+
 // Write writes the answer in one line or, for several failures, in a table; then what each of them loses.
 func (f *Fail) Write(w io.Writer, all []*whatif.Failure) {
 	if f.Key == "" {
@@ -26,13 +44,7 @@ func (f *Fail) Write(w io.Writer, all []*whatif.Failure) {
 		}
 		return
 	}
-	survived := 0
-	for _, a := range all {
-		if a.Survives {
-			survived++
-		}
-	}
-	fmt.Fprintf(w, "%d of %s of %s can fail without a loss\n", survived, plural(uint64(len(all)), "domain"), f.Key)
+	fmt.Fprintln(w, f.Verdict(all))
 	f.domains(w, all)
 	for _, a := range all {
 		if a.Survives && below(a) == 0 && !f.Moves {

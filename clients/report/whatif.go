@@ -25,6 +25,12 @@ var effects = []struct {
 	{whatif.Waits, "Pods without a node before and after:"},
 }
 
+// WhatIfVerdict is the answer in a sentence.
+func WhatIfVerdict(c *whatif.Comparison) string {
+	return fmt.Sprintf("%d of %s placed after the change, %d of %d before", c.After.Placed, plural(uint64(c.After.Pods), "pod"),
+		c.Before.Placed, c.Before.Pods)
+}
+
 // Write writes the changes, how many pods are placed before and after, and the pods by what becomes of them.
 func (x *WhatIf) Write(w io.Writer, c *whatif.Comparison) {
 	for _, change := range c.Changes {

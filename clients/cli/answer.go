@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"io"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/clients/result"
+)
+
+// documentWidth is how wide the text of a document is.
+const documentWidth = 100
+
+// printAnswer prints an answer as a table, which write writes, or as a document. of has all but the text.
+func (q *question) printAnswer(s *session, of result.AnswerOf, write func(w io.Writer, width int)) error {
+	if q.Output == table {
+		write(s.stdout, s.width)
+		return nil
+	}
+	var text strings.Builder
+	write(&text, documentWidth)
+	of.Text = text.String()
+	return q.printDocument(s.stdout, result.NewAnswer(of))
+}
+
+// podNames names pods as kubectl does, each once.
+func podNames(names []string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, name := range names {
+		if name != "" && !seen[name] {
+			seen[name] = true
+			out = append(out, "pod/"+name)
+		}
+	}
+	return out
+}
+
+// nodeNames names nodes as kubectl does.
+func nodeNames(names []string) []string {
+	var out []string
+	for _, name := range names {
+		out = append(out, "node/"+name)
+	}
+	return out
+}

@@ -1,0 +1,108 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/clients/fill"
+	"github.com/stowage-scheduler/stowage/clients/page"
+	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/review"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Answer is a document with the fields of a response of the contract, or of a value of package whatif or audit, after its own.
+type Answer struct {
+	answerFields
+	title string
+	good  bool
+	value any
+	text  string
+	names []string
+	// cluster is drawn with the pods that it has.
+	cluster *stowagev1.Cluster
+}
+
+type answerFields struct {
+	Header
+	// Verdict is the answer in a sentence.
+	Verdict string `json:"verdict"`
+}
+
+// AnswerOf is what an Answer is made of.
+type AnswerOf struct {
+	Kind, Title string
+	// Text is the answer for people. Its first sentence is the verdict, unless that is stated.
+	Text, Verdict string
+	Good          bool
+	// Value is a message or a value with fields in JSON.
+	Value any
+	// Findings are absent where Value has them.
+	Findings []review.Finding
+	// Names are as those of a Document.
+	Names   []string
+	Cluster *stowagev1.Cluster
+}
+
+// NewAnswer returns a document.
+func NewAnswer(of AnswerOf) *Answer {
+	verdict, rest := of.Verdict, of.Text
+	if verdict == "" {
+		verdict, rest = firstSentence(of.Text)
+	}
+	head := header(of.Kind)
+	head.Findings = of.Findings
+	return &Answer{
+		answerFields: answerFields{head, verdict}, title: of.Title, good: of.Good, value: of.Value,
+		text: strings.Trim(rest, "\n"), names: of.Names, cluster: of.Cluster,
+	}
+}
+
+// firstSentence returns the first line of a text with those that continue it, and the rest.
+func firstSentence(text string) (first, rest string) {
+	first, rest, _ = strings.Cut(text, "\n")
+	for strings.HasPrefix(rest, "  ") {
+		var more string
+		more, rest, _ = strings.Cut(rest, "\n")
+		first += " " + strings.TrimSpace(more)
+	}
+	return first, rest
+}
+
+// MarshalJSON has the document's fields, then those of the value.
+func (a *Answer) MarshalJSON() ([]byte, error) {
+	if m, ok := a.value.(proto.Message); ok {
+		return With(a.answerFields, m)
+	}
+	head, err := json.Marshal(a.answerFields)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(a.value)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(head[:len(head)-1], ','), bytes.TrimSpace(text)[1:]...), nil
+}
+
+// Names are the pods or nodes that the answer is about.
+func (a *Answer) Names() []string { return a.names }
+
+// Page is the answer for a browser, with the cluster as it was before it.
+func (a *Answer) Page() *page.Page {
+	out := &page.Page{Title: a.title, Verdict: a.Verdict, Good: a.good}
+	if a.text != "" {
+		out.Sections = []page.Section{{Title: "Answer", Plain: a.text}}
+	}
+	before, err := fill.Of(a.cluster)
+	if err != nil { // the server would have refused the cluster
+		return out
+	}
+	key := report.TopologyKey(a.cluster, nil)
+	nodes := nodesOf(a.cluster, key, before, nil)
+	out.Picture = picture(key, nodes, &report.Picture{Cluster: a.cluster, TopologyKey: key})
+	return out
+}
