@@ -48,6 +48,7 @@ type session struct {
 	ctx            context.Context
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	raw            io.Writer // stdout, for the sequences of a screen
 	terminal       *os.File // stdout, if it is one
 	application    *kong.Application
 	command        string // its name
@@ -93,7 +94,7 @@ func RunAs(ctx context.Context, program string, args []string, stdin io.Reader, 
 		return fail(stderr, err)
 	}
 	out := &output{w: stdout}
-	s := &session{ctx: ctx, stdin: interruptible{ctx, stdin}, stdout: out, stderr: stderr, application: parser.Model, command: parsed.Selected().Name}
+	s := &session{ctx: ctx, stdin: interruptible{ctx, stdin}, stdout: out, raw: out, stderr: stderr, application: parser.Model, command: parsed.Selected().Name}
 	if f, ok := isTerminal(stdout); ok {
 		s.terminal = f
 	}
@@ -101,6 +102,7 @@ func RunAs(ctx context.Context, program string, args []string, stdin io.Reader, 
 		s.progress = &progressLine{w: stderr, interval: time.Second}
 		s.stderr, out.before = s.progress, s.progress.silence
 	}
+	s.stderr = plainWriter{w: s.stderr}
 	answer := answered(exitYes)
 	err = parsed.Run(s, &answer)
 	if err == nil {
@@ -115,7 +117,7 @@ func RunAs(ctx context.Context, program string, args []string, stdin io.Reader, 
 // fail prints an error, a line for each joined one.
 func fail(stderr io.Writer, err error) int {
 	for _, e := range flat(err) {
-		fmt.Fprintf(stderr, "stowage: error: %v\n", e)
+		fmt.Fprintf(plainWriter{w: stderr}, "stowage: error: %v\n", e)
 	}
 	return exitError
 }

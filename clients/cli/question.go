@@ -225,10 +225,10 @@ type asked struct {
 // reduced, and it is put again. check, which may be nil, comes before the connection; put returns its request, nil if it fails
 // before the request.
 func (q *question) ask(s *session, check func(*asked) error, put func(*asked) (proto.Message, error)) error {
-	s.dress(q.Color)
 	if err := errors.Join(q.check(), q.format(s.command)); err != nil {
 		return err
 	}
+	q.dress(s)
 	var snapshot *kube.Snapshot
 	var scheduler *schedulerconfig.Scheduler
 	err := s.progress.during("reading", slices.Contains(q.File, "-"), func() (err error) {
@@ -264,7 +264,7 @@ func (q *question) put(a *asked, put func(*asked) (proto.Message, error)) error 
 		if request == nil || err == nil {
 			return err
 		}
-		a.placed, a.explained = nil, false
+		a.placed, a.explained, a.later = nil, false, nil
 		known, located := len(a.snapshot.Misreads), q.located(err, a.snapshot, request)
 		if refusals == maximumRefusals || !a.snapshot.Refuse(violations(err)) {
 			return located

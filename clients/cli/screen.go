@@ -88,7 +88,7 @@ func (s *screen) tick() {
 		all = append(all[:len(all)-rest], fmt.Sprintf("… %d more lines", rest))
 	}
 	for _, line := range all {
-		frame.WriteString(cut(line, columns) + eraseLine + "\r\n")
+		frame.WriteString(cut(plain(line, false), columns) + eraseLine + "\r\n")
 	}
 	frame.WriteString(eraseBelow)
 	fmt.Fprint(s.w, frame.String())

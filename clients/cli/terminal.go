@@ -15,12 +15,15 @@ const width = 100
 const minimumWidth = 40
 
 // dress chooses the width and the colours of the output.
-func (s *session) dress(color string) {
+func (q *question) dress(s *session) {
 	s.width = width
 	if s.terminal != nil {
 		if columns, _, err := term.GetSize(int(s.terminal.Fd())); err == nil && columns > 0 {
 			s.width = max(minimumWidth, columns)
 		}
 	}
-	s.ink = report.Ink(color == "always" || color == "auto" && s.terminal != nil && os.Getenv("NO_COLOR") == "")
+	s.ink = report.Ink(q.Color == "always" || q.Color == "auto" && s.terminal != nil && os.Getenv("NO_COLOR") == "")
+	if q.Output == table {
+		s.stdout = plainWriter{s.raw, bool(s.ink)}
+	}
 }

@@ -108,7 +108,7 @@ func (c *placeCommand) view(s *session, p *report.Place, parts *stowage.Parts) v
 	case c.Output != table:
 		return &messages{w: s.stdout, yaml: c.Output == asYAML, names: result.NewPodNames(p.Snapshot)}
 	case s.terminal != nil:
-		return newScreen(s.stdout, s.terminal, p, parts)
+		return newScreen(s.raw, s.terminal, p, parts)
 	}
 	return &lines{w: s.stdout, place: p}
 }

@@ -45,10 +45,10 @@ func (c *whatIfCommand) edits() bool { return len(c.Apply)+len(c.Scale)+len(c.Ad
 
 // Run is called by kong.
 func (c *whatIfCommand) Run(s *session, code *answered) error {
-	s.dress(c.Color)
 	if err := errors.Join(c.check(), c.format(s.command)); err != nil {
 		return err
 	}
+	c.dress(s)
 	scheduler, err := c.scheduler()
 	if err != nil {
 		return err
