@@ -35,6 +35,12 @@ func Node(n *corev1.Node) (*stowagev1.Node, error) {
 	return out, c.err()
 }
 
+// Allocatable returns what a node has for pods, as Node reads it.
+func Allocatable(n *corev1.Node) corev1.ResourceList {
+	out, _ := allocatableOf(n)
+	return out
+}
+
 // allocatableOf returns the allocatable that Node uses, and its path.
 func allocatableOf(n *corev1.Node) (corev1.ResourceList, *field.Path) {
 	if n.Status.Allocatable == nil && !admitted(n) {

@@ -24,8 +24,11 @@ func (x *Explanation) Why(e *stowagev1.Explanation) string {
 		out = append(out, fmt.Sprintf("does not tolerate %s on %s", Taint(t.GetTaint()), some(t.GetNodes())))
 	}
 	for _, r := range e.GetFailingChecks() {
-		if r.GetPlugin() == stowagev1.Plugin_PLUGIN_NODE_AFFINITY {
+		switch r.GetPlugin() {
+		case stowagev1.Plugin_PLUGIN_NODE_AFFINITY:
 			out = append(out, "its node selector or affinity leaves out "+some(r.GetNodes()))
+		case stowagev1.Plugin_PLUGIN_NODE_NAME:
+			out = append(out, "its nodeName leaves out "+some(r.GetNodes()))
 		}
 	}
 	if s := e.GetResourceShortages(); len(s) > 0 {

@@ -33,6 +33,8 @@ const (
 	TopologyKeyInPart Rule = "topology-key-part"  // some nodes do not have it
 	NodeSelector      Rule = "node-selector"      // no node has the label
 	NodeAffinity      Rule = "node-affinity"      // no node matches
+	NodeName          Rule = "node-name"          // no node has it
+	Resource          Rule = "resource"           // no node has it
 	SelectsNoPod      Rule = "selects-no-pod"     // a label selector selects no pod
 	SelectsNotItself  Rule = "selects-not-itself" // a spread constraint does not count its own pod
 	Namespace         Rule = "namespace"          // it does not exist

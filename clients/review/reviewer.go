@@ -104,6 +104,9 @@ func (r *Reviewer) Pods(g *kube.Stated) []Finding {
 	if len(r.nodes) > 0 && !r.disabled(stowagev1.Plugin_PLUGIN_NODE_AFFINITY) {
 		p.nodeRules()
 	}
+	if len(r.nodes) > 0 && !r.disabled(stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT) {
+		p.requests()
+	}
 	if !r.disabled(stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD) {
 		p.spread()
 	}
