@@ -49,7 +49,7 @@ type session struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	raw            io.Writer // stdout, for the sequences of a screen
-	terminal       *os.File // stdout, if it is one
+	terminal       *os.File  // stdout, if it is one
 	application    *kong.Application
 	command        string // its name
 	width          int    // of tables and lines

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // the ways to log in that kubectl has
@@ -53,10 +55,25 @@ func (q *question) readCluster(s *session, r *manifest.Reader) error {
 	if q.forbidden, err = dump.Read(s.ctx, api, r.Add); err != nil {
 		return fmt.Errorf("cluster %s: %w", config.Host, err)
 	}
-	for _, err := range q.forbidden {
-		q.note(s, "not read: %v: ClusterRole %s has the access that is needed", err, dump.Role)
+	if n := len(q.forbidden); n > 0 {
+		more := ""
+		if n > 1 {
+			more = ", nor may " + strings.Join(resources(q.forbidden[1:]), ", ")
+		}
+		q.note(s, "not read: %v%s: ClusterRole %s has the access that is needed", q.forbidden[0], more, dump.Role)
 	}
 	return nil
+}
+
+// resources returns the resources that errors of the API server are about.
+func resources(errs []error) []string {
+	var out []string
+	for _, err := range errs {
+		if status := (apierrors.APIStatus)(nil); errors.As(err, &status) && status.Status().Details != nil {
+			out = append(out, status.Status().Details.Kind)
+		}
+	}
+	return out
 }
 
 // readClient returns a client for few, large requests.

@@ -333,6 +333,11 @@ func TestWhatMayNotBeRead(t *testing.T) {
 	if code, _, _ = stowage(t, "place", "--kubeconfig", s.kubeconfig(), "--allow-unread"); code != 0 {
 		t.Errorf("exit %d", code)
 	}
+	s.forbidden["/apis/scheduling.k8s.io/v1/priorityclasses"], s.forbidden["/api/v1/limitranges"] = true, true
+	_, _, stderr = stowage(t, "place", "--kubeconfig", s.kubeconfig())
+	if strings.Count(stderr, "not read: ") != 1 || !strings.Contains(stderr, ", nor may ") || !strings.Contains(stderr, "3 kinds of objects") {
+		t.Errorf("%s", stderr)
+	}
 	s.forbidden["/api/v1/pods"] = true
 	code, _, stderr = stowage(t, "place", "--kubeconfig", s.kubeconfig())
 	if code != 2 || !strings.Contains(stderr, `cannot list resource "pods": ClusterRole stowage-reader has the access that is needed`) {

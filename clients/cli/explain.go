@@ -266,8 +266,17 @@ func (c *explainCommand) printOne(a *asked, x *report.Explain, pod kube.Origin, 
 	return nil
 }
 
+const ofKubelet = "it could not move: the kubelet of its node made it, and kube-scheduler does not decide about it"
+
 // moving explains whether a pod on a node could move: it is taken off its node, and filtered.
 func (c *explainCommand) moving(a *asked, t *chosen) (*stowagev1.FilterResponse, proto.Message, error) {
+	if kube.MadeByKubelet(t.on.Pod) {
+		if c.Output == table {
+			fmt.Fprintf(a.stdout, "%s/%s on %s:\n", t.on.Object.Namespace, t.on.Object.Name, a.snapshot.Cluster.Nodes[t.on.Node].GetName())
+			fmt.Fprintln(a.stdout, ofKubelet)
+		}
+		return &stowagev1.FilterResponse{Message: ofKubelet}, nil, nil
+	}
 	pod, err := a.snapshot.Again(t.on)
 	if err != nil {
 		return nil, nil, err
