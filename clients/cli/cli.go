@@ -40,6 +40,7 @@ type commands struct {
 	Consolidate consolidateCommand `cmd:"" help:"Find nodes to remove or to replace by cheaper ones, one action after another, so that all pods keep nodes; and tell what is proven."`
 	Audit       auditCommand       `cmd:"" help:"Look for what is wrong with the cluster as it is: rules that do not hold any more or have no effect, nodes that are over-committed, pods that have no other node, replicas that fail together."`
 	Completion  completionCommand  `cmd:"" help:"Print a completion script for a shell."`
+	Values      valuesCommand      `cmd:"" hidden:"" help:"Print values for completion."`
 	Man         manCommand         `cmd:"" help:"Print the manual page: stowage man > stowage.1"`
 }
 

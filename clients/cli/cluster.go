@@ -21,8 +21,8 @@ import (
 type cluster struct {
 	Cluster    bool   `help:"Read the cluster of the kubeconfig, and apply the manifests of --file to it. So do --kubeconfig and --context."`
 	Kubeconfig string `placeholder:"FILE" help:"The kubeconfig. Default: those of $$KUBECONFIG, else ~/.kube/config, else the service account of the pod."`
-	Context    string `placeholder:"NAME" help:"The context of the kubeconfig. Default: its current one."`
-	Namespace  string `short:"n" placeholder:"NAME" help:"Ask about pending pods and workloads of this namespace alone; it is also that of manifests that state none. All others count, but are not placed."`
+	Context    string `placeholder:"NAME" values:"context" help:"The context of the kubeconfig. Default: its current one."`
+	Namespace  string `short:"n" placeholder:"NAME" values:"namespace" help:"Ask about pending pods and workloads of this namespace alone; it is also that of manifests that state none. All others count, but are not placed."`
 	Selector   string `short:"l" placeholder:"LABELS" help:"Ask about pending pods with these labels alone, such as app=web,tier!=test. All others count, but are not placed."`
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -59,6 +60,27 @@ func wordsOf(c *kong.Node) []string {
 	return out
 }
 
+// readable is the kind of the values of a flag or an argument that manifests or the kubeconfig have; empty for none.
+func readable(tag *kong.Tag) string { return tag.Get("values") }
+
+// argumentsOf is the kind of the values of a command's arguments.
+func argumentsOf(c *kong.Node) string {
+	for _, p := range c.Positional {
+		if of := readable(p.Tag); of != "" {
+			return of
+		}
+	}
+	return ""
+}
+
+// commandsOf are the commands that are shown.
+func commandsOf(a *kong.Application) []*kong.Node {
+	return slices.DeleteFunc(slices.Clone(a.Children), func(c *kong.Node) bool { return c.Hidden })
+}
+
+// takesDirectory reports whether a flag's value is a directory.
+func takesDirectory(f *kong.Flag) bool { return f.PlaceHolder == "DIRECTORY" }
+
 // takesFile reports whether a flag's value is a path.
 func takesFile(f *kong.Flag) bool {
 	return f.PlaceHolder == "PATH" || f.PlaceHolder == "FILE"
@@ -68,7 +90,7 @@ func bash(w io.Writer, a *kong.Application) {
 	fmt.Fprintf(w, "_%[1]s() {\n  local cur=${COMP_WORDS[COMP_CWORD]} words=\n  COMPREPLY=()\n", name)
 	fmt.Fprintln(w, "  case ${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD-1]} in")
 	var commands []string
-	for _, c := range a.Children {
+	for _, c := range commandsOf(a) {
 		commands = append(commands, c.Name)
 		for _, f := range c.Flags {
 			var cases []string
@@ -76,6 +98,10 @@ func bash(w io.Writer, a *kong.Application) {
 				cases = append(cases, c.Name+":"+name)
 			}
 			switch {
+			case readable(f.Tag) != "":
+				fmt.Fprintf(w, "  %s) words=$(%s values %s \"${COMP_WORDS[@]:1}\" 2>/dev/null) ;;\n", strings.Join(cases, "|"), name, readable(f.Tag))
+			case takesDirectory(f):
+				fmt.Fprintf(w, "  %s) COMPREPLY=($(compgen -d -- \"$cur\")); return ;;\n", strings.Join(cases, "|"))
 			case takesFile(f):
 				fmt.Fprintf(w, "  %s) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", strings.Join(cases, "|"))
 			case len(valuesOf(f)) > 0:
@@ -87,15 +113,19 @@ func bash(w io.Writer, a *kong.Application) {
 	}
 	fmt.Fprintln(w, "  esac\n  if [[ -z $words ]]; then\n    case $COMP_CWORD:${COMP_WORDS[1]} in")
 	fmt.Fprintf(w, "    1:*) words=%q ;;\n", strings.Join(commands, " "))
-	for _, c := range a.Children {
-		fmt.Fprintf(w, "    *:%s) words=%q ;;\n", c.Name, strings.Join(wordsOf(c), " "))
+	for _, c := range commandsOf(a) {
+		fmt.Fprintf(w, "    *:%s) words=%q", c.Name, strings.Join(wordsOf(c), " "))
+		if of := argumentsOf(c); of != "" {
+			fmt.Fprintf(w, "; [[ $cur == -* ]] || words=$(%s values %s \"${COMP_WORDS[@]:1}\" 2>/dev/null)", name, of)
+		}
+		fmt.Fprintln(w, " ;;")
 	}
 	fmt.Fprintf(w, "    esac\n  fi\n  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _%[1]s %[1]s\n", name)
 }
 
 func fish(w io.Writer, a *kong.Application) {
 	fmt.Fprintf(w, "complete -c %s -f\n", name)
-	for _, c := range a.Children {
+	for _, c := range commandsOf(a) {
 		fmt.Fprintf(w, "complete -c %s -n __fish_use_subcommand -a %s -d %q\n", name, c.Name, c.Help)
 		for _, f := range c.Flags {
 			line := fmt.Sprintf("complete -c %s -n '__fish_seen_subcommand_from %s' -l %s", name, c.Name, f.Name)
@@ -103,6 +133,10 @@ func fish(w io.Writer, a *kong.Application) {
 				line += " -s " + string(f.Short)
 			}
 			switch {
+			case readable(f.Tag) != "":
+				line += fmt.Sprintf(" -x -a '(%s values %s (commandline -opc) 2>/dev/null)'", name, readable(f.Tag))
+			case takesDirectory(f):
+				line += " -x -a '(__fish_complete_directories)'"
 			case takesFile(f):
 				line += " -r -F"
 			case len(valuesOf(f)) > 0:
@@ -113,6 +147,10 @@ func fish(w io.Writer, a *kong.Application) {
 			fmt.Fprintln(w, line)
 		}
 		for _, p := range c.Positional {
+			if of := readable(p.Tag); of != "" {
+				fmt.Fprintf(w, "complete -c %s -n '__fish_seen_subcommand_from %s' -a '(%s values %s (commandline -opc) 2>/dev/null)'\n", name, c.Name, name, of)
+				continue
+			}
 			fmt.Fprintf(w, "complete -c %s -n '__fish_seen_subcommand_from %s' -a %q\n", name, c.Name, strings.ReplaceAll(p.Enum, ",", " "))
 		}
 	}

@@ -15,7 +15,7 @@ import (
 type consolidateCommand struct {
 	question
 	ties
-	Nodes             []string `arg:"" optional:"" name:"node" help:"The nodes that may be removed. Default: all with a price, in the annotation stowage.scheduling/price or as that of a template with their label node.kubernetes.io/instance-type."`
+	Nodes             []string `arg:"" optional:"" name:"node" values:"node" help:"The nodes that may be removed. Default: all with a price, in the annotation stowage.scheduling/price or as that of a template with their label node.kubernetes.io/instance-type."`
 	Template          []string `sep:"none" placeholder:"PATH" help:"Manifests of Nodes that may replace others, as for provision. May be repeated."`
 	MaxActions        *uint32  `placeholder:"NUMBER" help:"The number of actions at most."`
 	MaxNodesPerAction *uint32  `placeholder:"NUMBER" help:"The number of nodes that are drained at a time. Default: 1."`

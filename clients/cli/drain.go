@@ -18,7 +18,7 @@ import (
 type drainCommand struct {
 	question
 	ties
-	Nodes         []string `arg:"" optional:"" name:"node" help:"The nodes to drain. Each alone, unless a flag says otherwise."`
+	Nodes         []string `arg:"" optional:"" name:"node" values:"node" help:"The nodes to drain. Each alone, unless a flag says otherwise."`
 	All           bool     `help:"Drain all nodes."`
 	Together      bool     `help:"Drain the nodes at once."`
 	LargestSet    bool     `help:"Drain as many of the nodes as possible, one after another. The exit status is 0 if at least one can be drained."`

@@ -22,11 +22,13 @@ func powershell(w io.Writer, a *kong.Application) {
 	fmt.Fprintln(w, "  $command = if ($before.Count -gt 1) { $before[1] } else { '' }")
 	fmt.Fprintln(w, "  $words = switch -CaseSensitive (\"$command $($before[-1])\") {")
 	var commands []string
-	for _, c := range a.Children {
+	for _, c := range commandsOf(a) {
 		commands = append(commands, c.Name)
 		for _, f := range c.Flags {
 			values := "return"
 			switch words := valuesOf(f); {
+			case readable(f.Tag) != "":
+				values = fmt.Sprintf("& %s values %s @($before | Select-Object -Skip 1)", name, readable(f.Tag))
 			case len(words) > 0:
 				values = quoted(words)
 			case f.IsBool():
@@ -39,7 +41,7 @@ func powershell(w io.Writer, a *kong.Application) {
 	}
 	fmt.Fprintln(w, "  }\n  if (-not $words) {\n    $words = switch -CaseSensitive ($command) {")
 	fmt.Fprintf(w, "      '' { %s }\n", quoted(commands))
-	for _, c := range a.Children {
+	for _, c := range commandsOf(a) {
 		fmt.Fprintf(w, "      '%s' { %s }\n", c.Name, quoted(wordsOf(c)))
 	}
 	fmt.Fprintln(w, "    }\n  }")
