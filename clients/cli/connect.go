@@ -88,6 +88,7 @@ var hints = []struct{ text, hint string }{
 	{"bad certificate", "the server does not accept the certificate of --stowage-cert-file"},
 	{"error reading server preface", "if the server speaks TLS, --stowage-ca-file is needed"},
 	{"no such host", "the name of --server is not known"},
+	{"produced zero addresses", "the name of --server is not known"},
 	{"connection refused", "nothing listens there"},
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -32,9 +34,7 @@ func (x *Explanation) Why(e *stowagev1.Explanation) string {
 		}
 	}
 	if s := e.GetResourceShortages(); len(s) > 0 {
-		text := fmt.Sprintf("asks for %s %s on %s, where %s of %s are in use", Quantity(s[0].GetResource(), s[0].GetRequested()),
-			s[0].GetResource(), x.node(s[0].GetNodeIndex()), Quantity(s[0].GetResource(), s[0].GetUsed()),
-			Quantity(s[0].GetResource(), s[0].GetAllocatable()))
+		text := x.shortage(s[0])
 		if len(s) > 1 {
 			text += fmt.Sprintf(", and so on, %d shortages in all", len(s))
 		}
@@ -44,6 +44,16 @@ func (x *Explanation) Why(e *stowagev1.Explanation) string {
 		out = append(out, fmt.Sprintf("host port %d is taken on %s by %s", c[0].GetPort(), x.node(c[0].GetNodeIndex()), x.pod(c[0].GetHolder())))
 	}
 	return strings.Join(out, "; ")
+}
+
+// shortage says what a node lacks.
+func (x *Explanation) shortage(s *stowagev1.ResourceShortage) string {
+	name, node := s.GetResource(), x.node(s.GetNodeIndex())
+	used, all := Quantity(name, s.GetUsed()), Quantity(name, s.GetAllocatable())
+	if name == string(corev1.ResourcePods) {
+		return fmt.Sprintf("%s holds %s of %s pods", node, used, all)
+	}
+	return fmt.Sprintf("asks for %s %s on %s, where %s of %s are in use", Quantity(name, s.GetRequested()), name, node, used, all)
 }
 
 // WriteWhy writes Why in lines of at most Width, nothing if it is empty.
