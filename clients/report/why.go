@@ -12,8 +12,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Why says in one line what keeps a pod from the nodes: first the counts of the rules that leave it no domain, or few, then
-// other rejections. It is empty if the explanation has none of these.
+// Why says in one line what keeps a pod from the nodes: first what leaves out all of them, then the counts of the rules that leave it
+// no domain, or few, then other rejections. It is empty if the explanation has none of these.
 func (x *Explanation) Why(e *stowagev1.Explanation) string {
 	var out []string
 	apart := map[string]bool{}
@@ -26,11 +26,15 @@ func (x *Explanation) Why(e *stowagev1.Explanation) string {
 		out = append(out, fmt.Sprintf("does not tolerate %s on %s", Taint(t.GetTaint()), some(t.GetNodes())))
 	}
 	for _, r := range e.GetFailingChecks() {
-		switch r.GetPlugin() {
-		case stowagev1.Plugin_PLUGIN_NODE_AFFINITY:
-			out = append(out, "its node selector or affinity leaves out "+some(r.GetNodes()))
-		case stowagev1.Plugin_PLUGIN_NODE_NAME:
-			out = append(out, "its nodeName leaves out "+some(r.GetNodes()))
+		of, ok := map[stowagev1.Plugin]string{
+			stowagev1.Plugin_PLUGIN_NODE_AFFINITY: "its node selector or affinity", stowagev1.Plugin_PLUGIN_NODE_NAME: "its nodeName",
+		}[r.GetPlugin()]
+		switch text := of + " leaves out " + some(r.GetNodes()); {
+		case !ok:
+		case len(r.GetNodes().GetNames()) == len(x.Cluster.GetNodes()):
+			out = slices.Insert(out, 0, text)
+		default:
+			out = append(out, text)
 		}
 	}
 	if s := e.GetResourceShortages(); len(s) > 0 {
