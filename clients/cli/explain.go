@@ -11,7 +11,6 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
-	"github.com/stowage-scheduler/stowage/clients/review"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -24,11 +23,8 @@ type explainCommand struct {
 
 // explainAnswer is the answer about targets in JSON and YAML.
 type explainAnswer struct {
-	APIVersion string      `json:"apiVersion"`
-	Kind       string      `json:"kind"`
-	Targets    []explained `json:"targets"`
-	// Findings are placement rules that have no effect or look like mistakes.
-	Findings []review.Finding `json:"findings"`
+	result.Header
+	Targets []explained `json:"targets"`
 }
 
 // explained is the answer about one target.
@@ -103,7 +99,7 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 	case c.Pod != "":
 		return errors.New("--pod and targets exclude each other")
 	}
-	out := explainAnswer{APIVersion: result.APIVersion, Kind: "ExplainReportList", Targets: []explained{}}
+	out := explainAnswer{Targets: []explained{}}
 	var codes []answered
 	done, separator := 0, ""
 	if c.Fix {
@@ -157,10 +153,22 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 	}
 	*code = worst(codes)
 	if c.Output != table && !c.drawn() {
+		out.Header = result.NewHeader("ExplainReportList", placeable(codes))
 		out.Findings = c.findings
 		return c.printValue(s.stdout, out)
 	}
 	return nil
+}
+
+// placeable says of how many pods the answer is yes.
+func placeable(codes []answered) string {
+	n := 0
+	for _, code := range codes {
+		if code != exitNo {
+			n++
+		}
+	}
+	return fmt.Sprintf("%d of %s can be placed or moved", n, counted(len(codes), "pod", "pods"))
 }
 
 // worst returns the exit status of several answers: no if one is, else unsure if one is.

@@ -16,7 +16,7 @@ import (
 
 // Answer is a document with the fields of a response of the contract, or of a value of package whatif or audit, after its own.
 type Answer struct {
-	answerFields
+	Header
 	title string
 	good  bool
 	value any
@@ -24,12 +24,6 @@ type Answer struct {
 	names []string
 	// cluster is drawn with the pods that it has.
 	cluster *stowagev1.Cluster
-}
-
-type answerFields struct {
-	Header
-	// Verdict is the answer in a sentence.
-	Verdict string `json:"verdict"`
 }
 
 // AnswerOf is what an Answer is made of.
@@ -53,10 +47,10 @@ func NewAnswer(of AnswerOf) *Answer {
 	if verdict == "" {
 		verdict, rest = firstSentence(of.Text)
 	}
-	head := header(of.Kind)
+	head := NewHeader(of.Kind, verdict)
 	head.Findings = of.Findings
 	return &Answer{
-		answerFields: answerFields{head, verdict}, title: of.Title, good: of.Good, value: of.Value,
+		Header: head, title: of.Title, good: of.Good, value: of.Value,
 		text: strings.Trim(rest, "\n"), names: of.Names, cluster: of.Cluster,
 	}
 }
@@ -75,9 +69,9 @@ func firstSentence(text string) (first, rest string) {
 // MarshalJSON has the document's fields, then those of the value.
 func (a *Answer) MarshalJSON() ([]byte, error) {
 	if m, ok := a.value.(proto.Message); ok {
-		return With(a.answerFields, m)
+		return With(a.Header, m)
 	}
-	head, err := json.Marshal(a.answerFields)
+	head, err := json.Marshal(a.Header)
 	if err != nil {
 		return nil, err
 	}

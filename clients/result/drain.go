@@ -23,8 +23,6 @@ type Drain struct {
 
 type drainFields struct {
 	Header
-	// Verdict is how many nodes can be drained, in words.
-	Verdict string `json:"verdict"`
 	// TopologyKey is the node label by which nodes are grouped, empty for none.
 	TopologyKey string `json:"topologyKey,omitempty"`
 	Nodes       []Node `json:"nodes"`
@@ -53,14 +51,13 @@ func NewDrain(d *report.Drain, key string, parts []*stowagev1.DrainResponse) (*D
 		return nil, err
 	}
 	out := &Drain{words: d, parts: parts, drainFields: drainFields{
-		Header: header("DrainReport"), TopologyKey: key, Moves: []Move{}, Drains: []json.RawMessage{},
+		Header: NewHeader("DrainReport", d.Verdict(parts)), TopologyKey: key, Moves: []Move{}, Drains: []json.RawMessage{},
 	}}
 	for _, p := range parts {
 		if err := out.part(p); err != nil {
 			return nil, err
 		}
 	}
-	out.Verdict = d.Verdict(parts)
 	var after *fill.Nodes
 	if d.Moves && (len(out.drains) == 1 || d.LargestSet) { // else each drain is of the cluster as it is
 		after = before.Clone()

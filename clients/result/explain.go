@@ -25,9 +25,6 @@ type explainFields struct {
 	Header
 	// Pod is the pod, by its origin: a pod of the manifests, or the object that creates it.
 	Pod PodName `json:"pod"`
-	// Verdict is kube-scheduler's event for a pod without a node, else how many nodes can take it, or that it has none
-	// after the other pending pods.
-	Verdict string `json:"verdict"`
 	// Why and Preemption say in words what keeps the pod from the nodes, and whom kube-scheduler would evict for it.
 	Why        string `json:"why,omitempty"`
 	Preemption string `json:"preemptionText,omitempty"`
@@ -54,7 +51,7 @@ func NewExplain(x *report.Explain, pod kube.Origin, key string, a *stowagev1.Fil
 		return nil, err
 	}
 	out := &Explain{answer: a, words: x, explainFields: explainFields{
-		Header: header("ExplainReport"), Pod: PodName{pod.Namespace, pod.Name, pod.Kind}, Verdict: x.Verdict(a),
+		Header: NewHeader("ExplainReport", x.Verdict(a)), Pod: PodName{pod.Namespace, pod.Name, pod.Kind},
 		Why: x.Why(a.GetExplanation()), Preemption: x.Preemption(a.GetPreemption()),
 		Rollout: x.Rollout, TopologyKey: key, Nodes: nodesOf(x.Cluster, key, before, nil),
 	}}

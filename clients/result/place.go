@@ -21,8 +21,6 @@ type Place struct {
 
 type placeFields struct {
 	Header
-	// Verdict is how many pods were placed, how rollouts go, and how many pods leave, in words.
-	Verdict string `json:"verdict"`
 	// TopologyKey is the node label by which nodes are grouped, empty for none.
 	TopologyKey string `json:"topologyKey,omitempty"`
 	Pods        []Pod  `json:"pods"`
@@ -90,7 +88,7 @@ func NewPlace(p *report.Place, a *stowagev1.PlaceResponse) (*Place, error) {
 		return nil, err
 	}
 	out := &Place{answer: a, words: p, placeFields: placeFields{
-		Header: header("PlaceReport"), Verdict: p.Headline(a), Leavers: leavers(p.Snapshot), TopologyKey: p.TopologyKey,
+		Header: NewHeader("PlaceReport", p.Headline(a)), Leavers: leavers(p.Snapshot), TopologyKey: p.TopologyKey,
 		Pods: NewPodNames(p.Snapshot).Answer(a), Rollouts: p.Rollouts, Workloads: []Workload{}, Nodes: nodesOf(p.Snapshot.Cluster, p.TopologyKey, before, after),
 	}}
 	for _, l := range p.Workloads(a, nil) {

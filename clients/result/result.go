@@ -33,11 +33,16 @@ type Document interface {
 type Header struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
+	// Verdict is the answer in a sentence.
+	Verdict string `json:"verdict"`
 	// Findings are placement rules that have no effect or look like mistakes; absent if the answer does not look for them.
 	Findings []review.Finding `json:"findings,omitzero"`
 }
 
-func header(kind string) Header { return Header{APIVersion: APIVersion, Kind: kind} }
+// NewHeader returns the header of a document.
+func NewHeader(kind, verdict string) Header {
+	return Header{APIVersion: APIVersion, Kind: kind, Verdict: verdict}
+}
 
 // Message encodes a message of the contract in JSON with every scalar, list and map, also those that are 0 or empty: scripts then
 // find each index in its place. Absent messages and optional fields are left out. protojson varies its white space from build to
