@@ -2,13 +2,9 @@ package cli
 
 import (
 	"io"
-	"strings"
 
 	"github.com/stowage-scheduler/stowage/clients/result"
 )
-
-// documentWidth is how wide the text of a document is.
-const documentWidth = 100
 
 // printAnswer prints an answer as a table, which write writes, or as a document. of has all but the text.
 func (q *question) printAnswer(s *session, of result.AnswerOf, write func(w io.Writer, width int)) error {
@@ -16,9 +12,8 @@ func (q *question) printAnswer(s *session, of result.AnswerOf, write func(w io.W
 		write(s.stdout, s.width)
 		return nil
 	}
-	var text strings.Builder
-	write(&text, documentWidth)
-	of.Text = text.String()
+	of.Text = &result.Paper{}
+	write(of.Text, result.PaperWidth)
 	return q.printDocument(s.stdout, result.NewAnswer(of))
 }
 

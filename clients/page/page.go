@@ -22,7 +22,7 @@ type Page struct {
 	Picture  *Picture
 }
 
-// Section is a text, a list or a table with a title. What it has is written in the order of its fields.
+// Section is a text, a list or a table with a title, which may be empty. What it has is written in the order of its fields.
 type Section struct {
 	Title   string
 	Text    []string // paragraphs

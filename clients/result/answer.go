@@ -2,8 +2,8 @@ package result
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -20,7 +20,7 @@ type Answer struct {
 	title string
 	good  bool
 	value any
-	text  string
+	below []page.Section
 	names []string
 	// cluster is drawn with the pods that it has.
 	cluster *stowagev1.Cluster
@@ -29,9 +29,10 @@ type Answer struct {
 // AnswerOf is what an Answer is made of.
 type AnswerOf struct {
 	Kind, Title string
-	// Text is the answer for people. Its first sentence is the verdict, unless that is stated.
-	Text, Verdict string
-	Good          bool
+	// Text is the answer for people. Its first line is the verdict, unless that is stated.
+	Text    *Paper
+	Verdict string
+	Good    bool
 	// Value is a message or a value with fields in JSON.
 	Value any
 	// Findings are absent where Value has them.
@@ -43,27 +44,15 @@ type AnswerOf struct {
 
 // NewAnswer returns a document.
 func NewAnswer(of AnswerOf) *Answer {
-	verdict, rest := of.Verdict, of.Text
-	if verdict == "" {
-		verdict, rest = firstSentence(of.Text)
+	first, below := of.Text.Sections()
+	if of.Verdict != "" && of.Verdict != first {
+		below = append([]page.Section{{Text: []string{first}}}, below...)
 	}
-	head := NewHeader(of.Kind, verdict)
+	head := NewHeader(of.Kind, cmp.Or(of.Verdict, first))
 	head.Findings = of.Findings
 	return &Answer{
-		Header: head, title: of.Title, good: of.Good, value: of.Value,
-		text: strings.Trim(rest, "\n"), names: of.Names, cluster: of.Cluster,
+		Header: head, title: of.Title, good: of.Good, value: of.Value, below: below, names: of.Names, cluster: of.Cluster,
 	}
-}
-
-// firstSentence returns the first line of a text with those that continue it, and the rest.
-func firstSentence(text string) (first, rest string) {
-	first, rest, _ = strings.Cut(text, "\n")
-	for strings.HasPrefix(rest, "  ") {
-		var more string
-		more, rest, _ = strings.Cut(rest, "\n")
-		first += " " + strings.TrimSpace(more)
-	}
-	return first, rest
 }
 
 // MarshalJSON has the document's fields, then those of the value.
@@ -87,10 +76,7 @@ func (a *Answer) Names() []string { return a.names }
 
 // Page is the answer for a browser, with the cluster as it was before it.
 func (a *Answer) Page() *page.Page {
-	out := &page.Page{Title: a.title, Verdict: a.Verdict, Good: a.good}
-	if a.text != "" {
-		out.Sections = []page.Section{{Title: "Answer", Plain: a.text}}
-	}
+	out := &page.Page{Title: a.title, Verdict: a.Verdict, Good: a.good, Sections: a.below}
 	before, err := fill.Of(a.cluster)
 	if err != nil { // the server would have refused the cluster
 		return out
