@@ -14,7 +14,11 @@ func (q *question) printAnswer(s *session, of result.AnswerOf, write func(w io.W
 	}
 	of.Text = &result.Paper{}
 	write(of.Text, result.PaperWidth)
-	return q.printDocument(s.stdout, result.NewAnswer(of))
+	d, err := result.NewAnswer(of)
+	if err != nil {
+		return err
+	}
+	return q.printDocument(s.stdout, d)
 }
 
 // podNames names pods as kubectl does, each once.

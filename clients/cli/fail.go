@@ -44,6 +44,24 @@ func (c *failCommand) Validate() error {
 // failAnswer is the answer in JSON and YAML.
 type failAnswer struct {
 	Failures []*whatif.Failure `json:"failures"`
+
+	answers []*stowagev1.WhatIfResponse
+}
+
+// effect is what a failure does to the nodes, or of several which nodes' failures are not survived.
+func (f *failAnswer) effect(snapshot *kube.Snapshot, failures []*kube.Disruption) func(*result.Effect) {
+	return func(e *result.Effect) {
+		if len(failures) == 1 {
+			e.States(result.Failed, failures[0].Lost...)
+			e.Disrupt(snapshot, failures[0], f.answers[0])
+			return
+		}
+		for _, a := range f.Failures {
+			if !a.Survives {
+				e.Reason(report.Outcome(a), a.Nodes...)
+			}
+		}
+	}
 }
 
 // Run is called by kong.
@@ -76,7 +94,7 @@ func (c *failCommand) Run(s *session, code *answered) error {
 				request.Scenarios = append(request.Scenarios, scenario)
 			}
 		}
-		var out failAnswer
+		out := failAnswer{answers: make([]*stowagev1.WhatIfResponse, len(failures))}
 		of := whatif.NewFailures(a.snapshot)
 		err = whatIf(s.ctx, a, request, func(answer *stowagev1.WhatIfResponse) {
 			i, stay := answer.GetScenarioIndex()/2, answer.GetScenarioIndex()%2 == 1
@@ -84,24 +102,25 @@ func (c *failCommand) Run(s *session, code *answered) error {
 				of.NodesStay(out.Failures[i], answer)
 				return
 			}
+			out.answers[i] = answer
 			out.Failures = append(out.Failures, of.Failure(failures[i], answer))
 		})
 		if err != nil {
 			return request, err
 		}
-		return request, c.print(s, a.snapshot, out, together(failures).Lost, code)
+		return request, c.print(s, a.snapshot, &out, failures, code)
 	})
 }
 
-// print prints an answer. lost are all nodes that fail in it.
-func (c *failCommand) print(s *session, snapshot *kube.Snapshot, out failAnswer, lost []string, code *answered) error {
-	unread := unreadOf(snapshot.Displaced(&kube.Disruption{Lost: lost}))
+// print prints an answer.
+func (c *failCommand) print(s *session, snapshot *kube.Snapshot, out *failAnswer, failures []*kube.Disruption, code *answered) error {
+	unread := unreadOf(snapshot.Displaced(together(failures)))
 	ok := !slices.ContainsFunc(out.Failures, func(f *whatif.Failure) bool { return !f.Survives })
 	*code = c.verdict(s, snapshot, ok, unread)
 	r := report.Fail{Key: c.Each, Moves: c.Moves}
 	of := result.AnswerOf{
 		Kind: "FailReport", Title: "If nodes fail", Verdict: r.Verdict(out.Failures), Good: ok, Value: out, Cluster: snapshot.Cluster,
-		Names: podNames(withoutNode(out.Failures)),
+		Names: podNames(withoutNode(out.Failures)), Effect: out.effect(snapshot, failures), TopologyKey: c.Each,
 	}
 	return c.printAnswer(s, of, func(w io.Writer, width int) {
 		r.Width = width

@@ -30,7 +30,7 @@ func (f *Fail) Verdict(all []*whatif.Failure) string {
 	}
 	var out []string
 	for _, a := range all {
-		out = append(out, fmt.Sprintf("if %s fails: %s", a.Name, outcome(a)))
+		out = append(out, fmt.Sprintf("if %s fails: %s", a.Name, Outcome(a)))
 	}
 	return strings.Join(out, "; ")
 }
@@ -66,7 +66,7 @@ func (f *Fail) domains(w io.Writer, all []*whatif.Failure) {
 	names, index := [][]string{}, map[string]int{}
 	for _, a := range all {
 		row := []string{
-			outcome(a), fmt.Sprint(len(a.Nodes)), fmt.Sprint(a.Returning), fmt.Sprint(a.Placed), fmt.Sprint(len(a.Bare)), fmt.Sprint(below(a)),
+			Outcome(a), fmt.Sprint(len(a.Nodes)), fmt.Sprint(a.Returning), fmt.Sprint(a.Placed), fmt.Sprint(len(a.Bare)), fmt.Sprint(below(a)),
 		}
 		key := fmt.Sprint(row)
 		if i, seen := index[key]; seen && len(all) > maximumFailures {
@@ -90,8 +90,8 @@ func (f *Fail) domains(w io.Writer, all []*whatif.Failure) {
 	tableWithin(w, f.Width, rows...)
 }
 
-// outcome is the outcome of a failure in a few words.
-func outcome(a *whatif.Failure) string {
+// Outcome is the outcome of a failure in a few words.
+func Outcome(a *whatif.Failure) string {
 	var out []string
 	if a.Unplaced > 0 {
 		out = append(out, plural(uint64(a.Unplaced), "pod")+" without a node")

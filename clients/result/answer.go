@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stowage-scheduler/stowage/clients/fill"
 	"github.com/stowage-scheduler/stowage/clients/page"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/review"
@@ -16,14 +16,20 @@ import (
 
 // Answer is a document with the fields of a response of the contract, or of a value of package whatif or audit, after its own.
 type Answer struct {
-	Header
+	answerFields
 	title string
 	good  bool
 	value any
 	below []page.Section
 	names []string
-	// cluster is drawn with the pods that it has.
-	cluster *stowagev1.Cluster
+	pods  report.Picture
+}
+
+type answerFields struct {
+	Header
+	// TopologyKey is the node label by which nodes are grouped, empty for none.
+	TopologyKey string `json:"topologyKey,omitempty"`
+	Nodes       []Node `json:"nodes"`
 }
 
 // AnswerOf is what an Answer is made of.
@@ -38,29 +44,42 @@ type AnswerOf struct {
 	// Findings are absent where Value has them.
 	Findings []review.Finding
 	// Names are as those of a Document.
-	Names   []string
+	Names []string
+	// Cluster is that of the question, with new nodes behind its own. Effect, which may be nil, is what the answer does to it.
 	Cluster *stowagev1.Cluster
+	Effect  func(*Effect)
+	// TopologyKey is the node label by which nodes are grouped, empty for a suitable one.
+	TopologyKey string
 }
 
 // NewAnswer returns a document.
-func NewAnswer(of AnswerOf) *Answer {
+func NewAnswer(of AnswerOf) (*Answer, error) {
+	e, err := newEffect(of.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if of.Effect != nil {
+		of.Effect(e)
+	}
 	first, below := of.Text.Sections()
 	if of.Verdict != "" && of.Verdict != first {
 		below = append([]page.Section{{Text: []string{first}}}, below...)
 	}
 	head := NewHeader(of.Kind, cmp.Or(of.Verdict, first))
 	head.Findings = of.Findings
+	key := cmp.Or(of.TopologyKey, report.TopologyKey(of.Cluster, nil))
 	return &Answer{
-		Header: head, title: of.Title, good: of.Good, value: of.Value, below: below, names: of.Names, cluster: of.Cluster,
-	}
+		answerFields: answerFields{head, key, e.nodes(key)}, title: of.Title, good: of.Good, value: of.Value, below: below,
+		names: of.Names, pods: e.pods,
+	}, nil
 }
 
 // MarshalJSON has the document's fields, then those of the value.
 func (a *Answer) MarshalJSON() ([]byte, error) {
 	if m, ok := a.value.(proto.Message); ok {
-		return With(a.Header, m)
+		return With(a.answerFields, m)
 	}
-	head, err := json.Marshal(a.Header)
+	head, err := json.Marshal(a.answerFields)
 	if err != nil {
 		return nil, err
 	}
@@ -74,15 +93,10 @@ func (a *Answer) MarshalJSON() ([]byte, error) {
 // Names are the pods or nodes that the answer is about.
 func (a *Answer) Names() []string { return a.names }
 
-// Page is the answer for a browser, with the cluster as it was before it.
+// Page is the answer for a browser.
 func (a *Answer) Page() *page.Page {
-	out := &page.Page{Title: a.title, Verdict: a.Verdict, Good: a.good, Sections: a.below}
-	before, err := fill.Of(a.cluster)
-	if err != nil { // the server would have refused the cluster
-		return out
+	return &page.Page{
+		Title: a.title, Verdict: a.Verdict, Good: a.good, Picture: picture(a.TopologyKey, a.Nodes, &a.pods),
+		Sections: append(slices.Clip(a.below), table(cmp.Or(a.TopologyKey, "Domain"), a.Nodes)),
 	}
-	key := report.TopologyKey(a.cluster, nil)
-	nodes := nodesOf(a.cluster, key, before, nil)
-	out.Picture = picture(key, nodes, &report.Picture{Cluster: a.cluster, TopologyKey: key})
-	return out
 }

@@ -25,11 +25,23 @@ type Node struct {
 	RequestedAfter corev1.ResourceList `json:"requestedAfter,omitempty"`
 	// Feasible is whether the node can take the pod; only in an ExplainReport.
 	Feasible *bool `json:"feasible,omitempty"`
+	// State is what becomes of the node by the answer.
+	State NodeState `json:"state,omitempty"`
 	// Drained is whether the node can be drained; only in a DrainReport, of the nodes to drain.
 	Drained *bool `json:"drained,omitempty"`
 	// Reasons are why it cannot, in kube-scheduler's words where it has them.
 	Reasons []string `json:"reasons,omitempty"`
 }
+
+// NodeState is what becomes of a node.
+type NodeState string
+
+// The states.
+const (
+	Added   NodeState = "added"
+	Removed NodeState = "removed"
+	Failed  NodeState = "failed"
+)
 
 // nodesOf lists the nodes of a cluster. after is nil if no pods move.
 func nodesOf(c *stowagev1.Cluster, key string, before, after *fill.Nodes) []Node {
@@ -87,13 +99,13 @@ func (n *Node) box(added, there, gone report.Pods) page.Node {
 	out := page.Node{Name: n.Name, There: there.Count, Added: added.Count, Gone: gone.Count}
 	out.CPU, out.Memory = share(f, corev1.ResourceCPU), share(f, corev1.ResourceMemory)
 	text := []string{
-		n.Name, "cpu " + report.Share(f, corev1.ResourceCPU), "memory " + report.Share(f, corev1.ResourceMemory),
+		strings.TrimSuffix(n.Name+", "+string(n.State), ", "), "cpu " + report.Share(f, corev1.ResourceCPU), "memory " + report.Share(f, corev1.ResourceMemory),
 		"pods " + report.Share(f, corev1.ResourcePods),
 	}
 	for _, said := range []struct {
 		what string
 		pods report.Pods
-	}{{"new: ", added}, {"evicted: ", gone}, {"", there}} {
+	}{{"new: ", added}, {"gone: ", gone}, {"", there}} {
 		if said.pods.Count > 0 {
 			text = append(text, said.what+listed(said.pods.Kinds))
 		}
@@ -106,6 +118,12 @@ func (n *Node) box(added, there, gone report.Pods) page.Node {
 		default:
 			out.State = page.Bad
 		}
+	}
+	switch {
+	case n.State == Added:
+		out.State = page.Good
+	case n.State != "" || len(n.Reasons) > 0 && out.State == page.None:
+		out.State = page.Bad
 	}
 	out.Text = strings.Join(append(text, n.Reasons...), "\n")
 	return out
@@ -136,7 +154,7 @@ func table(key string, nodes []Node) page.Section {
 		n := &nodes[i]
 		f := n.filled()
 		before := n.Requested[corev1.ResourcePods]
-		verdict := ""
+		verdict := string(n.State)
 		switch {
 		case n.Feasible != nil && *n.Feasible:
 			verdict = "can take it"

@@ -1,0 +1,131 @@
+package result
+
+import (
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/clients/fill"
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/report"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Effect is what an answer does to the nodes of a cluster and their pods, and what it says of the nodes.
+type Effect struct {
+	cluster       *stowagev1.Cluster
+	before, after *fill.Nodes // after is nil if no pods move
+	pods          report.Picture
+	moved         map[kube.Origin]bool
+	said          map[string]*Node // by name of a node
+}
+
+func newEffect(c *stowagev1.Cluster) (*Effect, error) {
+	before, err := fill.Of(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Effect{
+		cluster: c, before: before, pods: report.Picture{Cluster: c, New: map[string][]string{}}, moved: map[kube.Origin]bool{},
+		said: map[string]*Node{},
+	}, nil
+}
+
+// States sets the state of nodes.
+func (e *Effect) States(state NodeState, nodes ...string) {
+	for _, name := range nodes {
+		e.node(name).State = state
+	}
+}
+
+// Reason says something of nodes that speaks against them.
+func (e *Effect) Reason(text string, nodes ...string) {
+	for _, name := range nodes {
+		e.node(name).Reasons = append(e.node(name).Reasons, text)
+	}
+}
+
+// node is what the answer says of a node.
+func (e *Effect) node(name string) *Node {
+	n := e.said[name]
+	if n == nil {
+		n = &Node{}
+		e.said[name] = n
+	}
+	return n
+}
+
+// now is how full the nodes are so far.
+func (e *Effect) now() *fill.Nodes {
+	if e.after == nil {
+		e.after = e.before.Clone()
+	}
+	return e.after
+}
+
+// Move takes pods off their node and places them on others, one on each. Without others they are gone.
+func (e *Effect) Move(p *stowagev1.PodReference, to *stowagev1.NodeList) {
+	e.now().Move(p, to.GetIndexes())
+	who := (&report.Drain{Cluster: e.cluster}).Who(p)
+	pod := kube.Origin{Kind: "Pod", Namespace: p.GetNamespace(), Name: p.GetName()}
+	from := e.cluster.GetNodes()[p.GetNodeIndex()].GetName()
+	if i := slices.Index(e.pods.New[from], who); i >= 0 && e.moved[pod] { // it moves on
+		e.pods.New[from] = slices.Delete(e.pods.New[from], i, i+1)
+	} else {
+		e.pods.Gone = append(e.pods.Gone, p)
+	}
+	e.moved[pod] = p.GetName() != ""
+	for _, i := range to.GetIndexes() {
+		node := e.cluster.GetNodes()[i].GetName()
+		e.pods.New[node] = append(e.pods.New[node], who)
+	}
+}
+
+// Add places a number of pods on a node.
+func (e *Effect) Add(node uint32, pod *stowagev1.Pod, who string, pods int) {
+	name := e.cluster.GetNodes()[node].GetName()
+	for range pods {
+		e.now().Add(node, pod)
+		e.pods.New[name] = append(e.pods.New[name], who)
+	}
+}
+
+// Place places pods of a queue, and takes off their nodes those that they preempt.
+func (e *Effect) Place(s *kube.Snapshot, placements []*stowagev1.Placement, evictions []*stowagev1.Eviction) {
+	for i, p := range placements {
+		for _, node := range p.GetNodes().GetIndexes() {
+			e.Add(node, s.Entry(i).Pods.GetPod(), s.Entry(i).Origin.Name, 1)
+		}
+	}
+	for _, one := range evictions {
+		for _, v := range one.GetVictims() {
+			if _, queued := v.GetOrigin().(*stowagev1.PodReference_QueueIndex); !queued {
+				e.Move(v, nil)
+			}
+		}
+	}
+}
+
+// Disrupt takes pods off their nodes by a disruption, and places those that come back with the queue.
+func (e *Effect) Disrupt(s *kube.Snapshot, d *kube.Disruption, a *stowagev1.WhatIfResponse) {
+	all := a.GetPlacement().GetPlacements()
+	queue, back := all[:len(all)-len(a.GetRequeued())], all[len(all)-len(a.GetRequeued()):]
+	for i, r := range a.GetRequeued() {
+		e.Move(r.GetPod(), back[i].GetNodes())
+	}
+	for _, p := range s.Displaced(d) {
+		if !e.moved[p.Object] {
+			e.Move(&stowagev1.PodReference{Namespace: p.Object.Namespace, Name: p.Object.Name, NodeIndex: uint32(p.Node), Count: 1}, nil)
+		}
+	}
+	e.Place(s, queue, a.GetPlacement().GetEvictions())
+}
+
+// nodes lists the nodes with what is said of them.
+func (e *Effect) nodes(key string) []Node {
+	out := nodesOf(e.cluster, key, e.before, e.after)
+	for i := range out {
+		if n := e.said[out[i].Name]; n != nil {
+			out[i].State, out[i].Drained, out[i].Reasons = n.State, n.Drained, n.Reasons
+		}
+	}
+	return out
+}
