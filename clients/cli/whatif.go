@@ -90,7 +90,7 @@ func (c *whatIfCommand) Run(s *session, code *answered) error {
 	}
 	out.Rollouts, out.Findings = append(out.Rollouts, rollouts...), c.findings
 	out.Fine = out.Fine && whatif.Complete(rollouts)
-	return c.print(s, later, out, code)
+	return c.print(s, earlier, later, out, code)
 }
 
 // reviewChange finds placement rules that are void or suspicious after the change and were not before.
@@ -133,7 +133,7 @@ func (c *whatIfCommand) state(a *asked, d *kube.Disruption, mode stowagev1.Queue
 }
 
 // print prints an answer.
-func (c *whatIfCommand) print(s *session, after *whatif.State, out *whatif.Comparison, code *answered) error {
+func (c *whatIfCommand) print(s *session, before, after *whatif.State, out *whatif.Comparison, code *answered) error {
 	unread := unreadOf(after.Snapshot.Displaced(after.Disruption))
 	for _, p := range after.Answer.GetPlacement().GetPlacements() {
 		unread = append(unread, p.GetUnread()...)
@@ -142,6 +142,10 @@ func (c *whatIfCommand) print(s *session, after *whatif.State, out *whatif.Compa
 	*code = c.verdict(s, after.Snapshot, out.Fine, unread)
 	of := result.AnswerOf{
 		Kind: "WhatIfReport", Title: "What if", Verdict: report.WhatIfVerdict(out), Good: out.Fine, Value: out, Cluster: after.Snapshot.Cluster,
+		Before: before.Snapshot.Cluster, Effect: func(e *result.Effect) {
+			e.States(result.Removed, after.Disruption.Lost...)
+			e.Disrupt(after.Snapshot, after.Disruption, after.Answer)
+		},
 	}
 	var pods []string
 	for _, p := range out.Pods {

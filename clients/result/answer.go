@@ -48,6 +48,8 @@ type AnswerOf struct {
 	// Cluster is that of the question, with new nodes behind its own. Effect, which may be nil, is what the answer does to it.
 	Cluster *stowagev1.Cluster
 	Effect  func(*Effect)
+	// Before is the cluster without the changes of objects that the question makes; nil if it makes none.
+	Before *stowagev1.Cluster
 	// TopologyKey is the node label by which nodes are grouped, empty for a suitable one.
 	TopologyKey string
 }
@@ -57,6 +59,11 @@ func NewAnswer(of AnswerOf) (*Answer, error) {
 	e, err := newEffect(of.Cluster)
 	if err != nil {
 		return nil, err
+	}
+	if of.Before != nil {
+		if err := e.was(of.Before); err != nil {
+			return nil, err
+		}
 	}
 	if of.Effect != nil {
 		of.Effect(e)

@@ -29,6 +29,27 @@ func newEffect(c *stowagev1.Cluster) (*Effect, error) {
 	}, nil
 }
 
+// was says that the cluster was another one before.
+func (e *Effect) was(c *stowagev1.Cluster) error {
+	before, err := fill.Of(c)
+	if err != nil {
+		return err
+	}
+	known := map[string]fill.Node{}
+	for i, n := range c.GetNodes() {
+		known[n.GetName()] = before.All[i]
+	}
+	e.after = e.before.Clone()
+	for i, n := range e.cluster.GetNodes() {
+		if earlier, ok := known[n.GetName()]; ok {
+			e.before.All[i].Requested = earlier.Requested
+		} else {
+			e.States(Added, n.GetName())
+		}
+	}
+	return nil
+}
+
 // States sets the state of nodes.
 func (e *Effect) States(state NodeState, nodes ...string) {
 	for _, name := range nodes {
