@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/clients/fill"
 	"github.com/stowage-scheduler/stowage/clients/page"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -17,6 +16,7 @@ import (
 type Drain struct {
 	drainFields
 	drains []*stowagev1.NodeDrain
+	pods   report.Picture
 	words  *report.Drain
 	parts  []*stowagev1.DrainResponse
 }
@@ -46,7 +46,7 @@ type Move struct {
 
 // NewDrain returns the document of an answer. d has its cluster.
 func NewDrain(d *report.Drain, key string, parts []*stowagev1.DrainResponse) (*Drain, error) {
-	before, err := fill.Of(d.Cluster)
+	e, err := newEffect(d.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -58,25 +58,17 @@ func NewDrain(d *report.Drain, key string, parts []*stowagev1.DrainResponse) (*D
 			return nil, err
 		}
 	}
-	var after *fill.Nodes
-	if d.Moves && (len(out.drains) == 1 || d.LargestSet) { // else each drain is of the cluster as it is
-		after = before.Clone()
-		for _, a := range out.drains {
-			for _, m := range a.GetMoves() {
-				after.Move(m.GetPod(), m.GetNodes().GetIndexes())
-			}
-		}
-	}
-	out.Nodes = nodesOf(d.Cluster, key, before, after)
 	for _, a := range out.drains {
+		if len(out.drains) == 1 || d.LargestSet { // else each drain is of the cluster as it is
+			e.Moves(a)
+		}
 		drained := a.GetStatus() == stowagev1.DrainStatus_DRAIN_STATUS_DRAINED
-		for _, i := range a.GetNodes().GetIndexes() {
-			out.Nodes[i].Drained = &drained
-			if !drained {
-				out.Nodes[i].Reasons = []string{report.Result(a)}
-			}
+		e.Drained(drained, a.GetNodes().GetNames()...)
+		if !drained {
+			e.Reason(report.Result(a), a.GetNodes().GetNames()...)
 		}
 	}
+	out.Nodes, out.pods = e.nodes(key), e.pods
 	return out, nil
 }
 
@@ -91,20 +83,24 @@ func (d *Drain) part(p *stowagev1.DrainResponse) error {
 	text, err := Message(a)
 	d.drains, d.Drains = append(d.drains, a), append(d.Drains, compacted(text))
 	for _, m := range a.GetMoves() {
-		move := Move{
-			Namespace: m.GetPod().GetNamespace(), Name: m.GetPod().GetName(), Pods: int(m.GetPod().GetCount()), Round: int(m.GetRound()),
-			From: d.words.Cluster.GetNodes()[m.GetPod().GetNodeIndex()].GetName(), To: []NodeCount{},
-		}
-		for _, n := range m.GetNodes().GetNames() {
-			if i := slices.IndexFunc(move.To, func(c NodeCount) bool { return c.Name == n }); i >= 0 {
-				move.To[i].Pods++
-			} else {
-				move.To = append(move.To, NodeCount{n, 1})
-			}
-		}
-		d.Moves = append(d.Moves, move)
+		d.Moves = append(d.Moves, moveOf(d.words.Cluster, m))
 	}
 	return err
+}
+
+func moveOf(c *stowagev1.Cluster, m *stowagev1.PodMove) Move {
+	out := Move{
+		Namespace: m.GetPod().GetNamespace(), Name: m.GetPod().GetName(), Pods: int(m.GetPod().GetCount()), Round: int(m.GetRound()),
+		From: c.GetNodes()[m.GetPod().GetNodeIndex()].GetName(), To: []NodeCount{},
+	}
+	for _, n := range m.GetNodes().GetNames() {
+		if i := slices.IndexFunc(out.To, func(c NodeCount) bool { return c.Name == n }); i >= 0 {
+			out.To[i].Pods++
+		} else {
+			out.To = append(out.To, NodeCount{n, 1})
+		}
+	}
+	return out
 }
 
 func compacted(text []byte) json.RawMessage {
@@ -131,20 +127,9 @@ func (d *Drain) Names() []string {
 
 // Page is the answer for a browser.
 func (d *Drain) Page() *page.Page {
-	pods := &report.Picture{Cluster: d.words.Cluster, TopologyKey: d.TopologyKey, New: map[string][]string{}}
-	if len(d.drains) == 1 || d.words.LargestSet {
-		for _, a := range d.drains {
-			for _, m := range a.GetMoves() {
-				pods.Gone = append(pods.Gone, m.GetPod())
-				for _, n := range m.GetNodes().GetNames() {
-					pods.New[n] = append(pods.New[n], d.words.Who(m.GetPod()))
-				}
-			}
-		}
-	}
 	out := &page.Page{
 		Title: "Draining nodes", Verdict: d.Verdict, Good: report.Drained(d.drains) == len(d.drains),
-		Picture: picture(d.TopologyKey, d.Nodes, pods),
+		Picture: picture(d.TopologyKey, d.Nodes, &d.pods),
 	}
 	drains := page.Section{Title: "Drains", Columns: []string{"Node", "Result", "Evicted", "Placed", "Staying"}}
 	for _, a := range d.drains {

@@ -64,6 +64,13 @@ func (e *Effect) Reason(text string, nodes ...string) {
 	}
 }
 
+// Drained says whether nodes can be drained.
+func (e *Effect) Drained(yes bool, nodes ...string) {
+	for _, name := range nodes {
+		e.node(name).Drained = &yes
+	}
+}
+
 // node is what the answer says of a node.
 func (e *Effect) node(name string) *Node {
 	n := e.said[name]
@@ -97,6 +104,13 @@ func (e *Effect) Move(p *stowagev1.PodReference, to *stowagev1.NodeList) {
 	for _, i := range to.GetIndexes() {
 		node := e.cluster.GetNodes()[i].GetName()
 		e.pods.New[node] = append(e.pods.New[node], who)
+	}
+}
+
+// Moves moves the pods of a drain.
+func (e *Effect) Moves(d *stowagev1.NodeDrain) {
+	for _, m := range d.GetMoves() {
+		e.Move(m.GetPod(), m.GetNodes())
 	}
 }
 
