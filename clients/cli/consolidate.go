@@ -54,9 +54,12 @@ func (c *consolidateCommand) priced(a *asked) error {
 func (c *consolidateCommand) print(
 	s *session, snapshot *kube.Snapshot, answer *stowagev1.ConsolidateResponse, code *answered,
 ) error {
-	var removed []string
+	var removed, added []string
 	for _, a := range answer.Actions {
 		removed = append(removed, a.GetDrain().GetNodes().GetNames()...)
+		if a.NewNodeIndex != nil {
+			added = append(added, a.GetNewNodeName())
+		}
 	}
 	var evicted kube.Evicted
 	if len(removed) > 0 {
@@ -66,8 +69,17 @@ func (c *consolidateCommand) print(
 	tellPending(s, snapshot, "actions")
 	*code = c.verdict(s, snapshot, len(removed) > 0, evicted.Unread)
 	of := result.AnswerOf{
-		Kind: "ConsolidateReport", Title: "Which nodes can go", Good: len(removed) > 0, Value: answer, Findings: c.findings, Cluster: snapshot.Cluster,
-		Names: nodeNames(removed),
+		Kind: "ConsolidateReport", Title: "Which nodes can go", Good: len(removed) > 0, Value: answer, Cluster: snapshot.Cluster,
+		Names: nodeNames(removed), Added: added, Templates: snapshot.NodeTemplates, Effect: func(e *result.Effect) {
+			for _, a := range answer.Actions {
+				e.Moves(a.GetDrain())
+			}
+			e.Drained(true, removed...)
+			for _, k := range answer.Kept {
+				e.Drained(false, k.GetDrain().GetNodes().GetNames()...)
+				e.Reason(report.WhyKept(k), k.GetDrain().GetNodes().GetNames()...)
+			}
+		},
 	}
 	return c.printAnswer(s, of, func(w io.Writer, width int) {
 		(&report.Consolidate{Cluster: snapshot.Cluster, Moves: c.Moves, Width: width}).Write(w, answer)

@@ -54,8 +54,10 @@ func (c *provisionCommand) print(s *session, snapshot *kube.Snapshot, answer *st
 		*code = exitUnsure
 	}
 	of := result.AnswerOf{
-		Kind: "ProvisionReport", Title: "Nodes to add", Good: answer.Place.UnplacedCount == 0, Value: answer, Findings: c.findings, Cluster: snapshot.Cluster,
-		Names: nodeNames(answer.NodeNames),
+		Kind: "ProvisionReport", Title: "Nodes to add", Good: answer.Place.UnplacedCount == 0, Value: answer, Cluster: snapshot.Cluster,
+		Names: nodeNames(answer.NodeNames), Pods: result.NewPodNames(snapshot).Answer(answer.Place), Added: answer.NodeNames,
+		Templates: snapshot.NodeTemplates,
+		Effect:    func(e *result.Effect) { e.Place(snapshot, answer.Place.Placements, answer.Place.Evictions) },
 	}
 	return c.printAnswer(s, of, func(w io.Writer, width int) {
 		(&report.Provision{Snapshot: snapshot, Width: width}).Write(w, answer)

@@ -43,7 +43,7 @@ func (c *Consolidate) Write(w io.Writer, a *stowagev1.ConsolidateResponse) {
 	nodes := map[string][]string{} // by reason
 	for _, k := range a.GetKept() {
 		truncated = truncated || k.GetDrain().GetTruncated()
-		why := whyKept(k)
+		why := WhyKept(k)
 		if nodes[why] == nil {
 			reasons = append(reasons, why)
 		}
@@ -61,8 +61,8 @@ func (c *Consolidate) Write(w io.Writer, a *stowagev1.ConsolidateResponse) {
 	}
 }
 
-// whyKept is why a node is left, in a few words.
-func whyKept(k *stowagev1.KeptNode) string {
+// WhyKept is why a node is left, in a few words.
+func WhyKept(k *stowagev1.KeptNode) string {
 	switch k.GetReason() {
 	case stowagev1.KeptReason_KEPT_REASON_PODS:
 		return Result(k.GetDrain())

@@ -30,6 +30,9 @@ type answerFields struct {
 	// TopologyKey is the node label by which nodes are grouped, empty for none.
 	TopologyKey string `json:"topologyKey,omitempty"`
 	Nodes       []Node `json:"nodes"`
+	// Pods are those of the queue, and Moves those that move; absent if the answer does not have them.
+	Pods  []Pod  `json:"pods,omitzero"`
+	Moves []Move `json:"moves,omitzero"`
 }
 
 // AnswerOf is what an Answer is made of.
@@ -45,9 +48,13 @@ type AnswerOf struct {
 	Findings []review.Finding
 	// Names are as those of a Document.
 	Names []string
-	// Cluster is that of the question, with new nodes behind its own. Effect, which may be nil, is what the answer does to it.
+	Pods  []Pod
+	// Cluster is that of the question. Effect, which may be nil, is what the answer does to it.
 	Cluster *stowagev1.Cluster
 	Effect  func(*Effect)
+	// Added are the names of the nodes of Templates that the answer adds to the cluster.
+	Added     []string
+	Templates []*stowagev1.NodeTemplate
 	// Before is the cluster without the changes of objects that the question makes; nil if it makes none.
 	Before *stowagev1.Cluster
 	// TopologyKey is the node label by which nodes are grouped, empty for a suitable one.
@@ -56,10 +63,11 @@ type AnswerOf struct {
 
 // NewAnswer returns a document.
 func NewAnswer(of AnswerOf) (*Answer, error) {
-	e, err := newEffect(of.Cluster)
+	e, err := newEffect(withNodes(of.Cluster, of.Templates, of.Added))
 	if err != nil {
 		return nil, err
 	}
+	e.States(Added, of.Added...)
 	if of.Before != nil {
 		if err := e.was(of.Before); err != nil {
 			return nil, err
@@ -76,7 +84,7 @@ func NewAnswer(of AnswerOf) (*Answer, error) {
 	head.Findings = of.Findings
 	key := cmp.Or(of.TopologyKey, report.TopologyKey(of.Cluster, nil))
 	return &Answer{
-		answerFields: answerFields{head, key, e.nodes(key)}, title: of.Title, good: of.Good, value: of.Value, below: below,
+		answerFields: answerFields{head, key, e.nodes(key), of.Pods, e.moves}, title: of.Title, good: of.Good, value: of.Value, below: below,
 		names: of.Names, pods: e.pods,
 	}, nil
 }

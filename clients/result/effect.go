@@ -2,6 +2,10 @@ package result
 
 import (
 	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/fill"
 	"github.com/stowage-scheduler/stowage/clients/kube"
@@ -14,8 +18,33 @@ type Effect struct {
 	cluster       *stowagev1.Cluster
 	before, after *fill.Nodes // after is nil if no pods move
 	pods          report.Picture
+	moves         []Move
 	moved         map[kube.Origin]bool
 	said          map[string]*Node // by name of a node
+}
+
+// withNodes returns a cluster with new nodes of templates. Their names are those of the templates with a number.
+func withNodes(c *stowagev1.Cluster, templates []*stowagev1.NodeTemplate, names []string) *stowagev1.Cluster {
+	if len(names) == 0 {
+		return c
+	}
+	byName := map[string]*stowagev1.NodeTemplate{}
+	for _, t := range templates {
+		byName[t.GetNode().GetName()] = t
+	}
+	out := &stowagev1.Cluster{PodTemplates: c.PodTemplates, NodeClasses: c.NodeClasses, Nodes: slices.Clip(c.Nodes)}
+	for _, name := range names {
+		t := byName[name[:max(0, strings.LastIndexByte(name, '-'))]]
+		n := proto.CloneOf(t.GetNode())
+		if n.Name = name; n.Labels == nil {
+			n.Labels = map[string]string{}
+		}
+		for _, key := range append([]string{corev1.LabelHostname}, t.GetNameLabelKeys()...) {
+			n.Labels[key] = name
+		}
+		out.Nodes = append(out.Nodes, n)
+	}
+	return out
 }
 
 func newEffect(c *stowagev1.Cluster) (*Effect, error) {
@@ -89,18 +118,25 @@ func (e *Effect) now() *fill.Nodes {
 	return e.after
 }
 
-// Move takes pods off their node and places them on others, one on each. Without others they are gone.
+// Move takes pods off their node and places them on others, one on each. Without others they are gone. Pods that move on have no
+// name.
 func (e *Effect) Move(p *stowagev1.PodReference, to *stowagev1.NodeList) {
 	e.now().Move(p, to.GetIndexes())
 	who := (&report.Drain{Cluster: e.cluster}).Who(p)
-	pod := kube.Origin{Kind: "Pod", Namespace: p.GetNamespace(), Name: p.GetName()}
 	from := e.cluster.GetNodes()[p.GetNodeIndex()].GetName()
-	if i := slices.Index(e.pods.New[from], who); i >= 0 && e.moved[pod] { // it moves on
+	gone := proto.CloneOf(p)
+	for gone.Name == "" && gone.Count > 0 {
+		i := slices.Index(e.pods.New[from], who)
+		if i < 0 {
+			break
+		}
 		e.pods.New[from] = slices.Delete(e.pods.New[from], i, i+1)
-	} else {
-		e.pods.Gone = append(e.pods.Gone, p)
+		gone.Count--
 	}
-	e.moved[pod] = p.GetName() != ""
+	if gone.Count > 0 {
+		e.pods.Gone = append(e.pods.Gone, gone)
+	}
+	e.moved[kube.Origin{Kind: "Pod", Namespace: p.GetNamespace(), Name: p.GetName()}] = true
 	for _, i := range to.GetIndexes() {
 		node := e.cluster.GetNodes()[i].GetName()
 		e.pods.New[node] = append(e.pods.New[node], who)
@@ -109,7 +145,11 @@ func (e *Effect) Move(p *stowagev1.PodReference, to *stowagev1.NodeList) {
 
 // Moves moves the pods of a drain.
 func (e *Effect) Moves(d *stowagev1.NodeDrain) {
+	if e.moves == nil {
+		e.moves = []Move{}
+	}
 	for _, m := range d.GetMoves() {
+		e.moves = append(e.moves, moveOf(e.cluster, m))
 		e.Move(m.GetPod(), m.GetNodes())
 	}
 }
