@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/stowage-scheduler/stowage/clients/report"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -206,4 +209,33 @@ func editRequirement(spec *corev1.PodSpec, r *stowagev1.ChangedNodeRequirement) 
 		term.MatchExpressions = slices.Delete(term.MatchExpressions, i, i+1)
 	}
 	return nil
+}
+
+// editRequest lowers the request of the only container. A limit of an extended resource, which equals the request, follows.
+func editRequest(spec *corev1.PodSpec, r *stowagev1.LoweredRequest) error {
+	if len(spec.Containers) != 1 || len(spec.InitContainers) > 0 || len(spec.Overhead) > 0 || spec.Resources != nil ||
+		spec.RuntimeClassName != nil { // which may add an overhead
+		return fmt.Errorf("the request of %s is in several places: lower their sum to %s",
+			r.GetResource(), report.Quantity(r.GetResource(), r.GetTo()))
+	}
+	lowered, err := resource.ParseQuantity(report.Quantity(r.GetResource(), r.GetTo()))
+	if err != nil {
+		return err
+	}
+	name, all := corev1.ResourceName(r.GetResource()), &spec.Containers[0].Resources
+	if all.Requests == nil {
+		all.Requests = corev1.ResourceList{}
+	}
+	all.Requests[name] = lowered
+	if _, limited := all.Limits[name]; limited && extended(r.GetResource()) {
+		all.Limits[name] = lowered
+	}
+	return nil
+}
+
+// extended reports whether a resource's request has to equal its limit: it has a prefix that is not Kubernetes' own, or is of huge
+// pages.
+func extended(resource string) bool {
+	prefix, _, prefixed := strings.Cut(resource, "/")
+	return strings.HasPrefix(resource, corev1.ResourceHugePagesPrefix) || prefixed && prefix != "kubernetes.io"
 }

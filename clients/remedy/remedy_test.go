@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/yaml"
@@ -226,40 +225,5 @@ func TestPreferredBesideItsTwin(t *testing.T) {
 	fix, err := remedy.Of(change, pod, remedy.Workload{Kind: "Deployment", Namespace: "shop", Name: "web"}, nil)
 	if err == nil || !strings.Contains(err.Error(), "a patch does not express the change: edit spec.template.spec") {
 		t.Errorf("%v, %+v", err, fix)
-	}
-}
-
-// TestLoweredWhereItCounts lowers a request in the only place that decides about it.
-func TestLoweredWhereItCounts(t *testing.T) {
-	cpu := func(q string) corev1.ResourceRequirements {
-		return corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(q)}}
-	}
-	one := func(name, q string) corev1.Container { return corev1.Container{Name: name, Resources: cpu(q)} }
-	whole := cpu("9")
-	sidecar := one("sidecar", "1")
-	sidecar.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
-	for name, test := range map[string]struct {
-		spec corev1.PodSpec
-		want string // empty if it is refused
-	}{
-		"an init container": {
-			corev1.PodSpec{InitContainers: []corev1.Container{one("init", "8")}, Containers: []corev1.Container{one("main", "100m")}},
-			"initContainers",
-		},
-		"the pod":                        {corev1.PodSpec{Resources: &whole, Containers: []corev1.Container{one("main", "100m")}}, "resources"},
-		"the pod, below its containers":  {corev1.PodSpec{Resources: &whole, Containers: []corev1.Container{one("main", "5")}}, ""},
-		"a container beside a sidecar":   {corev1.PodSpec{InitContainers: []corev1.Container{sidecar}, Containers: []corev1.Container{one("main", "8")}}, "containers"},
-		"one of two containers":          {corev1.PodSpec{Containers: []corev1.Container{one("main", "8"), {Name: "other"}}}, "containers"},
-		"two containers":                 {corev1.PodSpec{Containers: []corev1.Container{one("main", "8"), one("other", "8")}}, ""},
-		"two that would both be lowered": {corev1.PodSpec{InitContainers: []corev1.Container{one("init", "8")}, Containers: []corev1.Container{one("main", "8")}}, ""},
-	} {
-		change := &stowagev1.Change{Kind: &stowagev1.Change_LoweredRequest{LoweredRequest: &stowagev1.LoweredRequest{Resource: "cpu", To: 4000}}}
-		fix, err := remedy.Of(change, &corev1.Pod{Spec: test.spec}, remedy.Workload{Kind: "Deployment", Namespace: "d", Name: "web"}, nil)
-		switch {
-		case test.want == "" && err == nil:
-			t.Errorf("%s: %s", name, fix.Patch)
-		case test.want != "" && (err != nil || !strings.Contains(string(fix.Patch), "      "+test.want+":")):
-			t.Errorf("%s: %v, %+v", name, err, fix)
-		}
 	}
 }
