@@ -12,6 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/audit"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
+	"github.com/stowage-scheduler/stowage/clients/review"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -34,6 +35,13 @@ func (c *auditCommand) Run(s *session, code *answered) error {
 		*code = c.verdict(s, a.snapshot, found.Summary.Broken == 0, nil)
 		of := result.AnswerOf{
 			Kind: "AuditReport", Title: "Audit", Good: found.Summary.Broken == 0, Value: found, Cluster: a.snapshot.Cluster,
+			Effect: func(e *result.Effect) {
+				for _, f := range found.Findings {
+					if f.At = ""; f.Severity == review.Broken { // the object says enough
+						e.Reason(f.String(), f.Nodes...)
+					}
+				}
+			},
 		}
 		for _, f := range found.Findings {
 			of.Names = append(of.Names, strings.ToLower(f.Object.Kind)+"/"+f.Object.Name)

@@ -113,7 +113,9 @@ func (c *failCommand) Run(s *session, code *answered) error {
 }
 
 // print prints an answer.
-func (c *failCommand) print(s *session, snapshot *kube.Snapshot, out *failAnswer, failures []*kube.Disruption, code *answered) error {
+func (c *failCommand) print(
+	s *session, snapshot *kube.Snapshot, out *failAnswer, failures []*kube.Disruption, code *answered,
+) error {
 	unread := unreadOf(snapshot.Displaced(together(failures)))
 	ok := !slices.ContainsFunc(out.Failures, func(f *whatif.Failure) bool { return !f.Survives })
 	*code = c.verdict(s, snapshot, ok, unread)

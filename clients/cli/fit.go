@@ -69,7 +69,8 @@ func (c *fitCommand) Run(s *session, code *answered) error {
 		}
 		*code = c.verdict(s, snapshot, answer.GetUnits() > 0, unread)
 		of := result.AnswerOf{
-			Kind: "FitReport", Title: "How many more fit", Good: answer.GetUnits() > 0, Value: answer, Findings: c.findings, Cluster: snapshot.Cluster,
+			Kind: "FitReport", Title: "How many more fit", Good: answer.GetUnits() > 0, Value: answer, Findings: c.findings,
+			Cluster: snapshot.Cluster, TopologyKey: c.By, Effect: func(e *result.Effect) { counts(e, mix, answer) },
 		}
 		for _, p := range answer.GetPods() {
 			of.Names = append(of.Names, nodeNames(p.GetNodes().GetNames())...)
@@ -81,6 +82,16 @@ func (c *fitCommand) Run(s *session, code *answered) error {
 			report.Unread(w, unread, width)
 		})
 	})
+}
+
+// counts places the pods that fit.
+func counts(e *result.Effect, mix []*kube.Counted, answer *stowagev1.FitResponse) {
+	for i, p := range answer.GetPods() {
+		_, name, _ := strings.Cut(mix[i].Name, "/")
+		for j, node := range p.GetNodes().GetIndexes() {
+			e.Add(node, mix[i].Pods.GetPod(), name, int(p.GetCounts()[j]))
+		}
+	}
 }
 
 // notQueued returns the answer for a mix with an entry that kube-scheduler does not queue.

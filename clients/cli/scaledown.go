@@ -51,7 +51,12 @@ func (c *scaleDownCommand) print(s *session, snapshot *kube.Snapshot, w *kube.Sc
 		fmt.Fprintf(s.stderr, "stowage: StatefulSet %s/%s will delete the pods with the highest ordinals, whatever their costs\n", w.Namespace, w.Name)
 	}
 	of := result.AnswerOf{
-		Kind: "ScaleDownReport", Title: "Which replicas to delete", Good: true, Value: answer, Findings: c.findings, Cluster: snapshot.Cluster,
+		Kind: "ScaleDownReport", Title: "Which replicas to delete", Good: true, Value: answer, Cluster: snapshot.Cluster,
+		Effect: func(e *result.Effect) {
+			for _, d := range answer.GetDeletions() {
+				e.Move(d.GetPod(), nil)
+			}
+		},
 	}
 	var pods []string
 	for _, d := range answer.GetDeletions() {

@@ -141,8 +141,8 @@ func (c *whatIfCommand) print(s *session, before, after *whatif.State, out *what
 	unread = append(unread, unreadOfRollouts(out.Rollouts)...)
 	*code = c.verdict(s, after.Snapshot, out.Fine, unread)
 	of := result.AnswerOf{
-		Kind: "WhatIfReport", Title: "What if", Verdict: report.WhatIfVerdict(out), Good: out.Fine, Value: out, Cluster: after.Snapshot.Cluster,
-		Before: before.Snapshot.Cluster, Effect: func(e *result.Effect) {
+		Kind: "WhatIfReport", Title: "What if", Verdict: report.WhatIfVerdict(out), Good: out.Fine, Value: out,
+		Cluster: after.Snapshot.Cluster, Before: before.Snapshot.Cluster, Effect: func(e *result.Effect) {
 			e.States(result.Removed, after.Disruption.Lost...)
 			e.Disrupt(after.Snapshot, after.Disruption, after.Answer)
 		},

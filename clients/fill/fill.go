@@ -65,9 +65,9 @@ func (n *Nodes) Clone() *Nodes {
 	return &out
 }
 
-// Add adds a pod to a node.
-func (n *Nodes) Add(node uint32, p *stowagev1.Pod) {
-	n.All[node].add(n.takes(p), 1)
+// Add adds a number of pods to a node.
+func (n *Nodes) Add(node uint32, p *stowagev1.Pod, pods int) {
+	n.All[node].add(n.takes(p), int64(pods))
 }
 
 // Move takes pods off their node and adds them to others, one to each. Without others they are gone. Pods of a queue are not on

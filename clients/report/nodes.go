@@ -19,7 +19,7 @@ func (p *Place) Fill(a *stowagev1.PlaceResponse) (before, after *fill.Nodes, err
 	for i, placement := range a.GetPlacements() {
 		pod := p.Snapshot.Entry(i).Pods.GetPod()
 		for _, node := range placement.GetNodes().GetIndexes() {
-			after.Add(node, pod)
+			after.Add(node, pod, 1)
 		}
 	}
 	for _, e := range a.GetEvictions() {

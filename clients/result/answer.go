@@ -84,8 +84,8 @@ func NewAnswer(of AnswerOf) (*Answer, error) {
 	head.Findings = of.Findings
 	key := cmp.Or(of.TopologyKey, report.TopologyKey(of.Cluster, nil))
 	return &Answer{
-		answerFields: answerFields{head, key, e.nodes(key), of.Pods, e.moves}, title: of.Title, good: of.Good, value: of.Value, below: below,
-		names: of.Names, pods: e.pods,
+		answerFields: answerFields{head, key, e.nodes(key), of.Pods, e.moves}, title: of.Title, good: of.Good, value: of.Value,
+		below: below, names: of.Names, pods: e.pods,
 	}, nil
 }
 

@@ -156,9 +156,9 @@ func (e *Effect) Moves(d *stowagev1.NodeDrain) {
 
 // Add places a number of pods on a node.
 func (e *Effect) Add(node uint32, pod *stowagev1.Pod, who string, pods int) {
+	e.now().Add(node, pod, pods)
 	name := e.cluster.GetNodes()[node].GetName()
 	for range pods {
-		e.now().Add(node, pod)
 		e.pods.New[name] = append(e.pods.New[name], who)
 	}
 }

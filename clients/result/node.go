@@ -99,7 +99,8 @@ func (n *Node) box(added, there, gone report.Pods) page.Node {
 	out := page.Node{Name: n.Name, There: there.Count, Added: added.Count, Gone: gone.Count}
 	out.CPU, out.Memory = share(f, corev1.ResourceCPU), share(f, corev1.ResourceMemory)
 	text := []string{
-		strings.TrimSuffix(n.Name+", "+string(n.State), ", "), "cpu " + report.Share(f, corev1.ResourceCPU), "memory " + report.Share(f, corev1.ResourceMemory),
+		strings.TrimSuffix(n.Name+", "+string(n.State), ", "),
+		"cpu " + report.Share(f, corev1.ResourceCPU), "memory " + report.Share(f, corev1.ResourceMemory),
 		"pods " + report.Share(f, corev1.ResourcePods),
 	}
 	for _, said := range []struct {

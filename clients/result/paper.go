@@ -53,6 +53,7 @@ func sectionOf(lines []string) page.Section {
 			out.Text = append(out.Text, line)
 		}
 	}
+	out.Plain = strings.TrimSuffix(out.Plain, "\n")
 	if strings.HasSuffix(lines[0], ":") || len(out.Text) == 1 && len(out.List) > 0 {
 		out.Title, out.Text = strings.TrimSuffix(lines[0], ":"), out.Text[1:]
 	}
