@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"slices"
@@ -36,9 +37,9 @@ type drawing struct {
 	Width, Height  int
 	Style          template.CSS // empty within a page
 	Domains        []panel
-	Boxes          int // their number
-	Legend         int // its ordinate
-	Verdicts       bool
+	Boxes          int    // their number
+	Legend         int    // its ordinate
+	Good, Bad      string // what these states mean; empty if no node has them
 }
 
 // panel is a domain.
@@ -70,7 +71,7 @@ func (p *Page) drawing() *drawing {
 		chosen := foremost(p.Picture)
 		height := heightOf(chosen)
 		for i := range chosen {
-			y = d.panel(p.Picture.TopologyKey, &p.Picture.Domains[i], chosen[i], height, y)
+			y = d.panel(p.Picture, &p.Picture.Domains[i], chosen[i], height, y)
 		}
 	}
 	d.Legend = y + 8
@@ -79,15 +80,20 @@ func (p *Page) drawing() *drawing {
 }
 
 // panel draws a domain with the chosen nodes, and returns the ordinate below it.
-func (d *drawing) panel(key string, domain *Domain, chosen []Node, height, y int) int {
-	out := panel{X: margin, Y: y, Width: drawingWidth - 2*margin, TextY: y + 17, Heading: heading(key, domain)}
+func (d *drawing) panel(p *Picture, domain *Domain, chosen []Node, height, y int) int {
+	out := panel{X: margin, Y: y, Width: drawingWidth - 2*margin, TextY: y + 17, Heading: heading(p.TopologyKey, domain)}
 	if left := len(domain.Nodes) - len(chosen); left > 0 {
 		out.Heading += fmt.Sprintf("; %d of them are drawn", len(chosen))
 	}
 	perRow := (out.Width - nodeGap) / (nodeWidth + nodeGap)
 	for i := range chosen {
 		n := &chosen[i]
-		d.Verdicts = d.Verdicts || n.State != None
+		switch n.State {
+		case Good:
+			d.Good = cmp.Or(p.Good, "yes")
+		case Bad:
+			d.Bad = cmp.Or(p.Bad, "no")
+		}
 		x := margin + nodeGap + i%perRow*(nodeWidth+nodeGap)
 		out.Boxes = append(out.Boxes, n.box(x, y+headingSize+i/perRow*(height+nodeGap), height))
 	}

@@ -37,6 +37,8 @@ type Section struct {
 type Picture struct {
 	TopologyKey string // empty for none
 	Domains     []Domain
+	// Good and Bad are what these states of nodes mean, in a word or two.
+	Good, Bad string
 }
 
 // Domain is the nodes with one value of the topology key; Name is empty for nodes without the label.

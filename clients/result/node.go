@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -78,6 +79,8 @@ func picture(key string, nodes []Node, pods *report.Picture) *page.Picture {
 			index[n.Domain] = at
 			out.Domains = append(out.Domains, page.Domain{Name: n.Domain})
 		}
+		good, bad := n.meaning()
+		out.Good, out.Bad = cmp.Or(out.Good, good), cmp.Or(out.Bad, bad)
 		d := &out.Domains[at]
 		d.Nodes = append(d.Nodes, n.box(added, there, gone))
 	})
@@ -91,6 +94,23 @@ func picture(key string, nodes []Node, pods *report.Picture) *page.Picture {
 		}
 	}
 	return out
+}
+
+// meaning is what a good or a bad node is, by what the answer says of this one.
+func (n *Node) meaning() (good, bad string) {
+	switch {
+	case n.Feasible != nil:
+		return "can take the pod", "cannot take it"
+	case n.Drained != nil:
+		return "can be drained", "cannot be drained"
+	case n.State == Added:
+		return string(Added), ""
+	case n.State != "":
+		return "", string(n.State)
+	case len(n.Reasons) > 0:
+		return "", "has a reason against it"
+	}
+	return "", ""
 }
 
 // box is the node in a picture.
