@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/stowage-scheduler/stowage/clients/cli"
+	"github.com/stowage-scheduler/stowage/clients/servertest"
 )
 
 func TestMain(m *testing.M) {
@@ -23,11 +24,13 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	server := servertest.Start(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: os.Getenv("UPDATE") != "",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
+			e.Setenv("SERVER", server.Address)
 			e.Setenv("PENDING", filepath.Join(filepath.Dir(examples), "scenarios", "testdata", "pending"))
 			return nil
 		},

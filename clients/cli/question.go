@@ -30,7 +30,7 @@ type question struct {
 	Kustomize []string `short:"k" sep:"none" placeholder:"DIRECTORY" help:"The manifests that a kustomization makes, as kubectl kustomize prints them. May be repeated."`
 	Recursive bool     `short:"R" help:"Read the directories in a directory of --file, too."`
 	Profile   string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML: a Profile of the contract or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
-	Output    string   `short:"o" words:"table,wide,json,yaml,name,html,svg,jsonpath=,go-template=" default:"table" placeholder:"FORMAT" help:"How to print the answer: table, wide (that is table with --verbose), json, yaml, name, html, svg, jsonpath=TEMPLATE, or go-template=TEMPLATE. Default: table."`
+	Output    string   `short:"o" words:"table,wide,json,yaml,name,html,svg,jsonpath=,go-template=" default:"table" placeholder:"FORMAT" help:"How to print the answer: table, wide (that is table with --verbose), json, yaml, name (not of preempt), html or svg (not of filter, score and preempt), jsonpath=TEMPLATE, or go-template=TEMPLATE. Default: table."`
 	Verbose   bool     `short:"v" help:"List more: of explain every failing check and what each node lacks, of place every node and how full it is, of drain every node and the moves."`
 	Color     string   `enum:"auto,always,never" default:"auto" help:"Colour tables: ${enum}. auto is if they go to a terminal and NO_COLOR is not set."`
 

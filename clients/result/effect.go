@@ -35,7 +35,8 @@ func withNodes(c *stowagev1.Cluster, templates []*stowagev1.NodeTemplate, names 
 	out := &stowagev1.Cluster{PodTemplates: c.PodTemplates, NodeClasses: c.NodeClasses, Nodes: slices.Clip(c.Nodes)}
 	for _, name := range names {
 		t := byName[name[:max(0, strings.LastIndexByte(name, '-'))]]
-		n := proto.CloneOf(t.GetNode())
+		n := &stowagev1.Node{}
+		proto.Merge(n, t.GetNode())
 		if n.Name = name; n.Labels == nil {
 			n.Labels = map[string]string{}
 		}

@@ -1,9 +1,9 @@
 // Package result has the answers of stowage as typed documents in Kubernetes' words: which pod is on which node and why, how full
 // nodes are, what would change the answer. JSON, YAML, JSONPath, templates, HTML and SVG are made from them.
 //
-// A document in JSON has apiVersion and kind, the fields of its type, and after them the fields of the response of the contract, in
-// protojson. Amounts are quantities, exact, as in a Node's status. Fields may be added; those that are there keep their meaning
-// within APIVersion.
+// A document in JSON has apiVersion, kind and verdict, the fields of its type, and after them the fields of the response of the
+// contract, in protojson. Amounts are quantities, exact, as in a Node's status. Fields may be added; those that are there keep their
+// meaning within APIVersion.
 package result
 
 import (
