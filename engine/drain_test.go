@@ -681,6 +681,24 @@ func TestPreemptedAgain(t *testing.T) {
 	}
 }
 
+// A pod without a controller is not evicted, but a pod that comes back to its node may preempt it: then the node is drained.
+func TestLargestSetPreempts(t *testing.T) {
+	alone, comes := enginetest.MakePod("").Request("cpu", 1000), enginetest.MakePod("").Request("cpu", 2000).Priority(1)
+	comes.Template.Controller = api.ControllerReference{Kind: api.ReplicaSet, Name: "owner"}
+	comes.Template.Spec.Tolerations = []api.Toleration{{Key: unschedulable.Key, Operator: api.TolerationExists}}
+	stated := enginetest.Cluster(enginetest.MakeNode("a").Allocate("cpu", 2500, "pods", 10))
+	stated.Templates = []*api.PodTemplate{alone.Template, comes.Template}
+	stated.Nodes[0].PodCounts = []api.PodCount{{Template: 0, Count: 1}, {Template: 1, Count: 1}}
+	for scheduler, want := range map[bool]int{false: 0, true: 1} {
+		o := engine.DrainOptions{
+			Profile: api.Kube137(), Mode: engine.DrainLargestSet, Nodes: []uint32{0}, Steps: 100, Scheduler: scheduler,
+		}
+		if got, sum := drains(t, compiled(t, stated), o); len(got) != want || sum.Drained != want || !sum.Proven {
+			t.Errorf("scheduler %t: %d drains and %+v, but %d nodes can be drained", scheduler, len(got), sum, want)
+		}
+	}
+}
+
 // The rules of the eviction API for PodDisruptionBudgets, one by one (pkg/registry/core/pod/storage/eviction.go, v1.37.1).
 func TestEvictionBudgets(t *testing.T) {
 	web, bare := enginetest.MakePod("web").Label("app", "web"), enginetest.MakePod("bare")

@@ -275,7 +275,7 @@ type run struct {
 	waiting map[int32][]*unit // for a budget that allows no more
 	pending []batch           // without a node
 	last    bool              // the pods that terminate have left
-	refused int               // pods that may not be evicted
+	refused int               // pods that may not be evicted, and stay
 	lost    int               // pods that came back, were placed and preempted
 	began   int               // number of origins when the drain began
 	moves   []int             // entries of the queue by index in out.Moves
@@ -385,7 +385,9 @@ func (r *run) first() (now []batch) {
 			r.out.Staying += u.Count
 			u.Count = 0
 		case f.refused != 0:
-			r.refused += u.Count
+			if !r.Scheduler { // which may preempt them
+				r.refused += u.Count
+			}
 		case f.budget < 0:
 			now = append(now, r.take(u, u.Count))
 		default:
