@@ -78,7 +78,11 @@ func newServer(
 		}
 	}()
 	if service == nil {
-		service = placement.New(c.MaxSnapshotBytes, s.telemetry.Decisions)
+		decides := placement.New(c.MaxSnapshotBytes, s.telemetry.Decisions)
+		if err = s.telemetry.WatchSnapshots(decides.Snapshots); err != nil {
+			return nil, err
+		}
+		service = decides
 		if s.self, err = newSelf(); err != nil {
 			return nil, err
 		}

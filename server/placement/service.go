@@ -39,6 +39,14 @@ func New(snapshotBytes int64, decisions *telemetry.Decisions) *Service {
 	return &Service{snapshots: snapshots.New(snapshotBytes), decisions: decisions}
 }
 
+// Snapshots returns counts of the kept snapshots.
+func (s *Service) Snapshots() telemetry.Snapshots {
+	kept, bytes := s.snapshots.Len()
+	return telemetry.Snapshots{
+		Kept: int64(kept), Bytes: bytes, Limit: s.snapshots.Limit(), Evicted: s.snapshots.Evictions(),
+	}
+}
+
 // Filter returns the feasible nodes of a pod and the rejections of the others.
 func (s *Service) Filter(ctx context.Context, r *stowagev1.FilterRequest) (*stowagev1.FilterResponse, error) {
 	return message[stowagev1.FilterResponse](respond(ctx, s, &filter, r, fromMessage(r.GetContext().GetCluster()), asked{}))

@@ -23,6 +23,7 @@ type Cache struct {
 	clock     atomic.Uint64
 	published atomic.Pointer[entries]
 	bytes     atomic.Int64 // of all entries, as of their last Recount
+	evictions atomic.Int64
 }
 
 // Owner is who a cluster is of.
@@ -123,6 +124,7 @@ func (c *Cache) update(added *entry, client string) {
 		if !c.published.CompareAndSwap(old, &next) {
 			continue
 		}
+		c.evictions.Add(int64(len(victims)))
 		for _, e := range victims {
 			more -= e.fixedBytes + e.counted.Swap(evicted)
 		}
@@ -194,6 +196,9 @@ func (e entries) evict(limit int64, client string) (victims []*entry) {
 	}
 	return victims
 }
+
+// Evictions returns how many clusters were evicted so far.
+func (c *Cache) Evictions() int64 { return c.evictions.Load() }
 
 // Len returns the number of clusters and their size in bytes.
 func (c *Cache) Len() (clusters int, bytes int64) {

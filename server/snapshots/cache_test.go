@@ -84,6 +84,8 @@ func TestCachedResponsesCount(t *testing.T) {
 			}
 			if n, bytes := c.Len(); n == 20 || bytes < limit/2 {
 				t.Errorf("in the end there are %d clusters of %d bytes, the limit is %d", n, bytes, limit)
+			} else if c.Evictions() != int64(20-n) {
+				t.Errorf("of 20 clusters %d are left, but %d were evicted", n, c.Evictions())
 			}
 		})
 	}

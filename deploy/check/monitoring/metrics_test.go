@@ -106,6 +106,9 @@ func (w *work) serve() {
 	if err := tel.WatchLog(func() int64 { return 1 }); err != nil {
 		w.t.Fatal(err)
 	}
+	if err := tel.WatchSnapshots(func() telemetry.Snapshots { return telemetry.Snapshots{} }); err != nil {
+		w.t.Fatal(err)
+	}
 	if err := tel.WatchLedger(ledger.New(ledger.Settings{})); err != nil {
 		w.t.Fatal(err)
 	}
