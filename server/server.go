@@ -79,7 +79,7 @@ func newServer(
 	}()
 	if service == nil {
 		decides := placement.New(c.MaxSnapshotBytes, s.telemetry.Decisions)
-		if err = s.telemetry.WatchSnapshots(decides.Snapshots); err != nil {
+		if err := s.telemetry.WatchSnapshots(decides.Snapshots); err != nil {
 			return nil, err
 		}
 		service = decides

@@ -24,7 +24,7 @@ func (t *timer) engineDone() { t.Engine = t.lap() }
 // encodeDone records the decision.
 func (t *timer) encodeDone(ctx context.Context, nodes, feasible, scanned int) {
 	t.Encode = t.lap()
-	t.Nodes, t.Feasible, t.Scanned = nodes, feasible, scanned
+	t.Nodes, t.Feasible, t.Scanned, t.End = nodes, feasible, scanned, t.last
 	t.decisions.Record(ctx, t.Decision)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Decision holds the measurements of one decision.
@@ -13,16 +14,18 @@ type Decision struct {
 	// Method is the RPC's name: Filter, Score, Place, PlaceStream, Preempt, ScaleDown, WhatIf, Drain, Fit, Provision or
 	// Consolidate.
 	Method string
-	// Decode, Engine and Encode are the durations of the phases.
+	// Decode, Engine and Encode are the durations of the phases, which follow each other and end at End.
 	Decode, Engine, Encode time.Duration
+	End                    time.Time
 	// Nodes counts the nodes of the cluster. Feasible counts the feasible nodes, or with Place the placed pods.
 	Nodes, Feasible int
 	// Scanned counts the pods that Place placed by scanning all nodes.
 	Scanned int
 }
 
-// Decisions are the metrics of decisions.
+// Decisions are the metrics of decisions, and their spans within the span of the call.
 type Decisions struct {
+	tracer          trace.Tracer
 	duration        metric.Float64Histogram
 	nodes, feasible metric.Int64Histogram
 	cacheHits       metric.Int64Counter
@@ -43,9 +46,10 @@ func attributesOf(method string) *attributes {
 	return &attributes{metric.WithAttributeSet(attribute.NewSet(named)), part("decode"), part("engine"), part("encode")}
 }
 
-func newDecisions(p metric.MeterProvider) (*Decisions, error) {
-	meter := p.Meter("github.com/stowage-scheduler/stowage/server")
-	d := Decisions{byMethod: map[string]*attributes{}}
+func newDecisions(p metric.MeterProvider, t trace.TracerProvider) (*Decisions, error) {
+	const scope = "github.com/stowage-scheduler/stowage/server"
+	meter := p.Meter(scope)
+	d := Decisions{tracer: t.Tracer(scope), byMethod: map[string]*attributes{}}
 	for _, method := range []string{
 		"Filter", "Score", "Place", "PlaceStream", "Preempt", "ScaleDown", "WhatIf", "Drain", "Fit", "Provision", "Consolidate",
 	} {
@@ -84,6 +88,10 @@ func (d *Decisions) CacheHit(ctx context.Context, method string, nodes, feasible
 	if d == nil {
 		return
 	}
+	if call := trace.SpanFromContext(ctx); call.IsRecording() {
+		call.SetAttributes(attribute.Bool("stowage.cache_hit", true),
+			attribute.Int("stowage.nodes", nodes), attribute.Int("stowage.feasible", feasible))
+	}
 	attrs := d.byMethod[method]
 	d.cacheHits.Add(ctx, 1, attrs.method)
 	d.nodes.Record(ctx, int64(nodes), attrs.method)
@@ -95,6 +103,7 @@ func (d *Decisions) Record(ctx context.Context, m Decision) {
 	if d == nil {
 		return
 	}
+	d.trace(ctx, &m)
 	attrs := d.byMethod[m.Method]
 	d.duration.Record(ctx, m.Decode.Seconds(), attrs.decode)
 	d.duration.Record(ctx, m.Engine.Seconds(), attrs.engine)
@@ -104,4 +113,23 @@ func (d *Decisions) Record(ctx context.Context, m Decision) {
 	if m.Scanned > 0 {
 		d.scanned.Add(ctx, int64(m.Scanned))
 	}
+}
+
+// trace adds the phases to the span of the call, if that is recorded.
+func (d *Decisions) trace(ctx context.Context, m *Decision) {
+	call := trace.SpanFromContext(ctx)
+	if !call.IsRecording() {
+		return
+	}
+	call.SetAttributes(attribute.Bool("stowage.cache_hit", false), attribute.Int("stowage.nodes", m.Nodes),
+		attribute.Int("stowage.feasible", m.Feasible), attribute.Int("stowage.scanned", m.Scanned))
+	engine, encode := m.End.Add(-m.Encode-m.Engine), m.End.Add(-m.Encode)
+	d.phase(ctx, "decode", engine.Add(-m.Decode), engine)
+	d.phase(ctx, "engine", engine, encode)
+	d.phase(ctx, "encode", encode, m.End)
+}
+
+func (d *Decisions) phase(ctx context.Context, name string, from, to time.Time) {
+	_, span := d.tracer.Start(ctx, name, trace.WithTimestamp(from))
+	span.End(trace.WithTimestamp(to))
 }
