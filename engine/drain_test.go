@@ -561,6 +561,11 @@ func compareDrains(t *testing.T, seed uint64, scheduler bool, seen map[string]in
 			}
 		}
 	}
+	for i := range stated.Nodes {
+		for j := range stated.Nodes[i].Pods {
+			labelOneself(rng, &stated.Nodes[i].Pods[j])
+		}
+	}
 	c := compiled(t, stated)
 	nodes := drainNodes(stated, &o)
 	var want []*verdict.Drain
@@ -588,6 +593,19 @@ func compareDrains(t *testing.T, seed uint64, scheduler bool, seen map[string]in
 		t.Fatalf("seed %d, together %v, %+v (-stated +drained):\n%s", seed, nodes, o, diff)
 	}
 	noteDrain(seen, got[0])
+}
+
+// labelOneself gives some pods a label of their own, and a spread constraint that reads it to the templates of some.
+func labelOneself(rng *rand.Rand, p *api.Pod) {
+	if rng.IntN(3) > 0 {
+		p.Labels = api.Labels{{Key: "slot", Value: []string{"0", "1"}[rng.IntN(2)]}}
+	}
+	if s := &p.Template.Spec; rng.IntN(4) == 0 {
+		s.Spread = append(slices.Clip(s.Spread), api.TopologySpreadConstraint{
+			TopologyKey: zoneKey, MaxSkew: 1, MinDomains: 1, ScheduleAnyway: rng.IntN(2) == 0,
+			LabelSelector: enginetest.Selects("slot", "0"),
+		})
+	}
 }
 
 func noteDrain(seen map[string]int, d *verdict.Drain) {
@@ -695,6 +713,33 @@ func TestLargestSetPreempts(t *testing.T) {
 		}
 		if got, sum := drains(t, compiled(t, stated), o); len(got) != want || sum.Drained != want || !sum.Proven {
 			t.Errorf("scheduler %t: %d drains and %+v, but %d nodes can be drained", scheduler, len(got), sum, want)
+		}
+	}
+}
+
+// A pod keeps a label of its own that only a pod of a later round reads: pod-2 then has no reason to avoid node-0.
+func TestOwnLabelsInLaterRounds(t *testing.T) {
+	one := enginetest.MakePod("pod-1")
+	two := enginetest.MakePod("pod-2").Spread("kubernetes.io/hostname", 1, &api.LabelSelector{
+		MatchExpressions: []api.Requirement{{Key: "slot", Operator: api.DoesNotExist}},
+	})
+	one.Labels = api.Labels{{Key: "slot", Value: "0"}}
+	for _, p := range []*enginetest.Pod{one, two} {
+		p.Template.Controller = api.ControllerReference{Kind: api.OtherController}
+	}
+	node := func(name string) *enginetest.Node {
+		return enginetest.MakeNode(name).Label("kubernetes.io/hostname", name).Allocate("pods", 110)
+	}
+	stated := enginetest.Cluster(node("node-0"), enginetest.MakeNode("drained").Run(one, two), node("node-2"))
+	shareTemplates(stated)
+	stated.Budgets = []api.PodDisruptionBudget{
+		{Namespace: "default", Name: "one", Selector: &api.LabelSelector{}, DisruptionsAllowed: 1},
+	}
+	for _, scheduler := range []bool{false, true} {
+		o := engine.DrainOptions{Profile: api.Kube137(), Nodes: []uint32{1}, Moves: true, Scheduler: scheduler}
+		got, _ := drains(t, compiled(t, stated), o)
+		if m := got[0].Moves; len(m) != 2 || m[0].Nodes[0] != 0 || m[1].Nodes[0] != 0 || m[1].Round != 1 {
+			t.Errorf("scheduler %v: %+v", scheduler, m)
 		}
 	}
 }

@@ -67,6 +67,10 @@ func TestSafePreemption(t *testing.T) { //nolint:funlen // a table of cases
 	web := func(name string, cpu int, priority int32) *enginetest.Pod {
 		return controlledBy(api.ReplicaSet, holding(name, cpu, priority))
 	}
+	slotted := func(p *enginetest.Pod) *enginetest.Pod {
+		p.Labels = api.Labels{{Key: "slot", Value: "0"}}
+		return p
+	}
 	agent := func() *enginetest.Pod { return controlledBy(api.DaemonSet, holding("agent", 4000, 0)) }
 	const short = "0/2 nodes are available: 2 Insufficient cpu."
 	const shortAlone = "0/1 nodes are available: 1 Insufficient cpu."
@@ -114,6 +118,14 @@ func TestSafePreemption(t *testing.T) { //nolint:funlen // a table of cases
 			},
 			nominated: "gpu agent", safe: "gpu web", replacements: "web/0 to plain",
 			unsafe: "agent/0 unplaced 1 " + shortAlone + "false", examined: 2,
+		},
+		"a victim reads a label of another one's own": {
+			nodes: []*enginetest.Node{
+				ssd("a", slotted(web("p", 2000, 5)), web("q", 2000, 0).SpreadSoftly(zoneKey, 1, enginetest.Selects("slot", "0"))).
+					Allocate("cpu", 4000, "pods", 110),
+				node("b").Zone("1").Allocate("cpu", 80000, "pods", 110), node("c").Zone("2"),
+			},
+			nominated: "a p q", safe: "a p q", replacements: "p/0 to b; q/0 to c", examined: 1,
 		},
 		"the bound of candidates": {
 			nodes: []*enginetest.Node{
@@ -260,6 +272,7 @@ func TestSafeEqualsTrials(t *testing.T) {
 				own.Controller.Kind = kinds[rng.IntN(len(kinds))]
 				n.Pods[j].Template = &own
 				n.Pods[j].ResourceStatus = nil
+				labelOneself(rng, &n.Pods[j])
 			}
 		}
 		shareTemplates(stated)

@@ -22,7 +22,7 @@ func (r *run) schedule() error {
 		entries[i], preempts[i] = place.Pending{Pod: *b.fate.created.Pod, Count: b.count}, true
 		r.origins = append(r.origins, origin{fate: b.fate})
 	}
-	options := place.Options{Seed: r.Seed, FewestPods: r.FewestPods, Scan: r.Scan, Preempt: preempts}
+	options := place.Options{Seed: r.Seed, FewestPods: r.FewestPods, Scan: r.Scan, Preempt: preempts, KeepLabels: true}
 	q, err := place.New(r.ctx, r.framework, r.state, r.Targets, entries, options)
 	if err != nil {
 		return err

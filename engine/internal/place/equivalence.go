@@ -68,7 +68,8 @@ func (c *Class) Error(candidates int) string {
 	return ""
 }
 
-// classKey identifies pods of one template with equal labels of their own. Labels that no rule reads are left out.
+// classKey identifies pods of one template with equal labels of their own. Unless all are kept, labels that no rule reads are left
+// out.
 type classKey struct {
 	template    *api.PodTemplate
 	labels      string
@@ -111,7 +112,7 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 		own := pod.Labels
 		if len(own) > 0 {
 			stated := own
-			if own, key.labels = onlyKeys(own, selected); budgeted && len(own)+len(pod.Template.Labels) == 0 {
+			if own, key.labels = q.readable(own, selected); budgeted && len(own)+len(pod.Template.Labels) == 0 {
 				own, key.labels = stated[:1], "any" // no PodDisruptionBudget selects a pod without labels
 			}
 		}
@@ -178,8 +179,11 @@ const yieldedShare = 16
 // Placement.Scanned reports the result, so it depends on the queue alone.
 func pays(pods int) bool { return pods > 1 }
 
-// selected returns the keys of the pods' own labels that some rule reads; nil if no pod has labels of its own.
+// selected returns the keys of the pods' own labels that some rule reads; nil if no pod has labels of its own, or if all are kept.
 func (q *Queue) selected() map[string]bool {
+	if q.Options.KeepLabels {
+		return nil
+	}
 	own := false
 	for i := range q.Pending {
 		own = own || len(q.Pending[i].Pod.Labels) > 0
@@ -202,12 +206,12 @@ func (q *Queue) selected() map[string]bool {
 	return keys
 }
 
-// onlyKeys returns the labels with the given keys, and a string that is equal for equal labels.
-func onlyKeys(labels api.Labels, keys map[string]bool) (api.Labels, string) {
+// readable returns the labels that a rule may read, those with the keys of selected, and a string that is equal for equal labels.
+func (q *Queue) readable(labels api.Labels, selected map[string]bool) (api.Labels, string) {
 	var only api.Labels
 	var b []byte
 	for _, l := range labels {
-		if keys[l.Key] {
+		if q.Options.KeepLabels || selected[l.Key] {
 			only = append(only, l)
 			b = append(binary.AppendUvarint(b, uint64(len(l.Key))), l.Key...)
 			b = append(binary.AppendUvarint(b, uint64(len(l.Value))), l.Value...)

@@ -48,6 +48,9 @@ type Options struct {
 	// Preempt reports by entry whether its first unplaced pod looks for victims; nil for none.
 	Preempt []bool
 	Watch   Watcher // may be nil
+	// KeepLabels is set if other pods are placed in the same state later, by queues of their own: they may read labels that no rule
+	// reads now.
+	KeepLabels bool
 	// Scan evaluates every node for every pod and disables equivalence classes. It is the reference implementation.
 	Scan   bool
 	Tuning Tuning

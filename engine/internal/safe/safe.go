@@ -192,7 +192,7 @@ func (t *trial) replace(ctx context.Context, v *returning) error {
 // lets it. All pods that this request placed have its priority or a higher one, so none of them is evicted.
 func (t *trial) place(ctx context.Context, pod *api.Pod, nodes nodeset.Set, count, cascade int, r *verdict.Replacement) error {
 	for count > 0 {
-		q, err := place.New(ctx, t.Framework, t.State, nodes, []place.Pending{{Pod: *pod, Count: count}}, place.Options{})
+		q, err := place.New(ctx, t.Framework, t.State, nodes, []place.Pending{{Pod: *pod, Count: count}}, place.Options{KeepLabels: true})
 		if err != nil {
 			return err
 		}
