@@ -2,19 +2,27 @@ package server
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -115,6 +123,31 @@ const rulesOfTest = `rules:
 - {callers: ["token:adm*"], tenant: admin, methods: ["*"]}
 `
 
+// issuedRule admits alice of an issuer to a.
+const issuedRule = `- {callers: ["oidc-user:corp:alice"], tenant: a, methods: ["*"]}
+`
+
+// issue runs an OpenID Connect issuer, and returns its entry in an access file, and what signs tokens of it.
+func issue(t *testing.T) (entry string, sign func(subject, audience string) string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	issuer := &oidctest.Server{
+		Algorithms: []string{oidc.ES256}, PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "k", Algorithm: oidc.ES256}},
+	}
+	h := httptest.NewTLSServer(issuer)
+	t.Cleanup(h.Close)
+	issuer.SetIssuer(h.URL)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.Certificate().Raw})
+	entry = fmt.Sprintf("issuers:\n- {name: corp, url: %q, audiences: [stowage], certificateAuthority: %q}\n", h.URL, ca)
+	return entry, func(subject, audience string) string {
+		return oidctest.SignIDToken(key, "k", oidc.ES256, fmt.Sprintf(`{"iss": %q, "aud": %q, "sub": %q, "exp": %d}`,
+			h.URL, audience, subject, time.Now().Add(time.Hour).Unix()))
+	}
+}
+
 func runSecured(t *testing.T) *secured {
 	t.Helper()
 	certFile, keyFile, _, pool := certificate(t)
@@ -136,7 +169,8 @@ func runSecured(t *testing.T) *secured {
 		}
 	}
 	ca := filepath.Join(dir, "ca")
-	rules := "tokens:\n" + tokenRule("b", "b's") + tokenRule("admin", "admin's") + rulesOfTest
+	issuer, sign := issue(t)
+	rules := "tokens:\n" + tokenRule("b", "b's") + tokenRule("admin", "admin's") + issuer + rulesOfTest + issuedRule
 	for path, text := range map[string]string{ca: string(authorities), s.access: rules} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -149,6 +183,8 @@ func runSecured(t *testing.T) *secured {
 		{"nobody", "", ""}, {"a wrong token", "", "x"}, {"a's certificate and a wrong token", "a", "x"},
 		{"an unnamed certificate", "unnamed", ""}, {"an untrusted certificate", "untrusted", ""},
 		{"a", "a", ""}, {"b", "", "b's"}, {"admin", "", "admin's"}, {"b with a's certificate", "a", "b's"},
+		{"alice of an issuer", "", sign("alice", "stowage")}, {"bob of an issuer", "", sign("bob", "stowage")},
+		{"alice for another server", "", sign("alice", "other")},
 	} {
 		s.callers[x.name] = s.caller(t, x.name, x.cert, x.token)
 	}
@@ -182,6 +218,9 @@ func TestIdentitiesByMethods(t *testing.T) {
 		"a's certificate and a wrong token": all(codes.Unauthenticated),
 		"an unnamed certificate":            all(codes.PermissionDenied),
 		"an untrusted certificate":          all(codes.Unavailable),
+		"alice of an issuer":                all(codes.OK),
+		"bob of an issuer":                  all(codes.PermissionDenied),
+		"alice for another server":          all(codes.Unauthenticated),
 		"b":                                 all(codes.OK),
 		"b with a's certificate":            all(codes.OK),
 		"admin":                             all(codes.OK),

@@ -1,8 +1,9 @@
 // Package identity says who makes a call, and whether that caller may make it.
 //
 // An access file names callers and what they may call. Callers are the subjects of verified client certificates, the holders of
-// tokens that the file lists by their hashes, and those whose tokens a Kubernetes API server reviews. A call that no rule allows is
-// refused. Rules put callers into tenants: snapshots of one tenant do not exist for another.
+// tokens that the file lists by their hashes, those whose tokens an OpenID Connect issuer signed, and those whose tokens a Kubernetes
+// API server reviews. A call that no rule allows is refused. Rules put callers into tenants: snapshots of one tenant do not exist for
+// another.
 package identity
 
 import (
@@ -99,10 +100,14 @@ func (a *Access) principals(ctx context.Context, rules *Rules) ([]string, error)
 		if name, ok := rules.tokens[hex.EncodeToString(hash[:])]; ok {
 			return []string{"token:" + name}, nil
 		}
-		if a.reviewer == nil {
+		reviewer := a.reviewer
+		if issuer := rules.issuers[issuerOf(token)]; issuer != nil {
+			reviewer = issuer
+		}
+		if reviewer == nil {
 			return nil, rpcerror.Unauthenticated("the token is not valid")
 		}
-		principals, err := a.reviewer.Review(ctx, token)
+		principals, err := reviewer.Review(ctx, token)
 		switch {
 		case err != nil:
 			return nil, rpcerror.CannotAuthenticate(err)

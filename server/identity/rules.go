@@ -14,8 +14,9 @@ import (
 
 // Rules are an access file.
 type Rules struct {
-	tokens map[string]string // names by the hexadecimal SHA-256 of the token
-	rules  []rule
+	tokens  map[string]string  // names by the hexadecimal SHA-256 of the token
+	issuers map[string]*Issuer // by URL
+	rules   []rule
 }
 
 // file is the form of an access file.
@@ -24,13 +25,14 @@ type file struct {
 		Name   string `yaml:"name"`
 		SHA256 string `yaml:"sha256"`
 	} `yaml:"tokens"`
-	Rules []rule `yaml:"rules"`
+	Issuers []IssuerSettings `yaml:"issuers"`
+	Rules   []rule           `yaml:"rules"`
 }
 
 // rule is what some callers may call. A caller has the first rule that names one of the caller's principals.
 type rule struct {
 	// Callers are principals, with * at the end for any rest: subject:CN=batch,O=stowage, uri:spiffe://..., token:NAME,
-	// user:NAME and group:NAME of Kubernetes.
+	// user:NAME and group:NAME of Kubernetes, oidc-user:ISSUER:NAME and oidc-group:ISSUER:NAME.
 	Callers []string `yaml:"callers"`
 	Tenant  string   `yaml:"tenant"`
 	// Methods are names of RPCs, Reflection, or * for all.
@@ -38,7 +40,7 @@ type rule struct {
 }
 
 // kinds are what principals begin with.
-var kinds = []string{"subject:", "uri:", "token:", "user:", "group:"}
+var kinds = []string{"subject:", "uri:", "token:", "user:", "group:", "oidc-user:", "oidc-group:"}
 
 // ParseRules parses an access file in YAML. methods are the names of RPCs that rules may have. The error has every problem.
 func ParseRules(text []byte, methods []string) (*Rules, error) {
@@ -57,7 +59,7 @@ func ParseRules(text []byte, methods []string) (*Rules, error) {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	r := &Rules{tokens: map[string]string{}, rules: f.Rules}
+	r := &Rules{tokens: map[string]string{}, issuers: map[string]*Issuer{}, rules: f.Rules}
 	for i, t := range f.Tokens {
 		at := fmt.Sprintf("tokens[%d]", i)
 		check(t.Name != "", "%s.name: is required", at)
@@ -67,6 +69,14 @@ func ParseRules(text []byte, methods []string) (*Rules, error) {
 		_, twice := r.tokens[sum]
 		check(!twice, "%s.sha256: is there twice", at)
 		r.tokens[sum] = t.Name
+	}
+	names := map[string]bool{}
+	for i, s := range f.Issuers {
+		at := fmt.Sprintf("issuers[%d]", i)
+		s.check(at, check)
+		check(!names[s.Name], "%s.name: is there twice", at)
+		check(r.issuers[s.URL] == nil, "%s.url: is there twice", at)
+		names[s.Name], r.issuers[s.URL] = true, newIssuer(s)
 	}
 	check(len(f.Rules) > 0, "rules: is required")
 	for i, x := range f.Rules {
@@ -78,6 +88,10 @@ func ParseRules(text []byte, methods []string) (*Rules, error) {
 			known := slices.ContainsFunc(kinds, func(k string) bool { return strings.HasPrefix(c, k) && len(c) > len(k) })
 			check(known, "%s.callers[%d]: must begin with %s, is %q", at, j, strings.Join(kinds, ", "), c)
 			check(!strings.Contains(strings.TrimSuffix(c, "*"), "*"), "%s.callers[%d]: has * before its end", at, j)
+			if kind, of, _ := strings.Cut(c, ":"); kind == "oidc-user" || kind == "oidc-group" {
+				issuer, _, _ := strings.Cut(of, ":")
+				check(names[issuer], "%s.callers[%d]: there is no issuer %q", at, j, issuer)
+			}
 		}
 		for j, m := range x.Methods {
 			check(m == "*" || m == "Reflection" || slices.Contains(methods, m), "%s.methods[%d]: there is no method %q", at, j, m)

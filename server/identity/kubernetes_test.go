@@ -80,7 +80,7 @@ func newAPIServer(t *testing.T, hold chan struct{}) (*apiServer, *Kubernetes) {
 func TestReview(t *testing.T) {
 	a, k := newAPIServer(t, nil)
 	now := time.Now()
-	k.now = func() time.Time { return now }
+	k.reviewed.now = func() time.Time { return now }
 	check := func(token, want string, asked int64) {
 		t.Helper()
 		got, err := k.Review(t.Context(), token)
@@ -132,9 +132,9 @@ func TestReviewsAreBounded(t *testing.T) {
 		t.Errorf("%d requests, want %d", a.asked.Load(), maxReviews)
 	}
 	for i := range maxReviewed + 10 {
-		k.remember([32]byte{byte(i), byte(i >> 8), 1}, review{until: time.Now().Add(time.Hour)})
+		k.reviewed.remember([32]byte{byte(i), byte(i >> 8), 1}, review{until: time.Now().Add(time.Hour)})
 	}
-	if n := len(*k.reviewed.Load()); n > maxReviewed {
+	if n := len(*k.reviewed.known.Load()); n > maxReviewed {
 		t.Errorf("%d tokens are remembered", n)
 	}
 }

@@ -3,47 +3,23 @@ package identity
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"strings"
-	"sync/atomic"
 	"time"
 )
-
-const (
-	// validFor is how long a valid token is not reviewed again, so how late a revoked one is noticed; invalidFor is that of one that
-	// is not valid.
-	validFor, invalidFor = 30 * time.Second, 5 * time.Second
-	// reviewTimeout bounds a review.
-	reviewTimeout = 5 * time.Second
-	// maxReviews bounds the reviews at a time, maxReviewed the tokens that are remembered, maxTokenBytes those that are reviewed.
-	maxReviews, maxReviewed, maxTokenBytes = 16, 4096, 16 << 10
-)
-
-// errBusy is the error of a review that too many others are before.
-var errBusy = errors.New("too many tokens are under review")
 
 // Kubernetes reviews tokens by TokenReviews of an API server (authentication.k8s.io/v1).
 type Kubernetes struct {
 	url, tokenFile string
 	audiences      []string
 	client         *http.Client
-	reviewed       atomic.Pointer[map[[sha256.Size]byte]review]
-	underway       atomic.Int64
-	now            func() time.Time
-}
-
-type review struct {
-	principals []string
-	until      time.Time
+	reviewed       *reviewed
 }
 
 // NewKubernetes returns a reviewer that asks the API server of a URL. caFile has its authorities; tokenFile the token of the server's
@@ -63,12 +39,10 @@ func NewKubernetes(url, caFile, tokenFile string, audiences []string) (*Kubernet
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	k := &Kubernetes{
+	return &Kubernetes{
 		url: strings.TrimSuffix(url, "/") + "/apis/authentication.k8s.io/v1/tokenreviews", tokenFile: tokenFile, audiences: audiences,
-		client: &http.Client{Transport: transport, Timeout: reviewTimeout}, now: time.Now,
-	}
-	k.reviewed.Store(&map[[sha256.Size]byte]review{})
-	return k, nil
+		client: &http.Client{Transport: transport, Timeout: reviewTimeout}, reviewed: newReviewed(),
+	}, nil
 }
 
 // Close closes idle connections.
@@ -76,45 +50,10 @@ func (k *Kubernetes) Close() { k.client.CloseIdleConnections() }
 
 // Review implements Reviewer: user:NAME first, then group:NAME of each group.
 func (k *Kubernetes) Review(ctx context.Context, token string) ([]string, error) {
-	if len(token) > maxTokenBytes {
-		return nil, nil
-	}
-	sum := sha256.Sum256([]byte(token))
-	if r, ok := (*k.reviewed.Load())[sum]; ok && k.now().Before(r.until) {
-		return r.principals, nil
-	}
-	if k.underway.Add(1) > maxReviews {
-		k.underway.Add(-1)
-		return nil, errBusy
-	}
-	defer k.underway.Add(-1)
-	principals, err := k.ask(ctx, token)
-	if err != nil {
-		return nil, err
-	}
-	lasts := validFor
-	if principals == nil {
-		lasts = invalidFor
-	}
-	k.remember(sum, review{principals, k.now().Add(lasts)})
-	return principals, nil
-}
-
-// remember publishes a map with one more token. Expired ones go; where too many are left, all go.
-func (k *Kubernetes) remember(sum [sha256.Size]byte, r review) {
-	for {
-		old := k.reviewed.Load()
-		next := maps.Clone(*old)
-		now := k.now()
-		maps.DeleteFunc(next, func(_ [sha256.Size]byte, r review) bool { return !now.Before(r.until) })
-		if len(next) >= maxReviewed {
-			clear(next)
-		}
-		next[sum] = r
-		if k.reviewed.CompareAndSwap(old, &next) {
-			return
-		}
-	}
+	return k.reviewed.of(token, func() ([]string, time.Time, error) {
+		principals, err := k.ask(ctx, token)
+		return principals, time.Time{}, err
+	})
 }
 
 // tokenReview is the part of a TokenReview that is sent and read.
@@ -159,7 +98,7 @@ func (k *Kubernetes) ask(ctx context.Context, token string) ([]string, error) {
 		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,237 @@
+package identity
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/time/rate"
+)
+
+const (
+	// discoverEvery is how old what is known of an issuer may get, so how late a key that it withdrew no longer counts.
+	discoverEvery = time.Hour
+	// fetchEvery and fetchBurst bound the requests to an issuer: a token with a key that is not known has its keys fetched.
+	fetchEvery, fetchBurst = time.Second, 4
+)
+
+// errFetches is the error of a request to an issuer that too many others were before.
+var errFetches = errors.New("too many requests to the issuer")
+
+// Issuer verifies the tokens of an OpenID Connect issuer (OpenID Connect Core 1.0, section 3.1.3.7): signature, issuer, audience and
+// time. What it needs to know of the issuer it discovers when it has a token to verify, so a server starts while an issuer is down.
+type Issuer struct {
+	IssuerSettings
+	client     *http.Client
+	reviewed   *reviewed
+	discovered atomic.Pointer[discovery]
+}
+
+// IssuerSettings are an issuer of the access file.
+type IssuerSettings struct {
+	// Name is what principals call the issuer.
+	Name string `yaml:"name"`
+	// URL is what tokens have as iss.
+	URL string `yaml:"url"`
+	// Audiences are those that tokens must have one of as aud.
+	Audiences []string `yaml:"audiences"`
+	// UsernameClaim and GroupsClaim are claims: sub and groups unless stated.
+	UsernameClaim string `yaml:"usernameClaim"`
+	GroupsClaim   string `yaml:"groupsClaim"`
+	// CertificateAuthority are the authorities of the issuer's certificate in PEM: those of the system unless stated.
+	CertificateAuthority string `yaml:"certificateAuthority"`
+}
+
+// discovery is what an issuer says of itself.
+type discovery struct {
+	algorithms []string
+	keys       *oidc.RemoteKeySet
+	until      time.Time
+}
+
+// newIssuer returns an issuer with the settings' defaults. certificateAuthority must be sound.
+func newIssuer(s IssuerSettings) *Issuer {
+	if s.UsernameClaim == "" {
+		s.UsernameClaim = "sub"
+	}
+	if s.GroupsClaim == "" {
+		s.GroupsClaim = "groups"
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableKeepAlives = true
+	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	if s.CertificateAuthority != "" {
+		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
+		transport.TLSClientConfig.RootCAs.AppendCertsFromPEM([]byte(s.CertificateAuthority))
+	}
+	bounded := &boundedTransport{transport, rate.NewLimiter(rate.Every(fetchEvery), fetchBurst)}
+	return &Issuer{
+		IssuerSettings: s, client: &http.Client{Transport: bounded, Timeout: reviewTimeout}, reviewed: newReviewed(),
+	}
+}
+
+// check reports the problems of settings.
+func (s *IssuerSettings) check(at string, problem func(ok bool, format string, args ...any)) {
+	problem(s.Name != "" && !strings.ContainsAny(s.Name, ":*"), "%s.name: is required, without : and *, is %q", at, s.Name)
+	problem(strings.HasPrefix(s.URL, "https://"), "%s.url: must begin with https://, is %q", at, s.URL)
+	problem(len(s.Audiences) > 0 && !slices.Contains(s.Audiences, ""), "%s.audiences: is required", at)
+	problem(s.CertificateAuthority == "" || x509.NewCertPool().AppendCertsFromPEM([]byte(s.CertificateAuthority)),
+		"%s.certificateAuthority: has no certificate", at)
+}
+
+// Review implements Reviewer: oidc-user:ISSUER:NAME first, then oidc-group:ISSUER:NAME of each group.
+func (i *Issuer) Review(ctx context.Context, token string) ([]string, error) {
+	return i.reviewed.of(token, func() ([]string, time.Time, error) { return i.verify(ctx, token) })
+}
+
+func (i *Issuer) verify(ctx context.Context, token string) ([]string, time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
+	d, err := i.discover(ctx)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	keys := &heldKeys{set: d.keys}
+	config := &oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: d.algorithms, Now: i.reviewed.now}
+	verified, err := oidc.NewVerifier(i.URL, keys, config).Verify(ctx, token)
+	switch {
+	case keys.unreachable != nil:
+		return nil, time.Time{}, keys.unreachable
+	case err != nil:
+		return nil, time.Time{}, nil
+	}
+	if !slices.ContainsFunc(verified.Audience, func(a string) bool { return slices.Contains(i.Audiences, a) }) {
+		return nil, time.Time{}, nil
+	}
+	var claims map[string]any
+	if err := verified.Claims(&claims); err != nil {
+		return nil, time.Time{}, nil
+	}
+	return i.principals(claims), verified.Expiry, nil
+}
+
+// principals returns those of a verified token, nil if it does not name its holder. As with kube-apiserver an address that is not
+// verified names none.
+func (i *Issuer) principals(claims map[string]any) []string {
+	user, _ := claims[i.UsernameClaim].(string)
+	if verified, stated := claims["email_verified"]; user == "" || i.UsernameClaim == "email" && stated && verified != true {
+		return nil
+	}
+	out := []string{"oidc-user:" + i.Name + ":" + user}
+	switch groups := claims[i.GroupsClaim].(type) {
+	case string:
+		out = append(out, "oidc-group:"+i.Name+":"+groups)
+	case []any:
+		for _, g := range groups {
+			if name, ok := g.(string); ok {
+				out = append(out, "oidc-group:"+i.Name+":"+name)
+			}
+		}
+	}
+	return out
+}
+
+// discover returns what the issuer says of itself: what is known, if it is not too old or the issuer cannot be reached.
+func (i *Issuer) discover(ctx context.Context) (*discovery, error) {
+	known := i.discovered.Load()
+	now := i.reviewed.now()
+	if known != nil && now.Before(known.until) {
+		return known, nil
+	}
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, i.client), i.URL)
+	if err != nil && known != nil {
+		return known, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var says struct {
+		Keys       string   `json:"jwks_uri"`
+		Algorithms []string `json:"id_token_signing_alg_values_supported"`
+	}
+	if err := provider.Claims(&says); err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(says.Keys, "https://") {
+		return nil, fmt.Errorf("the jwks_uri of %s does not begin with https://", i.URL)
+	}
+	algorithms := slices.DeleteFunc(says.Algorithms, func(a string) bool { return !slices.Contains(signatures, a) })
+	keys := oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), i.client), says.Keys)
+	found := &discovery{algorithms, keys, now.Add(discoverEvery)}
+	if !i.discovered.CompareAndSwap(known, found) {
+		return i.discovered.Load(), nil
+	}
+	return found, nil
+}
+
+// signatures are the algorithms of signatures that count: those with a public key.
+var signatures = []string{
+	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
+}
+
+// heldKeys are the keys of an issuer while one token is verified. They tell a wrong signature from keys that cannot be fetched: the
+// library's error of the token has only a text.
+type heldKeys struct {
+	set         *oidc.RemoteKeySet
+	unreachable error
+}
+
+// VerifySignature implements oidc.KeySet.
+func (k *heldKeys) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	payload, err := k.set.VerifySignature(ctx, token)
+	if errors.Unwrap(err) != nil { // that of the fetch
+		k.unreachable = err
+	}
+	return payload, err
+}
+
+// issuerOf returns what a token says is its issuer, empty if it is no token of an issuer. Nothing is verified.
+func issuerOf(token string) string {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 || len(token) > maxTokenBytes {
+		return ""
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return ""
+	}
+	var claims struct {
+		Issuer string `json:"iss"`
+	}
+	if err := json.Unmarshal(raw, &claims); err != nil {
+		return ""
+	}
+	return claims.Issuer
+}
+
+// boundedTransport bounds the rate of requests and the size of answers.
+type boundedTransport struct {
+	http.RoundTripper
+	limit *rate.Limiter
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !t.limit.Allow() {
+		return nil, errFetches
+	}
+	response, err := t.RoundTripper.RoundTrip(r)
+	if err == nil {
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(response.Body, maxAnswerBytes), response.Body}
+	}
+	return response, err
+}

@@ -1,0 +1,91 @@
+package identity
+
+import (
+	"crypto/sha256"
+	"errors"
+	"maps"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// validFor is how long a valid token is not reviewed again, so how late a revoked one is noticed; invalidFor is that of one that
+	// is not valid.
+	validFor, invalidFor = 30 * time.Second, 5 * time.Second
+	// reviewTimeout bounds a review.
+	reviewTimeout = 5 * time.Second
+	// maxReviews bounds the reviews at a time, maxReviewed the tokens that are remembered, maxTokenBytes those that are reviewed.
+	maxReviews, maxReviewed, maxTokenBytes = 16, 4096, 16 << 10
+	// maxAnswerBytes bounds what is read of an answer about tokens.
+	maxAnswerBytes = 1 << 20
+)
+
+// errBusy is the error of a review that too many others are before.
+var errBusy = errors.New("too many tokens are under review")
+
+// review is what a reviewer knows of a token.
+type review struct {
+	principals []string // none if the token is not valid
+	until      time.Time
+}
+
+// reviewed remembers reviews of tokens by their hashes, without locks, and bounds those underway.
+type reviewed struct {
+	known    atomic.Pointer[map[[sha256.Size]byte]review]
+	underway atomic.Int64
+	now      func() time.Time
+}
+
+func newReviewed() *reviewed {
+	r := &reviewed{now: time.Now}
+	r.known.Store(&map[[sha256.Size]byte]review{})
+	return r
+}
+
+// of returns the principals of a token: those that are remembered, or what look finds, with the time at which the token expires, zero
+// if look does not know.
+func (r *reviewed) of(token string, look func() (principals []string, expires time.Time, err error)) ([]string, error) {
+	if len(token) > maxTokenBytes {
+		return nil, nil
+	}
+	sum := sha256.Sum256([]byte(token))
+	if known, ok := (*r.known.Load())[sum]; ok && r.now().Before(known.until) {
+		return known.principals, nil
+	}
+	if r.underway.Add(1) > maxReviews {
+		r.underway.Add(-1)
+		return nil, errBusy
+	}
+	defer r.underway.Add(-1)
+	principals, expires, err := look()
+	if err != nil {
+		return nil, err
+	}
+	lasts := validFor
+	if principals == nil {
+		lasts = invalidFor
+	}
+	until := r.now().Add(lasts)
+	if !expires.IsZero() && expires.Before(until) {
+		until = expires
+	}
+	r.remember(sum, review{principals, until})
+	return principals, nil
+}
+
+// remember publishes a map with one more token. Expired ones go; where too many are left, all go.
+func (r *reviewed) remember(sum [sha256.Size]byte, found review) {
+	for {
+		old := r.known.Load()
+		next := maps.Clone(*old)
+		now := r.now()
+		maps.DeleteFunc(next, func(_ [sha256.Size]byte, known review) bool { return !now.Before(known.until) })
+		if len(next) >= maxReviewed {
+			clear(next)
+		}
+		next[sum] = found
+		if r.known.CompareAndSwap(old, &next) {
+			return
+		}
+	}
+}
