@@ -117,7 +117,8 @@ func tokenRule(name, token string) string {
 	return fmt.Sprintf("- {name: %s, sha256: %x}\n", name, sha256.Sum256([]byte(token)))
 }
 
-const rulesOfTest = `rules:
+const rulesOfTest = `quotas: [{tenant: b, maxSnapshotBytes: 32Ki}]
+rules:
 - {callers: ["subject:CN=a"], tenant: a, methods: [Filter, PutSnapshot]}
 - {callers: ["token:b"], tenant: b, methods: ["*"]}
 - {callers: ["token:adm*"], tenant: admin, methods: ["*"]}
@@ -346,6 +347,36 @@ func TestTenantsDoNotSeeEachOther(t *testing.T) {
 	}
 	if same, err := put(b, end(address)); err != nil || same != address {
 		t.Errorf("b looks it up: %s, %v", same, err)
+	}
+}
+
+// TestTenantsKeepTheirQuota expects that a tenant's snapshot beyond the tenant's quota is refused with that limit, and one within it kept.
+func TestTenantsKeepTheirQuota(t *testing.T) {
+	s := runSecured(t)
+	large := &stowagev1.Cluster{}
+	for i := range 1000 {
+		large.Nodes = append(large.Nodes, &stowagev1.Node{Name: fmt.Sprint("node-", i)})
+	}
+	for _, test := range []struct {
+		caller  string
+		cluster *stowagev1.Cluster
+		refusal string
+	}{{"b", large, "more than the snapshot budget of 32768"}, {"b", threeZones(), ""}, {"admin", large, ""}} {
+		c := s.callers[test.caller]
+		stream, err := stowagev1.NewPlacementServiceClient(c.conn).PutSnapshot(c.context(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []*stowagev1.PutSnapshotRequest{part(test.cluster), end("")} {
+			if err := stream.Send(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err = stream.CloseAndRecv()
+		if test.refusal == "" && err != nil ||
+			test.refusal != "" && (reasonOf(err) != "SNAPSHOT_TOO_LARGE" || !strings.HasSuffix(err.Error(), test.refusal)) {
+			t.Errorf("%s puts %d nodes: %v", test.caller, len(test.cluster.GetNodes()), err)
+		}
 	}
 }
 

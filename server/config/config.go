@@ -17,7 +17,7 @@ type Config struct {
 	TLSCertFile     string `help:"PEM certificate of the gRPC service; without it the service is plaintext. All files are reloaded when they change."`
 	TLSKeyFile      string `help:"PEM key of tls-cert-file."`
 	TLSClientCAFile string `help:"PEM certificates of the client CAs; with it the service requires client certificates, or with access-file those of callers without tokens."`
-	AccessFile      string `help:"Who may call what, in YAML: callers by certificate or token, their tenants and methods. Without it everybody may call everything. Reloaded when it changes."`
+	AccessFile      string `help:"Who may call what, in YAML: callers by certificate or token, their tenants and methods, quotas. Without it everybody may call everything. Reloaded when it changes."`
 
 	TokenReviewURL       string   `name:"token-review-url" help:"URL of a Kubernetes API server that reviews tokens which access-file does not list, such as https://kubernetes.default.svc."`
 	TokenReviewCAFile    string   `name:"token-review-ca-file" default:"/var/run/secrets/kubernetes.io/serviceaccount/ca.crt" help:"PEM certificates of its authorities."`

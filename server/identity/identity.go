@@ -28,6 +28,8 @@ type Caller struct {
 	Name string
 	// Tenant is whose snapshots the caller can see.
 	Tenant string
+	// MaxSnapshotBytes bounds the memory of the tenant's snapshots, 0 for no bound.
+	MaxSnapshotBytes int64
 }
 
 type callerKey struct{}
@@ -85,6 +87,14 @@ func (a *Access) Admit(ctx context.Context, method string) (context.Context, err
 		return nil, rpcerror.Forbidden(caller.Name, "")
 	case !may:
 		return nil, rpcerror.Forbidden(caller.Name, short(method))
+	}
+	if q := rules.quotas[tenant]; q != nil {
+		caller.MaxSnapshotBytes = int64(q.MaxSnapshotBytes)
+		if q.calls != nil {
+			if wait := q.calls.Admit(); wait > 0 {
+				return nil, rpcerror.QuotaExceeded(tenant, q.CallsPerSecond, wait)
+			}
+		}
 	}
 	return admission.WithClient(context.WithValue(ctx, callerKey{}, caller), caller.Name), nil
 }

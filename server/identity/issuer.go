@@ -16,14 +16,15 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
-	"golang.org/x/time/rate"
+
+	"github.com/stowage-scheduler/stowage/server/rate"
 )
 
 const (
 	// discoverEvery is how old what is known of an issuer may get, so how late a key that it withdrew no longer counts.
 	discoverEvery = time.Hour
-	// fetchEvery and fetchBurst bound the requests to an issuer: a token with a key that is not known has its keys fetched.
-	fetchEvery, fetchBurst = time.Second, 4
+	// fetchesPerSecond and fetchBurst bound the requests to an issuer: a token with a key that is not known has its keys fetched.
+	fetchesPerSecond, fetchBurst = 1, 4
 )
 
 // errFetches is the error of a request to an issuer that too many others were before.
@@ -75,7 +76,7 @@ func newIssuer(s IssuerSettings) *Issuer {
 		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
 		transport.TLSClientConfig.RootCAs.AppendCertsFromPEM([]byte(s.CertificateAuthority))
 	}
-	bounded := &boundedTransport{transport, rate.NewLimiter(rate.Every(fetchEvery), fetchBurst)}
+	bounded := &boundedTransport{transport, rate.New(fetchesPerSecond, fetchBurst, time.Now)}
 	return &Issuer{
 		IssuerSettings: s, client: &http.Client{Transport: bounded, Timeout: reviewTimeout}, reviewed: newReviewed(),
 	}
@@ -218,12 +219,12 @@ func issuerOf(token string) string {
 // boundedTransport bounds the rate of requests and the size of answers.
 type boundedTransport struct {
 	http.RoundTripper
-	limit *rate.Limiter
+	limit *rate.Limit
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !t.limit.Allow() {
+	if t.limit.Admit() > 0 {
 		return nil, errFetches
 	}
 	response, err := t.RoundTripper.RoundTrip(r)

@@ -169,7 +169,7 @@ func TestIssuerKeys(t *testing.T) {
 	if now := s.fetches.Load(); now != fetched {
 		t.Errorf("%d fetches for known keys", now-fetched)
 	}
-	time.Sleep(2 * fetchEvery)
+	time.Sleep(2 * time.Second / fetchesPerSecond)
 	s.publish("next", next)
 	check("a new key", s.token("next", next, oidc.ES256, ""), true, false)
 	fetched = s.fetches.Load()
@@ -191,7 +191,7 @@ func TestIssuerKeys(t *testing.T) {
 	s.down.Store(true)
 	check("known keys while the issuer is down", s.token("next", next, oidc.ES256, ""), true, false)
 	s.down.Store(false)
-	time.Sleep(2 * fetchEvery)
+	time.Sleep(2 * time.Second / fetchesPerSecond)
 	s.publish("old", old)
 	check("a key that was withdrawn", s.token("next", next, oidc.ES256, `, "jti": "3"`), false, false)
 }

@@ -2,20 +2,27 @@ package identity
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/dustin/go-humanize"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/stowage-scheduler/stowage/server/rate"
 )
 
 // Rules are an access file.
 type Rules struct {
 	tokens  map[string]string  // names by the hexadecimal SHA-256 of the token
 	issuers map[string]*Issuer // by URL
+	quotas  map[string]*quota  // by tenant
 	rules   []rule
 }
 
@@ -27,6 +34,7 @@ type file struct {
 	} `yaml:"tokens"`
 	Issuers []IssuerSettings `yaml:"issuers"`
 	Rules   []rule           `yaml:"rules"`
+	Quotas  []quota          `yaml:"quotas"`
 }
 
 // rule is what some callers may call. A caller has the first rule that names one of the caller's principals.
@@ -37,6 +45,31 @@ type rule struct {
 	Tenant  string   `yaml:"tenant"`
 	// Methods are names of RPCs, Reflection, or * for all.
 	Methods []string `yaml:"methods"`
+}
+
+// quota is what all callers of a tenant may take together.
+type quota struct {
+	Tenant string `yaml:"tenant"`
+	// CallsPerSecond bounds the calls, 0 for no bound; Burst are those that may come at once: those of a second unless stated.
+	CallsPerSecond float64 `yaml:"callsPerSecond"`
+	Burst          int     `yaml:"burst"`
+	// MaxSnapshotBytes bounds the memory of the tenant's snapshots, 0 for no bound.
+	MaxSnapshotBytes bytesWithUnit `yaml:"maxSnapshotBytes"`
+
+	calls *rate.Limit // nil for no bound
+}
+
+// bytesWithUnit is a number of bytes that may have a unit, as in Kubernetes.
+type bytesWithUnit int64
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (b *bytesWithUnit) UnmarshalText(text []byte) error {
+	n, err := humanize.ParseBytes(string(text))
+	if err != nil || n > math.MaxInt64 {
+		return fmt.Errorf("%q is not a number of bytes such as 134217728 or 128Mi", text)
+	}
+	*b = bytesWithUnit(n)
+	return nil
 }
 
 // kinds are what principals begin with.
@@ -59,7 +92,7 @@ func ParseRules(text []byte, methods []string) (*Rules, error) {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	r := &Rules{tokens: map[string]string{}, issuers: map[string]*Issuer{}, rules: f.Rules}
+	r := &Rules{tokens: map[string]string{}, issuers: map[string]*Issuer{}, quotas: map[string]*quota{}, rules: f.Rules}
 	for i, t := range f.Tokens {
 		at := fmt.Sprintf("tokens[%d]", i)
 		check(t.Name != "", "%s.name: is required", at)
@@ -97,8 +130,24 @@ func ParseRules(text []byte, methods []string) (*Rules, error) {
 			check(m == "*" || m == "Reflection" || slices.Contains(methods, m), "%s.methods[%d]: there is no method %q", at, j, m)
 		}
 	}
+	for i := range f.Quotas {
+		q := &f.Quotas[i]
+		at := fmt.Sprintf("quotas[%d]", i)
+		check(slices.ContainsFunc(f.Rules, func(x rule) bool { return x.Tenant == q.Tenant }), "%s.tenant: no rule has tenant %q", at, q.Tenant)
+		check(r.quotas[q.Tenant] == nil, "%s.tenant: is there twice", at)
+		check(q.CallsPerSecond == 0 || q.CallsPerSecond >= 0.001 && q.CallsPerSecond <= 1e9,
+			"%s.callsPerSecond: must be 0, or 0.001 to 1e9, is %v", at, q.CallsPerSecond)
+		check(q.Burst == 0 || q.Burst >= 1 && q.Burst <= 1e6 && q.CallsPerSecond > 0,
+			"%s.burst: must be 1 to 1000000, and needs callsPerSecond, is %d", at, q.Burst)
+		r.quotas[q.Tenant] = q
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
+	}
+	for _, q := range r.quotas {
+		if q.CallsPerSecond > 0 {
+			q.calls = rate.New(q.CallsPerSecond, cmp.Or(q.Burst, int(min(math.Ceil(q.CallsPerSecond), 1e6))), time.Now)
+		}
 	}
 	return r, nil
 }

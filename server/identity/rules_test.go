@@ -1,8 +1,15 @@
 package identity
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 )
 
 func TestParseRules(t *testing.T) {
@@ -35,6 +42,21 @@ func TestParseRules(t *testing.T) {
 		"an issuer twice": {
 			"issuers: [{name: c, url: https://x, audiences: [a]}, {name: c, url: https://x, audiences: [a]}]",
 			"issuers[1].name: is there twice\nissuers[1].url: is there twice",
+		},
+		"a quota": {
+			"rules: [{callers: ['user:x'], tenant: t, methods: ['*']}]\nquotas: [{tenant: t, callsPerSecond: 0.5, burst: 2, maxSnapshotBytes: 64Mi}]", "",
+		},
+		"a quota in bytes": {
+			"rules: [{callers: ['user:x'], tenant: t, methods: ['*']}]\nquotas: [{tenant: t, maxSnapshotBytes: 67108864}]", "",
+		},
+		"a quota of another unit": {
+			"quotas: [{tenant: t, maxSnapshotBytes: 64Nodes}]", `"64Nodes" is not a number of bytes such as 134217728 or 128Mi`,
+		},
+		"a quota of no tenant":    {"quotas: [{tenant: u, callsPerSecond: 1}]", `quotas[0].tenant: no rule has tenant "u"`},
+		"a negative quota":        {"quotas: [{tenant: t, callsPerSecond: -1}]", "quotas[0].callsPerSecond: must be 0, or 0.001 to 1e9, is -1"},
+		"a burst without a quota": {"quotas: [{tenant: t, burst: 5}]", "quotas[0].burst: must be 1 to 1000000, and needs callsPerSecond, is 5"},
+		"a quota twice": {
+			"rules: [{callers: ['user:x'], tenant: t, methods: ['*']}]\nquotas: [{tenant: t}, {tenant: t}]", "quotas[1].tenant: is there twice",
 		},
 		"only a kind":     {"rules: [{callers: ['user:'], tenant: t, methods: ['*']}]", "rules[0].callers[0]: must begin with"},
 		"* in the middle": {"rules: [{callers: ['user:a*b'], tenant: t, methods: ['*']}]", "rules[0].callers[0]: has * before its end"},
@@ -83,4 +105,56 @@ func TestFirstRuleDecides(t *testing.T) {
 			t.Errorf("%s calls %s: %q %t %t", test.principals, test.method, tenant, known, may)
 		}
 	}
+}
+
+// TestQuotas expects that the calls of a tenant beyond its quota are refused, whoever of its callers makes them, and those of no other.
+func TestQuotas(t *testing.T) {
+	r, err := ParseRules([]byte(`
+rules:
+- {callers: ["user:a", "user:b"], tenant: t, methods: [Filter]}
+- {callers: ["user:*"], tenant: u, methods: ["*"]}
+quotas: [{tenant: t, callsPerSecond: 0.01, burst: 3, maxSnapshotBytes: 1Ki}]
+`), []string{"Filter", "Place"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := New(r, named{})
+	call := func(token, method string) (*Caller, error) {
+		ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("authorization", "Bearer "+token))
+		ctx, err := a.Admit(ctx, "/stowage.v1.PlacementService/"+method)
+		if err != nil {
+			return nil, err
+		}
+		return From(ctx), nil
+	}
+	if _, err := call("a", "Place"); status.Code(err) != codes.PermissionDenied {
+		t.Errorf("a forbidden call: %v", err)
+	}
+	for i, token := range []string{"a", "b", "a"} {
+		if c, err := call(token, "Filter"); err != nil || c.MaxSnapshotBytes != 1024 {
+			t.Errorf("call %d: %+v, %v", i, c, err)
+		}
+	}
+	_, err = call("b", "Filter")
+	s := status.Convert(err)
+	if s.Code() != codes.ResourceExhausted || s.Message() != "the quota of calls of tenant t is used up" {
+		t.Fatalf("a call beyond the quota: %v", err)
+	}
+	info, retry := s.Details()[0].(*errdetails.ErrorInfo), s.Details()[1].(*errdetails.RetryInfo)
+	if wait := retry.GetRetryDelay().AsDuration(); info.GetReason() != "RATE_LIMITED" || wait < 99*time.Second || wait > 100*time.Second ||
+		info.GetMetadata()["tenant"] != "t" || info.GetMetadata()["limit"] != "calls_per_second" || info.GetMetadata()["limitValue"] != "0.01" {
+		t.Errorf("the error is %v, %v", info, retry)
+	}
+	for range 10 {
+		if c, err := call("c", "Filter"); err != nil || c.MaxSnapshotBytes != 0 {
+			t.Errorf("another tenant: %+v, %v", c, err)
+		}
+	}
+}
+
+// named takes every token for one of the user of its name.
+type named struct{}
+
+func (named) Review(_ context.Context, token string) ([]string, error) {
+	return []string{"user:" + token}, nil
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
-	"pgregory.net/rapid"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -191,62 +189,6 @@ func TestRateLimit(t *testing.T) {
 		if why, _ := call(filter); (why != "") != (i == 3) {
 			t.Errorf("call %d after a long pause: got %q", i, why)
 		}
-	}
-}
-
-// Whatever comes when: in no stretch of time do more calls get through than the burst and the rate allow, and one that
-// waits as long as it was told gets through.
-func TestRateLimitHolds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		const interval = 10 * time.Millisecond
-		burst := rapid.IntRange(1, 5).Draw(t, "burst")
-		c := &clock{time.Unix(1e9, 0)}
-		l := NewRateLimit(100, burst, c.read)
-		var through []time.Time
-		for range 50 {
-			c.now = c.now.Add(time.Duration(rapid.Int64Range(0, int64(3*interval)).Draw(t, "pause")))
-			wait := l.admit()
-			if wait > 0 && rapid.Bool().Draw(t, "patient") {
-				c.now = c.now.Add(wait)
-				if wait = l.admit(); wait > 0 {
-					t.Fatalf("told to wait %v more after waiting", wait)
-				}
-			}
-			if wait == 0 {
-				through = append(through, c.now)
-			}
-		}
-		for i := range through {
-			for j := i; j < len(through); j++ {
-				allowed := burst + int(through[j].Sub(through[i])/interval)
-				if n := j - i + 1; n > allowed {
-					t.Fatalf("%d calls in %v, %d are allowed", n, through[j].Sub(through[i]), allowed)
-				}
-			}
-		}
-	})
-}
-
-func TestRateLimitLosesNothingToRaces(t *testing.T) {
-	c := &clock{time.Unix(1e9, 0)}
-	l := NewRateLimit(1, 50, c.read)
-	var mu sync.Mutex
-	var group sync.WaitGroup
-	passed := 0
-	for range 4 {
-		group.Go(func() {
-			for range 25 {
-				if l.admit() == 0 {
-					mu.Lock()
-					passed++
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	group.Wait()
-	if passed != 50 {
-		t.Errorf("%d calls of 100 got through, want 50", passed)
 	}
 }
 

@@ -42,9 +42,12 @@ func (s *Service) put(stream grpc.ServerStream) error {
 		return statusOf(decode.Refuse("end", stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED, "must be the last message"))
 	}
 	clusterBytes := p.cluster.Memory()
-	of := snapshots.Owner{Tenant: identity.Tenant(stream.Context()), Client: admission.Client(stream.Context())}
+	of := snapshots.Owner{Client: admission.Client(stream.Context())}
+	if c := identity.From(stream.Context()); c != nil {
+		of.Tenant, of.Limit = c.Tenant, c.MaxSnapshotBytes
+	}
 	if !s.snapshots.Put(p.cluster, of) {
-		return rpcerror.SnapshotTooLarge(clusterBytes, s.snapshots.Limit())
+		return rpcerror.SnapshotTooLarge(clusterBytes, s.snapshots.LimitOf(of))
 	}
 	return stream.SendMsg(&stowagev1.PutSnapshotResponse{
 		Address:     p.cluster.Address,

@@ -74,6 +74,14 @@ func RateLimited(perSecond float64, retryAfter time.Duration) error {
 		"request rate limit exceeded", limited("max_requests_per_second", decimal), retryInfo(retryAfter))
 }
 
+// QuotaExceeded returns RATE_LIMITED: a tenant's quota of calls is used up.
+func QuotaExceeded(tenant string, perSecond float64, retryAfter time.Duration) error {
+	decimal := strconv.FormatFloat(perSecond, 'f', -1, 64)
+	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_RATE_LIMITED,
+		"the quota of calls of tenant "+tenant+" is used up", limited("calls_per_second", decimal).with("tenant", tenant),
+		retryInfo(retryAfter))
+}
+
 // Unauthenticated returns UNAUTHENTICATED: the call has no valid identity.
 func Unauthenticated(why string) error {
 	return build(codes.Unauthenticated, stowagev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, why, nil)
@@ -107,10 +115,10 @@ func AddressMismatch(expected, actual string) error {
 		"the snapshot's address is "+actual+", not "+expected, metadata{"address": actual, "expectedAddress": expected})
 }
 
-// SnapshotTooLarge returns SNAPSHOT_TOO_LARGE: the snapshot alone exceeds the memory budget of the cache.
+// SnapshotTooLarge returns SNAPSHOT_TOO_LARGE: the snapshot alone exceeds the memory budget of the cache, or that of its tenant.
 func SnapshotTooLarge(bytes, limit int64) error {
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_SNAPSHOT_TOO_LARGE,
-		fmt.Sprintf("the snapshot takes %d bytes, more than the server's snapshot budget of %d", bytes, limit),
+		fmt.Sprintf("the snapshot takes %d bytes, more than the snapshot budget of %d", bytes, limit),
 		limited("max_snapshot_bytes", limit).with("bytes", bytes))
 }
 

@@ -17,7 +17,8 @@ import (
 // Recount. Cache has no locks: readers load one pointer, writers publish a new map by compare-and-swap.
 //
 // Owners have equal shares of the budget. Beyond it the least recently used cluster is evicted of the owner who needs room and of
-// those who have more than their share. So nobody who keeps to a share loses a cluster by what others put.
+// those who have more than their share. So nobody who keeps to a share loses a cluster by what others put. A tenant may have a limit of
+// its own, beyond which its least recently used clusters are evicted first.
 type Cache struct {
 	limit     int64
 	clock     atomic.Uint64
@@ -32,6 +33,8 @@ type Owner struct {
 	Tenant string
 	// Client is whose share it takes.
 	Client string
+	// Limit bounds the bytes of all clusters of the tenant, 0 for no bound. That of the cluster put last counts.
+	Limit int64
 }
 
 // key is what a cluster is found by.
@@ -65,6 +68,14 @@ func New(limit int64) *Cache {
 // Limit returns the budget in bytes.
 func (c *Cache) Limit() int64 { return c.limit }
 
+// LimitOf returns the budget of an owner's tenant in bytes.
+func (c *Cache) LimitOf(o Owner) int64 {
+	if o.Limit > 0 {
+		return min(o.Limit, c.limit)
+	}
+	return c.limit
+}
+
 // Get returns a tenant's cluster of an address, nil on a cache miss.
 func (c *Cache) Get(tenant string, a content.Address) *decode.Cluster {
 	e := (*c.published.Load())[key{tenant, a}]
@@ -82,27 +93,32 @@ func (c *Cache) Recount(tenant string, cluster *decode.Cluster) {
 		return
 	}
 	now, before := cluster.Remembered(), e.counted.Load()
-	if before >= 0 && now > before && e.counted.CompareAndSwap(before, now) && c.bytes.Add(now-before) > c.limit {
-		c.update(nil, e.owner.Client)
+	if before >= 0 && now > before && e.counted.CompareAndSwap(before, now) && (c.bytes.Add(now-before) > c.limit || c.exceeds(e.owner)) {
+		c.update(nil, e.owner)
 	}
 }
 
 // Put adds a cluster of an owner, evicting others, and reports whether it fits the budget alone. One that is there keeps its owner.
 func (c *Cache) Put(cluster *decode.Cluster, of Owner) (ok bool) {
-	remembered := cluster.Remembered()
+	remembered, limit := cluster.Remembered(), c.LimitOf(of)
 	added := &entry{cluster: cluster, owner: of, fixedBytes: cluster.Memory() - remembered}
-	if added.fixedBytes+remembered > c.limit {
+	if added.fixedBytes+remembered > limit {
 		return false
 	}
-	cluster.RememberAtMost(c.limit - added.fixedBytes)
+	cluster.RememberAtMost(limit - added.fixedBytes)
 	added.counted.Store(remembered)
 	added.lastUsed.Store(c.clock.Add(1))
-	c.update(added, of.Client)
+	c.update(added, of)
 	return true
 }
 
-// update adds an entry, unless it is nil or its address is present, and evicts down to the budget. client is who needs the room.
-func (c *Cache) update(added *entry, client string) {
+// exceeds reports whether the clusters of an owner's tenant exceed the tenant's limit.
+func (c *Cache) exceeds(o Owner) bool {
+	return o.Limit > 0 && c.published.Load().memoryOf(o.Tenant) > o.Limit
+}
+
+// update adds an entry, unless it is nil or its address is present, and evicts down to the budgets. The owner needs the room.
+func (c *Cache) update(added *entry, of Owner) {
 	for {
 		old := c.published.Load()
 		next := maps.Clone(*old)
@@ -116,10 +132,10 @@ func (c *Cache) update(added *entry, client string) {
 			next[at] = added
 			more = added.fixedBytes + added.counted.Load()
 		}
-		var victims []*entry
+		victims := next.evictOf(of)
 		// c.bytes lags behind the responses of requests in progress. Near the budget evict sums up the actual sizes.
 		if c.bytes.Load()+more > c.limit-c.limit/8 {
-			victims = next.evict(c.limit, client)
+			victims = append(victims, next.evict(c.limit, of.Client)...)
 		}
 		if !c.published.CompareAndSwap(old, &next) {
 			continue
@@ -141,6 +157,45 @@ func (e entries) memory() int64 {
 		bytes += x.memory()
 	}
 	return bytes
+}
+
+func (e entries) memoryOf(tenant string) int64 {
+	var bytes int64
+	for k, x := range e {
+		if k.tenant == tenant {
+			bytes += x.memory()
+		}
+	}
+	return bytes
+}
+
+// evictOf removes the least recently used entries of a tenant beyond its limit, and returns them. Like evict it leaves 1/256 of the limit
+// free, and the most recently used entry, which Put has found to fit.
+func (e entries) evictOf(o Owner) (victims []*entry) {
+	if o.Limit == 0 {
+		return nil
+	}
+	excess := e.memoryOf(o.Tenant) - o.Limit
+	if excess <= 0 {
+		return nil
+	}
+	var candidates []candidate
+	for k, x := range e {
+		if k.tenant == o.Tenant {
+			candidates = append(candidates, candidate{x, k, x.lastUsed.Load()})
+		}
+	}
+	slices.SortFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.lastUsed, b.lastUsed) })
+	excess += o.Limit / 256
+	for _, x := range candidates[:len(candidates)-1] {
+		if excess <= 0 {
+			break
+		}
+		excess -= x.memory()
+		delete(e, x.key)
+		victims = append(victims, x.entry)
+	}
+	return victims
 }
 
 // candidate is an entry that may be evicted.

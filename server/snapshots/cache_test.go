@@ -167,3 +167,50 @@ func TestTenantsSeeTheirOwn(t *testing.T) {
 		t.Errorf("there are %d clusters of %d bytes", n, bytes)
 	}
 }
+
+// TestTenantsHaveLimits: a tenant's clusters stay within the tenant's limit, also as they remember responses, and evict no others.
+func TestTenantsHaveLimits(t *testing.T) {
+	clusters := numbered(t, 12)
+	each := clusters[0].Memory()
+	c := snapshots.New(100 * each)
+	bounded := snapshots.Owner{Tenant: "a", Limit: 3*each + each/2}
+	for _, x := range clusters[:4] {
+		c.Put(x, snapshots.Owner{Tenant: "b"})
+	}
+	memory := func() (bytes int64) {
+		for _, x := range clusters[4:] {
+			if c.Get("a", x.Content.Address()) != nil {
+				bytes += x.Memory()
+			}
+		}
+		return bytes
+	}
+	for i, x := range clusters[4:] {
+		if !c.Put(x, bounded) || c.Get("a", x.Content.Address()) == nil {
+			t.Fatalf("cluster %d is not there", i)
+		}
+		if bytes := memory(); bytes > bounded.Limit || i >= 3 && bytes < 3*each {
+			t.Errorf("after %d clusters there are %d bytes, the limit is %d", i+1, bytes, bounded.Limit)
+		}
+	}
+	last := clusters[len(clusters)-1]
+	for i := range 2000 {
+		ask(t, last, i)
+		c.Recount("a", last)
+		if bytes := memory(); bytes > bounded.Limit {
+			t.Fatalf("after %d questions there are %d bytes, the limit is %d", i+1, bytes, bounded.Limit)
+		}
+	}
+	if c.Get("a", last.Content.Address()) == nil || memory() > last.Memory() {
+		t.Error("the responses of the last cluster must have evicted the others")
+	}
+	for _, x := range clusters[:4] {
+		if c.Get("b", x.Content.Address()) == nil {
+			t.Error("a cluster of another tenant is gone")
+		}
+	}
+	small := snapshots.Owner{Tenant: "a", Limit: each - 1}
+	if c.Put(clusters[4], small) || c.LimitOf(small) != each-1 || c.LimitOf(snapshots.Owner{Limit: 1000 * each}) != c.Limit() {
+		t.Error("a cluster beyond the tenant's limit was kept")
+	}
+}

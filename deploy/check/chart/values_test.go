@@ -8,8 +8,12 @@ import (
 
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v3"
+	"google.golang.org/grpc"
+	corev1 "k8s.io/api/core/v1"
 
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/config"
+	"github.com/stowage-scheduler/stowage/server/identity"
 )
 
 // schema is the part of a JSON schema that the chart's has.
@@ -108,5 +112,32 @@ func TestServerSettings(t *testing.T) {
 	}
 	for name := range got {
 		t.Errorf("%s is no setting of the server", name)
+	}
+}
+
+// TestAccessFile expects the server to accept the access files of the chart.
+func TestAccessFile(t *testing.T) {
+	var methods []string
+	for _, d := range []grpc.ServiceDesc{stowagev1.PlacementService_ServiceDesc, stowagev1.SimulationService_ServiceDesc} {
+		for _, m := range d.Methods {
+			methods = append(methods, m.MethodName)
+		}
+		for _, m := range d.Streams {
+			methods = append(methods, m.StreamName)
+		}
+	}
+	found := 0
+	for name, values := range valuesFiles(t) {
+		for _, o := range objects(t, "stowage", "stowage", values) {
+			if m, ok := o.(*corev1.ConfigMap); ok && m.Data["access.yaml"] != "" {
+				found++
+				if _, err := identity.ParseRules([]byte(m.Data["access.yaml"]), methods); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d access files", found)
 	}
 }
