@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/stowage-scheduler/stowage/server/config"
+	"github.com/stowage-scheduler/stowage/server/interceptor"
 	"github.com/stowage-scheduler/stowage/server/placement"
 )
 
@@ -42,7 +43,8 @@ func ServeEmbedded(ctx context.Context) (dial func(context.Context, string) (net
 		MaxSnapshotBytes:       1 << 30,
 		Seats:                  -1,
 	}
-	s, h := newGRPC(&c, slog.New(slog.DiscardHandler), nil, nil, nil, nil, placement.New(c.MaxSnapshotBytes, nil))
+	inFlight := interceptor.NewInFlight(c.MaxInFlightBytes)
+	s, h := newGRPC(&c, slog.New(slog.DiscardHandler), nil, nil, nil, nil, inFlight, placement.New(c.MaxSnapshotBytes, nil))
 	h.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)
 	listener := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)

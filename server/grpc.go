@@ -50,9 +50,8 @@ const sendTimeout = 30 * time.Second
 // telemetry means no metrics and no traces, nil access that everybody may call everything, nil memory that no buffers are counted.
 func newGRPC(
 	c *config.Config, log *slog.Logger, tel *telemetry.Telemetry, creds credentials.TransportCredentials,
-	access *access, memory *ledger.Ledger, service stowagev1.PlacementServiceServer,
+	access *access, memory *ledger.Ledger, inFlight *interceptor.InFlight, service stowagev1.PlacementServiceServer,
 ) (*grpc.Server, *health.Server) {
-	inFlight := interceptor.NewInFlight(c.MaxInFlightBytes)
 	settings := interceptor.Settings{Log: log, InFlight: inFlight, MaxDuration: c.MaxRequestDuration}
 	if c.RateLimitPerSecond > 0 {
 		settings.Rate = interceptor.NewRateLimit(c.RateLimitPerSecond, c.RateLimitBurst, time.Now)
@@ -144,6 +143,16 @@ func newLedger(c *config.Config, heap int64) *ledger.Ledger {
 		ReceivingBytes: max(2*min(c.MaxInFlightBytes, math.MaxInt64/2), leastReceiving), UnreadBytes: config.BufferBytes(heap), ConnectionBytes: config.BufferBytes(heap),
 		ReceiveTimeout: c.MaxRequestDuration, SendTimeout: sendTimeout,
 	})
+}
+
+// memoryOf returns what is held of all kinds of memory.
+func memoryOf(l *ledger.Ledger, inFlight *interceptor.InFlight) []telemetry.Memory {
+	bytes, limit, refusals := inFlight.Counts()
+	out := []telemetry.Memory{{Kind: "in_flight", Bytes: bytes, Limit: limit, Refusals: refusals}}
+	for _, c := range l.Counts() {
+		out = append(out, telemetry.Memory{Kind: c.Kind.String(), Bytes: c.Bytes, Limit: c.Limit, Refusals: c.Refusals})
+	}
+	return out
 }
 
 // newAdmission returns what requests take turns by, nil for nothing.

@@ -19,6 +19,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/admin"
 	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/connections"
+	"github.com/stowage-scheduler/stowage/server/interceptor"
 	"github.com/stowage-scheduler/stowage/server/ledger"
 	"github.com/stowage-scheduler/stowage/server/placement"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
@@ -62,6 +63,16 @@ func newServer(
 	heap := debug.SetMemoryLimit(-1)
 	c.FitMemory(heap)
 	s.config = c
+	if s.telemetry, err = telemetry.New(ctx, "stowage", telemetry.Version()); err != nil {
+		return nil, err
+	}
+	log = s.telemetry.Log(log)
+	s.log = log
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close(), s.flush())
+		}
+	}()
 	creds, err := loadCredentials(&c, log)
 	if err != nil {
 		return nil, err
@@ -69,14 +80,6 @@ func newServer(
 	if s.access, err = readAccess(&c, log); err != nil {
 		return nil, err
 	}
-	if s.telemetry, err = telemetry.New(ctx, "stowage", telemetry.Version()); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.close(), s.flush())
-		}
-	}()
 	if service == nil {
 		decides := placement.New(c.MaxSnapshotBytes, s.telemetry.Decisions)
 		if err := s.telemetry.WatchSnapshots(decides.Snapshots); err != nil {
@@ -105,10 +108,11 @@ func newServer(
 	}
 	s.adminListener = connections.Limit(s.adminListener, connections.AdminLimit)
 	s.memory = newLedger(&c, heap)
-	if err := s.telemetry.WatchLedger(s.memory); err != nil {
+	inFlight := interceptor.NewInFlight(c.MaxInFlightBytes)
+	if err := s.telemetry.WatchMemory(func() []telemetry.Memory { return memoryOf(s.memory, inFlight) }); err != nil {
 		return nil, err
 	}
-	s.grpc, s.health = newGRPC(&c, log, s.telemetry, creds, s.access, s.memory, service)
+	s.grpc, s.health = newGRPC(&c, log, s.telemetry, creds, s.access, s.memory, inFlight, service)
 	s.setReady(false)
 	s.admin = &http.Server{
 		Handler: admin.Handler(admin.Settings{

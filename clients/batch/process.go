@@ -25,6 +25,7 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close(ctx)) }()
+	log = p.Log()
 	api, err := c.Client("stowage-batch")
 	if err != nil {
 		return err

@@ -40,6 +40,7 @@ func (c *Config) run(ctx context.Context, log *slog.Logger, api kubernetes.Inter
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close(ctx)) }()
+	log = p.Log()
 	o, err := c.options(p, log, api)
 	if err != nil {
 		return err

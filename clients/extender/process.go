@@ -67,6 +67,7 @@ func (c *Config) run(ctx context.Context, log *slog.Logger, k clients, listening
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close(ctx)) }()
+	log = p.Log()
 	o, err := c.options(log)
 	if err != nil {
 		return err

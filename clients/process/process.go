@@ -39,8 +39,8 @@ func Start(ctx context.Context, service string, s *Settings, log *slog.Logger) (
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{log: log, settings: s, telemetry: tel}
-	if p.Stowage, err = s.Dial(log, grpc.WithStatsHandler(tel.ClientHandler())); err != nil {
+	p := &Process{log: tel.Log(log), settings: s, telemetry: tel}
+	if p.Stowage, err = s.Dial(p.log, grpc.WithStatsHandler(tel.ClientHandler())); err != nil {
 		return nil, errors.Join(err, p.Close(ctx))
 	}
 	return p, nil
@@ -55,6 +55,9 @@ func (p *Process) Close(ctx context.Context) error {
 	defer cancel()
 	return p.telemetry.Shutdown(ctx)
 }
+
+// Log is the log that the process started with; its lines are exported, too, where OTEL_LOGS_EXPORTER names an exporter.
+func (p *Process) Log() *slog.Logger { return p.log }
 
 // Meter is the provider of the command's metrics.
 func (p *Process) Meter() metric.MeterProvider { return p.telemetry.Meter() }

@@ -24,12 +24,24 @@ const retryOverloaded = time.Second
 // released a moment later. A request that is alone in flight is never rejected if the limit is at least the maximum message
 // size.
 type InFlight struct {
-	limit int64
-	bytes atomic.Int64
+	limit    int64
+	bytes    atomic.Int64
+	refusals atomic.Int64
 }
 
 // NewInFlight returns an InFlight with a limit in bytes.
 func NewInFlight(limit int64) *InFlight { return &InFlight{limit: limit} }
+
+// Counts returns the bytes in flight, their limit, and how many calls were refused because of it so far.
+func (f *InFlight) Counts() (bytes, limit, refusals int64) {
+	return f.bytes.Load(), f.limit, f.refusals.Load()
+}
+
+// refuse returns OVERLOADED.
+func (f *InFlight) refuse() error {
+	f.refusals.Add(1)
+	return rpcerror.Overloaded(f.limit, retryOverloaded)
+}
 
 // call is the accounting of one RPC.
 type call struct {
@@ -104,7 +116,7 @@ func Reserve(ctx context.Context, bytes int64) error {
 		return nil // the call ended, its result is discarded
 	}
 	if total > c.limiter.limit && total > c.charged.Load() {
-		return rpcerror.Overloaded(c.limiter.limit, retryOverloaded)
+		return c.limiter.refuse()
 	}
 	return nil
 }
@@ -119,7 +131,7 @@ func (f *InFlight) intercept(ctx context.Context, r any, _ *grpc.UnaryServerInfo
 	if c := callOf(ctx); c != nil {
 		defer c.release()
 		if c.overload.Load() {
-			return nil, rpcerror.Overloaded(f.limit, retryOverloaded)
+			return nil, f.refuse()
 		}
 	}
 	return handle(ctx, r)
@@ -130,12 +142,12 @@ func (f *InFlight) interceptStream(service any, stream grpc.ServerStream, _ *grp
 	if c := callOf(stream.Context()); c != nil {
 		defer c.release()
 	}
-	return handle(service, inFlightStream{stream, f.limit})
+	return handle(service, inFlightStream{stream, f})
 }
 
 type inFlightStream struct {
 	grpc.ServerStream
-	limit int64
+	limiter *InFlight
 }
 
 func (s inFlightStream) RecvMsg(m any) error {
@@ -146,8 +158,8 @@ func (s inFlightStream) RecvMsg(m any) error {
 	if c == nil || !c.overload.Load() {
 		return nil
 	}
-	if bytes := c.received.Load(); bytes > s.limit { // a retry cannot succeed
-		return rpcerror.StreamTooLarge(bytes, s.limit)
+	if bytes := c.received.Load(); bytes > s.limiter.limit { // a retry cannot succeed
+		return rpcerror.StreamTooLarge(bytes, s.limiter.limit)
 	}
-	return rpcerror.Overloaded(s.limit, retryOverloaded)
+	return s.limiter.refuse()
 }

@@ -220,7 +220,7 @@ func TestInFlight(t *testing.T) {
 	if why != "" {
 		t.Errorf("a call that fits is refused: %s", why)
 	}
-	if left := f.bytes.Load(); left != 0 {
-		t.Errorf("%d bytes are left when all calls have ended", left)
+	if left, limit, refusals := f.Counts(); left != 0 || limit != 100 || refusals != 1 {
+		t.Errorf("%d bytes of %d are left when all calls have ended, %d were refused", left, limit, refusals)
 	}
 }

@@ -1,4 +1,4 @@
-// Package telemetry sets up OpenTelemetry metrics and traces.
+// Package telemetry sets up OpenTelemetry metrics, traces and logs.
 //
 // The standard OTEL_* variables select exporters and propagators. Without them, or with OTEL_SDK_DISABLED, nothing is
 // exported. A Prometheus registry of the process's own always serves the metrics to scrapers. Attributes have few, fixed
@@ -23,13 +23,12 @@ import (
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	metricapi "go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
 	"google.golang.org/grpc/stats"
-
-	"github.com/stowage-scheduler/stowage/server/ledger"
 )
 
 // Telemetry holds the meter and tracer providers of a process. It is safe for concurrent use.
@@ -41,6 +40,7 @@ type Telemetry struct {
 	registry   *prometheus.Registry
 	traces     *trace.TracerProvider
 	metrics    *metric.MeterProvider
+	logs       *sdklog.LoggerProvider // nil if logs are not exported
 	propagator propagation.TextMapPropagator
 }
 
@@ -72,7 +72,7 @@ func New(ctx context.Context, service, version string) (*Telemetry, error) {
 		}
 	}
 	t := &Telemetry{registry: prometheus.NewRegistry(), traces: trace.NewTracerProvider(tracing...), propagator: propagator}
-	if err := t.startMetrics(ctx, res); err != nil {
+	if err := cmp.Or(t.startMetrics(ctx, res), t.startLogs(ctx, res)); err != nil {
 		return nil, errors.Join(err, t.Shutdown(ctx))
 	}
 	return t, nil
@@ -157,16 +157,22 @@ func (t *Telemetry) WatchConnections(counts func() (open, refused int64)) error 
 	return err
 }
 
-// WatchLedger adds the metrics of a ledger.
-func (t *Telemetry) WatchLedger(l *ledger.Ledger) error {
+// Memory is what is held of a kind of memory, its limit, and how much was refused because of it so far.
+type Memory struct {
+	Kind                   string
+	Bytes, Limit, Refusals int64
+}
+
+// WatchMemory adds the metrics of memory. The function returns the same kinds each time.
+func (t *Telemetry) WatchMemory(counts func() []Memory) error {
 	meter := t.metrics.Meter("github.com/stowage-scheduler/stowage/server")
 	held, err := meter.Int64ObservableGauge("stowage.memory.held", metricapi.WithUnit("By"),
-		metricapi.WithDescription("Bytes of connections, of requests that are being received, and of answers that are not read."))
+		metricapi.WithDescription("Bytes of connections, of requests that are being received and those in flight, and of answers that are not read."))
 	if err != nil {
 		return err
 	}
 	limit, err := meter.Int64ObservableGauge("stowage.memory.limit", metricapi.WithUnit("By"),
-		metricapi.WithDescription("Limits of stowage.memory.held. One client gets half."))
+		metricapi.WithDescription("Limits of stowage.memory.held."))
 	if err != nil {
 		return err
 	}
@@ -176,14 +182,14 @@ func (t *Telemetry) WatchLedger(l *ledger.Ledger) error {
 		return err
 	}
 	var attributes []metricapi.ObserveOption
-	for _, count := range l.Counts() {
-		attributes = append(attributes, metricapi.WithAttributes(attribute.String("kind", count.Kind.String())))
+	for _, m := range counts() {
+		attributes = append(attributes, metricapi.WithAttributes(attribute.String("kind", m.Kind)))
 	}
 	_, err = meter.RegisterCallback(func(_ context.Context, o metricapi.Observer) error {
-		for i, count := range l.Counts() {
-			o.ObserveInt64(held, count.Bytes, attributes[i])
-			o.ObserveInt64(limit, count.Limit, attributes[i])
-			o.ObserveInt64(refused, count.Refusals, attributes[i])
+		for i, m := range counts() {
+			o.ObserveInt64(held, m.Bytes, attributes[i])
+			o.ObserveInt64(limit, m.Limit, attributes[i])
+			o.ObserveInt64(refused, m.Refusals, attributes[i])
 		}
 		return nil
 	}, held, limit, refused)
@@ -198,6 +204,9 @@ func (t *Telemetry) Shutdown(ctx context.Context) error {
 	err := t.traces.Shutdown(ctx)
 	if t.metrics != nil { // nil if New failed before startMetrics created it
 		err = errors.Join(err, t.metrics.Shutdown(ctx))
+	}
+	if t.logs != nil {
+		err = errors.Join(err, t.logs.Shutdown(ctx))
 	}
 	return err
 }

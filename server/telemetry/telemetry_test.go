@@ -60,7 +60,7 @@ func TestDecisionsAreScraped(t *testing.T) {
 }
 
 func TestUnknownNamesAreRefused(t *testing.T) {
-	for _, variable := range []string{"OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER", "OTEL_PROPAGATORS"} {
+	for _, variable := range []string{"OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER", "OTEL_LOGS_EXPORTER", "OTEL_PROPAGATORS"} {
 		t.Run(variable, func(t *testing.T) {
 			t.Setenv(variable, "carrier-pigeon")
 			if _, err := telemetry.New(t.Context(), "stowage", "v0"); err == nil || !strings.HasPrefix(err.Error(), variable+": ") {
@@ -74,6 +74,7 @@ func TestDisabledLooksForNoExporter(t *testing.T) {
 	t.Setenv("OTEL_SDK_DISABLED", "true")
 	t.Setenv("OTEL_TRACES_EXPORTER", "carrier-pigeon")
 	t.Setenv("OTEL_METRICS_EXPORTER", "carrier-pigeon")
+	t.Setenv("OTEL_LOGS_EXPORTER", "carrier-pigeon")
 	tel, err := telemetry.New(t.Context(), "stowage", "v0")
 	if err != nil {
 		t.Fatal(err)

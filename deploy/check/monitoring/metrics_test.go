@@ -33,7 +33,6 @@ import (
 	"github.com/stowage-scheduler/stowage/proto/grpcplugin"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admission"
-	"github.com/stowage-scheduler/stowage/server/ledger"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
@@ -109,7 +108,7 @@ func (w *work) serve() {
 	if err := tel.WatchSnapshots(func() telemetry.Snapshots { return telemetry.Snapshots{} }); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := tel.WatchLedger(ledger.New(ledger.Settings{})); err != nil {
+	if err := tel.WatchMemory(func() []telemetry.Memory { return []telemetry.Memory{{Kind: "unread"}} }); err != nil {
 		w.t.Fatal(err)
 	}
 	if err := tel.WatchConnections(func() (open, refused int64) { return 1, 1 }); err != nil {
