@@ -218,6 +218,15 @@ e2e-bench: build ## Measure how many pods a second kube-scheduler, the extender 
 image: ## Build the container images into build/image, without a Docker engine.
 	deploy/image/build.sh build/image
 
+.PHONY: release
+release: ## Build what a release consists of into build/release: archives, SBOMs, the chart, images, checksums. Publishes nothing.
+	deploy/release/release.sh
+
+.PHONY: vulnerabilities
+vulnerabilities: ## Check which known vulnerabilities the code reaches. Needs the Go vulnerability database.
+	go -C deploy/release tool govulncheck -C $(CURDIR) ./...
+	go -C deploy/release tool govulncheck -C $(CURDIR)/deploy/image ./...
+
 .PHONY: proto-deps
 proto-deps: $(PROTOVALIDATE) ## Fetch the protos that ours import.
 

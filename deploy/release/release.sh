@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Builds what a release consists of into build/release: archives of the commands, their SBOMs, krew's manifest, the chart, and
+# SHA256SUMS; and the images into build/images, whose digests are in images.txt. Nothing is published (publish.sh).
+#
+# Needs Go and its module proxy. At a tag v* it is the release of that tag, elsewhere a snapshot. The same commit and Go release give
+# the same bytes.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+tools=$PWD/build/release-tools parts=$PWD/build/release-parts
+flags=(--clean --skip=publish -f deploy/release/goreleaser.yaml)
+if tag=$(git describe --exact-match --match 'v*' 2>/dev/null); then
+	[ "$tag" = "$(<deploy/image/tag)" ] || { echo "the tag is $tag, deploy/image/tag has $(<deploy/image/tag)"; exit 1; }
+else
+	flags+=(--snapshot)
+fi
+rm -rf "$parts" && mkdir -p "$tools" "$parts"
+go -C deploy/release build -o "$tools/" github.com/goreleaser/goreleaser/v2 github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
+
+GOTOOLCHAIN=auto go -C deploy/check run ./chart/pack -out "$parts" -created "$(git log -1 --format=%ct)"
+deploy/image/build.sh build/images | tee "$parts/images.txt"
+"$tools/goreleaser" release "${flags[@]}"
+cp "$parts"/* build/release/
+mv build/release/krew/*.yaml build/release/kubectl-stowage.yaml
+
+for arch in amd64 arm64; do # the images hold the commands of the archives
+	for command in stowage-server stowage-extender stowage-batch stowage-expander stowage; do
+		cmp "build/images/linux-$arch/$command" "$(echo build/release/"$command"_linux_"$arch"*/"$command")"
+	done
+done
