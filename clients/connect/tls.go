@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 
 	"google.golang.org/grpc/credentials"
 
@@ -18,6 +19,8 @@ type Server struct {
 	TLSCertFile     string `help:"PEM server certificate; without it connections are in plain text. All files are reloaded when they change."`
 	TLSKeyFile      string `help:"PEM key of tls-cert-file."`
 	TLSClientCAFile string `name:"tls-client-ca-file" help:"PEM certificates of the authorities of client certificates. Without it no client certificate is required."`
+
+	TLSClientNames []string `name:"tls-client-names" sep:"none" help:"Name of which client certificates must have one, may be given several times: subject:CN=kube-scheduler, or uri:spiffe://... Without any, every certificate of tls-client-ca-file is accepted."`
 }
 
 // Validate implements kong's validation.
@@ -27,6 +30,13 @@ func (s *Server) Validate() error {
 		return errors.New("tls-cert-file: must be set together with tls-key-file")
 	case s.TLSClientCAFile != "" && s.TLSCertFile == "":
 		return errors.New("tls-client-ca-file: needs tls-cert-file")
+	case len(s.TLSClientNames) > 0 && s.TLSClientCAFile == "":
+		return errors.New("tls-client-names: needs tls-client-ca-file")
+	}
+	for _, name := range s.TLSClientNames {
+		if !strings.HasPrefix(name, "subject:") && !strings.HasPrefix(name, "uri:") {
+			return fmt.Errorf("tls-client-names: must begin with subject: or uri:, is %q", name)
+		}
 	}
 	return nil
 }
@@ -40,7 +50,7 @@ func (s *Server) Config(log *slog.Logger) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tls-cert-file, tls-client-ca-file: %w", err)
 	}
-	return f.Server(false), nil
+	return f.Server(false, s.TLSClientNames...), nil
 }
 
 // clientCredentials are TLS credentials with the current files at the time of each handshake.

@@ -158,6 +158,45 @@ func TestAServerReadsItsFilesAgain(t *testing.T) {
 	}
 }
 
+// TestOnlyNamedClients expects that a server with names lets in no client that has none of them, although its authority is known.
+func TestOnlyNamedClients(t *testing.T) {
+	own, known := newAuthority(t, "extender"), newAuthority(t, "scheduler")
+	for name, in := range map[string]bool{"subject:CN=scheduler": true, "subject:CN=another": false, "uri:spiffe://x": false} {
+		s := connect.Server{TLSCertFile: own.cert, TLSKeyFile: own.key, TLSClientCAFile: known.cert, TLSClientNames: []string{"uri:y", name}}
+		if err := s.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		config, err := s.Config(slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			conn, err := listener.Accept()
+			if err == nil {
+				err = conn.(*tls.Conn).Handshake()
+				_ = conn.Close()
+			}
+			ended <- err
+		}()
+		conn, err := tls.Dial("tcp", listener.Addr().String(), &tls.Config{
+			RootCAs: own.pool(t), ServerName: "extender", Certificates: []tls.Certificate{known.pair(t)},
+		})
+		if err == nil {
+			_, _ = conn.Read(make([]byte, 1)) // in TLS 1.3 the server verifies after the client is done
+			_ = conn.Close()
+		}
+		if err := <-ended; (err == nil) != in {
+			t.Errorf("%s: %v", name, err)
+		}
+		_ = listener.Close()
+	}
+}
+
 // x509ofServer is what a server shows.
 func x509ofServer(t *testing.T, address string, client tls.Certificate) *x509.CertPool {
 	conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{client}})
@@ -250,6 +289,8 @@ func TestFilesThatAreWrongAreSaidAtTheStart(t *testing.T) {
 	for name, err := range map[string]error{
 		"key alone":          (&connect.Server{TLSKeyFile: a.key}).Validate(),
 		"CA alone":           (&connect.Server{TLSClientCAFile: a.key}).Validate(),
+		"names alone":        (&connect.Server{TLSCertFile: a.cert, TLSKeyFile: a.key, TLSClientNames: []string{"subject:CN=x"}}).Validate(),
+		"a name of no kind":  (&connect.Server{TLSCertFile: a.cert, TLSKeyFile: a.key, TLSClientCAFile: a.cert, TLSClientNames: []string{"x"}}).Validate(),
 		"no address":         (&connect.Stowage{}).Validate(),
 		"certificate alone":  (&connect.Stowage{StowageAddress: []string{"a"}, StowageCertFile: a.cert}).Validate(),
 		"name in plain text": (&connect.Stowage{StowageAddress: []string{"a"}, StowageServerName: "b"}).Validate(),

@@ -5,9 +5,12 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -39,9 +42,19 @@ func Read(log *slog.Logger, cert, key, ca string) (*Files, error) {
 	return f, f.read()
 }
 
+// Names returns the names of a certificate's holder: subject: with the subject as RFC 2253 writes it, and uri: with each URI.
+func Names(certificate *x509.Certificate) []string {
+	names := []string{"subject:" + certificate.Subject.String()}
+	for _, uri := range certificate.URIs {
+		names = append(names, "uri:"+uri.String())
+	}
+	return names
+}
+
 // Server returns the TLS configuration of a server that has the certificate, and requires those of clients if there are
-// authorities, or with optional only verifies those that clients have. Each handshake is by the files of its time.
-func (f *Files) Server(optional bool) *tls.Config {
+// authorities, or with optional only verifies those that clients have. With names, clients must have one of them. Each handshake is by
+// the files of its time.
+func (f *Files) Server(optional bool, names ...string) *tls.Config {
 	// net/http serves HTTP/2 only if NextProtos lists it; handshakes use the configuration of GetConfigForClient.
 	protocols := []string{"h2", "http/1.1"}
 	return &tls.Config{
@@ -55,10 +68,25 @@ func (f *Files) Server(optional bool) *tls.Config {
 				if optional {
 					config.ClientAuth = tls.VerifyClientCertIfGiven
 				}
+				if len(names) > 0 {
+					config.VerifyConnection = func(s tls.ConnectionState) error { return named(&s, names) }
+				}
 			}
 			return config, nil
 		},
 	}
+}
+
+// named returns an error if a client has none of the names.
+func named(s *tls.ConnectionState, names []string) error {
+	if len(s.PeerCertificates) == 0 {
+		return errors.New("a client certificate is needed")
+	}
+	has := Names(s.PeerCertificates[0])
+	if !slices.ContainsFunc(has, func(name string) bool { return slices.Contains(names, name) }) {
+		return fmt.Errorf("no client of this server is named %s", strings.Join(has, ", "))
+	}
+	return nil
 }
 
 // Current returns the certificates of the files, and the previous ones if the files are invalid.

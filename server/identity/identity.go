@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"github.com/stowage-scheduler/stowage/server/admission"
+	"github.com/stowage-scheduler/stowage/server/certificates"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 )
 
@@ -146,12 +147,7 @@ func OfConnection(info credentials.AuthInfo) credentials.AuthInfo {
 	if !ok || len(tls.State.VerifiedChains) == 0 {
 		return info
 	}
-	leaf := tls.State.VerifiedChains[0][0]
-	out := &Certified{tls, []string{"subject:" + leaf.Subject.String()}}
-	for _, uri := range leaf.URIs {
-		out.principals = append(out.principals, "uri:"+uri.String())
-	}
-	return out
+	return &Certified{tls, certificates.Names(tls.State.VerifiedChains[0][0])}
 }
 
 // Client implements admission.Named.
