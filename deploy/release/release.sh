@@ -19,7 +19,7 @@ go -C deploy/release build -o "$tools/" github.com/goreleaser/goreleaser/v2 gith
 
 GOTOOLCHAIN=auto go -C deploy/check run ./chart/pack -out "$parts" -created "$(git log -1 --format=%ct)"
 deploy/image/build.sh build/images | tee "$parts/images.txt"
-"$tools/goreleaser" release "${flags[@]}"
+PATH=$tools:$PATH "$tools/goreleaser" release "${flags[@]}"
 cp "$parts"/* build/release/
 mv build/release/krew/*.yaml build/release/kubectl-stowage.yaml
 
