@@ -61,7 +61,7 @@ type Client struct {
 // Dial returns a client without connecting. A single address is a gRPC target, by default a DNS name with a port, and
 // each of its addresses is a replica. Several addresses are the replicas themselves. Without options the connection is
 // in plaintext. Options are gRPC's and override those of Dial: grpc.WithTransportCredentials for TLS,
-// grpc.WithStatsHandler(otelgrpc.NewClientHandler()) for traces and metrics. WithPatience is an additional one.
+// grpc.WithStatsHandler(otelgrpc.NewClientHandler()) for traces and metrics. WithPatience and WithOwners are additional ones.
 func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 	if len(addresses) == 0 {
 		return nil, errors.New("no address")
@@ -102,8 +102,12 @@ func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 	}
 	var waits time.Duration
 	for _, o := range options {
-		if p, ok := o.(patience); ok {
-			waits = p.d
+		switch o := o.(type) {
+		case patience:
+			waits = o.d
+		case owners:
+			c.replicas.owners = o
+			all = append(all, grpc.WithChainUnaryInterceptor(o.unary), grpc.WithChainStreamInterceptor(o.stream))
 		}
 	}
 	conn, err := grpc.NewClient(target, append(all, options...)...)

@@ -39,6 +39,9 @@
 // Servers do not guarantee how long they keep a snapshot. The client keeps the last ones, and puts them again to a
 // replica that does not have them. The caller does not notice.
 //
+// With many replicas each of them gets each snapshot, as calls go to all. With WithOwners they go to a few, which are the same for all
+// clients with one key.
+//
 // # Long queues
 //
 // PlaceStream responds in parts while the server decides, and Parts merges them:

@@ -74,7 +74,10 @@ func (r *replica) done(info balancer.DoneInfo) {
 }
 
 // replicas are those of a client by address.
-type replicas struct{ byAddress sync.Map }
+type replicas struct {
+	byAddress sync.Map
+	owners    owners
+}
 
 func (r *replicas) of(address string) *replica {
 	if known, ok := r.byAddress.Load(address); ok {

@@ -81,10 +81,12 @@ func (c *choice) of(t *try) *replica {
 }
 
 // picker picks, of two replicas, the one with fewer calls under way: the next in turn, and a random one. It leaves out those that the
-// client has ejected, and the one that another try of the call waits for, unless there is no other. A route may pin a call.
+// client has ejected, and the one that another try of the call waits for, unless there is no other. A client may have owners, of which
+// alone it picks. A route may pin a call.
 type picker struct {
 	choices []*choice
 	next    atomic.Uint32
+	ranked  atomic.Pointer[[]*choice] // in the order of the client's owners; nil before the first call
 }
 
 func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
@@ -124,6 +126,9 @@ func (p *picker) pick(t *try) *choice {
 	turn := int(p.next.Add(1) % uint32(n))
 	if t == nil || n == 1 {
 		return p.choices[turn]
+	}
+	if t.replicas.owners.n > 0 {
+		return p.pickOwner(t)
 	}
 	in := 0 // choices that are not to be left out
 	var out *choice
