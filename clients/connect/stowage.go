@@ -24,6 +24,8 @@ type Stowage struct {
 	StowageTokenFile  string        `help:"File with a bearer token for Stowage, such as a projected token of a service account. It is read again each minute."`
 	StowagePatience   time.Duration `default:"2s" help:"How long Stowage may be unreachable, as during a restart, before calls fail."`
 	StowageServerName string        `help:"Name in Stowage's certificate, if it is not the host of stowage-address."`
+	StowageLineage    string        `help:"Name of the cluster. With it calls go to stowage-owners of many replicas, chosen by that name, so that the cluster is put to these alone. Without it they go to all."`
+	StowageOwners     int           `default:"2" help:"How many replicas get the calls about stowage-lineage."`
 }
 
 // Validate implements kong's validation.
@@ -31,6 +33,8 @@ func (s *Stowage) Validate() error {
 	switch {
 	case s.StowagePatience < 0:
 		return fmt.Errorf("stowage-patience: must not be negative, is %v", s.StowagePatience)
+	case s.StowageLineage != "" && (s.StowageOwners < 1 || s.StowageOwners > 100):
+		return fmt.Errorf("stowage-owners: must be 1 to 100, is %d", s.StowageOwners)
 	case len(s.StowageAddress) == 0:
 		return errors.New("stowage-address: is empty")
 	case (s.StowageCertFile == "") != (s.StowageKeyFile == ""):
@@ -58,6 +62,9 @@ func (s *Stowage) Dial(log *slog.Logger, options ...grpc.DialOption) (*stowage.C
 			return nil, fmt.Errorf("stowage-token-file: %w", err)
 		}
 		options = append(options, grpc.WithPerRPCCredentials(token))
+	}
+	if s.StowageLineage != "" {
+		options = append(options, stowage.WithOwners(s.StowageLineage, s.StowageOwners))
 	}
 	return stowage.Dial(s.StowageAddress, append(options, stowage.WithPatience(s.StowagePatience))...)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/stowage-scheduler/stowage/server/rate"
 )
@@ -23,6 +24,8 @@ import (
 const (
 	// discoverEvery is how old what is known of an issuer may get, so how late a key that it withdrew no longer counts.
 	discoverEvery = time.Hour
+	// discoverAgain is when an issuer is asked again that could not be reached.
+	discoverAgain = time.Minute
 	// fetchesPerSecond and fetchBurst bound the requests to an issuer: a token with a key that is not known has its keys fetched.
 	fetchesPerSecond, fetchBurst = 1, 4
 )
@@ -37,6 +40,7 @@ type Issuer struct {
 	client     *http.Client
 	reviewed   *reviewed
 	discovered atomic.Pointer[discovery]
+	asking     singleflight.Group // so that many tokens at the start have the issuer asked once
 }
 
 // IssuerSettings are an issuer of the access file.
@@ -146,14 +150,34 @@ func (i *Issuer) principals(claims map[string]any) []string {
 // discover returns what the issuer says of itself: what is known, if it is not too old or the issuer cannot be reached.
 func (i *Issuer) discover(ctx context.Context) (*discovery, error) {
 	known := i.discovered.Load()
-	now := i.reviewed.now()
-	if known != nil && now.Before(known.until) {
+	if known != nil && i.reviewed.now().Before(known.until) {
 		return known, nil
 	}
+	asked := i.asking.DoChan("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), reviewTimeout) // other callers wait, too
+		defer cancel()
+		return i.ask(ctx)
+	})
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case answer := <-asked:
+		switch {
+		case answer.Err == nil:
+			known = answer.Val.(*discovery)
+		case known == nil:
+			return nil, answer.Err
+		default: // not every token waits for an issuer that is down
+			known = &discovery{known.algorithms, known.keys, i.reviewed.now().Add(discoverAgain)}
+		}
+		i.discovered.Store(known)
+		return known, nil
+	}
+}
+
+// ask asks the issuer what it says of itself.
+func (i *Issuer) ask(ctx context.Context) (*discovery, error) {
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, i.client), i.URL)
-	if err != nil && known != nil {
-		return known, nil
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -169,11 +193,7 @@ func (i *Issuer) discover(ctx context.Context) (*discovery, error) {
 	}
 	algorithms := slices.DeleteFunc(says.Algorithms, func(a string) bool { return !slices.Contains(signatures, a) })
 	keys := oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), i.client), says.Keys)
-	found := &discovery{algorithms, keys, now.Add(discoverEvery)}
-	if !i.discovered.CompareAndSwap(known, found) {
-		return i.discovered.Load(), nil
-	}
-	return found, nil
+	return &discovery{algorithms, keys, i.reviewed.now().Add(discoverEvery)}, nil
 }
 
 // signatures are the algorithms of signatures that count: those with a public key.

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -191,9 +192,30 @@ func TestIssuerKeys(t *testing.T) {
 	s.down.Store(true)
 	check("known keys while the issuer is down", s.token("next", next, oidc.ES256, ""), true, false)
 	s.down.Store(false)
+	s.now = s.now.Add(discoverAgain)
 	time.Sleep(2 * time.Second / fetchesPerSecond)
 	s.publish("old", old)
 	check("a key that was withdrawn", s.token("next", next, oidc.ES256, `, "jti": "3"`), false, false)
+}
+
+// TestManyTokensAtTheStart expects that many callers with tokens of their own are all admitted, and the issuer is asked few times.
+func TestManyTokensAtTheStart(t *testing.T) {
+	s, i := runIssuer(t, IssuerSettings{})
+	key := newKey(t)
+	s.publish("k", key)
+	var all sync.WaitGroup
+	for n := range maxReviews {
+		token := s.token("k", key, oidc.ES256, fmt.Sprintf(`, "jti": "%d"`, n))
+		all.Go(func() {
+			if got, err := i.Review(t.Context(), token); err != nil || len(got) != 1 {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := s.fetches.Load(); n > fetchBurst {
+		t.Errorf("%d fetches", n)
+	}
 }
 
 // TestTokensFindTheirReviewer expects that the issuer that a token names alone verifies it, and that the API server reviews those of
