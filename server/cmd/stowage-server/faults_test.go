@@ -213,6 +213,7 @@ func TestPause(t *testing.T) {
 	if err := s.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	time.Sleep(100 * time.Millisecond) // its threads stop one by one
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
 		if _, err := s.client.GetServerInfo(t.Context(), &stowagev1.GetServerInfoRequest{}); err != nil {
