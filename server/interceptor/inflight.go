@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/stats"
 
@@ -49,6 +51,9 @@ type call struct {
 	received atomic.Int64 // bytes of received messages
 	charged  atomic.Int64 // received and reserved bytes; negative after release
 	overload atomic.Bool  // a received message exceeded the limit
+
+	// began is when the call began, of unary calls; whole when the request had been received.
+	began, whole time.Time
 }
 
 // charge adds bytes to the call and returns the total of all calls. It fails after release.
@@ -94,7 +99,14 @@ func (f *InFlight) HandleRPC(ctx context.Context, s stats.RPCStats) {
 		return
 	}
 	switch s := s.(type) {
+	case *stats.Begin:
+		if !s.IsClientStream {
+			c.began = s.BeginTime
+		}
 	case *stats.InPayload:
+		if !c.began.IsZero() {
+			c.whole = s.RecvTime
+		}
 		c.received.Add(int64(s.Length))
 		if total, ok := c.charge(int64(s.Length)); ok && total > f.limit {
 			c.overload.Store(true)
@@ -133,9 +145,22 @@ func (f *InFlight) intercept(ctx context.Context, r any, _ *grpc.UnaryServerInfo
 		if c.overload.Load() {
 			return nil, f.refuse()
 		}
+		c.trace(ctx)
 	}
 	return handle(ctx, r)
 }
+
+// trace adds what receiving the request took to the span of the call, if that is recorded.
+func (c *call) trace(ctx context.Context) {
+	if of := trace.SpanFromContext(ctx); of.IsRecording() && !c.whole.IsZero() {
+		_, span := of.TracerProvider().Tracer(scope).Start(ctx, "receive", trace.WithTimestamp(c.began),
+			trace.WithAttributes(attribute.Int64("stowage.request.bytes", c.received.Load())))
+		span.End(trace.WithTimestamp(c.whole))
+	}
+}
+
+// scope is the instrumentation scope of spans.
+const scope = "github.com/stowage-scheduler/stowage/server"
 
 // interceptStream rejects a stream at the message that exceeds the limit.
 func (f *InFlight) interceptStream(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -126,6 +129,29 @@ func TestLog(t *testing.T) {
 	log.Reset()
 	if _, err := through(ctx, s, check, answer); err != nil || log.Len() > 0 {
 		t.Errorf("a health check failed (%v) or was logged: %s", err, &log)
+	}
+}
+
+// A call's span has one of receiving its request, from the beginning of the call to the last byte.
+func TestReceivingIsASpan(t *testing.T) {
+	spans := tracetest.NewSpanRecorder()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
+	ctx, parent := provider.Tracer("test").Start(t.Context(), "call")
+	f := NewInFlight(100)
+	ctx = f.TagRPC(ctx, nil)
+	f.HandleRPC(ctx, &stats.Begin{BeginTime: time.Unix(10, 0)})
+	f.HandleRPC(ctx, &stats.InPayload{Length: 42, RecvTime: time.Unix(12, 0)})
+	if _, err := through(ctx, Settings{Log: discard, InFlight: f}, filter, answer); err != nil {
+		t.Fatal(err)
+	}
+	got := spans.Ended()
+	if len(got) != 1 {
+		t.Fatalf("there are %d spans", len(got))
+	}
+	s := got[0]
+	if s.Name() != "receive" || s.StartTime().Unix() != 10 || s.EndTime().Unix() != 12 || s.Parent().SpanID() != parent.SpanContext().SpanID() ||
+		len(s.Attributes()) != 1 || s.Attributes()[0].Value.AsInt64() != 42 {
+		t.Errorf("the span is %s from %v to %v with %v", s.Name(), s.StartTime(), s.EndTime(), s.Attributes())
 	}
 }
 

@@ -6,9 +6,13 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/stowage-scheduler/stowage/server/admission"
 )
+
+// scope is the instrumentation scope of the server.
+const scope = "github.com/stowage-scheduler/stowage/server"
 
 // Admission are the metrics of requests that wait for their turn or are refused. It implements admission.Observer.
 type Admission struct {
@@ -19,7 +23,7 @@ type Admission struct {
 }
 
 func newAdmission(p metric.MeterProvider) (*Admission, error) {
-	meter := p.Meter("github.com/stowage-scheduler/stowage/server")
+	meter := p.Meter(scope)
 	var a Admission
 	for r := range a.reasons {
 		a.reasons[r] = metric.WithAttributeSet(attribute.NewSet(attribute.String("reason", admission.Reason(r).String())))
@@ -60,8 +64,15 @@ func newAdmission(p metric.MeterProvider) (*Admission, error) {
 // Watch reports the seats and queues of a limiter.
 func (a *Admission) Watch(l *admission.Limiter) error { return a.watch(l) }
 
-// Waited implements admission.Observer.
-func (a *Admission) Waited(ctx context.Context, d time.Duration) { a.wait.Record(ctx, d.Seconds()) }
+// Waited implements admission.Observer. The wait is also a span of the call, if that is recorded.
+func (a *Admission) Waited(ctx context.Context, d time.Duration) {
+	a.wait.Record(ctx, d.Seconds())
+	if of := trace.SpanFromContext(ctx); of.IsRecording() {
+		now := time.Now()
+		_, span := of.TracerProvider().Tracer(scope).Start(ctx, "wait", trace.WithTimestamp(now.Add(-d)))
+		span.End(trace.WithTimestamp(now))
+	}
+}
 
 // Refused implements admission.Observer.
 func (a *Admission) Refused(ctx context.Context, r admission.Reason) {

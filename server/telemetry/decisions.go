@@ -47,7 +47,6 @@ func attributesOf(method string) *attributes {
 }
 
 func newDecisions(p metric.MeterProvider, t trace.TracerProvider) (*Decisions, error) {
-	const scope = "github.com/stowage-scheduler/stowage/server"
 	meter := p.Meter(scope)
 	d := Decisions{tracer: t.Tracer(scope), byMethod: map[string]*attributes{}}
 	for _, method := range []string{

@@ -16,7 +16,7 @@ type Snapshots struct {
 
 // WatchSnapshots adds the metrics of kept snapshots, whose counts the function returns.
 func (t *Telemetry) WatchSnapshots(counts func() Snapshots) error {
-	meter := t.metrics.Meter("github.com/stowage-scheduler/stowage/server")
+	meter := t.metrics.Meter(scope)
 	kept, err := meter.Int64ObservableGauge("stowage.snapshots.kept", metricapi.WithUnit("{snapshot}"),
 		metricapi.WithDescription("Snapshots that are kept."))
 	if err != nil {

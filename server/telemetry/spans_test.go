@@ -80,3 +80,17 @@ func TestExemplars(t *testing.T) {
 		}
 	}
 }
+
+// A wait for a seat is a span that ends when the request gets the seat.
+func TestWaitIsASpan(t *testing.T) {
+	tel, spans := recorded(t)
+	ctx, call := tel.traces.Tracer("test").Start(t.Context(), "call")
+	before := time.Now()
+	tel.Admission.Waited(ctx, time.Second)
+	got := spans.Ended()
+	if len(got) != 1 || got[0].Name() != "wait" || got[0].EndTime().Before(before) || got[0].EndTime().Sub(got[0].StartTime()) != time.Second ||
+		got[0].Parent().SpanID() != call.SpanContext().SpanID() {
+		t.Errorf("the spans are %v", got)
+	}
+	call.End()
+}

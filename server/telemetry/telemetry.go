@@ -125,7 +125,7 @@ func (t *Telemetry) Meter() *metric.MeterProvider { return t.metrics }
 
 // WatchLog adds the metric of log lines that were dropped; the function returns their number so far.
 func (t *Telemetry) WatchLog(dropped func() int64) error {
-	_, err := t.metrics.Meter("github.com/stowage-scheduler/stowage/server").Int64ObservableCounter("stowage.log.dropped",
+	_, err := t.metrics.Meter(scope).Int64ObservableCounter("stowage.log.dropped",
 		metricapi.WithUnit("{line}"), metricapi.WithDescription("Log lines that were dropped because the log did not take them."),
 		metricapi.WithInt64Callback(func(_ context.Context, o metricapi.Int64Observer) error {
 			o.Observe(dropped())
@@ -137,7 +137,7 @@ func (t *Telemetry) WatchLog(dropped func() int64) error {
 // WatchConnections adds the metrics of a listener's connections, which the function returns: how many are open, and how many were
 // refused so far.
 func (t *Telemetry) WatchConnections(counts func() (open, refused int64)) error {
-	meter := t.metrics.Meter("github.com/stowage-scheduler/stowage/server")
+	meter := t.metrics.Meter(scope)
 	open, err := meter.Int64ObservableGauge("stowage.connections.open", metricapi.WithUnit("{connection}"),
 		metricapi.WithDescription("Open connections."))
 	if err != nil {
@@ -165,7 +165,7 @@ type Memory struct {
 
 // WatchMemory adds the metrics of memory. The function returns the same kinds each time.
 func (t *Telemetry) WatchMemory(counts func() []Memory) error {
-	meter := t.metrics.Meter("github.com/stowage-scheduler/stowage/server")
+	meter := t.metrics.Meter(scope)
 	held, err := meter.Int64ObservableGauge("stowage.memory.held", metricapi.WithUnit("By"),
 		metricapi.WithDescription("Bytes of connections, of requests that are being received and those in flight, and of answers that are not read."))
 	if err != nil {
