@@ -20,7 +20,7 @@ type Server struct {
 	TLSKeyFile      string `help:"PEM key of tls-cert-file."`
 	TLSClientCAFile string `name:"tls-client-ca-file" help:"PEM certificates of the authorities of client certificates. Without it no client certificate is required."`
 
-	TLSClientNames []string `name:"tls-client-names" sep:"none" help:"Name of which client certificates must have one, may be given several times: subject:CN=kube-scheduler, or uri:spiffe://... Without any, every certificate of tls-client-ca-file is accepted."`
+	TLSClientNames []string `name:"tls-client-names" sep:"none" help:"A name that client certificates may have, others are refused; may be given several times: subject:CN=kube-scheduler, or uri:spiffe://... Without any, every certificate of tls-client-ca-file is accepted."`
 }
 
 // Validate implements kong's validation.

@@ -81,8 +81,8 @@ func (c *choice) of(t *try) *replica {
 }
 
 // picker picks, of two replicas, the one with fewer calls under way: the next in turn, and a random one. It leaves out those that the
-// client has ejected, and the one that another try of the call waits for, unless there is no other. A client may have owners, of which
-// alone it picks. A route may pin a call.
+// client has ejected, and the one that another try of the call waits for, unless there is no other. A client with owners picks among
+// these. A route may pin a call.
 type picker struct {
 	choices []*choice
 	next    atomic.Uint32

@@ -18,7 +18,7 @@ import (
 //
 // Owners have equal shares of the budget. Beyond it the least recently used cluster is evicted of the owner who needs room and of
 // those who have more than their share. So nobody who keeps to a share loses a cluster by what others put. A tenant may have a limit of
-// its own, beyond which its least recently used clusters are evicted first.
+// its own; beyond it the tenant's least recently used clusters are evicted first.
 type Cache struct {
 	limit     int64
 	clock     atomic.Uint64
