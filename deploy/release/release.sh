@@ -23,8 +23,9 @@ PATH=$tools:$PATH "$tools/goreleaser" release "${flags[@]}"
 cp "$parts"/* build/release/
 mv build/release/krew/*.yaml build/release/kubectl-stowage.yaml
 
-for arch in amd64 arm64; do # the images hold the commands of the archives
-	for command in stowage-server stowage-extender stowage-batch stowage-expander stowage; do
+while read -r image _; do # the images hold the commands of the archives
+	command=${image%%:*}
+	for arch in amd64 arm64; do
 		cmp "build/images/linux-$arch/$command" "$(echo build/release/"$command"_linux_"$arch"*/"$command")"
 	done
-done
+done <"$parts/images.txt"

@@ -156,22 +156,23 @@ func (i *Issuer) discover(ctx context.Context) (*discovery, error) {
 	asked := i.asking.DoChan("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), reviewTimeout) // other callers wait, too
 		defer cancel()
-		return i.ask(ctx)
+		found, err := i.ask(ctx)
+		if err != nil {
+			if known == nil {
+				return nil, err
+			}
+			// Not every token waits for an issuer that is down.
+			found = &discovery{known.algorithms, known.keys, i.reviewed.now().Add(discoverAgain)}
+		}
+		i.discovered.Store(found)
+		return found, nil
 	})
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case answer := <-asked:
-		switch {
-		case answer.Err == nil:
-			known = answer.Val.(*discovery)
-		case known == nil:
-			return nil, answer.Err
-		default: // not every token waits for an issuer that is down
-			known = &discovery{known.algorithms, known.keys, i.reviewed.now().Add(discoverAgain)}
-		}
-		i.discovered.Store(known)
-		return known, nil
+		found, _ := answer.Val.(*discovery)
+		return found, answer.Err
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // Recount. Cache has no locks: readers load one pointer, writers publish a new map by compare-and-swap.
 //
 // Owners have equal shares of the budget. Beyond it the least recently used cluster is evicted of the owner who needs room and of
-// those who have more than their share. So nobody who keeps to a share loses a cluster by what others put. A tenant may have a limit of
+// those who have more than their share. So an owner who keeps to the share loses no cluster by what others put. A tenant may have a limit of
 // its own; beyond it the tenant's least recently used clusters are evicted first.
 type Cache struct {
 	limit     int64
