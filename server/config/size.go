@@ -61,7 +61,7 @@ func (c *Config) FitMemory(limit int64) {
 	}
 }
 
-// sizeInBytes decodes a number of bytes, which may have a unit: M is 10^6 and Mi 2^20, as in Kubernetes.
+// sizeInBytes decodes a number of bytes as ParseBytes does, or auto.
 func sizeInBytes(c *kong.DecodeContext, into reflect.Value) error {
 	var text string
 	if err := c.Scan.PopValueInto("bytes", &text); err != nil {
@@ -71,10 +71,19 @@ func sizeInBytes(c *kong.DecodeContext, into reflect.Value) error {
 		into.SetInt(Auto)
 		return nil
 	}
-	n, err := humanize.ParseBytes(text)
-	if err != nil || n > math.MaxInt64 || into.OverflowInt(int64(n)) {
+	n, err := ParseBytes(text)
+	if err != nil || into.OverflowInt(n) {
 		return fmt.Errorf("must be auto, or a number of bytes such as 134217728 or 128Mi, is %q", text)
 	}
-	into.SetInt(int64(n))
+	into.SetInt(n)
 	return nil
+}
+
+// ParseBytes parses a number of bytes, which may have a unit: M is 10^6 and Mi 2^20, as in Kubernetes.
+func ParseBytes(text string) (int64, error) {
+	n, err := humanize.ParseBytes(text)
+	if err != nil || n > math.MaxInt64 {
+		return 0, fmt.Errorf("%q is not a number of bytes such as 134217728 or 128Mi", text)
+	}
+	return int64(n), nil
 }

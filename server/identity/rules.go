@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/rate"
 )
 
@@ -64,12 +64,9 @@ type bytesWithUnit int64
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (b *bytesWithUnit) UnmarshalText(text []byte) error {
-	n, err := humanize.ParseBytes(string(text))
-	if err != nil || n > math.MaxInt64 {
-		return fmt.Errorf("%q is not a number of bytes such as 134217728 or 128Mi", text)
-	}
+	n, err := config.ParseBytes(string(text))
 	*b = bytesWithUnit(n)
-	return nil
+	return err
 }
 
 // kinds are what principals begin with.

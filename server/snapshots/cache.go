@@ -17,8 +17,8 @@ import (
 // Recount. Cache has no locks: readers load one pointer, writers publish a new map by compare-and-swap.
 //
 // Owners have equal shares of the budget. Beyond it the least recently used cluster is evicted of the owner who needs room and of
-// those who have more than their share. So an owner who keeps to the share loses no cluster by what others put. A tenant may have a limit of
-// its own; beyond it the tenant's least recently used clusters are evicted first.
+// those who have more than their share. So an owner who keeps to the share loses no cluster by what others put. A tenant may have a
+// limit of its own; beyond it the tenant's least recently used clusters are evicted first.
 type Cache struct {
 	limit     int64
 	clock     atomic.Uint64
@@ -169,8 +169,8 @@ func (e entries) memoryOf(tenant string) int64 {
 	return bytes
 }
 
-// evictOf removes the least recently used entries of a tenant beyond its limit, and returns them. Like evict it leaves 1/256 of the limit
-// free, and the most recently used entry, which Put has found to fit.
+// evictOf removes the least recently used entries of a tenant beyond its limit, and returns them. Like evict it leaves 1/256 of the
+// limit free, and the most recently used entry, which Put has found to fit.
 func (e entries) evictOf(o Owner) (victims []*entry) {
 	if o.Limit == 0 {
 		return nil
