@@ -89,11 +89,15 @@ func (a *access) follow(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		if text, err := os.ReadFile(a.path); err == nil && bytes.Equal(text, a.text) {
+			failed = false
+			continue
+		}
 		text, rules, err := readRules(a.path)
 		switch {
 		case err != nil && !failed:
 			a.log.Error("cannot reload the access file; keeping the previous rules", "error", err)
-		case err == nil && !bytes.Equal(text, a.text):
+		case err == nil:
 			a.text = text
 			a.Replace(rules)
 			a.log.Info("access file reloaded", "access_file", a.path)
