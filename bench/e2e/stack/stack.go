@@ -200,7 +200,7 @@ func Manifests(repository string) ([]string, error) {
 	for _, p := range paths {
 		name, folder := filepath.Base(p), filepath.Base(filepath.Dir(p))
 		configures := name == "kustomization.yaml" || strings.HasPrefix(name, "scheduler") && name != "scheduler-rbac.yaml"
-		if !configures && !slices.Contains([]string{"testdata", "krew", "prometheus"}, folder) {
+		if !configures && !slices.Contains([]string{"testdata", "release", "prometheus"}, folder) {
 			out = append(out, p)
 		}
 	}
