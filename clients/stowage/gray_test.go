@@ -130,7 +130,8 @@ func TestErrorsOfRequestsEjectNobody(t *testing.T) {
 	replicas[0].invalid.Store(true)
 	before := replicas[0].calls.Load()
 	load(t, c, 900, time.Second)
-	if got := replicas[0].calls.Load() - before; got < 150 {
+	// Its share is 300, less while the machine is busy elsewhere. One that is ejected gets three calls, and then one a second.
+	if got := replicas[0].calls.Load() - before; got < 50 {
 		t.Errorf("the replica gets %d of 900 calls", got)
 	}
 }
