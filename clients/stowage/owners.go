@@ -1,19 +1,19 @@
 package stowage
 
 import (
-	"cmp"
 	"context"
-	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+
+	"github.com/stowage-scheduler/stowage/proto/lineage"
 )
 
 // LineageHeader is the header with the key of WithOwners.
-const LineageHeader = "stowage-lineage"
+const LineageHeader = lineage.Header
 
 // WithOwners is an option of Dial. Calls go to n of the replicas, the owners of a key, in place of all: a snapshot, and each delta, is
 // put n times, however many replicas there are. The key is what stays while the cluster changes, such as its name. Clients with the
@@ -33,18 +33,7 @@ type owners struct {
 
 // order returns the choices in the order of the key.
 func (o owners) order(choices []*choice) []*choice {
-	weight := func(c *choice) uint64 {
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(o.key + "\x00" + c.address))
-		x := h.Sum64() // addresses that differ in their last digit have hashes that hardly do
-		x ^= x >> 33
-		x *= 0xff51afd7ed558ccd
-		x ^= x >> 33
-		return x
-	}
-	return slices.SortedFunc(slices.Values(choices), func(a, b *choice) int {
-		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.address, b.address))
-	})
+	return slices.SortedFunc(slices.Values(choices), func(a, b *choice) int { return lineage.Compare(o.key, a.address, b.address) })
 }
 
 // unary and stream add the header of a client's calls.

@@ -2,17 +2,10 @@ package stowage
 
 import (
 	"context"
-	"iter"
-
-	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
-
-// partBytes is the approximate size of the parts in which a snapshot is put.
-const partBytes = 1 << 20
 
 // Snapshot is the content of a cluster. Client.Put puts it; requests then refer to it by its address. It is immutable
 // and safe for concurrent use.
@@ -55,11 +48,11 @@ func (s *Snapshot) difference(yield func(*stowagev1.PutSnapshotRequest) bool) {
 		yield(s.end())
 }
 
-// whole yields the messages that put the snapshot to any server. Items are in canonical form, which a server decodes
-// fastest. Templates and classes precede nodes.
+// whole yields the messages that put the snapshot to any server. There is at least one part, because a stream of an end alone only
+// checks whether the server has the snapshot.
 func (s *Snapshot) whole(yield func(*stowagev1.PutSnapshotRequest) bool) {
-	for part := range s.parts {
-		if !yield(&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Part{Part: part}}) {
+	for part := range s.content.Parts() {
+		if !yield(&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Part{Part: encoded(part)}}) {
 			return
 		}
 	}
@@ -70,35 +63,6 @@ func (s *Snapshot) end() *stowagev1.PutSnapshotRequest {
 	return &stowagev1.PutSnapshotRequest{
 		Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{Address: &s.address}},
 	}
-}
-
-// parts yields at least one part, because a stream of an end alone only checks whether the server has the snapshot.
-func (s *Snapshot) parts(yield func(*stowagev1.Cluster) bool) {
-	fields := (*stowagev1.Cluster)(nil).ProtoReflect().Descriptor().Fields()
-	var raw []byte
-	for _, list := range []struct {
-		field protoreflect.Name
-		items iter.Seq2[int, []byte]
-	}{
-		{"pod_templates", s.content.Templates().All},
-		{"node_classes", s.content.Classes().All},
-		{"namespaces", s.content.Namespaces().All},
-		{"workload_selectors", s.content.WorkloadSelectors().All},
-		{"pod_disruption_budgets", s.content.PodDisruptionBudgets().All},
-		{"nodes", s.content.Nodes().All},
-	} {
-		number := fields.ByName(list.field).Number()
-		for _, item := range list.items {
-			if len(raw) >= partBytes {
-				if !yield(encoded(raw)) {
-					return
-				}
-				raw = nil
-			}
-			raw = protowire.AppendBytes(protowire.AppendTag(raw, number, protowire.BytesType), item)
-		}
-	}
-	yield(encoded(raw))
 }
 
 // encoded returns a cluster from its encoding. It holds the encoding as unknown fields, which are sent unchanged.

@@ -158,21 +158,9 @@ func namesIn(ctx context.Context, of *content.Content) (*names, error) {
 // encoding returns the encoded cluster of a content.
 func encoding(of *content.Content) wire.Pieces {
 	var pieces wire.Pieces
-	for _, l := range []struct {
-		field protowire.Number
-		items *content.List
-	}{
-		{clusterPodTemplates, of.Templates()},
-		{clusterNodeClasses, of.Classes()},
-		{clusterNamespaces, of.Namespaces()},
-		{clusterWorkloadSelectors, of.WorkloadSelectors()},
-		{clusterDisruptionBudgets, of.PodDisruptionBudgets()},
-		{clusterNodes, of.Nodes()},
-	} {
-		for _, item := range l.items.All {
-			head := protowire.AppendVarint(protowire.AppendTag(nil, l.field, protowire.BytesType), uint64(len(item)))
-			pieces = append(pieces, head, item)
-		}
+	for field, item := range of.Items() {
+		head := protowire.AppendVarint(protowire.AppendTag(nil, field, protowire.BytesType), uint64(len(item)))
+		pieces = append(pieces, head, item)
 	}
 	return pieces
 }

@@ -42,7 +42,8 @@ type rule struct {
 	// Callers are principals, with * at the end for any rest: subject:CN=batch,O=stowage, uri:spiffe://..., token:NAME,
 	// user:NAME and group:NAME of Kubernetes, oidc-user:ISSUER:NAME and oidc-group:ISSUER:NAME.
 	Callers []string `yaml:"callers"`
-	Tenant  string   `yaml:"tenant"`
+	// Tenant is whose snapshots the callers can see. AllTenants is for the other replicas, which may only get snapshots.
+	Tenant string `yaml:"tenant"`
 	// Methods are names of RPCs, Reflection, or * for all.
 	Methods []string `yaml:"methods"`
 }
@@ -125,6 +126,7 @@ func ParseRules(text []byte, methods []string) (*Rules, error) {
 		}
 		for j, m := range x.Methods {
 			check(m == "*" || m == "Reflection" || slices.Contains(methods, m), "%s.methods[%d]: there is no method %q", at, j, m)
+			check(x.Tenant != AllTenants || m == "GetSnapshot", "%s.methods[%d]: with all tenants only GetSnapshot is allowed", at, j)
 		}
 	}
 	for i := range f.Quotas {

@@ -13,7 +13,7 @@ import (
 )
 
 // Field numbers on the path to a cluster: context in a request, cluster in a DecisionContext, place in a
-// PlaceStreamRequest, part in a PutSnapshotRequest.
+// PlaceStreamRequest, part in a PutSnapshotRequest and in a GetSnapshotResponse.
 const (
 	contextField = 1
 	clusterField = 1
@@ -52,6 +52,8 @@ func registerPlacement(to grpc.ServiceRegistrar, s *Service) {
 		switch st.StreamName {
 		case "PutSnapshot":
 			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.put(stream) }
+		case "GetSnapshot":
+			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.receiveGet(stream) }
 		case "PlaceStream":
 			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.receivePlaceStream(stream) }
 		}

@@ -30,6 +30,7 @@ const (
 	ofProvision
 	ofConsolidate
 	ofPut
+	ofGet
 )
 
 // SetAdmission makes requests that compute take turns. It must be called before the service is used; nil is for none.

@@ -26,7 +26,8 @@ type Request struct {
 	err    error
 }
 
-// NewRequest returns a request to receive into. path lists the field numbers from the message to its cluster.
+// NewRequest returns a request to receive into. path lists the field numbers from the message to its cluster; a request without one has
+// none.
 func NewRequest(m proto.Message, path ...protowire.Number) *Request {
 	return &Request{Message: m, path: path}
 }
@@ -72,7 +73,7 @@ func (r *Request) splitCluster(in *Reader, path []protowire.Number) (rest []byte
 		switch {
 		case !ok:
 			return nil, false
-		case field != path[0] || n < 0:
+		case len(path) == 0 || field != path[0] || n < 0:
 			if n > 0 {
 				in.Skip(n)
 			}

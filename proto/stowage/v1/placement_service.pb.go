@@ -1585,7 +1585,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\tQueueMode\x12\x1a\n" +
 	"\x16QUEUE_MODE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13QUEUE_MODE_IN_ORDER\x10\x01\x12\x1d\n" +
-	"\x19QUEUE_MODE_KUBE_SCHEDULER\x10\x022\xd7\x04\n" +
+	"\x19QUEUE_MODE_KUBE_SCHEDULER\x10\x022\xa9\x05\n" +
 	"\x10PlacementService\x12?\n" +
 	"\x06Filter\x12\x19.stowage.v1.FilterRequest\x1a\x1a.stowage.v1.FilterResponse\x12<\n" +
 	"\x05Score\x12\x18.stowage.v1.ScoreRequest\x1a\x19.stowage.v1.ScoreResponse\x12<\n" +
@@ -1593,7 +1593,8 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\vPlaceStream\x12\x1e.stowage.v1.PlaceStreamRequest\x1a\x1f.stowage.v1.PlaceStreamResponse0\x01\x12B\n" +
 	"\aPreempt\x12\x1a.stowage.v1.PreemptRequest\x1a\x1b.stowage.v1.PreemptResponse\x12H\n" +
 	"\tScaleDown\x12\x1c.stowage.v1.ScaleDownRequest\x1a\x1d.stowage.v1.ScaleDownResponse\x12P\n" +
-	"\vPutSnapshot\x12\x1e.stowage.v1.PutSnapshotRequest\x1a\x1f.stowage.v1.PutSnapshotResponse(\x01\x12T\n" +
+	"\vPutSnapshot\x12\x1e.stowage.v1.PutSnapshotRequest\x1a\x1f.stowage.v1.PutSnapshotResponse(\x01\x12P\n" +
+	"\vGetSnapshot\x12\x1e.stowage.v1.GetSnapshotRequest\x1a\x1f.stowage.v1.GetSnapshotResponse0\x01\x12T\n" +
 	"\rGetServerInfo\x12 .stowage.v1.GetServerInfoRequest\x1a!.stowage.v1.GetServerInfoResponseBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
@@ -1643,11 +1644,13 @@ var file_stowage_v1_placement_service_proto_goTypes = []any{
 	(*PreemptRequest)(nil),        // 29: stowage.v1.PreemptRequest
 	(*ScaleDownRequest)(nil),      // 30: stowage.v1.ScaleDownRequest
 	(*PutSnapshotRequest)(nil),    // 31: stowage.v1.PutSnapshotRequest
-	(*GetServerInfoRequest)(nil),  // 32: stowage.v1.GetServerInfoRequest
-	(*PreemptResponse)(nil),       // 33: stowage.v1.PreemptResponse
-	(*ScaleDownResponse)(nil),     // 34: stowage.v1.ScaleDownResponse
-	(*PutSnapshotResponse)(nil),   // 35: stowage.v1.PutSnapshotResponse
-	(*GetServerInfoResponse)(nil), // 36: stowage.v1.GetServerInfoResponse
+	(*GetSnapshotRequest)(nil),    // 32: stowage.v1.GetSnapshotRequest
+	(*GetServerInfoRequest)(nil),  // 33: stowage.v1.GetServerInfoRequest
+	(*PreemptResponse)(nil),       // 34: stowage.v1.PreemptResponse
+	(*ScaleDownResponse)(nil),     // 35: stowage.v1.ScaleDownResponse
+	(*PutSnapshotResponse)(nil),   // 36: stowage.v1.PutSnapshotResponse
+	(*GetSnapshotResponse)(nil),   // 37: stowage.v1.GetSnapshotResponse
+	(*GetServerInfoResponse)(nil), // 38: stowage.v1.GetServerInfoResponse
 }
 var file_stowage_v1_placement_service_proto_depIdxs = []int32{
 	15, // 0: stowage.v1.FilterRequest.context:type_name -> stowage.v1.DecisionContext
@@ -1698,17 +1701,19 @@ var file_stowage_v1_placement_service_proto_depIdxs = []int32{
 	29, // 45: stowage.v1.PlacementService.Preempt:input_type -> stowage.v1.PreemptRequest
 	30, // 46: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
 	31, // 47: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
-	32, // 48: stowage.v1.PlacementService.GetServerInfo:input_type -> stowage.v1.GetServerInfoRequest
-	3,  // 49: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
-	5,  // 50: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
-	9,  // 51: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
-	13, // 52: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
-	33, // 53: stowage.v1.PlacementService.Preempt:output_type -> stowage.v1.PreemptResponse
-	34, // 54: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
-	35, // 55: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
-	36, // 56: stowage.v1.PlacementService.GetServerInfo:output_type -> stowage.v1.GetServerInfoResponse
-	49, // [49:57] is the sub-list for method output_type
-	41, // [41:49] is the sub-list for method input_type
+	32, // 48: stowage.v1.PlacementService.GetSnapshot:input_type -> stowage.v1.GetSnapshotRequest
+	33, // 49: stowage.v1.PlacementService.GetServerInfo:input_type -> stowage.v1.GetServerInfoRequest
+	3,  // 50: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
+	5,  // 51: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
+	9,  // 52: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
+	13, // 53: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
+	34, // 54: stowage.v1.PlacementService.Preempt:output_type -> stowage.v1.PreemptResponse
+	35, // 55: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
+	36, // 56: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
+	37, // 57: stowage.v1.PlacementService.GetSnapshot:output_type -> stowage.v1.GetSnapshotResponse
+	38, // 58: stowage.v1.PlacementService.GetServerInfo:output_type -> stowage.v1.GetServerInfoResponse
+	50, // [50:59] is the sub-list for method output_type
+	41, // [41:50] is the sub-list for method input_type
 	41, // [41:41] is the sub-list for extension type_name
 	41, // [41:41] is the sub-list for extension extendee
 	0,  // [0:41] is the sub-list for field type_name

@@ -26,6 +26,7 @@ const (
 	PlacementService_Preempt_FullMethodName       = "/stowage.v1.PlacementService/Preempt"
 	PlacementService_ScaleDown_FullMethodName     = "/stowage.v1.PlacementService/ScaleDown"
 	PlacementService_PutSnapshot_FullMethodName   = "/stowage.v1.PlacementService/PutSnapshot"
+	PlacementService_GetSnapshot_FullMethodName   = "/stowage.v1.PlacementService/GetSnapshot"
 	PlacementService_GetServerInfo_FullMethodName = "/stowage.v1.PlacementService/GetServerInfo"
 )
 
@@ -64,6 +65,9 @@ type PlacementServiceClient interface {
 	ScaleDown(ctx context.Context, in *ScaleDownRequest, opts ...grpc.CallOption) (*ScaleDownResponse, error)
 	// PutSnapshot stores a cluster on the server, in messages of any size. Requests refer to it by its address.
 	PutSnapshot(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[PutSnapshotRequest, PutSnapshotResponse], error)
+	// GetSnapshot returns the content of a snapshot, in parts. Other replicas, and callers who have an address alone, get it
+	// this way.
+	GetSnapshot(ctx context.Context, in *GetSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetSnapshotResponse], error)
 	// GetServerInfo returns the server's release, profiles, limits and features.
 	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
 }
@@ -158,6 +162,25 @@ func (c *placementServiceClient) PutSnapshot(ctx context.Context, opts ...grpc.C
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type PlacementService_PutSnapshotClient = grpc.ClientStreamingClient[PutSnapshotRequest, PutSnapshotResponse]
 
+func (c *placementServiceClient) GetSnapshot(ctx context.Context, in *GetSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetSnapshotResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &PlacementService_ServiceDesc.Streams[2], PlacementService_GetSnapshot_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[GetSnapshotRequest, GetSnapshotResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type PlacementService_GetSnapshotClient = grpc.ServerStreamingClient[GetSnapshotResponse]
+
 func (c *placementServiceClient) GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetServerInfoResponse)
@@ -203,6 +226,9 @@ type PlacementServiceServer interface {
 	ScaleDown(context.Context, *ScaleDownRequest) (*ScaleDownResponse, error)
 	// PutSnapshot stores a cluster on the server, in messages of any size. Requests refer to it by its address.
 	PutSnapshot(grpc.ClientStreamingServer[PutSnapshotRequest, PutSnapshotResponse]) error
+	// GetSnapshot returns the content of a snapshot, in parts. Other replicas, and callers who have an address alone, get it
+	// this way.
+	GetSnapshot(*GetSnapshotRequest, grpc.ServerStreamingServer[GetSnapshotResponse]) error
 	// GetServerInfo returns the server's release, profiles, limits and features.
 	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)
 	mustEmbedUnimplementedPlacementServiceServer()
@@ -235,6 +261,9 @@ func (UnimplementedPlacementServiceServer) ScaleDown(context.Context, *ScaleDown
 }
 func (UnimplementedPlacementServiceServer) PutSnapshot(grpc.ClientStreamingServer[PutSnapshotRequest, PutSnapshotResponse]) error {
 	return status.Error(codes.Unimplemented, "method PutSnapshot not implemented")
+}
+func (UnimplementedPlacementServiceServer) GetSnapshot(*GetSnapshotRequest, grpc.ServerStreamingServer[GetSnapshotResponse]) error {
+	return status.Error(codes.Unimplemented, "method GetSnapshot not implemented")
 }
 func (UnimplementedPlacementServiceServer) GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetServerInfo not implemented")
@@ -368,6 +397,17 @@ func _PlacementService_PutSnapshot_Handler(srv interface{}, stream grpc.ServerSt
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type PlacementService_PutSnapshotServer = grpc.ClientStreamingServer[PutSnapshotRequest, PutSnapshotResponse]
 
+func _PlacementService_GetSnapshot_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(GetSnapshotRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(PlacementServiceServer).GetSnapshot(m, &grpc.GenericServerStream[GetSnapshotRequest, GetSnapshotResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type PlacementService_GetSnapshotServer = grpc.ServerStreamingServer[GetSnapshotResponse]
+
 func _PlacementService_GetServerInfo_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetServerInfoRequest)
 	if err := dec(in); err != nil {
@@ -428,6 +468,11 @@ var PlacementService_ServiceDesc = grpc.ServiceDesc{
 			StreamName:    "PutSnapshot",
 			Handler:       _PlacementService_PutSnapshot_Handler,
 			ClientStreams: true,
+		},
+		{
+			StreamName:    "GetSnapshot",
+			Handler:       _PlacementService_GetSnapshot_Handler,
+			ServerStreams: true,
 		},
 	},
 	Metadata: "stowage/v1/placement_service.proto",

@@ -68,6 +68,8 @@ const (
 	Feature_FEATURE_CONSOLIDATE Feature = 19
 	// The kinds of Change from added_tolerations on, and changes in the order of likelihood.
 	Feature_FEATURE_REMEDIES Feature = 20
+	// PlacementService.GetSnapshot.
+	Feature_FEATURE_GET_SNAPSHOT Feature = 21
 )
 
 // Enum value maps for Feature.
@@ -94,6 +96,7 @@ var (
 		18: "FEATURE_TIE_BREAK",
 		19: "FEATURE_CONSOLIDATE",
 		20: "FEATURE_REMEDIES",
+		21: "FEATURE_GET_SNAPSHOT",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED":             0,
@@ -117,6 +120,7 @@ var (
 		"FEATURE_TIE_BREAK":               18,
 		"FEATURE_CONSOLIDATE":             19,
 		"FEATURE_REMEDIES":                20,
+		"FEATURE_GET_SNAPSHOT":            21,
 	}
 )
 
@@ -573,7 +577,7 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x1a_max_receive_message_bytesB\x16\n" +
 	"\x14_max_in_flight_bytesB\x15\n" +
 	"\x13_max_snapshot_bytesB\x1a\n" +
-	"\x18_max_requests_per_second*\x9d\x04\n" +
+	"\x18_max_requests_per_second*\xb7\x04\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14FEATURE_PLACE_STREAM\x10\x01\x12\x1b\n" +
@@ -596,7 +600,8 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x14FEATURE_QUEUE_GROUPS\x10\x11\x12\x15\n" +
 	"\x11FEATURE_TIE_BREAK\x10\x12\x12\x17\n" +
 	"\x13FEATURE_CONSOLIDATE\x10\x13\x12\x14\n" +
-	"\x10FEATURE_REMEDIES\x10\x14BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x10FEATURE_REMEDIES\x10\x14\x12\x18\n" +
+	"\x14FEATURE_GET_SNAPSHOT\x10\x15BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_server_info_proto_rawDescOnce sync.Once

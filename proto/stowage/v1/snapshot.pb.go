@@ -715,6 +715,109 @@ func (x *PutSnapshotResponse) GetMemoryBytes() uint64 {
 	return 0
 }
 
+// GetSnapshotRequest is a request for the content of a snapshot.
+type GetSnapshotRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The content address. Required.
+	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	// The tenant whose snapshot it is, the caller's own if empty. Another one can be named only by callers whose rule in the
+	// server's access file has all tenants: the other replicas of the service.
+	Tenant        string `protobuf:"bytes,2,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSnapshotRequest) Reset() {
+	*x = GetSnapshotRequest{}
+	mi := &file_stowage_v1_snapshot_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSnapshotRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSnapshotRequest) ProtoMessage() {}
+
+func (x *GetSnapshotRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_snapshot_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSnapshotRequest.ProtoReflect.Descriptor instead.
+func (*GetSnapshotRequest) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_snapshot_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GetSnapshotRequest) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *GetSnapshotRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+// GetSnapshotResponse is a part of a snapshot. The cluster is the concatenation of the parts, of which there is at least
+// one. It is in the form that PutSnapshot decodes fastest, and has the address that was asked for.
+type GetSnapshotResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A part of about 1 MiB, as PutSnapshotRequest.part.
+	Part          *Cluster `protobuf:"bytes,1,opt,name=part,proto3" json:"part,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSnapshotResponse) Reset() {
+	*x = GetSnapshotResponse{}
+	mi := &file_stowage_v1_snapshot_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSnapshotResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSnapshotResponse) ProtoMessage() {}
+
+func (x *GetSnapshotResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_snapshot_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSnapshotResponse.ProtoReflect.Descriptor instead.
+func (*GetSnapshotResponse) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_snapshot_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *GetSnapshotResponse) GetPart() *Cluster {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
 var File_stowage_v1_snapshot_proto protoreflect.FileDescriptor
 
 const file_stowage_v1_snapshot_proto_rawDesc = "" +
@@ -780,7 +883,12 @@ const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x1d\n" +
 	"\n" +
 	"node_count\x18\x02 \x01(\rR\tnodeCount\x12!\n" +
-	"\fmemory_bytes\x18\x03 \x01(\x04R\vmemoryBytesBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\fmemory_bytes\x18\x03 \x01(\x04R\vmemoryBytes\"]\n" +
+	"\x12GetSnapshotRequest\x12/\n" +
+	"\aaddress\x18\x01 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\aaddress\x12\x16\n" +
+	"\x06tenant\x18\x02 \x01(\tR\x06tenant\">\n" +
+	"\x13GetSnapshotResponse\x12'\n" +
+	"\x04part\x18\x01 \x01(\v2\x13.stowage.v1.ClusterR\x04partBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_snapshot_proto_rawDescOnce sync.Once
@@ -794,7 +902,7 @@ func file_stowage_v1_snapshot_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_snapshot_proto_rawDescData
 }
 
-var file_stowage_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_stowage_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_stowage_v1_snapshot_proto_goTypes = []any{
 	(*SnapshotReference)(nil),    // 0: stowage.v1.SnapshotReference
 	(*ClusterDelta)(nil),         // 1: stowage.v1.ClusterDelta
@@ -805,44 +913,47 @@ var file_stowage_v1_snapshot_proto_goTypes = []any{
 	(*PutSnapshotRequest)(nil),   // 6: stowage.v1.PutSnapshotRequest
 	(*PutSnapshotEnd)(nil),       // 7: stowage.v1.PutSnapshotEnd
 	(*PutSnapshotResponse)(nil),  // 8: stowage.v1.PutSnapshotResponse
-	(*Node)(nil),                 // 9: stowage.v1.Node
-	(*Namespace)(nil),            // 10: stowage.v1.Namespace
-	(*WorkloadSelectorName)(nil), // 11: stowage.v1.WorkloadSelectorName
-	(*WorkloadSelector)(nil),     // 12: stowage.v1.WorkloadSelector
-	(*PodDisruptionBudget)(nil),  // 13: stowage.v1.PodDisruptionBudget
-	(*PodTemplate)(nil),          // 14: stowage.v1.PodTemplate
-	(*NodeClass)(nil),            // 15: stowage.v1.NodeClass
-	(*PodCount)(nil),             // 16: stowage.v1.PodCount
-	(*Pod)(nil),                  // 17: stowage.v1.Pod
-	(*Cluster)(nil),              // 18: stowage.v1.Cluster
+	(*GetSnapshotRequest)(nil),   // 9: stowage.v1.GetSnapshotRequest
+	(*GetSnapshotResponse)(nil),  // 10: stowage.v1.GetSnapshotResponse
+	(*Node)(nil),                 // 11: stowage.v1.Node
+	(*Namespace)(nil),            // 12: stowage.v1.Namespace
+	(*WorkloadSelectorName)(nil), // 13: stowage.v1.WorkloadSelectorName
+	(*WorkloadSelector)(nil),     // 14: stowage.v1.WorkloadSelector
+	(*PodDisruptionBudget)(nil),  // 15: stowage.v1.PodDisruptionBudget
+	(*PodTemplate)(nil),          // 16: stowage.v1.PodTemplate
+	(*NodeClass)(nil),            // 17: stowage.v1.NodeClass
+	(*PodCount)(nil),             // 18: stowage.v1.PodCount
+	(*Pod)(nil),                  // 19: stowage.v1.Pod
+	(*Cluster)(nil),              // 20: stowage.v1.Cluster
 }
 var file_stowage_v1_snapshot_proto_depIdxs = []int32{
 	1,  // 0: stowage.v1.SnapshotReference.delta:type_name -> stowage.v1.ClusterDelta
 	2,  // 1: stowage.v1.ClusterDelta.pod_templates:type_name -> stowage.v1.IndexedPodTemplate
 	3,  // 2: stowage.v1.ClusterDelta.node_classes:type_name -> stowage.v1.IndexedNodeClass
-	9,  // 3: stowage.v1.ClusterDelta.nodes:type_name -> stowage.v1.Node
+	11, // 3: stowage.v1.ClusterDelta.nodes:type_name -> stowage.v1.Node
 	4,  // 4: stowage.v1.ClusterDelta.node_pods:type_name -> stowage.v1.NodePodsDelta
-	10, // 5: stowage.v1.ClusterDelta.namespaces:type_name -> stowage.v1.Namespace
-	11, // 6: stowage.v1.ClusterDelta.removed_workload_selectors:type_name -> stowage.v1.WorkloadSelectorName
-	12, // 7: stowage.v1.ClusterDelta.workload_selectors:type_name -> stowage.v1.WorkloadSelector
+	12, // 5: stowage.v1.ClusterDelta.namespaces:type_name -> stowage.v1.Namespace
+	13, // 6: stowage.v1.ClusterDelta.removed_workload_selectors:type_name -> stowage.v1.WorkloadSelectorName
+	14, // 7: stowage.v1.ClusterDelta.workload_selectors:type_name -> stowage.v1.WorkloadSelector
 	5,  // 8: stowage.v1.ClusterDelta.removed_pod_disruption_budgets:type_name -> stowage.v1.NamespacedName
-	13, // 9: stowage.v1.ClusterDelta.pod_disruption_budgets:type_name -> stowage.v1.PodDisruptionBudget
-	14, // 10: stowage.v1.IndexedPodTemplate.template:type_name -> stowage.v1.PodTemplate
-	15, // 11: stowage.v1.IndexedNodeClass.node_class:type_name -> stowage.v1.NodeClass
-	16, // 12: stowage.v1.NodePodsDelta.removed_pod_counts:type_name -> stowage.v1.PodCount
+	15, // 9: stowage.v1.ClusterDelta.pod_disruption_budgets:type_name -> stowage.v1.PodDisruptionBudget
+	16, // 10: stowage.v1.IndexedPodTemplate.template:type_name -> stowage.v1.PodTemplate
+	17, // 11: stowage.v1.IndexedNodeClass.node_class:type_name -> stowage.v1.NodeClass
+	18, // 12: stowage.v1.NodePodsDelta.removed_pod_counts:type_name -> stowage.v1.PodCount
 	5,  // 13: stowage.v1.NodePodsDelta.removed_pods:type_name -> stowage.v1.NamespacedName
-	16, // 14: stowage.v1.NodePodsDelta.pod_counts:type_name -> stowage.v1.PodCount
-	17, // 15: stowage.v1.NodePodsDelta.pods:type_name -> stowage.v1.Pod
+	18, // 14: stowage.v1.NodePodsDelta.pod_counts:type_name -> stowage.v1.PodCount
+	19, // 15: stowage.v1.NodePodsDelta.pods:type_name -> stowage.v1.Pod
 	5,  // 16: stowage.v1.NodePodsDelta.removed_nominated_pods:type_name -> stowage.v1.NamespacedName
-	17, // 17: stowage.v1.NodePodsDelta.nominated_pods:type_name -> stowage.v1.Pod
-	18, // 18: stowage.v1.PutSnapshotRequest.part:type_name -> stowage.v1.Cluster
+	19, // 17: stowage.v1.NodePodsDelta.nominated_pods:type_name -> stowage.v1.Pod
+	20, // 18: stowage.v1.PutSnapshotRequest.part:type_name -> stowage.v1.Cluster
 	1,  // 19: stowage.v1.PutSnapshotRequest.delta:type_name -> stowage.v1.ClusterDelta
 	7,  // 20: stowage.v1.PutSnapshotRequest.end:type_name -> stowage.v1.PutSnapshotEnd
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	20, // 21: stowage.v1.GetSnapshotResponse.part:type_name -> stowage.v1.Cluster
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_snapshot_proto_init() }
@@ -865,7 +976,7 @@ func file_stowage_v1_snapshot_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_snapshot_proto_rawDesc), len(file_stowage_v1_snapshot_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
