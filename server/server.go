@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/connections"
 	"github.com/stowage-scheduler/stowage/server/interceptor"
 	"github.com/stowage-scheduler/stowage/server/ledger"
+	"github.com/stowage-scheduler/stowage/server/peers"
 	"github.com/stowage-scheduler/stowage/server/placement"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
@@ -42,7 +44,8 @@ type Server struct {
 	ready     atomic.Bool
 	access    *access
 	memory    *ledger.Ledger
-	self      *self // nil if a service stands in for the real one
+	self      *self        // nil if a service stands in for the real one
+	peers     *peers.Peers // nil for none
 	// drain waits for load balancers to notice NOT_SERVING. Tests replace it.
 	drain func()
 
@@ -80,6 +83,10 @@ func newServer(
 	if s.access, err = readAccess(&c, log); err != nil {
 		return nil, err
 	}
+	var listen net.ListenConfig
+	if s.listener, err = listen.Listen(ctx, "tcp", c.ListenAddress); err != nil {
+		return nil, err
+	}
 	if service == nil {
 		decides := placement.New(c.MaxSnapshotBytes, s.telemetry.Decisions)
 		if err := s.telemetry.WatchSnapshots(decides.Snapshots); err != nil {
@@ -89,10 +96,12 @@ func newServer(
 		if s.self, err = newSelf(); err != nil {
 			return nil, err
 		}
-	}
-	var listen net.ListenConfig
-	if s.listener, err = listen.Listen(ctx, "tcp", c.ListenAddress); err != nil {
-		return nil, err
+		if s.peers, err = connectPeers(&c, log, s.listener.Addr()); err != nil {
+			return nil, err
+		}
+		if s.peers != nil {
+			decides.SetSource(s.peers)
+		}
 	}
 	limit := c.MaxConnections
 	if limit == 0 {
@@ -157,7 +166,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.drain()
 	}
 	s.stopGRPC()
-	err := errors.Join(s.admin.Close(), group.Wait(), s.closeSelf(), s.flush())
+	err := errors.Join(s.admin.Close(), group.Wait(), s.closeConnections(), s.flush())
 	s.log.Info("stopped")
 	return err
 }
@@ -205,7 +214,7 @@ func (s *Server) setReady(ready bool) {
 
 // close closes the listeners of a server that did not run.
 func (s *Server) close() error {
-	err := s.closeSelf()
+	err := s.closeConnections()
 	for _, l := range []net.Listener{s.listener, s.adminListener} {
 		if l != nil {
 			err = errors.Join(err, l.Close())
@@ -214,11 +223,31 @@ func (s *Server) close() error {
 	return err
 }
 
-func (s *Server) closeSelf() error {
-	if s.self == nil {
-		return nil
+// closeConnections closes the connections to itself and to other replicas.
+func (s *Server) closeConnections() (err error) {
+	if s.self != nil {
+		err = s.self.close()
 	}
-	return s.self.close()
+	if s.peers != nil {
+		err = errors.Join(err, s.peers.Close())
+	}
+	return err
+}
+
+// connectPeers returns the other replicas, nil for none.
+func connectPeers(c *config.Config, log *slog.Logger, own net.Addr) (*peers.Peers, error) {
+	if len(c.Peers) == 0 {
+		return nil, nil
+	}
+	creds, err := peerCredentials(c, log)
+	if err != nil {
+		return nil, err
+	}
+	out, err := peers.Connect(peers.Settings{Addresses: c.Peers, Credentials: creds, Self: peers.Self(own), Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("peers: %w", err)
+	}
+	return out, nil
 }
 
 // flush shuts down telemetry.

@@ -54,7 +54,7 @@ func (s *Stowage) Dial(log *slog.Logger, options ...grpc.DialOption) (*stowage.C
 		if err != nil {
 			return nil, fmt.Errorf("stowage-ca-file, stowage-cert-file: %w", err)
 		}
-		options = append(options, grpc.WithTransportCredentials(newClientCredentials(f, s.StowageServerName)))
+		options = append(options, grpc.WithTransportCredentials(f.Client(s.StowageServerName)))
 	}
 	if s.StowageTokenFile != "" {
 		token := bearer{transport.NewCachedFileTokenSource(s.StowageTokenFile)}

@@ -1,15 +1,11 @@
 package connect
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"strings"
-
-	"google.golang.org/grpc/credentials"
 
 	"github.com/stowage-scheduler/stowage/server/certificates"
 )
@@ -51,32 +47,4 @@ func (s *Server) Config(log *slog.Logger) (*tls.Config, error) {
 		return nil, fmt.Errorf("tls-cert-file, tls-client-ca-file: %w", err)
 	}
 	return f.Server(false, s.TLSClientNames...), nil
-}
-
-// clientCredentials are TLS credentials with the current files at the time of each handshake.
-type clientCredentials struct {
-	credentials.TransportCredentials // of the first files, for what gRPC reads before a handshake
-	files                            *certificates.Files
-	serverName                       string
-}
-
-func newClientCredentials(f *certificates.Files, serverName string) *clientCredentials {
-	return &clientCredentials{fixedCredentials(f, serverName), f, serverName}
-}
-
-func fixedCredentials(f *certificates.Files, serverName string) credentials.TransportCredentials {
-	now := f.Current()
-	return credentials.NewTLS(&tls.Config{
-		MinVersion: tls.VersionTLS12, ServerName: serverName, Certificates: now.Certificates, RootCAs: now.Authorities,
-	})
-}
-
-// ClientHandshake implements credentials.TransportCredentials.
-func (c *clientCredentials) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	return fixedCredentials(c.files, c.serverName).ClientHandshake(ctx, authority, conn)
-}
-
-// Clone implements credentials.TransportCredentials.
-func (c *clientCredentials) Clone() credentials.TransportCredentials {
-	return &clientCredentials{c.TransportCredentials.Clone(), c.files, c.serverName}
 }

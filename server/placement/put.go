@@ -7,11 +7,8 @@ import (
 	"google.golang.org/grpc"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/decode"
-	"github.com/stowage-scheduler/stowage/server/identity"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
-	"github.com/stowage-scheduler/stowage/server/snapshots"
 	"github.com/stowage-scheduler/stowage/server/wire"
 	"github.com/stowage-scheduler/stowage/server/work"
 )
@@ -42,10 +39,7 @@ func (s *Service) put(stream grpc.ServerStream) error {
 		return statusOf(decode.Refuse("end", stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED, "must be the last message"))
 	}
 	clusterBytes := p.cluster.Memory()
-	of := snapshots.Owner{Client: admission.Client(stream.Context())}
-	if c := identity.From(stream.Context()); c != nil {
-		of.Tenant, of.Limit = c.Tenant, c.MaxSnapshotBytes
-	}
+	of := ownerOf(stream.Context())
 	if !s.snapshots.Put(p.cluster, of) {
 		return rpcerror.SnapshotTooLarge(clusterBytes, s.snapshots.LimitOf(of))
 	}
@@ -174,7 +168,7 @@ func (p *putStream) base(address string) error {
 	if p.parts != nil || p.cluster != nil {
 		return decode.Refuse("base_address", stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED, "must be in the first message")
 	}
-	base, err := p.service.snapshot(p.stream.Context(), address, "base_address")
+	base, err := p.service.snapshotOrFetched(p.turn, address, "base_address")
 	p.cluster = base
 	return err
 }
@@ -210,7 +204,7 @@ func (p *putStream) end(in *stowagev1.PutSnapshotEnd) error {
 			return nil
 		}
 	case p.cluster == nil: // no step before: check that the snapshot is cached
-		c, err := p.service.snapshot(p.stream.Context(), address, "end.address")
+		c, err := p.service.snapshotOrFetched(p.turn, address, "end.address")
 		p.cluster = c
 		return err
 	}

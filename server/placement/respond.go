@@ -49,11 +49,11 @@ func respond[M request, C, R any](
 		return nil, err
 	}
 	defer turn.end()
-	ctx = turn.ctx
-	r, snapshot, err := s.decodeCluster(ctx, in, inline, ask.pods)
+	r, snapshot, err := s.decodeCluster(turn, in, inline, ask.pods)
 	if err != nil {
 		return nil, statusOf(err)
 	}
+	ctx = turn.ctx
 	r.Ask(ask.pods)
 	key := ""
 	if snapshot != nil {
@@ -109,11 +109,11 @@ func respondInParts[M request, C any](
 		return err
 	}
 	defer turn.end()
-	ctx = turn.ctx
-	r, snapshot, err := s.decodeCluster(ctx, in, inline, ask.pods)
+	r, snapshot, err := s.decodeCluster(turn, in, inline, ask.pods)
 	if err != nil {
 		return err
 	}
+	ctx = turn.ctx
 	if snapshot != nil {
 		defer s.snapshots.Recount(identity.Tenant(ctx), snapshot)
 	}
@@ -144,13 +144,13 @@ func respondInParts[M request, C any](
 // decodeCluster decodes a request's inline cluster, or looks up its snapshot and applies its delta. The returned snapshot is
 // nil for an inline cluster. asked is the pods of the request, nil if they are in the message.
 func (s *Service) decodeCluster(
-	ctx context.Context, in request, inline *inlineCluster, asked *decode.Asked,
+	t *turn, in request, inline *inlineCluster, asked *decode.Asked,
 ) (*decode.Request, *decode.Cluster, error) {
 	reference := in.GetContext().GetSnapshot()
 	if reference == nil {
-		r := decode.NewInline(ctx, &s.nodeless)
+		r := decode.NewInline(t.ctx, &s.nodeless)
 		if asked.Deltas() { // they apply to the content
-			r = decode.NewRequest(ctx)
+			r = decode.NewRequest(t.ctx)
 		}
 		r.Based(in.GetContext())
 		if inline != nil {
@@ -158,13 +158,13 @@ func (s *Service) decodeCluster(
 		}
 		return r, nil, nil
 	}
-	snapshot, err := s.snapshot(ctx, reference.GetAddress(), "context.snapshot.address")
+	snapshot, err := s.snapshotOrFetched(t, reference.GetAddress(), "context.snapshot.address")
 	if err != nil {
 		return nil, nil, err
 	}
-	r := decode.On(ctx, snapshot)
+	r := decode.On(t.ctx, snapshot)
 	if delta := reference.GetDelta(); delta != nil {
-		if err := reserve(ctx, snapshot, delta); err != nil {
+		if err := reserve(t.ctx, snapshot, delta); err != nil {
 			return nil, nil, err
 		}
 		r.Delta("context.snapshot.delta", delta)

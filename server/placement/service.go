@@ -28,6 +28,8 @@ type Service struct {
 	stowagev1.UnimplementedPlacementServiceServer
 	stowagev1.UnimplementedSimulationServiceServer
 	snapshots *snapshots.Cache
+	source    Source // nil for none
+	fetches   fetches
 	nodeless  decode.Nodeless
 	decisions *telemetry.Decisions
 	limits    Limits
@@ -44,6 +46,7 @@ func (s *Service) Snapshots() telemetry.Snapshots {
 	kept, bytes := s.snapshots.Len()
 	return telemetry.Snapshots{
 		Kept: int64(kept), Bytes: bytes, Limit: s.snapshots.Limit(), Evicted: s.snapshots.Evictions(),
+		Fetched: s.fetches.found.Load(), Missing: s.fetches.missing.Load(),
 	}
 }
 

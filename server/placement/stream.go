@@ -66,11 +66,11 @@ func (s *Service) placeStream(
 		return err
 	}
 	defer turn.end()
-	ctx = turn.ctx
-	r, snapshot, err := s.decodeCluster(ctx, place, inline, ask.pods)
+	r, snapshot, err := s.decodeCluster(turn, place, inline, ask.pods)
 	if err != nil {
 		return err
 	}
+	ctx = turn.ctx
 	if snapshot != nil {
 		defer s.snapshots.Recount(identity.Tenant(ctx), snapshot)
 	}

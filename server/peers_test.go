@@ -1,0 +1,413 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	"github.com/stowage-scheduler/stowage/proto/content"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/config"
+)
+
+// gotten returns a snapshot's content as a server sends it.
+func gotten(t *testing.T, c stowagev1.PlacementServiceClient, request *stowagev1.GetSnapshotRequest) (parts []*stowagev1.Cluster, err error) {
+	t.Helper()
+	stream, err := c.GetSnapshot(t.Context(), request)
+	for err == nil {
+		var part *stowagev1.GetSnapshotResponse
+		if part, err = stream.Recv(); err == nil {
+			parts = append(parts, part.GetPart())
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return parts, err
+}
+
+// wide returns a cluster of several parts.
+func wide() *stowagev1.Cluster {
+	c := bigcluster.New(3000)
+	c.Namespaces = append(c.Namespaces, &stowagev1.Namespace{Name: "of-its-own"})
+	return c
+}
+
+// TestGetSnapshot expects the parts of what was put, which have its address, and can be put again.
+func TestGetSnapshot(t *testing.T) {
+	r := run(t, peering(), t.Output(), nil, nil)
+	for name, cluster := range map[string]*stowagev1.Cluster{"empty": {}, "small": threeZones(), "wide": wide()} {
+		address := stored(t, r.client(), cluster)
+		parts, err := gotten(t, r.client(), &stowagev1.GetSnapshotRequest{Address: address})
+		if err != nil || len(parts) == 0 || name == "wide" && len(parts) < 2 {
+			t.Fatalf("%s: %d parts, %v", name, len(parts), err)
+		}
+		again := &stowagev1.Cluster{}
+		for _, p := range parts {
+			if size := proto.Size(p); size > content.PartBytes+content.PartBytes/8 {
+				t.Errorf("%s: a part has %d bytes", name, size)
+			}
+			proto.Merge(again, p)
+		}
+		if c, err := content.Of(again); err != nil || c.Address().String() != address {
+			t.Errorf("%s: the content has another address: %v", name, err)
+		}
+		other := run(t, peering(), t.Output(), nil, nil)
+		if twice := stored(t, other.client(), parts...); twice != address {
+			t.Errorf("%s: put again it is %s, not %s", name, twice, address)
+		}
+	}
+	for _, test := range []struct {
+		request *stowagev1.GetSnapshotRequest
+		reason  string
+	}{
+		{&stowagev1.GetSnapshotRequest{Address: strings.Repeat("0", 64)}, "UNKNOWN_SNAPSHOT"},
+		{&stowagev1.GetSnapshotRequest{Address: stored(t, r.client(), threeZones()), Tenant: "a"}, "UNKNOWN_SNAPSHOT"},
+		{&stowagev1.GetSnapshotRequest{Address: "x"}, "INVALID_REQUEST"},
+		{&stowagev1.GetSnapshotRequest{}, "INVALID_REQUEST"},
+	} {
+		if _, err := gotten(t, r.client(), test.request); reasonOf(err) != test.reason {
+			t.Errorf("%v: %v, want %s", test.request, err, test.reason)
+		}
+	}
+}
+
+// stored puts parts of a cluster and returns the address.
+func stored(t *testing.T, c stowagev1.PlacementServiceClient, parts ...*stowagev1.Cluster) string {
+	t.Helper()
+	var steps []*stowagev1.PutSnapshotRequest
+	for _, p := range parts {
+		steps = append(steps, part(p))
+	}
+	got, err := put(t, c, append(steps, end(""))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.GetAddress()
+}
+
+// fetched returns how many snapshots a server found elsewhere, and how many it did not.
+func (r *running) fetched(t *testing.T) (found, missing string) {
+	t.Helper()
+	_, text := r.get(t, "/metrics")
+	for line := range strings.Lines(text) {
+		if name, n, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(name, "stowage_snapshots_fetches_total{") {
+			if strings.Contains(name, `result="found"`) {
+				found = n
+			} else {
+				missing = n
+			}
+		}
+	}
+	return found, missing
+}
+
+// peering is a configuration with room for large snapshots and the given peers.
+func peering(addresses ...string) config.Config {
+	c := testConfig()
+	c.MaxReceiveMessageBytes, c.MaxInFlightBytes, c.MaxSnapshotBytes, c.Peers = 64<<20, 128<<20, 1<<30, addresses
+	return c
+}
+
+// TestSnapshotsOfPeers expects that a server answers about snapshots that only another one has as that one does, keeps them, and applies
+// deltas to them; and that it does not know those that neither has.
+func TestSnapshotsOfPeers(t *testing.T) {
+	first := run(t, peering(), t.Output(), nil, nil)
+	second := run(t, peering(first.Address().String()), t.Output(), nil, nil)
+	cluster := wide()
+	on := &stowagev1.SnapshotReference{Address: stored(t, first.client(), cluster)}
+	request := &stowagev1.FilterRequest{
+		Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{Snapshot: on}, IncludeNodeNames: true},
+		Pod:     &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 0}},
+	}
+	ask := func(r *running) []byte {
+		answer, err := r.client().Filter(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := proto.MarshalOptions{Deterministic: true}.Marshal(answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	want := ask(first)
+	connected(t, second, on.GetAddress())
+	for range 3 {
+		if got := ask(second); !bytes.Equal(got, want) {
+			t.Fatal("the answers differ")
+		}
+	}
+	if found, missing := second.fetched(t); found != "1" || missing != "0" {
+		t.Errorf("of 3 calls about a snapshot %s found it elsewhere, %s did not", found, missing)
+	}
+
+	other := stored(t, first.client(), threeZones())
+	larger, added := threeZones(), &stowagev1.Node{Name: "of-the-delta"}
+	larger.Nodes = append(larger.Nodes, added)
+	changed, err := put(t, second.client(), onto(other), delta(&stowagev1.ClusterDelta{Nodes: []*stowagev1.Node{added}}),
+		end(addressOf(t, larger)))
+	if err != nil || changed.GetNodeCount() != uint32(len(larger.Nodes)) {
+		t.Errorf("a delta to a snapshot of the peer: %v, %v", changed, err)
+	}
+	third := stored(t, first.client(), &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "x"}}})
+	if there, err := put(t, second.client(), end(third)); err != nil || there.GetAddress() != third {
+		t.Errorf("a look-up of a snapshot of the peer: %v, %v", there, err)
+	}
+	on.Address = strings.Repeat("0", 64)
+	if _, err := second.client().Filter(t.Context(), request); reasonOf(err) != "UNKNOWN_SNAPSHOT" {
+		t.Errorf("a snapshot that neither has: %v", err)
+	}
+	if found, missing := second.fetched(t); found != "3" || missing != "1" {
+		t.Errorf("%s were found elsewhere, %s not", found, missing)
+	}
+}
+
+// connected waits until a server has found a snapshot at a peer.
+func connected(t *testing.T, r *running, address string) {
+	t.Helper()
+	eventually(t, "a peer is connected", func() bool {
+		_, err := put(t, r.client(), end(address))
+		return err == nil
+	})
+}
+
+// odd is a replica that sends something else than the snapshots that it is asked for.
+type odd struct {
+	stowagev1.UnimplementedPlacementServiceServer
+	send  func(grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error
+	calls atomic.Int64
+}
+
+func (o *odd) GetSnapshot(_ *stowagev1.GetSnapshotRequest, s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+	o.calls.Add(1)
+	return o.send(s)
+}
+
+func serveOdd(t *testing.T, send func(grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error) (*odd, string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, s := &odd{send: send}, grpc.NewServer()
+	stowagev1.RegisterPlacementServiceServer(s, o)
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(s.Stop)
+	return o, l.Addr().String()
+}
+
+// TestOddPeers expects that a peer that sends another snapshot, an invalid one, half of one, none, or nothing at all, does not keep the
+// server from getting it from another one, or from saying within a second that it does not have it.
+func TestOddPeers(t *testing.T) {
+	cluster := wide()
+	address := addressOf(t, cluster)
+	sending := func(parts ...*stowagev1.Cluster) func(grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+		return func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+			for _, p := range parts {
+				if err := s.Send(&stowagev1.GetSnapshotResponse{Part: p}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	half := &stowagev1.Cluster{PodTemplates: cluster.PodTemplates, NodeClasses: cluster.NodeClasses, Nodes: cluster.Nodes[:100]}
+	for name, send := range map[string]func(grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error{
+		"another snapshot": sending(threeZones()),
+		"half of it":       sending(half),
+		"an invalid one":   sending(&stowagev1.Cluster{Nodes: []*stowagev1.Node{{}}}),
+		"no part":          sending(),
+		"an error after a part": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+			_ = s.Send(&stowagev1.GetSnapshotResponse{Part: half})
+			return errors.New("broken")
+		},
+		"nothing": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+			<-s.Context().Done()
+			return s.Context().Err()
+		},
+		"nothing after a part": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+			_ = s.Send(&stowagev1.GetSnapshotResponse{Part: half})
+			<-s.Context().Done()
+			return s.Context().Err()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			peer, at := serveOdd(t, send)
+			r := run(t, peering(at), t.Output(), nil, nil)
+			eventually(t, "the peer is asked", func() bool {
+				begin := time.Now()
+				_, err := put(t, r.client(), end(address))
+				if reasonOf(err) != "UNKNOWN_SNAPSHOT" || time.Since(begin) > 20*time.Second {
+					t.Fatalf("after %v: %v", time.Since(begin), err)
+				}
+				return peer.calls.Load() > 0
+			})
+			if name == "nothing" { // it is left out for a while
+				before := peer.calls.Load()
+				for range 20 {
+					_, _ = put(t, r.client(), end(address))
+				}
+				if n := peer.calls.Load() - before; n > 2 {
+					t.Errorf("the peer that does not answer is asked %d times", n)
+				}
+			}
+			good := run(t, peering(), t.Output(), nil, nil)
+			stored(t, good.client(), cluster)
+			both := run(t, peering(at, good.Address().String()), t.Output(), nil, nil)
+			connected(t, both, address)
+		})
+	}
+}
+
+// TestOneFetch expects that calls about one snapshot share a fetch, also where the caller who began it goes away.
+func TestOneFetch(t *testing.T) {
+	cluster := threeZones()
+	address := addressOf(t, cluster)
+	var leave sync.Once
+	left := make(chan context.CancelFunc, 1)
+	peer, at := serveOdd(t, func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+		leave.Do(func() { (<-left)() })
+		time.Sleep(20 * time.Millisecond)
+		return s.Send(&stowagev1.GetSnapshotResponse{Part: cluster})
+	})
+	r := run(t, peering(at), t.Output(), nil, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	left <- cancel
+	ask := func(ctx context.Context) error {
+		_, err := r.client().Score(ctx, &stowagev1.ScoreRequest{
+			Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: address}}},
+			Pod:     &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{}}},
+		})
+		return err
+	}
+	eventually(t, "the peer is asked", func() bool {
+		if err := ask(ctx); err == nil {
+			t.Fatal("the caller who leaves has an answer")
+		}
+		return peer.calls.Load() > 0
+	})
+	var all sync.WaitGroup
+	var failed atomic.Int64
+	for range 50 {
+		all.Go(func() {
+			if err := ask(t.Context()); err != nil {
+				failed.Add(1)
+				t.Log(err)
+			}
+		})
+	}
+	all.Wait()
+	if found, _ := r.fetched(t); failed.Load() > 0 || found != "1" || peer.calls.Load() > 3 {
+		t.Errorf("%d of 50 calls fail; the peer was asked %d times, %s snapshots came from it", failed.Load(), peer.calls.Load(), found)
+	}
+}
+
+// TestPeersOfTenants has two replicas that show each other their certificate. A caller gets answers about the snapshots that the
+// caller's tenant has at the peer, not about those of another one. Only peers may name a tenant.
+func TestPeersOfTenants(t *testing.T) {
+	certFile, keyFile, _, pool := certificate(t)
+	access := filepath.Join(t.TempDir(), "access.yaml")
+	rules := "tokens:\n" + tokenRule("a", "a's") + tokenRule("b", "b's") + `rules:
+- {callers: ["token:a"], tenant: a, methods: ["*"]}
+- {callers: ["token:b"], tenant: b, methods: ["*"]}
+- {callers: ["subject:CN=test"], tenant: "*", methods: [GetSnapshot]}
+`
+	if err := os.WriteFile(access, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	replica := func(addresses ...string) *running {
+		c := peering(addresses...)
+		c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile, c.AccessFile = certFile, keyFile, certFile, access
+		if len(addresses) > 0 {
+			c.PeerCAFile = certFile
+		}
+		return run(t, c, t.Output(), nil, credentials.NewTLS(&tls.Config{RootCAs: pool}))
+	}
+	first := replica()
+	second := replica(first.Address().String())
+	as := func(token string) context.Context {
+		return metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token)
+	}
+	step := func(r *running, token string, steps ...*stowagev1.PutSnapshotRequest) error {
+		stream, err := r.client().PutSnapshot(as(token))
+		if err != nil {
+			return err
+		}
+		for _, s := range steps {
+			if err := stream.Send(s); err != nil && !errors.Is(err, io.EOF) {
+				return err
+			}
+		}
+		_, err = stream.CloseAndRecv()
+		return err
+	}
+	address := addressOf(t, threeZones())
+	if err := step(first, "a's", part(threeZones()), end(address)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a's snapshot is found", func() bool { return step(second, "a's", end(address)) == nil })
+	if err := step(second, "b's", end(address)); reasonOf(err) != "UNKNOWN_SNAPSHOT" {
+		t.Errorf("a's snapshot for b: %v", err)
+	}
+	certified, err := grpc.NewClient(first.Address().String(), grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{
+		RootCAs: pool, Certificates: []tls.Certificate{keyPair(t, certFile, keyFile)},
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = certified.Close() }()
+	for _, test := range []struct{ caller, tenant, reason string }{
+		{"a's", "", ""}, {"a's", "a", ""}, {"a's", "b", "UNKNOWN_SNAPSHOT"}, {"a's", "*", "UNKNOWN_SNAPSHOT"},
+		{"b's", "", "UNKNOWN_SNAPSHOT"}, {"b's", "a", "UNKNOWN_SNAPSHOT"},
+		{"", "a", ""}, {"", "b", "UNKNOWN_SNAPSHOT"}, {"", "", "UNKNOWN_SNAPSHOT"}, {"", "*", "UNKNOWN_SNAPSHOT"},
+	} {
+		ctx, conn := t.Context(), certified
+		if test.caller != "" {
+			ctx, conn = as(test.caller), first.conn
+		}
+		stream, err := stowagev1.NewPlacementServiceClient(conn).GetSnapshot(ctx,
+			&stowagev1.GetSnapshotRequest{Address: address, Tenant: test.tenant})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		if reasonOf(err) != test.reason || test.reason == "" && err != nil {
+			t.Errorf("%q gets the snapshot of tenant %q: %v, want %q", test.caller, test.tenant, err, test.reason)
+		}
+	}
+	if err := step(first, "a's", end(address)); err != nil {
+		t.Error(err)
+	}
+	stream, err := stowagev1.NewPlacementServiceClient(certified).PutSnapshot(t.Context())
+	if err == nil {
+		_, err = stream.CloseAndRecv()
+	}
+	if reasonOf(err) != "FORBIDDEN" {
+		t.Errorf("a peer puts a snapshot: %v", err)
+	}
+}
+
+func keyPair(t *testing.T, certFile, keyFile string) tls.Certificate {
+	t.Helper()
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair
+}
