@@ -93,6 +93,10 @@ func (n *network) hole(address string, is bool) {
 func (n *network) dial(ctx context.Context, address string) (net.Conn, error) {
 	n.mutex.Lock()
 	h := n.hosts[address]
+	if h == nil { // not yet
+		n.mutex.Unlock()
+		return nil, errors.New("connection refused")
+	}
 	late, held := n.late(h)
 	l := h.listener
 	n.mutex.Unlock()

@@ -160,7 +160,7 @@ func simulateScheduler(
 
 // serve starts a server without snapshots.
 func (s *scheduling) serve() (stop func()) {
-	g := serve(s.network.listen("server"), 64<<20)
+	g := serve(s.network.listen("server"), placement.New(64<<20, nil))
 	return func() {
 		s.network.down("server")
 		g.Stop()

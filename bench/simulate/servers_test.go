@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -24,6 +26,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/peers"
 	"github.com/stowage-scheduler/stowage/server/placement"
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
@@ -53,7 +56,7 @@ func simulated(t *testing.T, few uint64, simulate func(t *testing.T, seed uint64
 }
 
 // TestServers has clients put snapshots and deltas to three replicas, and ask about them, while replicas are killed, drained, cut off,
-// slow, or have no room for the snapshots.
+// slow, or have no room for the snapshots. In two of three simulations they get snapshots from each other.
 //
 // Each answer must be the one that the cluster of its address has. As long as one replica at a time fails, every call is answered within
 // its deadline; only a stream may end after its first part. When all replicas have failed, calls may fail until they are back for a
@@ -65,8 +68,11 @@ func TestServers(t *testing.T) {
 			t.Errorf("seed %d: %s", seed, violation)
 		}
 	})
-	t.Logf("%d calls, %d of them failed while all replicas did; replicas killed %d times, drained %d, in a black hole %d, slow %d, cut off %d",
-		all.calls, all.failed, all.faults[killed], all.faults[drained], all.faults[blackHole], all.faults[slow], all.faults[cutOff])
+	t.Logf("%d calls, %d of them failed while all replicas did; %d snapshots came from other replicas; replicas killed %d times, drained %d, in a black hole %d, slow %d, cut off %d",
+		all.calls, all.failed, all.fetched, all.faults[killed], all.faults[drained], all.faults[blackHole], all.faults[slow], all.faults[cutOff])
+	if all.fetched == 0 && !testing.Short() && *seeds == 0 {
+		t.Error("no snapshot came from another replica")
+	}
 	for kind, n := range all.faults {
 		if n == 0 && !testing.Short() && *seeds == 0 {
 			t.Errorf("no fault of kind %d", kind)
@@ -87,6 +93,7 @@ const (
 // tally counts what happened in all simulations.
 type tally struct {
 	calls, failed int
+	fetched       int64 // snapshots that replicas got from each other
 	faults        [kindsOfFaults]int
 }
 
@@ -142,6 +149,9 @@ type servers struct {
 	network   *network
 	fault     grpc.UnaryServerInterceptor
 	running   [3]*grpc.Server
+	services  [3]*placement.Service
+	peers     [3]*peers.Peers
+	peering   bool // whether replicas get snapshots from each other
 	reference *placement.Service
 	// failing is true while more than one replica may fail.
 	failing bool
@@ -155,7 +165,7 @@ type servers struct {
 func simulateServers(t *testing.T, seed uint64, fault grpc.UnaryServerInterceptor, all *tally) []string {
 	s := &servers{
 		t: t, rng: rand.New(rand.NewPCG(seed, 1)), network: newNetwork(seed), fault: fault,
-		reference: placement.New(64<<20, nil), failing: seed%4 == 0, tally: all,
+		reference: placement.New(64<<20, nil), failing: seed%4 == 0, peering: seed%3 > 0, tally: all,
 	}
 	for i := range replicas {
 		s.start(i)
@@ -186,6 +196,7 @@ func simulateServers(t *testing.T, seed uint64, fault grpc.UnaryServerIntercepto
 	for i := range replicas {
 		s.network.down(replicas[i])
 		s.running[i].Stop()
+		s.ended(i)
 	}
 	return s.violations
 }
@@ -206,14 +217,37 @@ func (s *servers) start(i int) {
 	if s.fault != nil {
 		o = append(o, grpc.UnaryInterceptor(s.fault))
 	}
-	s.running[i] = serve(s.network.listen(replicas[i]), room, o...)
+	s.services[i] = placement.New(room, nil)
+	if s.peering {
+		p, err := peers.Connect(peers.Settings{
+			Addresses: replicas, Credentials: insecure.NewCredentials(), Dial: s.network.dial, Log: slog.New(slog.DiscardHandler),
+			Self: func(address string) bool { return address == replicas[i] },
+		})
+		if err != nil {
+			s.t.Error(err)
+			return
+		}
+		s.peers[i] = p
+		s.services[i].SetSource(p)
+	}
+	s.running[i] = serve(s.network.listen(replicas[i]), s.services[i], o...)
 }
 
-// serve starts a server without snapshots that has room for some.
-func serve(l net.Listener, room int64, o ...grpc.ServerOption) *grpc.Server {
+// ended is called when a replica has stopped.
+func (s *servers) ended(i int) {
+	if s.peering {
+		_ = s.peers[i].Close()
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.tally.fetched += s.services[i].Snapshots().Fetched
+}
+
+// serve starts a server of a service.
+func serve(l net.Listener, service *placement.Service, o ...grpc.ServerOption) *grpc.Server {
 	g := grpc.NewServer(append(o, grpc.ForceServerCodecV2(wire.NewCodec()),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}))...)
-	placement.Register(g, placement.New(room, nil))
+	placement.Register(g, service)
 	h := health.NewServer()
 	h.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)
 	healthv1.RegisterHealthServer(g, h)
@@ -251,6 +285,7 @@ func (s *servers) fail(i, kind int, lasts time.Duration) {
 	case killed:
 		s.network.down(at)
 		s.running[i].Stop()
+		s.ended(i)
 		time.Sleep(lasts)
 		s.mutex.Lock()
 		defer s.mutex.Unlock()
@@ -265,6 +300,7 @@ func (s *servers) fail(i, kind int, lasts time.Duration) {
 			<-done
 		}
 		s.network.down(at)
+		s.ended(i)
 		time.Sleep(lasts)
 		s.mutex.Lock()
 		defer s.mutex.Unlock()

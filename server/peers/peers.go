@@ -83,7 +83,7 @@ func Connect(s Settings) (*Peers, error) {
 		for _, a := range s.Addresses {
 			host, _, err := net.SplitHostPort(a)
 			if err != nil {
-				return nil, err
+				host = a
 			}
 			state.Addresses = append(state.Addresses, resolver.Address{Addr: a, ServerName: host})
 		}
