@@ -9,6 +9,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,6 +27,56 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/config"
 )
+
+// TestDifferences expects the difference to a base that the server has, and that a server that has the base gets no more from a peer; and
+// all parts where there is no such base.
+func TestDifferences(t *testing.T) {
+	first := run(t, peering(), t.Output(), nil, nil)
+	second := run(t, peering(first.Address().String()), t.Output(), nil, nil)
+	cluster := wide()
+	base := stored(t, first.client(), cluster)
+	changed := proto.CloneOf(cluster)
+	changed.Nodes[7].Unschedulable = !changed.Nodes[7].GetUnschedulable()
+	changed.Nodes = append(changed.Nodes[:100], changed.Nodes[101:]...)
+	to := stored(t, first.client(), changed)
+	unknown := strings.Repeat("0", 64)
+	for name, test := range map[string]struct {
+		bases []string
+		want  bool
+	}{
+		"the base": {[]string{base}, true}, "the snapshot": {[]string{to}, true}, "after another": {[]string{unknown, base}, true},
+		"none": {nil, false}, "another": {[]string{unknown}, false}, "one that differs": {[]string{stored(t, first.client(), threeZones())}, false},
+	} {
+		stream, err := first.client().GetSnapshot(t.Context(), &stowagev1.GetSnapshotRequest{Address: to, BaseAddresses: test.bases})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := stream.Recv()
+		if err != nil || (got.GetDifference() != nil) != test.want {
+			t.Fatalf("%s: %v, %v", name, got.GetDifference(), err)
+		}
+		if !test.want {
+			continue
+		}
+		if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+			t.Errorf("%s: after the difference %v", name, err)
+		}
+		d := got.GetDifference()
+		if again, err := put(t, first.client(), onto(d.GetAddress()), delta(d.GetDelta()), end(to)); err != nil || again.GetAddress() != to {
+			t.Errorf("%s: the difference leads to %v, %v", name, again, err)
+		}
+		if items := len(d.GetDelta().GetNodes()) + len(d.GetDelta().GetRemovedNodes()); name != "the snapshot" && items != 2 {
+			t.Errorf("%s: the difference has %d items", name, items)
+		}
+	}
+	connected(t, second, base)
+	received := func() int64 { return second.metric(t, "stowage_snapshots_fetched_bytes_total", "") }
+	before := received()
+	connected(t, second, to)
+	if bytes := received() - before; bytes <= 0 || bytes > 8<<10 {
+		t.Errorf("the server gets %d bytes for a snapshot of %d that differs in two nodes from another one", bytes, proto.Size(changed))
+	}
+}
 
 // gotten returns a snapshot's content as a server sends it.
 func gotten(t *testing.T, c stowagev1.PlacementServiceClient, request *stowagev1.GetSnapshotRequest) (parts []*stowagev1.Cluster, err error) {
@@ -73,14 +125,17 @@ func TestGetSnapshot(t *testing.T) {
 			t.Errorf("%s: put again it is %s, not %s", name, twice, address)
 		}
 	}
+	there := stored(t, r.client(), threeZones())
 	for _, test := range []struct {
 		request *stowagev1.GetSnapshotRequest
 		reason  string
 	}{
 		{&stowagev1.GetSnapshotRequest{Address: strings.Repeat("0", 64)}, "UNKNOWN_SNAPSHOT"},
-		{&stowagev1.GetSnapshotRequest{Address: stored(t, r.client(), threeZones()), Tenant: "a"}, "UNKNOWN_SNAPSHOT"},
+		{&stowagev1.GetSnapshotRequest{Address: there, Tenant: "a"}, "UNKNOWN_SNAPSHOT"},
 		{&stowagev1.GetSnapshotRequest{Address: "x"}, "INVALID_REQUEST"},
 		{&stowagev1.GetSnapshotRequest{}, "INVALID_REQUEST"},
+		{&stowagev1.GetSnapshotRequest{Address: there, BaseAddresses: []string{"x"}}, "INVALID_REQUEST"},
+		{&stowagev1.GetSnapshotRequest{Address: there, BaseAddresses: slices.Repeat([]string{there}, 17)}, "INVALID_REQUEST"},
 	} {
 		if _, err := gotten(t, r.client(), test.request); reasonOf(err) != test.reason {
 			t.Errorf("%v: %v, want %s", test.request, err, test.reason)
@@ -102,20 +157,29 @@ func stored(t *testing.T, c stowagev1.PlacementServiceClient, parts ...*stowagev
 	return got.GetAddress()
 }
 
-// fetched returns how many snapshots a server found elsewhere, and how many it did not.
-func (r *running) fetched(t *testing.T) (found, missing string) {
+// metric returns the value of a metric of which the labels have a text.
+func (r *running) metric(t *testing.T, name, label string) int64 {
 	t.Helper()
 	_, text := r.get(t, "/metrics")
 	for line := range strings.Lines(text) {
-		if name, n, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(name, "stowage_snapshots_fetches_total{") {
-			if strings.Contains(name, `result="found"`) {
-				found = n
-			} else {
-				missing = n
+		series, n, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if of, labels, _ := strings.Cut(series, "{"); of == name && strings.Contains(labels, label) {
+			value, err := strconv.ParseFloat(n, 64)
+			if err != nil {
+				t.Fatal(err)
 			}
+			return int64(value)
 		}
 	}
-	return found, missing
+	t.Fatalf("there is no metric %s", name)
+	return 0
+}
+
+// fetched returns how many snapshots a server found elsewhere, and how many it did not.
+func (r *running) fetched(t *testing.T) (found, missing int64) {
+	t.Helper()
+	const name = "stowage_snapshots_fetches_total"
+	return r.metric(t, name, `result="found"`), r.metric(t, name, `result="missing"`)
 }
 
 // peering is a configuration with room for large snapshots and the given peers.
@@ -154,8 +218,8 @@ func TestSnapshotsOfPeers(t *testing.T) {
 			t.Fatal("the answers differ")
 		}
 	}
-	if found, missing := second.fetched(t); found != "1" || missing != "0" {
-		t.Errorf("of 3 calls about a snapshot %s found it elsewhere, %s did not", found, missing)
+	if found, missing := second.fetched(t); found != 1 || missing != 0 {
+		t.Errorf("of 3 calls about a snapshot %d found it elsewhere, %d did not", found, missing)
 	}
 
 	other := stored(t, first.client(), threeZones())
@@ -174,8 +238,8 @@ func TestSnapshotsOfPeers(t *testing.T) {
 	if _, err := second.client().Filter(t.Context(), request); reasonOf(err) != "UNKNOWN_SNAPSHOT" {
 		t.Errorf("a snapshot that neither has: %v", err)
 	}
-	if found, missing := second.fetched(t); found != "3" || missing != "1" {
-		t.Errorf("%s were found elsewhere, %s not", found, missing)
+	if found, missing := second.fetched(t); found != 3 || missing != 1 {
+		t.Errorf("%d were found elsewhere, %d not", found, missing)
 	}
 }
 
@@ -200,6 +264,16 @@ func (o *odd) GetSnapshot(_ *stowagev1.GetSnapshotRequest, s grpc.ServerStreamin
 	return o.send(s)
 }
 
+func partOf(c *stowagev1.Cluster) *stowagev1.GetSnapshotResponse {
+	return &stowagev1.GetSnapshotResponse{Content: &stowagev1.GetSnapshotResponse_Part{Part: c}}
+}
+
+func differenceTo(base string) *stowagev1.GetSnapshotResponse {
+	return &stowagev1.GetSnapshotResponse{Content: &stowagev1.GetSnapshotResponse_Difference{Difference: &stowagev1.SnapshotReference{
+		Address: base, Delta: &stowagev1.ClusterDelta{Nodes: []*stowagev1.Node{{Name: "new"}}},
+	}}}
+}
+
 func serveOdd(t *testing.T, send func(grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error) (*odd, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -221,7 +295,7 @@ func TestOddPeers(t *testing.T) {
 	sending := func(parts ...*stowagev1.Cluster) func(grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
 		return func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
 			for _, p := range parts {
-				if err := s.Send(&stowagev1.GetSnapshotResponse{Part: p}); err != nil {
+				if err := s.Send(partOf(p)); err != nil {
 					return err
 				}
 			}
@@ -234,8 +308,22 @@ func TestOddPeers(t *testing.T) {
 		"half of it":       sending(half),
 		"an invalid one":   sending(&stowagev1.Cluster{Nodes: []*stowagev1.Node{{}}}),
 		"no part":          sending(),
+		"a difference to a snapshot that is not there": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+			return s.Send(differenceTo(strings.Repeat("0", 64)))
+		},
+		"a difference that leads elsewhere": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+			return s.Send(differenceTo(addressOf(t, threeZones())))
+		},
+		"a difference and a part": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+			_ = s.Send(differenceTo(addressOf(t, threeZones())))
+			return s.Send(partOf(half))
+		},
+		"a part and a difference": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+			_ = s.Send(partOf(half))
+			return s.Send(differenceTo(addressOf(t, threeZones())))
+		},
 		"an error after a part": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
-			_ = s.Send(&stowagev1.GetSnapshotResponse{Part: half})
+			_ = s.Send(partOf(half))
 			return errors.New("broken")
 		},
 		"nothing": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
@@ -243,7 +331,7 @@ func TestOddPeers(t *testing.T) {
 			return s.Context().Err()
 		},
 		"nothing after a part": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
-			_ = s.Send(&stowagev1.GetSnapshotResponse{Part: half})
+			_ = s.Send(partOf(half))
 			<-s.Context().Done()
 			return s.Context().Err()
 		},
@@ -251,6 +339,7 @@ func TestOddPeers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			peer, at := serveOdd(t, send)
 			r := run(t, peering(at), t.Output(), nil, nil)
+			stored(t, r.client(), threeZones())
 			eventually(t, "the peer is asked", func() bool {
 				begin := time.Now()
 				_, err := put(t, r.client(), end(address))
@@ -285,7 +374,7 @@ func TestOneFetch(t *testing.T) {
 	peer, at := serveOdd(t, func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
 		leave.Do(func() { (<-left)() })
 		time.Sleep(20 * time.Millisecond)
-		return s.Send(&stowagev1.GetSnapshotResponse{Part: cluster})
+		return s.Send(partOf(cluster))
 	})
 	r := run(t, peering(at), t.Output(), nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -314,8 +403,8 @@ func TestOneFetch(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if found, _ := r.fetched(t); failed.Load() > 0 || found != "1" || peer.calls.Load() > 3 {
-		t.Errorf("%d of 50 calls fail; the peer was asked %d times, %s snapshots came from it", failed.Load(), peer.calls.Load(), found)
+	if found, _ := r.fetched(t); failed.Load() > 0 || found != 1 || peer.calls.Load() > 3 {
+		t.Errorf("%d of 50 calls fail; the peer was asked %d times, %d snapshots came from it", failed.Load(), peer.calls.Load(), found)
 	}
 }
 

@@ -40,6 +40,14 @@ func (c *Content) WorkloadSelectors() *List { return &c.selectors }
 // PodDisruptionBudgets returns the budgets, ordered by namespace and name.
 func (c *Content) PodDisruptionBudgets() *List { return &c.budgets }
 
+// Len returns the number of all items.
+func (c *Content) Len() (n int) {
+	for _, l := range c.lists() {
+		n += l.Len()
+	}
+	return n
+}
+
 // Lookup returns the index of the node with a name.
 func (c *Content) Lookup(name string) (uint32, bool) { return c.names.lookup(&c.nodes, []byte(name)) }
 

@@ -103,8 +103,8 @@ func Connect(s Settings) (*Peers, error) {
 func (p *Peers) Close() error { return p.conn.Close() }
 
 // Offers implements placement.Source.
-func (p *Peers) Offers(ctx context.Context, tenant, address string) iter.Seq[placement.Offer] {
-	key := address
+func (p *Peers) Offers(ctx context.Context, request *stowagev1.GetSnapshotRequest) iter.Seq[placement.Offer] {
+	key := request.GetAddress()
 	if header := metadata.ValueFromIncomingContext(ctx, lineage.Header); len(header) > 0 {
 		key = header[0]
 	}
@@ -115,10 +115,7 @@ func (p *Peers) Offers(ctx context.Context, tenant, address string) iter.Seq[pla
 		s := &search{key: key, self: p.self}
 		for range most {
 			inner, cancel := context.WithCancel(context.WithValue(ctx, searchKey{}, s))
-			next := yield(&offer{
-				peers: p, search: s, ctx: inner, cancel: cancel,
-				request: &stowagev1.GetSnapshotRequest{Address: address, Tenant: tenant},
-			})
+			next := yield(&offer{peers: p, search: s, ctx: inner, cancel: cancel, request: request})
 			cancel()
 			if !next || s.over {
 				return

@@ -8,7 +8,10 @@ import (
 	"maps"
 	"sync/atomic"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/stowage-scheduler/stowage/proto/content"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/identity"
@@ -22,13 +25,13 @@ import (
 // Source is where snapshots may be that the cache does not have, such as other replicas.
 type Source interface {
 	// Offers yields where a tenant's snapshot may be, the likeliest place first. An offer ends with its iteration.
-	Offers(ctx context.Context, tenant, address string) iter.Seq[Offer]
+	Offers(context.Context, *stowagev1.GetSnapshotRequest) iter.Seq[Offer]
 }
 
 // Offer is a snapshot at one place.
 type Offer interface {
-	// Receive receives the next part of the snapshot: an error of the first one says that it is not there. The error is io.EOF after
-	// the last part. The caller must free the part.
+	// Receive receives the next GetSnapshotResponse, whose part is the request's cluster. An error of the first one says that the
+	// snapshot is not there. The error is io.EOF after the last one. The caller must free the response.
 	Receive() (*wire.Request, error)
 	// Reject says why what was received is not the snapshot.
 	Reject(why error)
@@ -42,8 +45,8 @@ const maxFetches = 8
 
 // fetches are the snapshots that are being fetched. Like the cache it has no locks.
 type fetches struct {
-	now            atomic.Pointer[map[fetchKey]chan struct{}]
-	found, missing atomic.Int64
+	now                   atomic.Pointer[map[fetchKey]chan struct{}]
+	found, missing, bytes atomic.Int64
 }
 
 type fetchKey struct {
@@ -128,7 +131,11 @@ func (s *Service) snapshotOrFetched(t *turn, address, field string) (*decode.Clu
 func (s *Service) fetch(t *turn, key fetchKey, unknown error) (*decode.Cluster, error) {
 	defer s.fetches.end(key)
 	address := key.address.String()
-	for offer := range s.source.Offers(t.ctx, key.tenant, address) {
+	request := &stowagev1.GetSnapshotRequest{Address: address, Tenant: key.tenant}
+	for _, a := range s.snapshots.Recent(key.tenant, maxBases) {
+		request.BaseAddresses = append(request.BaseAddresses, a.String())
+	}
+	for offer := range s.source.Offers(t.ctx, request) {
 		c, err := s.take(t, offer, address)
 		if useless, ok := errors.AsType[*uselessError](err); ok {
 			offer.Reject(useless.why)
@@ -161,54 +168,107 @@ func (e *uselessError) Error() string { return e.why.Error() }
 // take receives and compiles a snapshot, and verifies its address. It returns nil for an offer that does not have it. Errors that are
 // not of the offer are those of the call.
 func (s *Service) take(t *turn, offer Offer, address string) (*decode.Cluster, error) {
-	var r *decode.Request
+	taking := taking{service: s, turn: t}
 	for {
 		var in *wire.Request
 		err := t.blocking(func() (err error) { in, err = offer.Receive(); return err })
+		begun := taking.request != nil
 		switch {
-		case errors.Is(err, io.EOF) && r != nil:
-			c := r.Cluster()
-			if c.Address != address {
-				return nil, &uselessError{rpcerror.AddressMismatch(address, c.Address)}
-			}
-			return c, nil
+		case errors.Is(err, io.EOF) && begun:
+			return taking.end(address)
 		case t.ctx.Err() != nil:
 			return nil, t.ctx.Err()
-		case err != nil && r == nil:
+		case err != nil && !begun:
 			return nil, nil
 		case err != nil:
 			return nil, &uselessError{err}
 		}
-		if r, err = takePart(t, r, in); err != nil {
+		err = taking.take(in)
+		in.Free()
+		if err != nil {
 			return nil, err
 		}
 	}
 }
 
-// takePart decodes a part, the first one if r is nil, and frees it.
-func takePart(t *turn, r *decode.Request, in *wire.Request) (*decode.Request, error) {
-	defer in.Free()
+// taking is the state of a snapshot that is received.
+type taking struct {
+	service *Service
+	turn    *turn
+	request *decode.Request // nil before the first response
+	whole   bool            // whether it comes in parts
+}
+
+var errMixed = errors.New("a difference must be the only message")
+
+// take decodes a response.
+func (k *taking) take(in *wire.Request) (err error) {
 	if err := in.Err(); err != nil {
-		return nil, &uselessError{err}
+		return &uselessError{err}
 	}
-	bytes := int64(in.Cluster.Len())
-	if err := interceptor.Reserve(t.ctx, bytes); err != nil {
-		return nil, err
+	switch difference := in.Message.(*stowagev1.GetSnapshotResponse).GetDifference(); {
+	case k.request != nil && (difference != nil || !k.whole):
+		err = &uselessError{errMixed}
+	case difference != nil:
+		err = k.difference(difference)
+	default:
+		err = k.part(in)
 	}
-	if err := t.begin(work.Size{Bytes: bytes}, 1); err != nil {
-		return nil, err
+	if err != nil {
+		return err
 	}
-	if r == nil {
-		r = decode.NewRequest(t.ctx)
-	}
-	r.Part("part", in.Cluster)
-	switch err := r.Err(); {
-	case t.ctx.Err() != nil:
-		return nil, t.ctx.Err()
+	switch err := k.request.Err(); {
+	case k.turn.ctx.Err() != nil:
+		return k.turn.ctx.Err()
 	case err != nil:
-		return nil, &uselessError{err}
+		return &uselessError{err}
 	}
-	return r, nil
+	return nil
+}
+
+func (k *taking) part(in *wire.Request) error {
+	bytes := int64(in.Cluster.Len())
+	k.service.fetches.bytes.Add(bytes)
+	if err := interceptor.Reserve(k.turn.ctx, bytes); err != nil {
+		return err
+	}
+	if err := k.turn.begin(work.Size{Bytes: bytes}, 1); err != nil {
+		return err
+	}
+	if k.request == nil {
+		k.request, k.whole = decode.NewRequest(k.turn.ctx), true
+	}
+	k.request.Part("part", in.Cluster)
+	return nil
+}
+
+func (k *taking) difference(d *stowagev1.SnapshotReference) error {
+	k.service.fetches.bytes.Add(int64(proto.Size(d)))
+	base, err := k.service.snapshot(k.turn.ctx, d.GetAddress(), "difference.address")
+	if err != nil {
+		return &uselessError{err}
+	}
+	if err := reserve(k.turn.ctx, base, d.GetDelta()); err != nil {
+		return err
+	}
+	if err := k.turn.begin(work.Size{Bytes: base.CopiedBy(d.GetDelta()) / copiedPerRead}, 1); err != nil {
+		return err
+	}
+	k.request = decode.On(k.turn.ctx, base)
+	k.request.Delta("difference.delta", d.GetDelta())
+	return nil
+}
+
+// end returns the cluster of what was received, if it has the address.
+func (k *taking) end(address string) (*decode.Cluster, error) {
+	c, err := k.request.Cluster().Compact(k.turn.ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.Address != address:
+		return nil, &uselessError{rpcerror.AddressMismatch(address, c.Address)}
+	}
+	return c, nil
 }
 
 // ownerOf returns who a snapshot is of that a call brings.

@@ -1,9 +1,14 @@
 package placement
 
 import (
+	"context"
+	"fmt"
+
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/identity"
@@ -40,16 +45,33 @@ func (s *Service) get(in *stowagev1.GetSnapshotRequest, stream grpc.ServerStream
 		return statusOf(err)
 	}
 	var cluster *decode.Cluster
-	if tenant, may := identity.TenantNamed(stream.Context(), in.GetTenant()); may {
+	tenant, may := identity.TenantNamed(stream.Context(), in.GetTenant())
+	if may {
 		cluster = s.snapshots.Get(tenant, address)
 	}
 	if cluster == nil { // whether another tenant has it is not told
 		return rpcerror.UnknownSnapshot(in.GetAddress())
 	}
+	if len(in.GetBaseAddresses()) > maxBases {
+		return statusOf(decode.Refuse("base_addresses", stowagev1.ViolationReason_VIOLATION_REASON_WRONG_COUNT,
+			"has %d items, at most %d are allowed", len(in.GetBaseAddresses()), maxBases))
+	}
 	turn := s.turn(stream.Context(), ofGet)
 	defer turn.end()
 	if err := turn.begin(work.Size{Bytes: cluster.Content.Bytes() / copiedPerRead}, 1); err != nil {
 		return err
+	}
+	d, err := s.difference(turn.ctx, tenant, in.GetBaseAddresses(), cluster.Content)
+	if err != nil {
+		return statusOf(err)
+	}
+	if d != nil {
+		answer := &stowagev1.GetSnapshotResponse{Content: &stowagev1.GetSnapshotResponse_Difference{Difference: d}}
+		encoded, err := proto.Marshal(answer)
+		if err != nil {
+			return rpcerror.Internal(err)
+		}
+		return turn.blocking(func() error { return stream.SendMsg(wire.Encoded(encoded)) })
 	}
 	for part := range cluster.Content.Parts() {
 		encoded := make(wire.Encoded, 0, len(part)+2*protowire.SizeVarint(uint64(len(part))))
@@ -59,4 +81,36 @@ func (s *Service) get(in *stowagev1.GetSnapshotRequest, stream grpc.ServerStream
 		}
 	}
 	return nil
+}
+
+const (
+	// maxBases is how many base_addresses a request has at most.
+	maxBases = 16
+	// A difference has at most fewItems items, or the fraction of the snapshot's.
+	fewItems, fraction = 64, 8
+)
+
+// difference returns the difference of a snapshot to the first of the tenant's snapshots of these addresses that differs little, nil if
+// none does.
+func (s *Service) difference(
+	ctx context.Context, tenant string, bases []string, to *content.Content,
+) (*stowagev1.SnapshotReference, error) {
+	for i, base := range bases {
+		address, err := decode.Address(base, fmt.Sprintf("base_addresses[%d]", i))
+		if err != nil {
+			return nil, err
+		}
+		from := s.snapshots.Get(tenant, address)
+		if from == nil {
+			continue
+		}
+		d := from.Content.Difference(to, max(fewItems, to.Len()/fraction))
+		if d == nil {
+			continue
+		}
+		if got, _, err := from.Content.Apply(ctx, d); err == nil && got.Address() == to.Address() {
+			return &stowagev1.SnapshotReference{Address: base, Delta: d}, nil
+		}
+	}
+	return nil, ctx.Err()
 }

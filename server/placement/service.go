@@ -46,7 +46,7 @@ func (s *Service) Snapshots() telemetry.Snapshots {
 	kept, bytes := s.snapshots.Len()
 	return telemetry.Snapshots{
 		Kept: int64(kept), Bytes: bytes, Limit: s.snapshots.Limit(), Evicted: s.snapshots.Evictions(),
-		Fetched: s.fetches.found.Load(), Missing: s.fetches.missing.Load(),
+		Fetched: s.fetches.found.Load(), Missing: s.fetches.missing.Load(), FetchedBytes: s.fetches.bytes.Load(),
 	}
 }
 

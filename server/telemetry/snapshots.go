@@ -13,8 +13,9 @@ type Snapshots struct {
 	Kept, Bytes, Limit int64
 	// Evicted counts those that went because others needed room.
 	Evicted int64
-	// Fetched counts those that came from elsewhere because the server lacked them, Missing those that were not there either.
-	Fetched, Missing int64
+	// Fetched counts those that came from elsewhere because the server lacked them, Missing those that were not there either, and
+	// FetchedBytes what was received.
+	Fetched, Missing, FetchedBytes int64
 }
 
 // WatchSnapshots adds the metrics of kept snapshots, whose counts the function returns.
@@ -45,6 +46,11 @@ func (t *Telemetry) WatchSnapshots(counts func() Snapshots) error {
 	if err != nil {
 		return err
 	}
+	fetched, err := meter.Int64ObservableCounter("stowage.snapshots.fetched", metricapi.WithUnit("By"),
+		metricapi.WithDescription("Bytes of snapshots that came from elsewhere."))
+	if err != nil {
+		return err
+	}
 	result := func(r string) metricapi.ObserveOption {
 		return metricapi.WithAttributeSet(attribute.NewSet(attribute.String("result", r)))
 	}
@@ -57,7 +63,8 @@ func (t *Telemetry) WatchSnapshots(counts func() Snapshots) error {
 		o.ObserveInt64(evicted, now.Evicted)
 		o.ObserveInt64(fetches, now.Fetched, found)
 		o.ObserveInt64(fetches, now.Missing, missing)
+		o.ObserveInt64(fetched, now.FetchedBytes)
 		return nil
-	}, kept, held, limit, evicted, fetches)
+	}, kept, held, limit, evicted, fetches, fetched)
 	return err
 }
