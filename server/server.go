@@ -24,6 +24,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/ledger"
 	"github.com/stowage-scheduler/stowage/server/peers"
 	"github.com/stowage-scheduler/stowage/server/placement"
+	"github.com/stowage-scheduler/stowage/server/store"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
@@ -46,6 +47,7 @@ type Server struct {
 	memory    *ledger.Ledger
 	self      *self        // nil if a service stands in for the real one
 	peers     *peers.Peers // nil for none
+	store     *store.Store // nil for none
 	// drain waits for load balancers to notice NOT_SERVING. Tests replace it.
 	drain func()
 
@@ -96,11 +98,8 @@ func newServer(
 		if s.self, err = newSelf(); err != nil {
 			return nil, err
 		}
-		if s.peers, err = connectPeers(&c, log, s.listener.Addr()); err != nil {
+		if err := s.shareSnapshots(decides); err != nil {
 			return nil, err
-		}
-		if s.peers != nil {
-			decides.SetSource(s.peers)
 		}
 	}
 	limit := c.MaxConnections
@@ -148,6 +147,9 @@ func (s *Server) Run(ctx context.Context) error {
 	group, failed := errgroup.WithContext(ctx)
 	if s.access != nil {
 		group.Go(func() error { s.access.follow(failed); return nil })
+	}
+	if s.store != nil {
+		group.Go(func() error { s.store.Run(failed); return nil })
 	}
 	group.Go(func() error { return ignore(grpc.ErrServerStopped, s.grpc.Serve(s.listener)) })
 	if s.self != nil {
@@ -223,7 +225,7 @@ func (s *Server) close() error {
 	return err
 }
 
-// closeConnections closes the connections to itself and to other replicas.
+// closeConnections closes the connections to itself, to other replicas and to the store.
 func (s *Server) closeConnections() (err error) {
 	if s.self != nil {
 		err = s.self.close()
@@ -231,23 +233,44 @@ func (s *Server) closeConnections() (err error) {
 	if s.peers != nil {
 		err = errors.Join(err, s.peers.Close())
 	}
+	if s.store != nil {
+		err = errors.Join(err, s.store.Close())
+	}
 	return err
 }
 
-// connectPeers returns the other replicas, nil for none.
-func connectPeers(c *config.Config, log *slog.Logger, own net.Addr) (*peers.Peers, error) {
-	if len(c.Peers) == 0 {
-		return nil, nil
+// shareSnapshots has a service look for snapshots at other replicas and then in the store, and keep them there.
+func (s *Server) shareSnapshots(of *placement.Service) error {
+	var sources []placement.Source
+	if c := &s.config; len(c.Peers) > 0 {
+		creds, err := peerCredentials(c, s.log)
+		if err != nil {
+			return err
+		}
+		s.peers, err = peers.Connect(peers.Settings{
+			Addresses: c.Peers, Credentials: creds, Self: peers.Self(s.listener.Addr()), Log: s.log,
+		})
+		if err != nil {
+			return fmt.Errorf("peers: %w", err)
+		}
+		sources = append(sources, s.peers)
 	}
-	creds, err := peerCredentials(c, log)
-	if err != nil {
-		return nil, err
+	if c := &s.config; c.Store != "" {
+		creds, err := storeCredentials(c, s.log)
+		if err != nil {
+			return err
+		}
+		if s.store, err = store.Connect(store.Settings{Address: c.Store, Instance: c.StoreInstance, Credentials: creds, Log: s.log}); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+		if err := s.telemetry.WatchStore(s.store.Counts); err != nil {
+			return err
+		}
+		of.SetKeeper(s.store)
+		sources = append(sources, s.store)
 	}
-	out, err := peers.Connect(peers.Settings{Addresses: c.Peers, Credentials: creds, Self: peers.Self(own), Log: log})
-	if err != nil {
-		return nil, fmt.Errorf("peers: %w", err)
-	}
-	return out, nil
+	of.SetSources(sources...)
+	return nil
 }
 
 // flush shuts down telemetry.

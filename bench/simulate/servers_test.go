@@ -228,7 +228,7 @@ func (s *servers) start(i int) {
 			return
 		}
 		s.peers[i] = p
-		s.services[i].SetSource(p)
+		s.services[i].SetSources(p)
 	}
 	s.running[i] = serve(s.network.listen(replicas[i]), s.services[i], o...)
 }

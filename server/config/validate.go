@@ -32,6 +32,8 @@ func (c *Config) Validate() error {
 
 	check(c.PeerCAFile == "" || len(c.Peers) > 0 && c.TLSCertFile != "", "peer-ca-file", "needs peers and tls-cert-file")
 	check(c.PeerServerName == "" || len(c.Peers) > 0 && c.TLSCertFile != "", "peer-server-name", "needs peers and tls-cert-file")
+	check(c.StoreInstance == "" || c.Store != "", "store-instance", "needs store")
+	check(c.StoreCAFile == "" || c.Store != "", "store-ca-file", "needs store")
 	for _, p := range c.Peers {
 		_, _, err := net.SplitHostPort(p)
 		check(len(c.Peers) == 1 || err == nil, "peers", "of several, each must be host:port, is %q", p)

@@ -37,8 +37,30 @@ type Offer interface {
 	Reject(why error)
 }
 
-// SetSource has the service look for unknown snapshots. It must be called before the service is used.
-func (s *Service) SetSource(from Source) { s.source = from }
+// Keeper keeps snapshots elsewhere, for others. It must not wait for anything.
+type Keeper interface {
+	Keep(tenant string, c *content.Content)
+}
+
+// SetSources has the service look for unknown snapshots, in this order, and SetKeeper keep what is put. They must be called before the
+// service is used.
+func (s *Service) SetSources(from ...Source) { s.sources = from }
+
+// SetKeeper sets the keeper.
+func (s *Service) SetKeeper(k Keeper) { s.keeper = k }
+
+// offers yields the offers of all sources.
+func (s *Service) offers(ctx context.Context, request *stowagev1.GetSnapshotRequest) iter.Seq[Offer] {
+	return func(yield func(Offer) bool) {
+		for _, source := range s.sources {
+			for offer := range source.Offers(ctx, request) {
+				if !yield(offer) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // maxFetches bounds the snapshots that are fetched at a time. Callers of more put them.
 const maxFetches = 8
@@ -94,7 +116,7 @@ func (f *fetches) end(k fetchKey) {
 // snapshotOrFetched is snapshot, and fetches it where the cache does not have it. Calls about one snapshot share a fetch.
 func (s *Service) snapshotOrFetched(t *turn, address, field string) (*decode.Cluster, error) {
 	c, unknown := s.snapshot(t.ctx, address, field)
-	if unknown == nil || s.source == nil {
+	if unknown == nil || len(s.sources) == 0 {
 		return c, unknown
 	}
 	a, err := decode.Address(address, field)
@@ -135,7 +157,7 @@ func (s *Service) fetch(t *turn, key fetchKey, unknown error) (*decode.Cluster, 
 	for _, a := range s.snapshots.Recent(key.tenant, maxBases) {
 		request.BaseAddresses = append(request.BaseAddresses, a.String())
 	}
-	for offer := range s.source.Offers(t.ctx, request) {
+	for offer := range s.offers(t.ctx, request) {
 		c, err := s.take(t, offer, address)
 		if useless, ok := errors.AsType[*uselessError](err); ok {
 			offer.Reject(useless.why)

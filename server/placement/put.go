@@ -43,6 +43,9 @@ func (s *Service) put(stream grpc.ServerStream) error {
 	if !s.snapshots.Put(p.cluster, of) {
 		return rpcerror.SnapshotTooLarge(clusterBytes, s.snapshots.LimitOf(of))
 	}
+	if s.keeper != nil && p.changed {
+		s.keeper.Keep(of.Tenant, p.cluster.Content)
+	}
 	return stream.SendMsg(&stowagev1.PutSnapshotResponse{
 		Address:     p.cluster.Address,
 		NodeCount:   uint32(p.cluster.Len()),
@@ -60,7 +63,9 @@ type putStream struct {
 	cluster *decode.Cluster
 	// reserved is whether memory was reserved for the deltas.
 	reserved bool
-	ended    bool
+	// changed is whether the cluster came in parts or deltas.
+	changed bool
+	ended   bool
 }
 
 func (p *putStream) step() error {
@@ -190,7 +195,7 @@ func (p *putStream) delta(in *stowagev1.ClusterDelta) error {
 	if err := r.Err(); err != nil {
 		return err
 	}
-	p.cluster = r.Cluster()
+	p.cluster, p.changed = r.Cluster(), true
 	return nil
 }
 
@@ -199,7 +204,7 @@ func (p *putStream) end(in *stowagev1.PutSnapshotEnd) error {
 	address := in.GetAddress()
 	switch {
 	case p.parts != nil:
-		p.cluster = p.parts.Cluster()
+		p.cluster, p.changed = p.parts.Cluster(), true
 		if in == nil || in.Address == nil {
 			return nil
 		}

@@ -28,7 +28,8 @@ type Service struct {
 	stowagev1.UnimplementedPlacementServiceServer
 	stowagev1.UnimplementedSimulationServiceServer
 	snapshots *snapshots.Cache
-	source    Source // nil for none
+	sources   []Source
+	keeper    Keeper // nil for none
 	fetches   fetches
 	nodeless  decode.Nodeless
 	decisions *telemetry.Decisions
