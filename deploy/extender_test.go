@@ -118,6 +118,55 @@ func extenderConfig(t *testing.T, more ...string) (*extender.Config, corev1.Cont
 	return &c, container
 }
 
+// TestAccountsBesideTheExtender expects that the extender and kube-scheduler have accounts of their own, and that neither container has
+// the other's token.
+func TestAccountsBesideTheExtender(t *testing.T) {
+	objects := extenderObjects(t)
+	pod := objects["deployment.yaml"][0].(*appsv1.Deployment).Spec.Template.Spec
+	token := objects["token.yaml"][0].(*corev1.Secret)
+	own := token.Annotations[corev1.ServiceAccountNameKey]
+	if own == "" || own == pod.ServiceAccountName || pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
+		t.Errorf("the extender's account is %q, the pod's %q, mounted in all containers unless that is false", own, pod.ServiceAccountName)
+	}
+	const at = "/var/run/secrets/kubernetes.io/serviceaccount"
+	sources := map[string]string{}
+	for _, v := range pod.Volumes {
+		switch {
+		case v.Secret != nil && v.Secret.SecretName == token.Name:
+			sources[v.Name] = "extender"
+		case v.Projected != nil:
+			sources[v.Name] = "kube-scheduler"
+		}
+	}
+	for _, c := range append(pod.InitContainers, pod.Containers...) {
+		var has []string
+		for _, m := range c.VolumeMounts {
+			if of := sources[m.Name]; of != "" {
+				has = append(has, of+" "+m.MountPath)
+			}
+		}
+		if want := []string{c.Name + " " + at}; !slices.Equal(has, want) {
+			t.Errorf("container %s has the tokens %v, want %v", c.Name, has, want)
+		}
+	}
+	for file, account := range map[string]string{"rbac.yaml": own, "scheduler-rbac.yaml": pod.ServiceAccountName} {
+		for _, o := range objects[file] {
+			var subjects []rbacv1.Subject
+			switch o := o.(type) {
+			case *rbacv1.ClusterRoleBinding:
+				subjects = o.Subjects
+			case *rbacv1.RoleBinding:
+				subjects = o.Subjects
+			}
+			for _, s := range subjects {
+				if s.Name != account {
+					t.Errorf("%s: %s is bound to %s, want %s", file, o.(metav1.Object).GetName(), s.Name, account)
+				}
+			}
+		}
+	}
+}
+
 func TestExtenderPortsAndProbes(t *testing.T) {
 	c, container := extenderConfig(t)
 	if _, port := splitPort(t, c.AdminAddress); len(container.Ports) != 1 || container.Ports[0].ContainerPort != port {

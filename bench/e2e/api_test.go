@@ -47,8 +47,7 @@ func TestForbiddenBindings(t *testing.T) {
 	for _, k := range schedulers[1:] {
 		t.Run(k.name, func(t *testing.T) {
 			inBurst(t, s, k.pods, func() {
-				// kube-scheduler's own right as well, which the extender's account has, too.
-				back := forbidBindings(t, s, "stowage-extender", "stowage-batch", "system:kube-scheduler")
+				back := forbidBindings(t, s, "stowage-extender", "stowage-batch")
 				eventually(t, patience, func() error {
 					pods, err := s.Client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
 					if err != nil {

@@ -195,8 +195,12 @@ func (s *set) account(o Object, name, namespace string) {
 		if d, ok := other.(*appsv1.Deployment); ok && d.Namespace == namespace && d.Spec.Template.Spec.ServiceAccountName == name {
 			return
 		}
+		if t, ok := other.(*corev1.Secret); ok && t.Namespace == namespace && t.Type == corev1.SecretTypeServiceAccountToken &&
+			t.Annotations[corev1.ServiceAccountNameKey] == name {
+			return
+		}
 	}
-	s.report(o, "no pods have the service account %s/%s", namespace, name)
+	s.report(o, "no pods have the service account %s/%s, and no secret a token of it", namespace, name)
 }
 
 func (s *set) certificate(c *Certificate) {

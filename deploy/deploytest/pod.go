@@ -91,7 +91,7 @@ func (s *set) restricted(o Object, pod *corev1.PodSpec) {
 		s.report(o, "has no seccomp profile")
 	}
 	for _, v := range pod.Volumes {
-		if v.ConfigMap == nil && v.Secret == nil && v.EmptyDir == nil {
+		if v.ConfigMap == nil && v.Secret == nil && v.EmptyDir == nil && v.Projected == nil {
 			s.report(o, "volume %s is of a kind that is not expected", v.Name)
 		}
 	}

@@ -120,6 +120,10 @@ func (s *Stack) startExtender(ctx context.Context, file string, change func(map[
 	if err != nil {
 		return err
 	}
+	schedulers, err := s.AccountKubeconfig(ctx, Namespace, "stowage-extender-kube-scheduler")
+	if err != nil {
+		return err
+	}
 	if !slices.Contains(args, "--decide=filter") {
 		args = append([]string{"--scheduler-lease=stowage/kube-scheduler-stowage"}, args...)
 	}
@@ -147,7 +151,7 @@ func (s *Stack) startExtender(ctx context.Context, file string, change func(map[
 	configuration.Extenders[0]["urlPrefix"] = s.ExtenderURL
 	change(configuration.Extenders[0])
 	s.Extended, s.ExtendedMetrics, err = s.Scheduler(ctx, "kube-scheduler-stowage", controlplane.SchedulerOptions{
-		Configuration: string(text), Kubeconfig: kubeconfig,
+		Configuration: string(text), Kubeconfig: schedulers,
 		Replace: map[string]any{"extenders": configuration.Extenders, "leaderElection": configuration.LeaderElection},
 	})
 	return err

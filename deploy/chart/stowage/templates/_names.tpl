@@ -24,6 +24,16 @@
 {{- end -}}
 {{- end -}}
 
+{{/* The name of the service account of the kube-scheduler beside the extender. */}}
+{{- define "stowage.kubeSchedulerAccount" -}}
+{{- $account := .Values.extender.kubeScheduler.serviceAccount -}}
+{{- if $account.create -}}
+{{- default (printf "%s-kube-scheduler" (include "stowage.component" (list . "extender"))) $account.name -}}
+{{- else -}}
+{{- required "extender.kubeScheduler.serviceAccount.name: is needed where create is false" $account.name -}}
+{{- end -}}
+{{- end -}}
+
 {{/* What selects the pods of a component: (list $ "batch"). */}}
 {{- define "stowage.selectorLabels" -}}
 app.kubernetes.io/name: stowage-{{ index . 1 }}

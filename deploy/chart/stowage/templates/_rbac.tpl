@@ -5,7 +5,7 @@
   namespace: {{ (index . 0).Release.Namespace }}
 {{- end -}}
 
-{{/* A cluster role binding: (list $ "batch" name role). */}}
+{{/* A cluster role binding: (list $ "batch" name role), for another account (list $ "batch" name role account). */}}
 {{- define "stowage.clusterRoleBinding" -}}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -18,10 +18,22 @@ roleRef:
   kind: ClusterRole
   name: {{ index . 3 }}
 subjects:
-  {{- include "stowage.subject" . | nindent 2 }}
+  {{- include "stowage.subjectOr" (list . 4) | nindent 2 }}
 {{- end -}}
 
-{{/* A role for a lease, and its binding: (list $ "batch" name lease). */}}
+{{/* The binding's subject, unless its arguments name another one after so many. */}}
+{{- define "stowage.subjectOr" -}}
+{{- $arguments := index . 0 -}}
+{{- if gt (len $arguments) (index . 1) -}}
+- kind: ServiceAccount
+  name: {{ index $arguments (index . 1) }}
+  namespace: {{ (index $arguments 0).Release.Namespace }}
+{{- else -}}
+{{- include "stowage.subject" $arguments -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A role for a lease, and its binding: (list $ "batch" name lease), for another account (list $ "batch" name lease account). */}}
 {{- define "stowage.leaseRole" -}}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -51,5 +63,5 @@ roleRef:
   kind: Role
   name: {{ index . 2 }}
 subjects:
-  {{- include "stowage.subject" . | nindent 2 }}
+  {{- include "stowage.subjectOr" (list . 4) | nindent 2 }}
 {{- end -}}
