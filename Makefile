@@ -182,7 +182,7 @@ load: $(PROTOVALIDATE) ## Load a server on loopback with requests of 5,000 nodes
 
 # Callers of a million pods each beside a neighbour; 0 overloads a server with ordinary calls. How long each load lasts.
 HOSTILE ?= 0
-OVERLOAD_DURATION ?= 5s
+OVERLOAD_DURATION ?= 3s
 .PHONY: overload
 overload: ## Put up to four times the load on a server that it can answer; HOSTILE=1000 for a neighbour of hostile callers.
 	@CGO_ENABLED=0 go build -o build/overload/ ./server/cmd/stowage-server ./bench/overload

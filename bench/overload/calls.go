@@ -92,12 +92,14 @@ func (c *callers) closed(ctx context.Context, f *form, duration time.Duration) (
 type result struct {
 	over      time.Duration
 	sent      int64
-	latencies []time.Duration // of answers, from when the call was due
+	answers   int64
+	latencies []time.Duration // of calls that were not refused, from when they were due
 	refused   []time.Duration // from when the call was made
 	lags      []time.Duration
 	others    map[string]int
-	// unexplained is the number of refusals without RetryInfo.
-	unexplained int
+	// unexplained is the number of refusals without RetryInfo, and late that of calls that this process was to make and had no processor
+	// for until their deadline.
+	unexplained, late int
 }
 
 // open sends calls at a rate. Each has a deadline from when it is due, unless that is 0.
@@ -115,6 +117,12 @@ func (c *callers) open(ctx context.Context, f *form, rate float64, duration, dea
 		}
 		all.Go(func() {
 			began := time.Now()
+			if deadline > 0 && began.Sub(due) >= deadline {
+				lock.Lock()
+				defer lock.Unlock()
+				r.late++
+				return
+			}
 			call, cancel := ctx, context.CancelFunc(func() {})
 			if deadline > 0 {
 				call, cancel = context.WithDeadline(ctx, due.Add(deadline))
@@ -127,6 +135,9 @@ func (c *callers) open(ctx context.Context, f *form, rate float64, duration, dea
 			r.lags = append(r.lags, began.Sub(due))
 			switch code := status.Code(err); code {
 			case codes.OK:
+				r.answers++
+				r.latencies = append(r.latencies, end.Sub(due))
+			case codes.DeadlineExceeded: // it was accepted, and was late
 				r.latencies = append(r.latencies, end.Sub(due))
 			case codes.ResourceExhausted:
 				r.refused = append(r.refused, end.Sub(began))
@@ -158,11 +169,14 @@ func retryAfter(err error) time.Duration {
 
 func (r *result) perSecond(n int) float64 { return float64(n) / r.over.Seconds() }
 
-func (r *result) rate() float64          { return r.perSecond(len(r.latencies)) }
+func (r *result) rate() float64          { return r.perSecond(int(r.answers)) }
 func (r *result) p50() time.Duration     { return report.Percentile(r.latencies, 50) }
 func (r *result) p99() time.Duration     { return report.Percentile(r.latencies, 99) }
 func (r *result) refusal() time.Duration { return report.Percentile(r.refused, 99) }
 func (r *result) lag() time.Duration     { return report.Percentile(r.lags, 99) }
+
+// overdue is the share of the calls that were not refused which ended at their deadline.
+func (r *result) overdue() float64 { return 1 - float64(r.answers)/float64(max(len(r.latencies), 1)) }
 
 func (r *result) otherErrors() string {
 	var out []string

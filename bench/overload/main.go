@@ -3,7 +3,9 @@
 //
 // Calls come at a fixed rate, whether earlier ones have ended or not, and their latencies count from when they were due. All
 // figures are relative to the same run: the peak is what callers that wait for each answer get, and the latency that others
-// are compared with is that at half the peak. Each call has a deadline of three times that.
+// are compared with is that at half the peak. Each call has a deadline of three times that, from when it was due; one that
+// ends there counts as accepted, and late. All loads come in
+// several rounds, and the figures are medians of these.
 //
 // Callers hold back after refusals, as clients/stowage does. Those of the rows after them do not; nothing has to hold for them.
 //
@@ -30,11 +32,12 @@ func main() {
 	server := flag.String("server", "", "the server's command")
 	nodes := flag.Int("nodes", 1000, "nodes of the cluster, with 30 pods each")
 	duration := flag.Duration("duration", 3*time.Second, "how long each load lasts")
+	rounds := flag.Int("rounds", 3, "how often all loads come in turn; the figures are medians")
 	hostile := flag.Int("hostile", 0, "callers who place a million pods each; 0 measures the overload of ordinary calls")
 	forms := flag.String("forms", "address,inline,place", "the calls to overload with")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	ok, err := run(ctx, *server, *nodes, *hostile, strings.Split(*forms, ","), *duration)
+	ok, err := run(ctx, *server, *nodes, *rounds, *hostile, strings.Split(*forms, ","), *duration)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "overload:", err)
@@ -44,7 +47,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, command string, nodes, hostile int, forms []string, duration time.Duration) (ok bool, err error) {
+func run(ctx context.Context, command string, nodes, rounds, hostile int, forms []string, duration time.Duration) (ok bool, err error) {
 	s, err := start(ctx, command)
 	if err != nil {
 		return false, err
@@ -57,78 +60,25 @@ func run(ctx context.Context, command string, nodes, hostile int, forms []string
 	if hostile > 0 {
 		return besideHostile(ctx, s, all, hostile, duration)
 	}
-	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "call\tload\toffered/s\tsent/s\tanswered/s\tof peak\tp99\tof half's\trefused/s\tp99\tother errors\tmade late, p99\t")
-	ok = true
-	for _, name := range forms {
-		form := all[name]
-		if form == nil {
-			return false, fmt.Errorf("no calls %q", name)
-		}
-		for _, holdBack := range []bool{true, false} {
-			good, err := overload(ctx, s, form, holdBack, duration, out)
-			if err != nil {
-				return false, err
+	var rows []*row
+	for range rounds { // in turn, as the machine's speed changes
+		for i, name := range forms {
+			form := all[name]
+			if form == nil {
+				return false, fmt.Errorf("no calls %q", name)
 			}
-			ok = ok && (good || !holdBack)
-		}
-	}
-	return ok, out.Flush()
-}
-
-// What must hold.
-const (
-	leastGoodput   = .9
-	mostLatency    = 3
-	longestRefusal = 10 * time.Millisecond
-)
-
-func overload(
-	ctx context.Context, s *process.Process, f *form, holdBack bool, duration time.Duration, out *tabwriter.Writer,
-) (ok bool, err error) {
-	callers, err := dial(s.Address, holdBack)
-	if err != nil {
-		return false, err
-	}
-	defer callers.close()
-	peak, err := callers.closed(ctx, f, duration)
-	if err != nil {
-		return false, err
-	}
-	half := callers.open(ctx, f, peak/2, duration, 0)
-	name := f.name
-	if !holdBack {
-		name += ", plain callers"
-	}
-	fmt.Fprintf(out, "%s\tpeak\t\t\t%.0f\t1.00\t\t\t\t\t\t\t\n", name, peak)
-	row := func(load string, offered float64, r *result, verdict string) {
-		fmt.Fprintf(out, "\t%s\t%.0f\t%.0f\t%.0f\t%.2f\t%v\t%.2f\t%.0f\t%v\t%s\t%v\t%s\n", load, offered, r.perSecond(int(r.sent)),
-			r.rate(), r.rate()/peak, short(r.p99()), r.p99().Seconds()/half.p99().Seconds(), r.perSecond(len(r.refused)),
-			short(r.refusal()), r.otherErrors(), short(r.lag()), verdict)
-	}
-	row("half", peak/2, half, "")
-	ok = true
-	for _, times := range []float64{1, 2, 4} {
-		r := callers.open(ctx, f, times*peak, duration, mostLatency*half.p99())
-		var missed []string
-		miss := func(is bool, what string) {
-			if is {
-				missed, ok = append(missed, what), false
+			for j, holdBack := range []bool{true, false} {
+				k := 2*i + j
+				if k == len(rows) {
+					rows = append(rows, newRow(form.name, holdBack))
+				}
+				if err := rows[k].measure(ctx, s, form, duration); err != nil {
+					return false, err
+				}
 			}
 		}
-		miss(times == 4 && r.rate() < leastGoodput*peak, "goodput")
-		miss(r.p99() > mostLatency*half.p99(), "latency")
-		miss(len(r.others) > 0, "other errors")
-		miss(r.refusal() > longestRefusal, "refusals late")
-		miss(r.unexplained > 0, "refusals without RetryInfo")
-		verdict := "ok"
-		if len(missed) > 0 {
-			verdict = "MISSED: " + strings.Join(missed, ", ")
-		}
-		row(fmt.Sprintf("%.0f times", times), times*peak, r, verdict)
-		time.Sleep(time.Second / 2) // what was begun is over
 	}
-	return ok, nil
+	return print(rows)
 }
 
 // What must hold beside hostile callers.
