@@ -67,7 +67,7 @@ const maxFetches = 8
 
 // fetches are the snapshots that are being fetched. Like the cache it has no locks.
 type fetches struct {
-	now                   atomic.Pointer[map[fetchKey]chan struct{}]
+	now                   atomic.Pointer[map[fetchKey]*fetching]
 	found, missing, bytes atomic.Int64
 }
 
@@ -76,11 +76,18 @@ type fetchKey struct {
 	address content.Address
 }
 
-// begin returns what is closed when a fetch ends, and whether it is the caller's; nil if there are too many.
-func (f *fetches) begin(k fetchKey) (ended chan struct{}, own bool) {
+// fetching is a fetch that other calls wait for.
+type fetching struct {
+	ended chan struct{}
+	// gaveUp is whether it ended because its call did, or was refused. It is set before ended is closed.
+	gaveUp bool
+}
+
+// begin returns the fetch of a snapshot, and whether it is the caller's; nil if there are too many.
+func (f *fetches) begin(k fetchKey) (at *fetching, own bool) {
 	for {
 		old := f.now.Load()
-		var next map[fetchKey]chan struct{}
+		var next map[fetchKey]*fetching
 		if old != nil {
 			if under := (*old)[k]; under != nil {
 				return under, false
@@ -90,24 +97,26 @@ func (f *fetches) begin(k fetchKey) (ended chan struct{}, own bool) {
 			}
 			next = maps.Clone(*old)
 		} else {
-			next = make(map[fetchKey]chan struct{}, 1)
+			next = make(map[fetchKey]*fetching, 1)
 		}
-		ended = make(chan struct{})
-		next[k] = ended
+		at = &fetching{ended: make(chan struct{})}
+		next[k] = at
 		if f.now.CompareAndSwap(old, &next) {
-			return ended, true
+			return at, true
 		}
 	}
 }
 
 // end ends a fetch.
-func (f *fetches) end(k fetchKey) {
+func (f *fetches) end(k fetchKey, gaveUp bool) {
 	for {
 		old := f.now.Load()
 		next := maps.Clone(*old)
 		delete(next, k)
 		if f.now.CompareAndSwap(old, &next) {
-			close((*old)[k])
+			at := (*old)[k]
+			at.gaveUp = gaveUp
+			close(at.ended)
 			return
 		}
 	}
@@ -124,17 +133,17 @@ func (s *Service) snapshotOrFetched(t *turn, address, field string) (*decode.Clu
 		return nil, err
 	}
 	key := fetchKey{identity.Tenant(t.ctx), a}
-	for range 2 { // the first time another call may give up
-		ended, own := s.fetches.begin(key)
+	for range 2 {
+		at, own := s.fetches.begin(key)
 		switch {
 		case own:
 			return s.fetch(t, key, unknown)
-		case ended == nil:
+		case at == nil:
 			return nil, unknown
 		}
 		_ = t.blocking(func() error {
 			select {
-			case <-ended:
+			case <-at.ended:
 			case <-t.ctx.Done():
 			}
 			return nil
@@ -145,13 +154,16 @@ func (s *Service) snapshotOrFetched(t *turn, address, field string) (*decode.Clu
 		if c := s.snapshots.Get(key.tenant, a); c != nil {
 			return c, nil
 		}
+		if !at.gaveUp {
+			break
+		}
 	}
 	return nil, unknown
 }
 
 // fetch takes the first offer that has the snapshot. Its error is unknown if none has it, or if the cache has no room for it.
-func (s *Service) fetch(t *turn, key fetchKey, unknown error) (*decode.Cluster, error) {
-	defer s.fetches.end(key)
+func (s *Service) fetch(t *turn, key fetchKey, unknown error) (_ *decode.Cluster, err error) {
+	defer func() { s.fetches.end(key, err != nil && !errors.Is(err, unknown)) }()
 	address := key.address.String()
 	request := &stowagev1.GetSnapshotRequest{Address: address, Tenant: key.tenant}
 	for _, a := range s.snapshots.Recent(key.tenant, maxBases) {
