@@ -78,7 +78,7 @@ func run(ctx context.Context, command string, nodes, rounds, hostile int, forms 
 			}
 		}
 	}
-	return print(rows)
+	return table(rows)
 }
 
 // What must hold beside hostile callers.

@@ -82,8 +82,8 @@ func median[T cmp.Ordered](of []*figures, figure func(*figures) T) T {
 	return all[(len(all)-1)/2]
 }
 
-// print prints the medians of all rows, and reports whether all holds that must.
-func print(rows []*row) (ok bool, err error) {
+// table prints the medians of all rows, and reports whether all holds that must.
+func table(rows []*row) (ok bool, err error) {
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "call\tload\toffered/s\tsent/s\tanswered/s\tof peak\tp99\tof half's\trefused/s\tp99\tat the deadline\tother errors\tmade late, p99\ttoo late\t")
 	ok = true
