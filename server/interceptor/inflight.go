@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/stats"
 
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
+	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
 // retryOverloaded is the RetryInfo delay of OVERLOADED: about the duration of a large call.
@@ -152,15 +152,10 @@ func (f *InFlight) intercept(ctx context.Context, r any, _ *grpc.UnaryServerInfo
 
 // trace adds what receiving the request took to the span of the call, if that is recorded.
 func (c *call) trace(ctx context.Context) {
-	if of := trace.SpanFromContext(ctx); of.IsRecording() && !c.whole.IsZero() {
-		_, span := of.TracerProvider().Tracer(scope).Start(ctx, "receive", trace.WithTimestamp(c.began),
-			trace.WithAttributes(attribute.Int64("stowage.request.bytes", c.received.Load())))
-		span.End(trace.WithTimestamp(c.whole))
+	if !c.whole.IsZero() {
+		telemetry.Phase(ctx, "receive", c.began, c.whole, attribute.Int64("stowage.request.bytes", c.received.Load()))
 	}
 }
-
-// scope is the instrumentation scope of spans.
-const scope = "github.com/stowage-scheduler/stowage/server"
 
 // interceptStream rejects a stream at the message that exceeds the limit.
 func (f *InFlight) interceptStream(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {

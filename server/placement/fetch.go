@@ -7,7 +7,9 @@ import (
 	"iter"
 	"maps"
 	"sync/atomic"
+	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/proto/content"
@@ -18,6 +20,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/interceptor"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/snapshots"
+	"github.com/stowage-scheduler/stowage/server/telemetry"
 	"github.com/stowage-scheduler/stowage/server/wire"
 	"github.com/stowage-scheduler/stowage/server/work"
 )
@@ -163,7 +166,11 @@ func (s *Service) snapshotOrFetched(t *turn, address, field string) (*decode.Clu
 
 // fetch takes the first offer that has the snapshot. Its error is unknown if none has it, or if the cache has no room for it.
 func (s *Service) fetch(t *turn, key fetchKey, unknown error) (_ *decode.Cluster, err error) {
-	defer func() { s.fetches.end(key, err != nil && !errors.Is(err, unknown)) }()
+	begin := time.Now()
+	defer func() {
+		s.fetches.end(key, err != nil && !errors.Is(err, unknown))
+		telemetry.Phase(t.ctx, "fetch", begin, time.Now(), attribute.Bool("stowage.found", err == nil))
+	}()
 	address := key.address.String()
 	request := &stowagev1.GetSnapshotRequest{Address: address, Tenant: key.tenant}
 	for _, a := range s.snapshots.Recent(key.tenant, maxBases) {

@@ -70,8 +70,9 @@ func respond[M request, C, R any](
 	if err := r.Err(); err != nil {
 		return nil, statusOf(err)
 	}
-	cluster := r.Cluster()
 	timing.decodeDone()
+	cluster := r.Cluster()
+	timing.compileDone()
 	if err := turn.begin(m.work(cluster, call)); err != nil {
 		return nil, err
 	}
@@ -122,8 +123,9 @@ func respondInParts[M request, C any](
 	if err := r.Err(); err != nil {
 		return err
 	}
-	to := &answering{cluster: r.Cluster(), turn: turn}
 	timing.decodeDone()
+	to := &answering{cluster: r.Cluster(), turn: turn}
+	timing.compileDone()
 	if err := turn.begin(m.work(to.cluster, call)); err != nil {
 		return err
 	}

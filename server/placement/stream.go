@@ -79,8 +79,9 @@ func (s *Service) placeStream(
 	if err := r.Err(); err != nil {
 		return err
 	}
-	cluster := r.Cluster()
 	timing.decodeDone()
+	cluster := r.Cluster()
+	timing.compileDone()
 	if err := turn.begin(placeWork(cluster, call)); err != nil {
 		return err
 	}

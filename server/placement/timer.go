@@ -18,8 +18,9 @@ func (s *Service) startTimer(method string) timer {
 	return timer{telemetry.Decision{Method: method}, s.decisions, time.Now()}
 }
 
-func (t *timer) decodeDone() { t.Decode = t.lap() }
-func (t *timer) engineDone() { t.Engine = t.lap() }
+func (t *timer) decodeDone()  { t.Decode = t.lap() }
+func (t *timer) compileDone() { t.Compile = t.lap() }
+func (t *timer) engineDone()  { t.Engine = t.lap() }
 
 // encodeDone records the decision.
 func (t *timer) encodeDone(ctx context.Context, nodes, feasible, scanned int) {

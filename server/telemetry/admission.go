@@ -6,7 +6,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/stowage-scheduler/stowage/server/admission"
 )
@@ -67,11 +66,8 @@ func (a *Admission) Watch(l *admission.Limiter) error { return a.watch(l) }
 // Waited implements admission.Observer. The wait is also a span of the call, if that is recorded.
 func (a *Admission) Waited(ctx context.Context, d time.Duration) {
 	a.wait.Record(ctx, d.Seconds())
-	if of := trace.SpanFromContext(ctx); of.IsRecording() {
-		now := time.Now()
-		_, span := of.TracerProvider().Tracer(scope).Start(ctx, "wait", trace.WithTimestamp(now.Add(-d)))
-		span.End(trace.WithTimestamp(now))
-	}
+	now := time.Now()
+	Phase(ctx, "wait", now.Add(-d), now)
 }
 
 // Refused implements admission.Observer.

@@ -14,9 +14,9 @@ type Decision struct {
 	// Method is the RPC's name: Filter, Score, Place, PlaceStream, Preempt, ScaleDown, WhatIf, Drain, Fit, Provision or
 	// Consolidate.
 	Method string
-	// Decode, Engine and Encode are the durations of the phases, which follow each other and end at End.
-	Decode, Engine, Encode time.Duration
-	End                    time.Time
+	// Decode, Compile, Engine and Encode are the durations of the phases, which follow each other and end at End.
+	Decode, Compile, Engine, Encode time.Duration
+	End                             time.Time
 	// Nodes counts the nodes of the cluster. Feasible counts the feasible nodes, or with Place the placed pods.
 	Nodes, Feasible int
 	// Scanned counts the pods that Place placed by scanning all nodes.
@@ -25,7 +25,6 @@ type Decision struct {
 
 // Decisions are the metrics of decisions, and their spans within the span of the call.
 type Decisions struct {
-	tracer          trace.Tracer
 	duration        metric.Float64Histogram
 	nodes, feasible metric.Int64Histogram
 	cacheHits       metric.Int64Counter
@@ -35,7 +34,7 @@ type Decisions struct {
 
 // attributes holds the precomputed attributes of one method.
 type attributes struct {
-	method, decode, engine, encode metric.MeasurementOption
+	method, decode, compile, engine, encode metric.MeasurementOption
 }
 
 func attributesOf(method string) *attributes {
@@ -43,12 +42,12 @@ func attributesOf(method string) *attributes {
 	part := func(name string) metric.MeasurementOption {
 		return metric.WithAttributeSet(attribute.NewSet(named, attribute.String("part", name)))
 	}
-	return &attributes{metric.WithAttributeSet(attribute.NewSet(named)), part("decode"), part("engine"), part("encode")}
+	return &attributes{metric.WithAttributeSet(attribute.NewSet(named)), part("decode"), part("compile"), part("engine"), part("encode")}
 }
 
-func newDecisions(p metric.MeterProvider, t trace.TracerProvider) (*Decisions, error) {
+func newDecisions(p metric.MeterProvider) (*Decisions, error) {
 	meter := p.Meter(scope)
-	d := Decisions{tracer: t.Tracer(scope), byMethod: map[string]*attributes{}}
+	d := Decisions{byMethod: map[string]*attributes{}}
 	for _, method := range []string{
 		"Filter", "Score", "Place", "PlaceStream", "Preempt", "ScaleDown", "WhatIf", "Drain", "Fit", "Provision", "Consolidate",
 	} {
@@ -102,9 +101,10 @@ func (d *Decisions) Record(ctx context.Context, m Decision) {
 	if d == nil {
 		return
 	}
-	d.trace(ctx, &m)
+	m.spans(ctx)
 	attrs := d.byMethod[m.Method]
 	d.duration.Record(ctx, m.Decode.Seconds(), attrs.decode)
+	d.duration.Record(ctx, m.Compile.Seconds(), attrs.compile)
 	d.duration.Record(ctx, m.Engine.Seconds(), attrs.engine)
 	d.duration.Record(ctx, m.Encode.Seconds(), attrs.encode)
 	d.nodes.Record(ctx, int64(m.Nodes), attrs.method)
@@ -114,21 +114,21 @@ func (d *Decisions) Record(ctx context.Context, m Decision) {
 	}
 }
 
-// trace adds the phases to the span of the call, if that is recorded.
-func (d *Decisions) trace(ctx context.Context, m *Decision) {
+// spans adds the phases to the span of the call, if that is recorded.
+func (m *Decision) spans(ctx context.Context) {
 	call := trace.SpanFromContext(ctx)
 	if !call.IsRecording() {
 		return
 	}
 	call.SetAttributes(attribute.Bool("stowage.cache_hit", false), attribute.Int("stowage.nodes", m.Nodes),
 		attribute.Int("stowage.feasible", m.Feasible), attribute.Int("stowage.scanned", m.Scanned))
-	engine, encode := m.End.Add(-m.Encode-m.Engine), m.End.Add(-m.Encode)
-	d.phase(ctx, "decode", engine.Add(-m.Decode), engine)
-	d.phase(ctx, "engine", engine, encode)
-	d.phase(ctx, "encode", encode, m.End)
-}
-
-func (d *Decisions) phase(ctx context.Context, name string, from, to time.Time) {
-	_, span := d.tracer.Start(ctx, name, trace.WithTimestamp(from))
-	span.End(trace.WithTimestamp(to))
+	from := m.End.Add(-m.Decode - m.Compile - m.Engine - m.Encode)
+	for _, phase := range []struct {
+		name string
+		took time.Duration
+	}{{"decode", m.Decode}, {"compile", m.Compile}, {"engine", m.Engine}, {"encode", m.Encode}} {
+		to := from.Add(phase.took)
+		Phase(ctx, phase.name, from, to)
+		from = to
+	}
 }

@@ -24,7 +24,7 @@ func recorded(t *testing.T) (*Telemetry, *tracetest.SpanRecorder) {
 	}
 	spans := tracetest.NewSpanRecorder()
 	tel.traces = trace.NewTracerProvider(trace.WithSpanProcessor(spans))
-	if tel.Decisions, err = newDecisions(tel.metrics, tel.traces); err != nil {
+	if tel.Decisions, err = newDecisions(tel.metrics); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tel.Shutdown(context.Background()) })
@@ -37,13 +37,13 @@ func TestSpans(t *testing.T) {
 	ctx, call := tel.traces.Tracer("test").Start(t.Context(), "call")
 	end := time.Unix(1000, 0)
 	tel.Decisions.Record(ctx, Decision{
-		Method: "Place", Decode: time.Second, Engine: 2 * time.Second, Encode: 4 * time.Second, End: end, Nodes: 5, Feasible: 3, Scanned: 1,
+		Method: "Place", Decode: time.Second, Compile: 8 * time.Second, Engine: 2 * time.Second, Encode: 4 * time.Second, End: end, Nodes: 5, Feasible: 3, Scanned: 1,
 	})
 	call.End()
 	want := []struct {
 		name     string
 		from, to int64
-	}{{"decode", 993, 994}, {"engine", 994, 996}, {"encode", 996, 1000}}
+	}{{"decode", 985, 986}, {"compile", 986, 994}, {"engine", 994, 996}, {"encode", 996, 1000}}
 	got := spans.Ended()
 	if len(got) != len(want)+1 {
 		t.Fatalf("there are %d spans", len(got))

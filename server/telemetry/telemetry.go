@@ -95,7 +95,7 @@ func (t *Telemetry) startMetrics(ctx context.Context, res *resource.Resource) er
 		}
 	}
 	t.metrics = metric.NewMeterProvider(metering...)
-	if t.Decisions, err = newDecisions(t.metrics, t.traces); err == nil {
+	if t.Decisions, err = newDecisions(t.metrics); err == nil {
 		t.Admission, err = newAdmission(t.metrics)
 	}
 	return err

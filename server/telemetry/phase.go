@@ -1,0 +1,17 @@
+package telemetry
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Phase adds what a part of a call took as a span within that of the call, if that is recorded.
+func Phase(ctx context.Context, name string, from, to time.Time, attributes ...attribute.KeyValue) {
+	if call := trace.SpanFromContext(ctx); call.IsRecording() {
+		_, span := call.TracerProvider().Tracer(scope).Start(ctx, name, trace.WithTimestamp(from), trace.WithAttributes(attributes...))
+		span.End(trace.WithTimestamp(to))
+	}
+}
