@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/identity"
 )
@@ -59,16 +58,7 @@ func readRules(path string) ([]byte, *identity.Rules, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("access-file: %w", err)
 	}
-	var methods []string
-	for _, d := range []*grpc.ServiceDesc{&stowagev1.PlacementService_ServiceDesc, &stowagev1.SimulationService_ServiceDesc} {
-		for i := range d.Methods {
-			methods = append(methods, d.Methods[i].MethodName)
-		}
-		for i := range d.Streams {
-			methods = append(methods, d.Streams[i].StreamName)
-		}
-	}
-	rules, err := identity.ParseRules(text, methods)
+	rules, err := identity.ParseRules(text)
 	if err != nil {
 		return nil, nil, fmt.Errorf("access-file: %s: %w", path, err)
 	}

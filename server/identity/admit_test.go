@@ -16,7 +16,7 @@ import (
 // BenchmarkAdmit admits a call by certificate and by token.
 func BenchmarkAdmit(b *testing.B) {
 	r, err := ParseRules([]byte(`rules: [{callers: ["user:x", "subject:CN=a", "token:t"], tenant: t, methods: ["*"]}]
-tokens: [{name: t, sha256: 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b}]`), nil)
+tokens: [{name: t, sha256: 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b}]`))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -228,7 +228,7 @@ func TestTokensFindTheirReviewer(t *testing.T) {
 issuers:
 - {name: corp, url: %q, audiences: [stowage]}
 rules: [{callers: ["oidc-group:corp:team", "user:*"], tenant: t, methods: ["*"]}]
-`, s.url)), nil)
+`, s.url)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+	"google.golang.org/grpc"
 
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/rate"
 )
@@ -73,8 +75,21 @@ func (b *bytesWithUnit) UnmarshalText(text []byte) error {
 // kinds are what principals begin with.
 var kinds = []string{"subject:", "uri:", "token:", "user:", "group:", "oidc-user:", "oidc-group:"}
 
-// ParseRules parses an access file in YAML. methods are the names of RPCs that rules may have. The error has every problem.
-func ParseRules(text []byte, methods []string) (*Rules, error) {
+// methods are the names of the RPCs.
+var methods = func() (names []string) {
+	for _, d := range []grpc.ServiceDesc{stowagev1.PlacementService_ServiceDesc, stowagev1.SimulationService_ServiceDesc} {
+		for i := range d.Methods {
+			names = append(names, d.Methods[i].MethodName)
+		}
+		for i := range d.Streams {
+			names = append(names, d.Streams[i].StreamName)
+		}
+	}
+	return names
+}()
+
+// ParseRules parses an access file in YAML. The error has every problem.
+func ParseRules(text []byte) (*Rules, error) {
 	var f file
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)

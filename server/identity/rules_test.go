@@ -70,7 +70,7 @@ func TestParseRules(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ParseRules([]byte(test.text), []string{"Filter"})
+			_, err := ParseRules([]byte(test.text))
 			switch {
 			case test.problem == "" && err != nil:
 				t.Error(err)
@@ -86,7 +86,7 @@ func TestFirstRuleDecides(t *testing.T) {
 	r, err := ParseRules([]byte(`rules:
 - {callers: ["user:system:serviceaccount:a:*"], tenant: a, methods: [Filter]}
 - {callers: ["group:all", "user:x"], tenant: b, methods: ["*"]}
-`), []string{"Filter", "Place"})
+`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ rules:
 - {callers: ["user:a", "user:b"], tenant: t, methods: [Filter]}
 - {callers: ["user:*"], tenant: u, methods: ["*"]}
 quotas: [{tenant: t, callsPerSecond: 0.01, burst: 3, maxSnapshotBytes: 1Ki}]
-`), []string{"Filter", "Place"})
+`))
 	if err != nil {
 		t.Fatal(err)
 	}
