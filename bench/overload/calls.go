@@ -97,8 +97,8 @@ type result struct {
 	refused   []time.Duration // from when the call was made
 	lags      []time.Duration
 	others    map[string]int
-	// unexplained is the number of refusals without RetryInfo, and late that of calls that this process was to make and had no processor
-	// for until their deadline.
+	// unexplained is the number of refusals without RetryInfo, and late that of calls that this process was to make and came to only
+	// after their deadline.
 	unexplained, late int
 }
 
