@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admin"
 	"github.com/stowage-scheduler/stowage/server/config"
@@ -249,6 +250,7 @@ func (s *Server) shareSnapshots(of *placement.Service) error {
 		}
 		s.peers, err = peers.Connect(peers.Settings{
 			Addresses: c.Peers, Credentials: creds, Self: peers.Self(s.listener.Addr()), Log: s.log,
+			MaxPartBytes: max(c.MaxReceiveMessageBytes, 2*content.PartBytes),
 		})
 		if err != nil {
 			return fmt.Errorf("peers: %w", err)

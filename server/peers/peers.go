@@ -37,8 +37,6 @@ const (
 	pause = 5 * time.Second
 	// windowBytes is what a replica may send ahead of a snapshot, connectionBytes of all of them.
 	windowBytes, connectionBytes = 1 << 20, 8 << 20
-	// maxPartBytes is the size of the largest part: that of a single node.
-	maxPartBytes = 256 << 20
 )
 
 // Settings are those of a replica.
@@ -49,6 +47,8 @@ type Settings struct {
 	// Self reports whether an address is that of this replica, which is not asked.
 	Self func(address string) bool
 	Log  *slog.Logger
+	// MaxPartBytes bounds the parts of snapshots. A part is larger than about a mebibyte only for a single node.
+	MaxPartBytes int
 	// Dial opens connections; nil for those of the network.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 }
@@ -67,7 +67,7 @@ func Connect(s Settings) (*Peers, error) {
 	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(s.Credentials),
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig": [{"` + balancerName + `": {}}]}`),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(wire.NewCodec()), grpc.MaxCallRecvMsgSize(maxPartBytes)),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(wire.NewCodec()), grpc.MaxCallRecvMsgSize(s.MaxPartBytes)),
 		grpc.WithStaticStreamWindowSize(windowBytes),
 		grpc.WithStaticConnWindowSize(connectionBytes),
 		grpc.WithIdleTimeout(0),
