@@ -222,7 +222,7 @@ func (s *servers) start(i int) {
 		p, err := peers.Connect(peers.Settings{
 			Addresses: replicas, Credentials: insecure.NewCredentials(), Dial: s.network.dial, Log: slog.New(slog.DiscardHandler),
 			MaxPartBytes: 4 << 20,
-			Self: func(address string) bool { return address == replicas[i] },
+			Self:         func(address string) bool { return address == replicas[i] },
 		})
 		if err != nil {
 			s.t.Error(err)
