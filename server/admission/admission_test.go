@@ -359,6 +359,30 @@ func TestExpect(t *testing.T) {
 	})
 }
 
+// A request with a seat that is over within its slice is not refused, however many of its client wait.
+func TestExpectWithinTheSlice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Settings{Seats: 1})
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		lease := hold(soon, t, l, time.Millisecond)
+		var all sync.WaitGroup
+		for range 400 {
+			all.Go(func() { hold(t.Context(), t, l, slice).Release() })
+		}
+		synctest.Wait()
+		if err := lease.Expect(slice, 1); err != nil {
+			t.Error("within the slice:", err)
+		}
+		if _, ok := errors.AsType[*Refusal](lease.Expect(2*slice, 1)); !ok {
+			t.Error("what waits behind the others is not refused")
+		}
+		lease.Release()
+		all.Wait()
+		empty(t, l)
+	})
+}
+
 // A request that ends while it waits leaves nothing behind, whenever that is.
 func TestEndedWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -16,7 +16,7 @@ const (
 	// queueLength bounds the requests that wait in a queue, for memory: what bounds the wait is time.
 	queueLength = 1024
 	// spare is by how much what is expected must be shorter than the time left: estimates are off, and the answer has to be sent.
-	spare = 2
+	spare = 2.5
 )
 
 // queues is the requests that wait. The lock is taken only by requests that wait or are refused, and by those that end or give way
@@ -141,6 +141,11 @@ func (q *queues) active() (n int) {
 	return n
 }
 
+// spared returns what may be expected of a request with a deadline.
+func spared(deadline time.Time) time.Duration {
+	return time.Duration(float64(time.Until(deadline)) / spare)
+}
+
 // judge returns why a request is refused, nil if it is not.
 func (q *queues) judge(l *Lease, c *queue, begun bool) *Refusal {
 	share := q.active()
@@ -151,9 +156,12 @@ func (q *queues) judge(l *Lease, c *queue, begun bool) *Refusal {
 	shared := func(work time.Duration) time.Duration { return work / seats * time.Duration(share) }
 	work := q.limiter.remaining(l)
 	wait := shared(c.ahead)
-	// Each slice waits until all others of the queue have had theirs.
+	// Each slice waits until all others of the queue have had theirs. A lease with a seat keeps it to the end of its slice.
 	whole := max(work, shared(c.ahead+min(work, slice)))
-	if work > slice {
+	switch {
+	case begun && work <= slice:
+		whole = work - time.Duration(time.Now().UnixNano()-l.since.Load())
+	case work > slice:
 		turns := float64(work) / float64(slice)
 		whole = max(work, time.Duration(min(float64(shared(c.ahead+slice))*turns, 1<<62)))
 	}
@@ -171,7 +179,7 @@ func (q *queues) judge(l *Lease, c *queue, begun bool) *Refusal {
 	if l.early != nil { // it answers with what it has
 		return nil
 	}
-	if deadline, ok := l.ctx.Deadline(); ok && whole > time.Until(deadline)/spare {
+	if deadline, ok := l.ctx.Deadline(); ok && whole > spared(deadline) {
 		return refusal(Late, max(wait, whole-time.Until(deadline)))
 	}
 	return nil
@@ -310,7 +318,7 @@ func (q *queues) next() {
 		c.full.Store(len(c.waiting) >= queueLength)
 		c.ahead -= w.chunk
 		deadline, ok := w.lease.ctx.Deadline()
-		if ok && !w.begun && w.lease.early == nil && time.Until(deadline)/spare < q.limiter.remaining(w.lease) {
+		if ok && !w.begun && w.lease.early == nil && spared(deadline) < q.limiter.remaining(w.lease) {
 			w.late = true
 			q.limiter.counts.Add(noWaiter)
 			close(w.ready)
