@@ -40,7 +40,7 @@ type Offer interface {
 	Reject(why error)
 }
 
-// Keeper keeps snapshots elsewhere, for others. It must not wait for anything.
+// Keeper keeps snapshots elsewhere, for others. It must not wait for anything, nor hold what waits to be kept: the cache counts that.
 type Keeper interface {
 	Keep(tenant string, c *content.Content)
 }

@@ -44,7 +44,10 @@ func (s *Service) put(stream grpc.ServerStream) error {
 		return rpcerror.SnapshotTooLarge(clusterBytes, s.snapshots.LimitOf(of))
 	}
 	if s.keeper != nil && p.changed {
-		s.keeper.Keep(of.Tenant, p.cluster.Content)
+		// The cache may have had an equal one. The keeper holds only what the cache does.
+		if c := s.snapshots.Get(of.Tenant, p.cluster.Content.Address()); c != nil {
+			s.keeper.Keep(of.Tenant, c.Content)
+		}
 	}
 	return stream.SendMsg(&stowagev1.PutSnapshotResponse{
 		Address:     p.cluster.Address,

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	remote "github.com/bazelbuild/remote-apis/build/bazel/remote/execution/v2"
 	"google.golang.org/grpc"
@@ -39,7 +40,7 @@ const (
 	pause = 5 * time.Second
 	// batchBytes is the size of blobs in one call. Stores take messages of 4 MiB, gRPC's default.
 	batchBytes = 3 << 20
-	// queued is how many snapshots wait to be kept. More are dropped: they can be put again.
+	// queued is how many snapshots wait to be kept. Beyond it the oldest is dropped: a newer one has often replaced it.
 	queued = 32
 	// knownPages is of how many pages the blobs are remembered.
 	knownPages = 1 << 14
@@ -68,10 +69,10 @@ type Store struct {
 	kept, failed, dropped atomic.Int64
 }
 
-// entry is a snapshot that is to be kept.
+// entry is a snapshot that is to be kept. One that waits takes no memory beyond the cache's, whose limit counts it.
 type entry struct {
 	tenant  string
-	content *content.Content
+	content weak.Pointer[content.Content]
 }
 
 // Connect returns a store, and connects to it meanwhile.
@@ -94,7 +95,7 @@ func Connect(s Settings) (*Store, error) {
 // Close closes the connection.
 func (s *Store) Close() error { return s.conn.Close() }
 
-// Counts returns how many snapshots were kept, could not be kept, and were dropped because too many waited.
+// Counts returns how many snapshots were kept, could not be kept, and were dropped: too many waited, or the cache evicted them first.
 func (s *Store) Counts() (kept, failed, dropped int64) {
 	return s.kept.Load(), s.failed.Load(), s.dropped.Load()
 }
@@ -112,10 +113,17 @@ func key(tenant, address string) *remote.Digest {
 
 // Keep has a tenant's snapshot be kept soon.
 func (s *Store) Keep(tenant string, c *content.Content) {
-	select {
-	case s.waiting <- entry{tenant, c}:
-	default:
-		s.dropped.Add(1)
+	for e := (entry{tenant, weak.Make(c)}); ; {
+		select {
+		case s.waiting <- e:
+			return
+		default:
+		}
+		select {
+		case <-s.waiting:
+			s.dropped.Add(1)
+		default:
+		}
 	}
 }
 
@@ -128,7 +136,12 @@ func (s *Store) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case e := <-s.waiting:
-			err := s.keep(ctx, e, known)
+			c := e.content.Value()
+			if c == nil {
+				s.dropped.Add(1)
+				continue
+			}
+			err := s.keep(ctx, e.tenant, c, known)
 			switch {
 			case ctx.Err() != nil:
 				return
@@ -149,13 +162,13 @@ func (s *Store) Run(ctx context.Context) {
 var errLarge = errors.New("an item is larger than a message of the store")
 
 // keep stores the pages that the store lacks, then the list of all.
-func (s *Store) keep(ctx context.Context, e entry, known map[content.Page][]*remote.Digest) error {
+func (s *Store) keep(ctx context.Context, tenant string, c *content.Content, known map[content.Page][]*remote.Digest) error {
 	result := &remote.ActionResult{}
 	want := &remote.FindMissingBlobsRequest{InstanceName: s.instance}
 	if len(known) > knownPages {
 		clear(known)
 	}
-	for page, parts := range e.content.Pages() {
+	for page, parts := range c.Pages() {
 		digests, ok := known[page]
 		if !ok {
 			for part := range parts {
@@ -174,14 +187,14 @@ func (s *Store) keep(ctx context.Context, e entry, known map[content.Page][]*rem
 		}
 	}
 	if len(want.BlobDigests) > 0 {
-		if err := s.upload(ctx, e.content, want, known); err != nil {
+		if err := s.upload(ctx, c, want, known); err != nil {
 			return err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, writing)
 	defer cancel()
 	_, err := s.results.UpdateActionResult(ctx, &remote.UpdateActionResultRequest{
-		InstanceName: s.instance, ActionDigest: key(e.tenant, e.content.Address().String()), ActionResult: result,
+		InstanceName: s.instance, ActionDigest: key(tenant, c.Address().String()), ActionResult: result,
 	})
 	return err
 }

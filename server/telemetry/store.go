@@ -8,7 +8,7 @@ import (
 )
 
 // WatchStore adds the metric of snapshots that a shared store was to keep. The function returns how many it kept, how many it could not
-// keep, and how many were dropped because too many waited.
+// keep, and how many were dropped before.
 func (t *Telemetry) WatchStore(counts func() (kept, failed, dropped int64)) error {
 	meter := t.metrics.Meter(scope)
 	writes, err := meter.Int64ObservableCounter("stowage.store.writes", metricapi.WithUnit("{snapshot}"),
