@@ -59,6 +59,8 @@ type Summary struct {
 type Result struct {
 	Summary  Summary          `json:"summary"`
 	Findings []review.Finding `json:"findings"`
+	// Unread is the fields, such as volume claims, because of which the pods that come back if a node is lost may find no other one.
+	Unread []*stowagev1.UnreadField `json:"unread,omitempty"`
 }
 
 // audit is an audit of a snapshot.
@@ -104,7 +106,7 @@ func Ask(ctx context.Context, client Client, s *kube.Snapshot, o Options) (_ *Re
 		}
 	}
 	review.Sort(a.found)
-	out := &Result{Findings: a.found, Summary: Summary{
+	out := &Result{Findings: a.found, Unread: s.Evicted(nil, false).Unread, Summary: Summary{
 		Nodes: len(s.Cluster.Nodes), Broken: review.Count(a.found, review.Broken), Warnings: review.Count(a.found, review.Warning),
 		Notes: review.Count(a.found, review.Note),
 	}}

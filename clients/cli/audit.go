@@ -62,4 +62,5 @@ func writeAudit(w io.Writer, width int, found *audit.Result) {
 		fmt.Fprintf(w, "%s of other schedulers: their rules are not judged, see --scheduler-name\n", report.Plural(sum.Others, "pod"))
 	}
 	report.Findings(w, found.Findings, width)
+	report.Unread(w, found.Unread, width)
 }
