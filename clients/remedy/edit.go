@@ -211,18 +211,22 @@ func editRequirement(spec *corev1.PodSpec, r *stowagev1.ChangedNodeRequirement) 
 	return nil
 }
 
-// editRequest lowers the request of the only container. A limit of an extended resource, which equals the request, follows.
+// editRequest lowers the request of the container that has the pod's request alone. A limit of an extended resource, which equals the
+// request, follows.
 func editRequest(spec *corev1.PodSpec, r *stowagev1.LoweredRequest) error {
-	if len(spec.Containers) != 1 || len(spec.InitContainers) > 0 || len(spec.Overhead) > 0 || spec.Resources != nil ||
-		spec.RuntimeClassName != nil { // which may add an overhead
-		return fmt.Errorf("the request of %s is in several places: lower their sum to %s",
-			r.GetResource(), report.Quantity(r.GetResource(), r.GetTo()))
+	from, err := resource.ParseQuantity(report.Quantity(r.GetResource(), r.GetFrom()))
+	if err != nil {
+		return err
 	}
 	lowered, err := resource.ParseQuantity(report.Quantity(r.GetResource(), r.GetTo()))
 	if err != nil {
 		return err
 	}
-	name, all := corev1.ResourceName(r.GetResource()), &spec.Containers[0].Resources
+	name := corev1.ResourceName(r.GetResource())
+	all := requester(spec, name, from, lowered)
+	if all == nil {
+		return fmt.Errorf("the request of %s is in several places: lower their sum to %s", name, &lowered)
+	}
 	if all.Requests == nil {
 		all.Requests = corev1.ResourceList{}
 	}
@@ -231,6 +235,45 @@ func editRequest(spec *corev1.PodSpec, r *stowagev1.LoweredRequest) error {
 		all.Limits[name] = lowered
 	}
 	return nil
+}
+
+// requester returns the resources of the container that alone makes up the pod's request of a resource, from, and still does when that
+// is lowered. It returns nil if there is none.
+func requester(spec *corev1.PodSpec, name corev1.ResourceName, from, lowered resource.Quantity) *corev1.ResourceRequirements {
+	if len(spec.Overhead) > 0 || spec.Resources != nil || spec.RuntimeClassName != nil { // which may add an overhead
+		return nil
+	}
+	if len(spec.Containers) == 1 && len(spec.InitContainers) == 0 {
+		return &spec.Containers[0].Resources
+	}
+	for i := range spec.InitContainers {
+		c := &spec.InitContainers[i]
+		q, sidecar := requested(&c.Resources, name), c.RestartPolicy != nil // which runs beside the containers
+		if sidecar && !q.IsZero() || q.Cmp(lowered) > 0 {
+			return nil
+		}
+	}
+	var own *corev1.ResourceRequirements
+	for i := range spec.Containers {
+		all := &spec.Containers[i].Resources
+		q := requested(all, name)
+		if q.IsZero() {
+			continue
+		}
+		if own != nil || q.Cmp(from) != 0 { // a LimitRange may add requests
+			return nil
+		}
+		own = all
+	}
+	return own
+}
+
+// requested returns a container's request of a resource, which is the limit unless it is stated.
+func requested(all *corev1.ResourceRequirements, name corev1.ResourceName) resource.Quantity {
+	if q, stated := all.Requests[name]; stated {
+		return q
+	}
+	return all.Limits[name]
 }
 
 // extended reports whether a resource's request has to equal its limit: it has a prefix that is not Kubernetes' own, or is of huge

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/yaml"
@@ -99,6 +100,69 @@ func patchedPod(t *testing.T, pod *corev1.Pod, patch []byte) []byte {
 		t.Fatal(err)
 	}
 	return after
+}
+
+// TestLoweredRequest expects that the request of one container is lowered if the others, and what runs before, leave the pod's request
+// to it.
+func TestLoweredRequest(t *testing.T) {
+	with := func(name, cpu string) corev1.Container {
+		c := corev1.Container{Name: name}
+		if cpu != "" {
+			c.Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse(cpu)}
+		}
+		return c
+	}
+	limited := corev1.Container{Name: "limited", Resources: corev1.ResourceRequirements{
+		Limits: corev1.ResourceList{"cpu": resource.MustParse("4")},
+	}}
+	sidecar := with("sidecar", "1")
+	sidecar.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
+	idle := with("idle", "")
+	idle.RestartPolicy = sidecar.RestartPolicy
+	change := &stowagev1.Change{Kind: &stowagev1.Change_LoweredRequest{
+		LoweredRequest: &stowagev1.LoweredRequest{Resource: "cpu", From: 4000, To: 1500},
+	}}
+	for name, test := range map[string]struct {
+		init, containers []corev1.Container
+		lowered          string // the container, empty if the change is no patch
+	}{
+		"alone":                         {nil, []corev1.Container{with("web", "4")}, "web"},
+		"by its limit":                  {nil, []corev1.Container{with("log", ""), limited}, "limited"},
+		"beside others without":         {nil, []corev1.Container{with("log", ""), with("web", "4"), with("zero", "0")}, "web"},
+		"after smaller ones":            {[]corev1.Container{with("setup", "1500m"), idle}, []corev1.Container{with("web", "4")}, "web"},
+		"after a larger one":            {[]corev1.Container{with("setup", "1501m")}, []corev1.Container{with("web", "4")}, ""},
+		"beside a sidecar":              {[]corev1.Container{sidecar}, []corev1.Container{with("web", "3")}, ""},
+		"beside others":                 {nil, []corev1.Container{with("log", "1"), with("web", "3")}, ""},
+		"less than the pod's":           {nil, []corev1.Container{with("log", ""), with("web", "3")}, ""},
+		"the init container's the most": {[]corev1.Container{with("setup", "4")}, []corev1.Container{with("web", "2")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{Spec: corev1.PodSpec{InitContainers: test.init, Containers: test.containers}}
+			fix, err := remedy.Of(change, pod, remedy.Workload{Kind: "Deployment", Namespace: "default", Name: "web"}, nil)
+			if test.lowered == "" {
+				if want := "the request of cpu is in several places: lower their sum to 1500m"; err == nil || err.Error() != want {
+					t.Errorf("%v, want %s", err, want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got corev1.Pod
+			if err := json.Unmarshal(patchedPod(t, pod, fix.Patch), &got); err != nil {
+				t.Fatal(err)
+			}
+			for i, c := range got.Spec.Containers {
+				want := pod.Spec.Containers[i].Resources.Requests["cpu"]
+				if c.Name == test.lowered {
+					want = resource.MustParse("1500m")
+				}
+				if q := c.Resources.Requests["cpu"]; q.Cmp(want) != 0 {
+					t.Errorf("%s requests %s, want %s", c.Name, &q, &want)
+				}
+			}
+		})
+	}
 }
 
 func TestWhatCannotBePatched(t *testing.T) {
