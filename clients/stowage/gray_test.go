@@ -2,6 +2,7 @@ package stowage_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	"github.com/stowage-scheduler/stowage/clients/stowage"
@@ -42,23 +44,29 @@ func (g *gray) GetServerInfo(ctx context.Context, _ *stowagev1.GetServerInfoRequ
 	return &stowagev1.GetServerInfoResponse{Release: g.name}, nil
 }
 
-// grays are three replicas and a client that knows them all.
-func grays(t *testing.T) ([3]*gray, *stowage.Client) {
+// serveGrays serves replicas, and returns their addresses.
+func serveGrays(t *testing.T, n int) (replicas []*gray, addresses []string) {
 	t.Helper()
-	var out [3]*gray
-	var addresses []string
-	for i := range out {
-		out[i] = &gray{name: string(rune('a' + i))}
-		s := grpc.NewServer()
-		stowagev1.RegisterPlacementServiceServer(s, out[i])
+	for i := range n {
+		g := &gray{name: fmt.Sprint(i)}
+		s := grpc.NewServer(grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}))
+		stowagev1.RegisterPlacementServiceServer(s, g)
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
 		go func() { _ = s.Serve(l) }()
 		t.Cleanup(s.Stop)
-		addresses = append(addresses, l.Addr().String())
+		replicas, addresses = append(replicas, g), append(addresses, l.Addr().String())
 	}
+	return replicas, addresses
+}
+
+// grays are three replicas and a client that knows them all.
+func grays(t *testing.T) ([3]*gray, *stowage.Client) {
+	t.Helper()
+	replicas, addresses := serveGrays(t, 3)
+	out := [3]*gray(replicas)
 	c, err := stowage.Dial(addresses)
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"google.golang.org/grpc"
 	_ "google.golang.org/grpc/balancer/ringhash"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
@@ -25,24 +23,6 @@ import (
 	"github.com/stowage-scheduler/stowage/server"
 	"github.com/stowage-scheduler/stowage/server/config"
 )
-
-// serveGrays serves replicas, and returns their addresses.
-func serveGrays(t *testing.T, n int) (replicas []*gray, addresses []string) {
-	t.Helper()
-	for i := range n {
-		g := &gray{name: fmt.Sprint(i)}
-		s := grpc.NewServer(grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}))
-		stowagev1.RegisterPlacementServiceServer(s, g)
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		go func() { _ = s.Serve(l) }()
-		t.Cleanup(s.Stop)
-		replicas, addresses = append(replicas, g), append(addresses, l.Addr().String())
-	}
-	return replicas, addresses
-}
 
 // owning returns a client of replicas, once all of them are connected.
 func owning(t *testing.T, replicas []*gray, addresses []string, key string, n int) *stowage.Client {
@@ -315,7 +295,7 @@ func TestOwnersInARollingUpdate(t *testing.T) {
 	if perRestart[kind{2, false}] > perRestart[kind{0, false}]*.7 {
 		t.Errorf("a restart leads to %v puts by owners", perRestart)
 	}
-	if perRestart[kind{0, true}] > 0.3 {
+	if perRestart[kind{0, true}] > perRestart[kind{0, false}]*.5 { // none, unless the machine is so busy that peers are late
 		t.Errorf("a restart leads to %v puts by servers with peers", perRestart)
 	}
 }
