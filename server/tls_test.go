@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"io"
 	"math/big"
 	"net"
 	"os"
@@ -112,7 +113,7 @@ func TestACertificateIsReplacedUnderLoad(t *testing.T) {
 	certFile, keyFile, cert, pool := certificate(t)
 	c := testConfig()
 	c.TLSCertFile, c.TLSKeyFile = certFile, keyFile
-	r := run(t, c, t.Output(), nil, credentials.NewTLS(&tls.Config{RootCAs: pool}))
+	r := run(t, c, io.Discard, nil, credentials.NewTLS(&tls.Config{RootCAs: pool}))
 	stop := make(chan struct{})
 	var load errgroup.Group
 	for range 4 {
