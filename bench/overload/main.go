@@ -32,7 +32,7 @@ func main() {
 	server := flag.String("server", "", "the server's command")
 	nodes := flag.Int("nodes", 1000, "nodes of the cluster, with 30 pods each")
 	duration := flag.Duration("duration", 3*time.Second, "how long each load lasts")
-	rounds := flag.Int("rounds", 3, "how often all loads come in turn; the figures are medians")
+	rounds := flag.Int("rounds", 5, "how often all loads come in turn; the figures are medians")
 	hostile := flag.Int("hostile", 0, "callers who place a million pods each; 0 measures the overload of ordinary calls")
 	forms := flag.String("forms", "address,inline,place", "the calls to overload with")
 	flag.Parse()
