@@ -13,7 +13,7 @@ import (
 const (
 	// fewBehind is the number of calls that may be behind the connections in any case, and enoughBehind that from which on their
 	// pace is measured.
-	fewBehind, enoughBehind = 256, 16
+	fewBehind, enoughBehind = 64, 16
 	// stale is when a measurement of the handlers' pace is forgotten.
 	stale = time.Second
 )
@@ -61,7 +61,8 @@ func (g *Gate) Enter(ctx context.Context, call *tap.Info) (context.Context, erro
 	return context.WithValue(ctx, arrivalKey{}, &arrival{g.arrived.Add(1), behind, time.Now()}), nil
 }
 
-// tooLong reports whether a call that waits that long for its handler could not be answered in time, by the wait alone.
+// tooLong reports whether a call that waits that long for its handler is not expected to be answered in time. As for requests that are
+// decoded, the time left must be more than the wait: its message has to be received, decided and answered.
 func (g *Gate) tooLong(ctx context.Context, wait time.Duration) bool {
 	if time.Duration(time.Now().UnixNano()-g.last.Load()) > stale {
 		return false
@@ -70,7 +71,7 @@ func (g *Gate) tooLong(ctx context.Context, wait time.Duration) bool {
 		return true
 	}
 	deadline, ok := ctx.Deadline()
-	return ok && wait > time.Until(deadline)
+	return ok && wait > spared(deadline)
 }
 
 func (g *Gate) refuse(ctx context.Context, r *Refusal) error {
