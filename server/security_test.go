@@ -276,8 +276,8 @@ func TestIdentitiesByMethods(t *testing.T) {
 	}
 }
 
-// at sets the reference to a snapshot in a request of any method, and what is looked at before: the pod and the replicas. It returns false if the method takes
-// no snapshot.
+// at sets the reference to a snapshot in a request of any method, and what the server checks first: the pod and the replicas. It
+// returns false if the method takes no snapshot.
 func at(request *dynamicpb.Message, address string) bool {
 	in := request.ProtoReflect()
 	if f := in.Descriptor().Fields().ByName("place"); f != nil { // of PlaceStream
@@ -347,7 +347,7 @@ func TestTenantsDoNotSeeEachOther(t *testing.T) {
 			strings.ReplaceAll(foreign.Error(), address, "X") != strings.ReplaceAll(none.Error(), nobodys, "X") {
 			t.Errorf("%s: of another's snapshot %v, of nobody's %v", m.path, foreign, none)
 		}
-		t.Logf("%-16s own snapshot: %-16s another's, and nobody's: %s", m.method.Name(), cmp.Or(own, "OK"), reason)
+		t.Logf("%-16s own snapshot: %-16s another's, and one that was never put: %s", m.method.Name(), cmp.Or(own, "OK"), reason)
 	}
 	if asked < 8 {
 		t.Errorf("only %d methods take snapshots", asked)

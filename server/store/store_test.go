@@ -53,8 +53,7 @@ func TestWaiting(t *testing.T) {
 		return c
 	}
 	cached := empty()
-	tenants := []string{"a", "b", "c"}
-	for _, tenant := range tenants {
+	for _, tenant := range []string{"a", "b", "c"} {
 		s.Keep(tenant, cached)
 	}
 	var collected atomic.Int64
