@@ -248,7 +248,8 @@ func requester(spec *corev1.PodSpec, name corev1.ResourceName, from, lowered res
 	}
 	for i := range spec.InitContainers {
 		c := &spec.InitContainers[i]
-		q, sidecar := requested(&c.Resources, name), c.RestartPolicy != nil // which runs beside the containers
+		q := requested(&c.Resources, name)
+		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways // which runs beside the containers
 		if sidecar && !q.IsZero() || q.Cmp(lowered) > 0 {
 			return nil
 		}

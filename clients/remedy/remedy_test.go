@@ -117,6 +117,8 @@ func TestLoweredRequest(t *testing.T) {
 	}}
 	sidecar := with("sidecar", "1")
 	sidecar.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
+	once := with("once", "1")
+	once.RestartPolicy = new(corev1.ContainerRestartPolicyNever)
 	idle := with("idle", "")
 	idle.RestartPolicy = sidecar.RestartPolicy
 	change := &stowagev1.Change{Kind: &stowagev1.Change_LoweredRequest{
@@ -130,6 +132,7 @@ func TestLoweredRequest(t *testing.T) {
 		"by its limit":                  {nil, []corev1.Container{with("log", ""), limited}, "limited"},
 		"beside others without":         {nil, []corev1.Container{with("log", ""), with("web", "4"), with("zero", "0")}, "web"},
 		"after smaller ones":            {[]corev1.Container{with("setup", "1500m"), idle}, []corev1.Container{with("web", "4")}, "web"},
+		"after one with a policy":       {[]corev1.Container{once}, []corev1.Container{with("web", "4")}, "web"},
 		"after a larger one":            {[]corev1.Container{with("setup", "1501m")}, []corev1.Container{with("web", "4")}, ""},
 		"beside a sidecar":              {[]corev1.Container{sidecar}, []corev1.Container{with("web", "3")}, ""},
 		"beside others":                 {nil, []corev1.Container{with("log", "1"), with("web", "3")}, ""},
