@@ -71,7 +71,7 @@ func (g *Gate) tooLong(ctx context.Context, wait time.Duration) bool {
 		return true
 	}
 	deadline, ok := ctx.Deadline()
-	return ok && wait > spared(deadline)
+	return ok && late(deadline, wait, 0)
 }
 
 func (g *Gate) refuse(ctx context.Context, r *Refusal) error {

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -13,7 +12,7 @@ const (
 	// pace is how often the clock is looked at, and maxStride after how many questions at the latest.
 	pace, maxStride = 200 * time.Microsecond, 16
 	// breath is how often other goroutines of the process get a turn, so that connections are read and refusals are sent.
-	breath = time.Millisecond
+	breath = 500 * time.Microsecond
 )
 
 // The states of a lease.
@@ -147,9 +146,9 @@ func (l *Lease) look() {
 	}
 	l.stride.Store(stride)
 	l.left.Store(max(stride, 1))
-	if time.Duration(now-l.breathed.Load()) > breath {
+	if time.Duration(now-l.breathed.Load()) > breath && l.limiter.busy() {
 		l.breathed.Store(now)
-		runtime.Gosched()
+		l.limiter.breather.breathe()
 	}
 	if time.Duration(now-l.since.Load()) >= slice && l.limiter.contended() {
 		l.takeTurns()

@@ -37,9 +37,10 @@ type Limiter struct {
 	measured func(Class, time.Duration, time.Duration)
 	// counts is the requests with a seat, and in the upper half those that wait for one. While none waits it changes without
 	// the lock of the queues. From then on only the holder of that lock changes it.
-	counts atomic.Uint64
-	speeds [classes]speed
-	queues queues
+	counts   atomic.Uint64
+	speeds   [classes]speed
+	queues   queues
+	breather *breather
 }
 
 // New returns a limiter.
@@ -47,7 +48,7 @@ func New(s Settings) *Limiter {
 	if s.Seats <= 0 {
 		s.Seats = runtime.GOMAXPROCS(0)
 	}
-	l := &Limiter{seats: uint32(s.Seats), maxWait: s.MaxWait, observer: s.Observer, measured: s.Measured}
+	l := &Limiter{seats: uint32(s.Seats), maxWait: s.MaxWait, observer: s.Observer, measured: s.Measured, breather: newBreather()}
 	l.queues.limiter, l.queues.seed = l, maphash.MakeSeed()
 	return l
 }
@@ -74,6 +75,12 @@ func (l *Limiter) Load() (seats, waiting int) {
 
 // contended reports whether requests wait.
 func (l *Limiter) contended() bool { return l.counts.Load() >= oneWaiter }
+
+// busy reports whether all seats are taken.
+func (l *Limiter) busy() bool {
+	seats, _ := split(l.counts.Load())
+	return seats >= l.seats
+}
 
 // take takes a seat if one is free and no request waits.
 func (l *Limiter) take() bool {

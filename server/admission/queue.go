@@ -15,8 +15,11 @@ const (
 	queueCount, hand = 64, 4
 	// queueLength bounds the requests that wait in a queue, for memory: what bounds the wait is time.
 	queueLength = 1024
-	// spare is by how much what is expected must be shorter than the time left: estimates are off, and the answer has to be sent.
-	spare = 2.5
+	// By how much the wait and the work that are expected of a new request must be shorter than the time left: estimates are off, and
+	// the answer has to be sent.
+	spareWait, spareWork = 4.0, 2.5
+	// The same for a request that waited, or was decoded: a refusal would waste that, and come late itself.
+	spareLate = 1.2
 )
 
 // queues is the requests that wait. The lock is taken only by requests that wait or are refused, and by those that end or give way
@@ -141,9 +144,14 @@ func (q *queues) active() (n int) {
 	return n
 }
 
-// spared returns what may be expected of a request with a deadline.
-func spared(deadline time.Time) time.Duration {
-	return time.Duration(float64(time.Until(deadline)) / spare)
+// late reports whether a new request is not expected to be answered before its deadline.
+func late(deadline time.Time, wait, work time.Duration) bool {
+	return float64(wait)*spareWait+float64(work)*spareWork > float64(time.Until(deadline))
+}
+
+// wasted reports the same of a request that waited, or was decoded.
+func wasted(deadline time.Time, work time.Duration) bool {
+	return float64(work)*spareLate > float64(time.Until(deadline))
 }
 
 // judge returns why a request is refused, nil if it is not.
@@ -158,10 +166,7 @@ func (q *queues) judge(l *Lease, c *queue, begun bool) *Refusal {
 	wait := shared(c.ahead)
 	// Each slice waits until all others of the queue have had theirs. A lease with a seat keeps it to the end of its slice.
 	whole := max(work, shared(c.ahead+min(work, slice)))
-	switch {
-	case begun && work <= slice:
-		whole = work - time.Duration(time.Now().UnixNano()-l.since.Load())
-	case work > slice:
+	if work > slice {
 		turns := float64(work) / float64(slice)
 		whole = max(work, time.Duration(min(float64(shared(c.ahead+slice))*turns, 1<<62)))
 	}
@@ -179,10 +184,18 @@ func (q *queues) judge(l *Lease, c *queue, begun bool) *Refusal {
 	if l.early != nil { // it answers with what it has
 		return nil
 	}
-	if deadline, ok := l.ctx.Deadline(); ok && whole > spared(deadline) {
-		return refusal(Late, max(wait, whole-time.Until(deadline)))
+	deadline, ok := l.ctx.Deadline()
+	if !ok {
+		return nil
 	}
-	return nil
+	refused := late(deadline, whole-work, work)
+	if begun && work <= slice { // it keeps its seat
+		refused = wasted(deadline, work-time.Duration(time.Now().UnixNano()-l.since.Load()))
+	}
+	if !refused {
+		return nil
+	}
+	return refusal(Late, max(wait, whole-time.Until(deadline)))
 }
 
 // refuse tells the observer.
@@ -318,7 +331,7 @@ func (q *queues) next() {
 		c.full.Store(len(c.waiting) >= queueLength)
 		c.ahead -= w.chunk
 		deadline, ok := w.lease.ctx.Deadline()
-		if ok && !w.begun && w.lease.early == nil && spared(deadline) < q.limiter.remaining(w.lease) {
+		if ok && !w.begun && w.lease.early == nil && wasted(deadline, q.limiter.remaining(w.lease)) {
 			w.late = true
 			q.limiter.counts.Add(noWaiter)
 			close(w.ready)
