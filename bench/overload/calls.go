@@ -21,18 +21,28 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 )
 
-// connections is the number of connections of the callers.
-const connections = 4
+const (
+	// connections is the number of connections of the callers.
+	connections = 4
+	// every is how often the server that does nothing is called.
+	every = 10 * time.Millisecond
+)
 
 // callers are connections to call by.
 type callers struct {
 	connections []*loopback.Client
-	sent        atomic.Int64
+	// idle is a connection to a server that receives requests and does nothing.
+	idle *loopback.Client
+	sent atomic.Int64
 }
 
 // dial connects. Callers that hold back do so as clients/stowage does.
-func dial(address string, holdBack bool) (*callers, error) {
+func dial(address, idle string, holdBack bool) (*callers, error) {
 	c := new(callers)
+	var err error
+	if c.idle, err = loopback.Dial(idle); err != nil {
+		return nil, err
+	}
 	through := []grpc.UnaryClientInterceptor{c.count}
 	if holdBack {
 		through = []grpc.UnaryClientInterceptor{stowage.NewThrottle().Unary, c.count}
@@ -56,7 +66,7 @@ func (c *callers) count(ctx context.Context, method string, request, reply any, 
 }
 
 func (c *callers) close() {
-	for _, client := range c.connections {
+	for _, client := range append(c.connections, c.idle) {
 		_ = client.Close()
 	}
 }
@@ -96,6 +106,7 @@ type result struct {
 	latencies []time.Duration // of calls that were not refused, from when they were due
 	refused   []time.Duration // from when the call was made
 	lags      []time.Duration
+	floor     []time.Duration // of the same requests at a server that receives them and does nothing
 	others    map[string]int
 	// unexplained is the number of refusals without RetryInfo, and late that of calls that this process was to make and came to only
 	// after their deadline.
@@ -109,6 +120,7 @@ func (c *callers) open(ctx context.Context, f *form, rate float64, duration, dea
 	var lock sync.Mutex
 	var all sync.WaitGroup
 	sent := c.sent.Load()
+	idle := c.watch(ctx, f)
 	begin := time.Now()
 	for i := range max(1, int(duration/interval)) {
 		due := begin.Add(time.Duration(i) * interval)
@@ -151,10 +163,32 @@ func (c *callers) open(ctx context.Context, f *form, rate float64, duration, dea
 	}
 	all.Wait()
 	r.sent = c.sent.Load() - sent
-	for _, l := range [][]time.Duration{r.latencies, r.refused, r.lags} {
+	r.floor = idle()
+	for _, l := range [][]time.Duration{r.latencies, r.refused, r.lags, r.floor} {
 		slices.Sort(l)
 	}
 	return r
+}
+
+// watch calls the server that does nothing until its result is called, which returns how long the calls took.
+func (c *callers) watch(ctx context.Context, f *form) (stop func() []time.Duration) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan []time.Duration)
+	go func() {
+		var took []time.Duration
+		for ctx.Err() == nil {
+			begin := time.Now()
+			if err := c.idle.Count(ctx, f.request); err == nil {
+				took = append(took, time.Since(begin))
+			}
+			time.Sleep(time.Until(begin.Add(every)))
+		}
+		ended <- took
+	}()
+	return func() []time.Duration {
+		cancel()
+		return <-ended
+	}
 }
 
 // retryAfter returns the delay of RetryInfo, 0 if there is none.
@@ -174,6 +208,7 @@ func (r *result) p50() time.Duration     { return report.Percentile(r.latencies,
 func (r *result) p99() time.Duration     { return report.Percentile(r.latencies, 99) }
 func (r *result) refusal() time.Duration { return report.Percentile(r.refused, 99) }
 func (r *result) lag() time.Duration     { return report.Percentile(r.lags, 99) }
+func (r *result) least() time.Duration   { return report.Percentile(r.floor, 99) }
 
 // overdue is the share of the calls that were not refused which ended at their deadline.
 func (r *result) overdue() float64 { return 1 - float64(r.answers)/float64(max(len(r.latencies), 1)) }

@@ -4,8 +4,9 @@
 // Calls come at a fixed rate, whether earlier ones have ended or not, and their latencies count from when they were due. All
 // figures are relative to the same run: the peak is what callers that wait for each answer get, and the latency that others
 // are compared with is that at half the peak. Each call has a deadline of three times that, from when it was due; one that
-// ends there counts as accepted, and late. All loads come in
-// several rounds, and the figures are medians of these.
+// ends there counts as accepted, and late. Beside each load an idle server, which receives the same requests and does nothing,
+// is called a hundred times a second: what its calls take is what the processors take. All loads come in several rounds, and
+// the figures are medians of these.
 //
 // Callers hold back after refusals, as clients/stowage does. Those of the rows after them do not; nothing has to hold for them.
 //
@@ -25,6 +26,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/stowage-scheduler/stowage/bench/loopback"
 	"github.com/stowage-scheduler/stowage/bench/process"
 )
 
@@ -53,12 +55,17 @@ func run(ctx context.Context, command string, nodes, rounds, hostile int, forms 
 		return false, err
 	}
 	defer func() { err = errors.Join(err, s.End(syscall.SIGTERM)) }()
+	idle, err := loopback.ServeEcho()
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, idle.Stop()) }()
 	all, err := requests(ctx, s.Address, nodes)
 	if err != nil {
 		return false, err
 	}
 	if hostile > 0 {
-		return besideHostile(ctx, s, all, hostile, duration)
+		return besideHostile(ctx, s, idle.Address, all, hostile, duration)
 	}
 	var rows []*row
 	for range rounds { // in turn, as the machine's speed changes
@@ -72,7 +79,7 @@ func run(ctx context.Context, command string, nodes, rounds, hostile int, forms 
 				if k == len(rows) {
 					rows = append(rows, newRow(form.name, holdBack))
 				}
-				if err := rows[k].measure(ctx, s, form, duration); err != nil {
+				if err := rows[k].measure(ctx, s, idle.Address, form, duration); err != nil {
 					return false, err
 				}
 			}
@@ -87,8 +94,10 @@ const (
 	longestHealth = 100 * time.Millisecond
 )
 
-func besideHostile(ctx context.Context, s *process.Process, all map[string]*form, hostile int, duration time.Duration) (ok bool, err error) {
-	callers, err := dial(s.Address, true)
+func besideHostile(
+	ctx context.Context, s *process.Process, idle string, all map[string]*form, hostile int, duration time.Duration,
+) (ok bool, err error) {
+	callers, err := dial(s.Address, idle, true)
 	if err != nil {
 		return false, err
 	}
