@@ -318,23 +318,35 @@ func TestRefusals(t *testing.T) {
 
 // What became too late while it waited does not take a seat.
 func TestLateInTheQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := New(Settings{Seats: 1})
-		first := hold(t.Context(), t, l, time.Millisecond)
-		soon, cancel := context.WithTimeout(from(t.Context(), "b"), 30*time.Millisecond)
-		defer cancel()
-		var all sync.WaitGroup
-		all.Go(func() {
-			_, err := l.Admit(soon, 0, 10*time.Millisecond, 1)
-			if r, ok := errors.AsType[*Refusal](err); !ok || r.Reason != Late {
-				t.Errorf("got %v", err)
-			}
+	for name, c := range map[string]struct {
+		waits time.Duration
+		late  bool
+	}{
+		"too little time is left": {25 * time.Millisecond, true},
+		"its work just fits":      {15 * time.Millisecond, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := New(Settings{Seats: 1})
+				first := hold(t.Context(), t, l, time.Millisecond)
+				soon, cancel := context.WithTimeout(from(t.Context(), "b"), 30*time.Millisecond)
+				defer cancel()
+				var all sync.WaitGroup
+				all.Go(func() {
+					lease, err := l.Admit(soon, 0, 10*time.Millisecond, 1)
+					defer lease.Release()
+					r, _ := errors.AsType[*Refusal](err)
+					if got := r != nil && r.Reason == Late; got != c.late || err != nil && !got {
+						t.Errorf("got %v", err)
+					}
+				})
+				time.Sleep(c.waits) // longer than was to be expected
+				first.Release()
+				all.Wait()
+				empty(t, l)
+			})
 		})
-		time.Sleep(25 * time.Millisecond) // longer than was to be expected
-		first.Release()
-		all.Wait()
-		empty(t, l)
-	})
+	}
 }
 
 // What turns out to be too much is refused while others wait, and goes on otherwise.

@@ -4,7 +4,11 @@ import (
 	"os"
 	"runtime"
 	"sync/atomic"
+	"time"
 )
+
+// longestBreath bounds how long a request lets others run: with more goroutines than processors none may look at the network.
+const longestBreath = time.Millisecond
 
 // breather lets other goroutines of the process run, and has the runtime look at the network.
 //
@@ -15,6 +19,8 @@ type breather struct {
 	// read and write are the ends of a pipe. They are nil if there could be none.
 	read, write *os.File
 	busy        atomic.Bool
+	// owed is the bytes that were or will be written, and were not read. Only who is busy uses it.
+	owed int
 }
 
 func newBreather() *breather {
@@ -32,6 +38,19 @@ func (b *breather) breathe() {
 		return
 	}
 	defer b.busy.Store(false)
-	go func() { _, _ = b.write.Write([]byte{0}) }()
-	_, _ = b.read.Read(make([]byte, 1))
+	_ = b.read.SetReadDeadline(time.Now().Add(longestBreath))
+	b.owed++
+	go func() {
+		if _, err := b.write.Write([]byte{0}); err != nil {
+			_ = b.write.Close() // from now on all reads fail at once
+		}
+	}()
+	for into := make([]byte, 8); b.owed > 0; {
+		n, err := b.read.Read(into[:min(b.owed, len(into))])
+		b.owed -= n
+		if err != nil {
+			runtime.Gosched()
+			return
+		}
+	}
 }

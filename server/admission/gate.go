@@ -61,8 +61,8 @@ func (g *Gate) Enter(ctx context.Context, call *tap.Info) (context.Context, erro
 	return context.WithValue(ctx, arrivalKey{}, &arrival{g.arrived.Add(1), behind, time.Now()}), nil
 }
 
-// tooLong reports whether a call that waits that long for its handler is not expected to be answered in time. As for requests that are
-// decoded, the time left must be more than the wait: its message has to be received, decided and answered.
+// tooLong reports whether a call that waits that long for its handler is not expected to be answered in time. The time left must be
+// more than the wait: its message has to be received, decided and answered.
 func (g *Gate) tooLong(ctx context.Context, wait time.Duration) bool {
 	if time.Duration(time.Now().UnixNano()-g.last.Load()) > stale {
 		return false

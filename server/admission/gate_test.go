@@ -23,6 +23,7 @@ func TestGate(t *testing.T) {
 	}{
 		"a burst":                  {each: 100 * time.Microsecond, maxWait: time.Second},
 		"a burst with a deadline":  {each: 100 * time.Microsecond, maxWait: time.Second, timeout: 800 * time.Millisecond},
+		"a third of the deadline":  {each: 100 * time.Microsecond, maxWait: time.Second, timeout: 550 * time.Millisecond, refuses: true},
 		"much of the deadline":     {each: 200 * time.Microsecond, maxWait: time.Second, timeout: 500 * time.Millisecond, refuses: true},
 		"longer than the deadline": {each: time.Millisecond, timeout: 500 * time.Millisecond, refuses: true},
 		"longer than max-wait":     {each: time.Millisecond, maxWait: time.Second, refuses: true},

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -146,13 +147,25 @@ func (l *Lease) look() {
 	}
 	l.stride.Store(stride)
 	l.left.Store(max(stride, 1))
-	if time.Duration(now-l.breathed.Load()) > breath && l.limiter.busy() {
+	if time.Duration(now-l.breathed.Load()) > breath {
 		l.breathed.Store(now)
-		l.limiter.breather.breathe()
+		l.breathe()
 	}
 	if time.Duration(now-l.since.Load()) >= slice && l.limiter.contended() {
 		l.takeTurns()
 	}
+}
+
+// breathe lets other goroutines of the process run.
+func (l *Lease) breathe() {
+	if !l.limiter.busy() && l.width == 1 { // a processor without work looks at the network
+		runtime.Gosched()
+		return
+	}
+	l.limiter.breather.breathe()
+	now := time.Now().UnixNano()
+	l.looked.Store(now)
+	l.breathed.Store(now)
 }
 
 // await waits until the lease has a seat again, or the request ended.

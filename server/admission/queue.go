@@ -18,7 +18,7 @@ const (
 	// By how much the wait and the work that are expected of a new request must be shorter than the time left: estimates are off, and
 	// the answer has to be sent.
 	spareWait, spareWork = 4.0, 2.5
-	// The same for a request that waited, or was decoded: a refusal would waste that, and come late itself.
+	// The same for the work of a request that waited, or has a seat: a refusal would waste that, and come late itself.
 	spareLate = 1.2
 )
 
@@ -149,7 +149,7 @@ func late(deadline time.Time, wait, work time.Duration) bool {
 	return float64(wait)*spareWait+float64(work)*spareWork > float64(time.Until(deadline))
 }
 
-// wasted reports the same of a request that waited, or was decoded.
+// wasted reports the same of a request that waited, or has a seat.
 func wasted(deadline time.Time, work time.Duration) bool {
 	return float64(work)*spareLate > float64(time.Until(deadline))
 }
@@ -188,7 +188,7 @@ func (q *queues) judge(l *Lease, c *queue, begun bool) *Refusal {
 	if !ok {
 		return nil
 	}
-	refused := late(deadline, whole-work, work)
+	refused := late(deadline, max(wait, whole-work), work)
 	if begun && work <= slice { // it keeps its seat
 		refused = wasted(deadline, work-time.Duration(time.Now().UnixNano()-l.since.Load()))
 	}
