@@ -77,6 +77,7 @@ func (c *callers) closed(ctx context.Context, f *form, duration time.Duration) (
 		var all sync.WaitGroup
 		var calls atomic.Int64
 		var failed atomic.Pointer[error]
+		idle := c.watch(ctx, f) // as beside the loads
 		begin := time.Now()
 		for i := range n {
 			all.Go(func() {
@@ -90,6 +91,7 @@ func (c *callers) closed(ctx context.Context, f *form, duration time.Duration) (
 			})
 		}
 		all.Wait()
+		idle()
 		if err := failed.Load(); err != nil {
 			return 0, fmt.Errorf("%s: %w", f.name, *err)
 		}

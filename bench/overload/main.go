@@ -4,9 +4,9 @@
 // Calls come at a fixed rate, whether earlier ones have ended or not, and their latencies count from when they were due. All
 // figures are relative to the same run: the peak is what callers that wait for each answer get, and the latency that others
 // are compared with is that at half the peak. Each call has a deadline of three times that, from when it was due; one that
-// ends there counts as accepted, and late. Beside each load an idle server, which receives the same requests and does nothing,
-// is called a hundred times a second: what its calls take is what the processors take. All loads come in several rounds, and
-// the figures are medians of these.
+// ends there counts as accepted, and late. Beside each load an idle server in this process, which receives the same requests
+// and does nothing, is called a hundred times a second: what its calls take is what this process and the processors take. All
+// loads come in several rounds, and the figures are medians of these.
 //
 // Callers hold back after refusals, as clients/stowage does. Those of the rows after them do not; nothing has to hold for them.
 //

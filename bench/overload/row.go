@@ -14,7 +14,7 @@ import (
 )
 
 // What must hold. A refusal may take as long as a server that does nothing needs for the same request beside the same load, if that is
-// longer: then it is the processors that both wait for.
+// longer: then both wait for the callers' process or for a processor.
 const (
 	leastGoodput   = .9
 	mostLatency    = 3
