@@ -15,11 +15,6 @@ const (
 	queueCount, hand = 64, 4
 	// queueLength bounds the requests that wait in a queue, for memory: what bounds the wait is time.
 	queueLength = 1024
-	// By how much the wait and the work that are expected of a new request must be shorter than the time left: estimates are off, and
-	// the answer has to be sent.
-	spareWait, spareWork = 4.0, 2.5
-	// The same for the work of a request that waited, or has a seat: a refusal would waste that, and come late itself.
-	spareLate = 1.2
 )
 
 // queues is the requests that wait. The lock is taken only by requests that wait or are refused, and by those that end or give way
@@ -57,37 +52,6 @@ type waiter struct {
 	// begun: the lease had a seat before. late: it did not, and can no longer be answered in time.
 	begun, late bool
 }
-
-// Reason is why a request is refused.
-type Reason uint8
-
-// The reasons.
-const (
-	// Late: the answer would come after the request's deadline.
-	Late Reason = iota
-	// Long: the request would wait longer than Settings.MaxWait.
-	Long
-	// Full: too many requests of the client wait.
-	Full
-	// Behind: handlers are too far behind the connections.
-	Behind
-	// Reasons is the number of reasons.
-	Reasons
-)
-
-func (r Reason) String() string { return [...]string{"deadline", "wait", "queue_full", "behind"}[r] }
-
-// Refusal is the error of a request that could not be answered in time.
-type Refusal struct {
-	Reason Reason
-	// After is when a retry may be successful.
-	After time.Duration
-}
-
-func (r *Refusal) Error() string { return "too much work: " + r.Reason.String() }
-
-// The bounds of Refusal.After.
-const minRetry, maxRetry = 20 * time.Millisecond, 10 * time.Second
 
 // of returns the queue of a lease.
 func (q *queues) of(l *Lease) *queue {
@@ -142,68 +106,6 @@ func (q *queues) active() (n int) {
 		}
 	}
 	return n
-}
-
-// late reports whether a new request is not expected to be answered before its deadline.
-func late(deadline time.Time, wait, work time.Duration) bool {
-	return float64(wait)*spareWait+float64(work)*spareWork > float64(time.Until(deadline))
-}
-
-// wasted reports the same of a request that waited, or has a seat.
-func wasted(deadline time.Time, work time.Duration) bool {
-	return float64(work)*spareLate > float64(time.Until(deadline))
-}
-
-// judge returns why a request is refused, nil if it is not.
-func (q *queues) judge(l *Lease, c *queue, begun bool) *Refusal {
-	share := q.active()
-	if len(c.waiting) == 0 && c.running == 0 {
-		share++
-	}
-	seats := time.Duration(q.limiter.seats)
-	shared := func(work time.Duration) time.Duration { return work / seats * time.Duration(share) }
-	work := q.limiter.remaining(l)
-	wait := shared(c.ahead)
-	// Each slice waits until all others of the queue have had theirs. A lease with a seat keeps it to the end of its slice.
-	whole := max(work, shared(c.ahead+min(work, slice)))
-	if work > slice {
-		turns := float64(work) / float64(slice)
-		whole = max(work, time.Duration(min(float64(shared(c.ahead+slice))*turns, 1<<62)))
-	}
-	refusal := func(r Reason, after time.Duration) *Refusal {
-		return &Refusal{r, min(max(after, minRetry), maxRetry)}
-	}
-	if !begun {
-		if len(c.waiting) >= queueLength {
-			return refusal(Full, wait)
-		}
-		if q.limiter.maxWait > 0 && wait > q.limiter.maxWait {
-			return refusal(Long, wait)
-		}
-	}
-	if l.early != nil { // it answers with what it has
-		return nil
-	}
-	deadline, ok := l.ctx.Deadline()
-	if !ok {
-		return nil
-	}
-	refused := late(deadline, max(wait, whole-work), work)
-	if begun && work <= slice { // it keeps its seat
-		refused = wasted(deadline, work-time.Duration(time.Now().UnixNano()-l.since.Load()))
-	}
-	if !refused {
-		return nil
-	}
-	return refusal(Late, max(wait, whole-time.Until(deadline)))
-}
-
-// refuse tells the observer.
-func (q *queues) refuse(l *Lease, r *Refusal) error {
-	if o := q.limiter.observer; o != nil {
-		o.Refused(l.ctx, r.Reason)
-	}
-	return r
 }
 
 // admit gets a seat for a new lease.
