@@ -12,6 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
 	"github.com/stowage-scheduler/stowage/engine/internal/requests"
+	"github.com/stowage-scheduler/stowage/engine/nodestate"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -307,14 +308,7 @@ func (b *changesByHand) addedNode() *verdict.Change {
 			if b.candidates != nil && !slices.Contains(b.candidates, uint32(like)) {
 				continue
 			}
-			n := b.stated.Nodes[like]
-			old := n.Name
-			n.Name, n.Pods, n.PodCounts, n.Nominated, n.Labels = "brand-new", nil, nil, nil, slices.Clone(n.Labels)
-			for i := range n.Labels {
-				if n.Labels[i].Value == old {
-					n.Labels[i].Value = n.Name
-				}
-			}
+			n := newNodeLike(b.stated, &b.stated.Nodes[like], "brand-new")
 			n.Labels = n.Labels.With(own)
 			more := *b.stated
 			more.Nodes = append(slices.Clone(more.Nodes), n)
@@ -328,6 +322,26 @@ func (b *changesByHand) addedNode() *verdict.Change {
 		return nil
 	}
 	return &verdict.Change{AddedNode: &verdict.AddedNode{NewDomainKeys: keys[:best]}}
+}
+
+// newNodeLike returns a node like another one, with a name that is no value of a label so far: without the other node's state and
+// images, and with the pods of its DaemonSets.
+func newNodeLike(c *api.Cluster, like *api.Node, name string) api.Node {
+	n := *like
+	n.Name, n.Nominated, n.Images, n.Unschedulable, n.Labels = name, nil, nil, false, slices.Clone(n.Labels)
+	for i := range n.Labels {
+		if n.Labels[i].Value == like.Name {
+			n.Labels[i].Value = n.Name
+		}
+	}
+	n.Taints = slices.DeleteFunc(slices.Clone(n.Taints), func(t api.Taint) bool { return nodestate.Has(t.Key) })
+	n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p api.Pod) bool {
+		return p.Template.Controller.Kind != api.DaemonSet || p.Terminating
+	})
+	n.PodCounts = slices.DeleteFunc(slices.Clone(n.PodCounts), func(p api.PodCount) bool {
+		return c.Templates[p.Template].Controller.Kind != api.DaemonSet || p.Terminating
+	})
+	return n
 }
 
 // without returns the cluster without some pods, and the highest of their priorities.

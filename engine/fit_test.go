@@ -328,15 +328,7 @@ func (b *fitByHand) with(stated *api.Cluster, entry int, c *verdict.Change) (int
 	switch {
 	case c.AddedNode != nil:
 		like := inlined(stated.Nodes[c.AddedNode.Like])
-		n := api.Node{
-			Name: "\x00new-0", Labels: slices.Clone(like.Labels), Taints: like.Taints, Unschedulable: like.Unschedulable,
-			Allocatable: like.Allocatable,
-		}
-		for i := range n.Labels {
-			if n.Labels[i].Value == like.Name {
-				n.Labels[i].Value = n.Name
-			}
-		}
+		n := newNodeLike(stated, &like, "\x00new-0")
 		for _, key := range c.AddedNode.NewDomainKeys {
 			n.Labels = n.Labels.With(api.Labels{{Key: key, Value: n.Name}})
 		}

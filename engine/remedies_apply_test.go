@@ -62,14 +62,7 @@ func leaving(c *verdict.Change) int {
 
 // added returns an added node, whose name is no value of a label so far.
 func (r *remedied) added(cluster *api.Cluster, a *verdict.AddedNode) api.Node {
-	n := cluster.Nodes[a.Like]
-	old := n.Name
-	n.Name, n.Pods, n.PodCounts, n.Nominated, n.Labels = "brand-new", nil, nil, nil, slices.Clone(n.Labels)
-	for i := range n.Labels {
-		if n.Labels[i].Value == old {
-			n.Labels[i].Value = n.Name
-		}
-	}
+	n := newNodeLike(cluster, &cluster.Nodes[a.Like], "brand-new")
 	for _, key := range a.NewDomainKeys {
 		n.Labels = n.Labels.With(api.Labels{{Key: key, Value: n.Name}})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
+	"github.com/stowage-scheduler/stowage/engine/nodestate"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -54,13 +55,18 @@ func TestRemedies(t *testing.T) {
 	t.Log(kinds)
 }
 
+var nodeStates = []string{
+	"node.kubernetes.io/not-ready", "node.kubernetes.io/disk-pressure", "ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted",
+	"node.cloudprovider.kubernetes.io/uninitialized",
+}
+
 // hinder gives nodes and pods what users stumble over.
 func hinder(rng *rand.Rand, c *api.Cluster, pods []api.Pod) {
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
 		switch rng.IntN(8) {
 		case 0:
-			n.Taints = append(n.Taints, api.Taint{Key: "node.kubernetes.io/not-ready", Effect: api.NoSchedule})
+			n.Taints = append(n.Taints, api.Taint{Key: nodeStates[rng.IntN(len(nodeStates))], Effect: api.NoSchedule})
 		case 1:
 			n.Taints = append(n.Taints, api.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: api.NoSchedule})
 		case 2, 3:
@@ -219,8 +225,8 @@ func (r *remedied) forbidden(c *verdict.Change) string {
 		}
 	}
 	for _, t := range c.Tolerations {
-		if strings.HasPrefix(t.Key, "node.kubernetes.io/") {
-			return "a condition is tolerated"
+		if nodestate.Has(t.Key) {
+			return "a state of a node is tolerated"
 		}
 	}
 	if c.LoweredRequest != nil && c.LoweredRequest.To <= 0 {
@@ -270,20 +276,36 @@ func (r *remedied) missing(changes []verdict.Change) string {
 	if least := r.fewestTolerations(); least != fewest {
 		return fmt.Sprint("the fewest tolerations are ", least, ", offered are ", fewest)
 	}
+	if added := r.nodeSuffices(); added && !offered["node"] {
+		return "a node like one of the cluster suffices"
+	}
 	if offered["combined"] && len(offered) > 1 {
 		return "changes are combined though one suffices"
 	}
 	return ""
 }
 
+// nodeSuffices reports whether the pod has a feasible node with one more node like one of the cluster, in the same domains.
+func (r *remedied) nodeSuffices() bool {
+	for i := range r.stated.Nodes {
+		cluster, pod := r.apply(&verdict.Change{AddedNode: &verdict.AddedNode{Like: uint32(i)}})
+		if slices.Contains(r.feasible(cluster, pod), uint32(len(r.stated.Nodes))) {
+			return true
+		}
+	}
+	return false
+}
+
 // fewestTolerations returns the fewest tolerations of one node's taints that suffice, 0 if none do: without the taints of roles, or
 // else with them.
 func (r *remedied) fewestTolerations() int {
-	for _, never := range []string{"node", "node.kubernetes.io/"} {
+	for _, roles := range []bool{false, true} {
 		least := 0
 		for i := range r.stated.Nodes {
 			taints := tainttoleration.Untolerated(r.stated.Nodes[i].Taints, r.pod.Template.Spec.Tolerations, api.Kube137())
-			if len(taints) == 0 || slices.ContainsFunc(taints, func(t api.Taint) bool { return strings.HasPrefix(t.Key, never) }) {
+			if len(taints) == 0 || slices.ContainsFunc(taints, func(t api.Taint) bool {
+				return nodestate.Has(t.Key) || !roles && strings.HasPrefix(t.Key, "node-role.kubernetes.io/")
+			}) {
 				continue
 			}
 			var all []api.Toleration

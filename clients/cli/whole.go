@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/proto"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
@@ -49,7 +48,10 @@ func (q *question) whole(a *asked, of []kube.Entry, placed uint32, changes []*st
 		if like == nil || len(like.NewDomainKeys) > 0 {
 			continue
 		}
-		request := a.nodesLike(of, like.LikeNodeIndex)
+		request, err := a.nodesLike(of, like.LikeNodeIndex)
+		if err != nil {
+			return nil, nil, err
+		}
 		provided, err := a.Provision(a.ctx, request)
 		if err != nil {
 			return nil, request, err
@@ -87,25 +89,17 @@ func (q *question) wholeQueue(a *asked) (*report.Whole, proto.Message, error) {
 	return &report.Whole{Pods: uint32(pods), Joint: true, Queue: true}, nil, nil
 }
 
-// templateNameBytes is how long the name of a node template may be.
-const templateNameBytes = 52
-
-// nodesLike asks for nodes like one of the cluster, as a change adds one: without pods.
-func (a *asked) nodesLike(of []kube.Entry, index uint32) *stowagev1.ProvisionRequest {
-	like := proto.CloneOf(a.snapshot.Cluster.Nodes[index])
-	like.PodCounts, like.Pods, like.NominatedPods = nil, nil, nil
-	template := &stowagev1.NodeTemplate{Node: like, Price: 1}
-	for key, value := range like.Labels {
-		if value == like.Name && key != corev1.LabelHostname {
-			template.NameLabelKeys = append(template.NameLabelKeys, key)
-		}
+// nodesLike asks for nodes like one of the cluster, as a change adds one.
+func (a *asked) nodesLike(of []kube.Entry, index uint32) (*stowagev1.ProvisionRequest, error) {
+	template, err := a.snapshot.TemplateLike(index)
+	if err != nil {
+		return nil, err
 	}
-	like.Name = like.Name[:min(len(like.Name), templateNameBytes)]
 	request := &stowagev1.ProvisionRequest{Context: a.about(a.snapshot.Cluster), Templates: []*stowagev1.NodeTemplate{template}}
 	for _, e := range of {
 		request.Queue = append(request.Queue, e.Pods)
 	}
-	return request
+	return request, nil
 }
 
 // together asks for a joint placement of pods that are in no group.

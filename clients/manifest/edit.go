@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/engine/nodestate"
 )
 
 // find returns the object of a kind with a name that was read, in any namespace if none is given.
@@ -63,11 +64,8 @@ func (r *Reader) Scale(kind, namespace, name string, replicas int32) (kube.Origi
 	return kube.Origin{Kind: kind, Namespace: e.object.GetNamespace(), Name: name}, nil
 }
 
-// conditionTaints is the prefix of the taints that controllers keep on nodes for what is wrong with them.
-const conditionTaints = "node.kubernetes.io/"
-
-// AddNodes adds new nodes like one that was read, as they are once they are ready: not cordoned, without the taints of node
-// conditions and without images. zone is theirs if it is not empty. DaemonSets have their pods on them; of DaemonSets that were
+// AddNodes adds new nodes like one that was read, as they are once they are ready: not cordoned, without the taints that are states
+// of the other node, and without images. zone is theirs if it is not empty. DaemonSets have their pods on them; of DaemonSets that were
 // not read, and of the kubelet, they have the pods that the other node has. It returns the names of the nodes.
 func (r *Reader) AddNodes(like string, count int, zone string) ([]string, error) {
 	e, err := r.find("Node", "", like)
@@ -113,7 +111,7 @@ func newNode(like *corev1.Node, name, zone string) *corev1.Node {
 		}
 	}
 	n.Spec.Unschedulable, n.Status.Images = false, nil
-	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return strings.HasPrefix(t.Key, conditionTaints) })
+	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return nodestate.Has(t.Key) })
 	return n
 }
 

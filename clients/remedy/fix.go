@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/yaml"
 
+	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/engine/nodestate"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -32,7 +34,11 @@ func Of(c *stowagev1.Change, pod *corev1.Pod, of Workload, nodes []*stowagev1.No
 	}
 	var edits []*stowagev1.Change
 	for _, part := range parts {
-		if commands := ofNode(part, nodes); commands != nil {
+		commands, err := ofNode(part, nodes)
+		if err != nil {
+			return nil, err
+		}
+		if commands != nil {
 			fix.Commands = append(fix.Commands, commands...)
 			continue
 		}
@@ -58,24 +64,28 @@ func Of(c *stowagev1.Change, pod *corev1.Pod, of Workload, nodes []*stowagev1.No
 	return fix, nil
 }
 
-// ofNode returns the commands for a change of a node, nil if the change is another one.
-func ofNode(c *stowagev1.Change, nodes []*stowagev1.Node) []string {
+// ofNode returns the commands for a change of a node, nil if the change is another one. No command ends a state of a node: its
+// controller would set the taint again.
+func ofNode(c *stowagev1.Change, nodes []*stowagev1.Node) ([]string, error) {
 	name := func(index uint32) string { return nodes[index].GetName() }
 	switch k := c.GetKind().(type) {
 	case *stowagev1.Change_UncordonedNode:
-		return []string{"kubectl uncordon " + name(k.UncordonedNode.GetNodeIndex())}
+		return []string{"kubectl uncordon " + name(k.UncordonedNode.GetNodeIndex())}, nil
 	case *stowagev1.Change_LabelledNode:
 		l := k.LabelledNode
-		return []string{fmt.Sprintf("kubectl label node %s %s=%s", name(l.GetNodeIndex()), l.GetKey(), l.GetValue())}
+		return []string{fmt.Sprintf("kubectl label node %s %s=%s", name(l.GetNodeIndex()), l.GetKey(), l.GetValue())}, nil
 	case *stowagev1.Change_ClearedTaints:
 		var commands []string
 		for _, t := range k.ClearedTaints.GetTaints() {
+			if nodestate.Has(t.GetKey()) {
+				return nil, fmt.Errorf("a controller removes the taint %s when that state ends", report.Taint(t))
+			}
 			commands = append(commands, fmt.Sprintf("kubectl taint node %s %s:%s-",
 				name(k.ClearedTaints.GetNodeIndex()), t.GetKey(), effects[t.GetEffect()]))
 		}
-		return commands
+		return commands, nil
 	}
-	return nil
+	return nil, nil
 }
 
 // patch returns the patch that changes a pod's spec, below some fields of its object. It refuses a difference that a strategic merge

@@ -3,8 +3,10 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/engine/nodestate"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -90,8 +92,7 @@ func (x *Explanation) difference(c *stowagev1.Change) string {
 	case *stowagev1.Change_UncordonedNode:
 		return x.node(k.UncordonedNode.GetNodeIndex()) + " uncordoned"
 	case *stowagev1.Change_ClearedTaints:
-		taints := k.ClearedTaints.GetTaints()
-		return fmt.Sprintf("%s without the %s %s", x.node(k.ClearedTaints.GetNodeIndex()), noun("taint", len(taints)), taintNames(taints))
+		return x.node(k.ClearedTaints.GetNodeIndex()) + " " + cleared(k.ClearedTaints.GetTaints())
 	case *stowagev1.Change_LabelledNode:
 		l := k.LabelledNode
 		return fmt.Sprintf("the label %s=%s on %s", l.GetKey(), l.GetValue(), x.node(l.GetNodeIndex()))
@@ -103,6 +104,24 @@ func (x *Explanation) difference(c *stowagev1.Change) string {
 		return strings.Join(all, ", together with ")
 	}
 	return ofSpec(c)
+}
+
+// cleared describes a node without some taints: the states that have ended, and the other taints by name.
+func cleared(taints []*stowagev1.Taint) string {
+	var parts []string
+	var others []*stowagev1.Taint
+	for _, t := range taints {
+		switch ended := nodestate.Ended(t.GetKey()); {
+		case ended == "":
+			others = append(others, t)
+		case !slices.Contains(parts, ended):
+			parts = append(parts, ended)
+		}
+	}
+	if len(others) > 0 {
+		parts = append(parts, fmt.Sprintf("without the %s %s", noun("taint", len(others)), taintNames(others)))
+	}
+	return strings.Join(parts, " and ")
 }
 
 func (x *Explanation) preferred(r *stowagev1.PodRule) string {

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/yaml"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 	"github.com/stowage-scheduler/stowage/clients/remedy"
+	"github.com/stowage-scheduler/stowage/engine/nodestate"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -198,7 +200,16 @@ func (m *making) addNode(of *stowagev1.AddedNode) {
 	m.node = "added"
 	like := m.Nodes[of.GetLikeNodeIndex()]
 	n := like.DeepCopy()
-	n.Name = m.node
+	n.Name, n.Spec.Unschedulable = m.node, false
+	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return nodestate.Has(t.Key) })
+	for _, p := range m.Pods {
+		if of := metav1.GetControllerOf(p); p.Spec.NodeName == like.Name && p.DeletionTimestamp == nil && of != nil &&
+			(of.Kind == "DaemonSet" || of.Kind == "Node") {
+			copied := p.DeepCopy()
+			copied.Name, copied.Spec.NodeName = p.Name+"-added", m.node
+			m.Pods = append(m.Pods, copied)
+		}
+	}
 	for k, v := range n.Labels {
 		if v == like.Name {
 			n.Labels[k] = m.node

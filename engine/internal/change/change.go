@@ -42,8 +42,9 @@ const (
 // Found is a change, and how to apply it: one of the fields below it is set.
 type Found struct {
 	verdict.Change
-	// Node is the node of AddedNode.
+	// Node is the node of AddedNode, and Tied are pods like those that it has.
 	Node *api.Node
+	Tied []cluster.Occupant
 	// Victims are the RemovedPods, which are on From.
 	From    uint32
 	Victims []cluster.Occupant

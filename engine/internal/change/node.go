@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
@@ -14,7 +15,10 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodename"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeports"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeunschedulable"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/internal/saturating"
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -60,29 +64,61 @@ func (s *search) addNode() error {
 	return t.add(i, keys, nil)
 }
 
-// models returns the nodes to copy, likely ones first. Nodes with too little allocatable, or whose taints or other
-// static properties reject the pod, are no models.
-func (s *search) models() []uint32 {
+// models returns the nodes to copy, likely ones first. Nodes with too little allocatable beside the pods that a copy brings, or whose
+// static properties reject the pod, are no models. The state of a node is not copied.
+func (s *search) models() []*model {
 	needs := s.rules.Fit.Needs()
 	nodes := s.passing(func(p *plugin.Plugin) bool {
-		return p.Static && p != nodeaffinity.Plugin && p != nodename.Plugin // a copy has a name of its own
+		switch p {
+		case nodeaffinity.Plugin, nodename.Plugin, nodeunschedulable.Plugin, tainttoleration.Plugin: // a copy has a name of its own
+			return false
+		}
+		return p.Static
 	})
-	var out []uint32
-	rank := make(map[uint32]int)
+	var out []*model
 	for n := range nodes.All() {
-		if slices.ContainsFunc(needs, func(need rule.Need) bool { return need.Amount > need.Allocatable(n) }) {
+		if !s.tolerates(n) {
 			continue
 		}
-		out = append(out, n)
+		m := &model{node: n, tied: s.State.Tied(n)}
+		if slices.ContainsFunc(needs, func(need rule.Need) bool { return need.Amount > need.Allocatable(n)-m.uses(need.Resource) }) {
+			continue
+		}
+		out = append(out, m)
 		switch {
 		case has(s.rejected[nodeaffinity.Plugin], n):
-			rank[n] = 2
+			m.rank = 2
 		case s.rejectedByPods(n):
-			rank[n] = 1
+			m.rank = 1
 		}
 	}
-	slices.SortStableFunc(out, func(a, b uint32) int { return cmp.Compare(rank[a], rank[b]) })
+	slices.SortStableFunc(out, func(a, b *model) int { return cmp.Compare(a.rank, b.rank) })
 	return out
+}
+
+// model is a node to copy, the likelier the lower its rank, with the pods that the copy has, too.
+type model struct {
+	node uint32
+	tied []cluster.Occupant
+	rank int
+}
+
+// uses returns what the pods of a copy use of a resource.
+func (m *model) uses(resource string) int64 {
+	all := int64(0)
+	for i := range m.tied {
+		all = saturating.Add(all, saturating.Mul(m.tied[i].Uses(resource), int64(m.tied[i].Count)))
+	}
+	return all
+}
+
+// tolerates reports whether the pod tolerates the taints of a node that are not its state.
+func (s *search) tolerates(n uint32) bool {
+	if _, enabled := s.rejected[tainttoleration.Plugin]; !enabled || !has(s.rejected[tainttoleration.Plugin], n) {
+		return true
+	}
+	taints := tainttoleration.Untolerated(s.State.Taints.Lists[s.State.Taints.Class[n]], s.Pod.Spec().Tolerations, s.Profile)
+	return len(cluster.WithoutStates(taints)) == 0
 }
 
 // rejectedByPods reports whether pods in its topology domains make a node infeasible.
@@ -121,19 +157,19 @@ func (s *search) topologyKeys() []string {
 // extraNode tries copies of nodes.
 type extraNode struct {
 	*search
-	like []uint32
+	like []*model
 
 	keys []intern.ID // of the labels that the pod's rules read
 }
 
 // add adds a copy of a node as a change.
-func (t *extraNode) add(like uint32, fresh []string, err error) error {
+func (t *extraNode) add(like *model, fresh []string, err error) error {
 	if err != nil {
 		return err
 	}
-	node := t.copyOf(like, fresh)
+	node := t.copyOf(like.node, fresh)
 	return t.search.add(Found{
-		Change: verdict.Change{AddedNode: &verdict.AddedNode{Like: like, NewDomainKeys: fresh}}, Node: &node,
+		Change: verdict.Change{AddedNode: &verdict.AddedNode{Like: like.node, NewDomainKeys: fresh}}, Node: &node, Tied: like.tied,
 	}, []uint32{}, nil)
 }
 
@@ -150,28 +186,28 @@ func (t *extraNode) surelyRejected(like uint32, fresh []string) bool {
 }
 
 // anyLike returns the first node whose copy is feasible with new values of some keys.
-func (t *extraNode) anyLike(fresh []string) (uint32, bool, error) {
+func (t *extraNode) anyLike(fresh []string) (*model, bool, error) {
 	seen := make(map[string]bool)
 	var key []byte
 	left := maxTriedNodes
-	for _, n := range t.like {
-		if t.surelyRejected(n, fresh) {
+	for _, m := range t.like {
+		if t.surelyRejected(m.node, fresh) {
 			continue
 		}
-		key = t.appendKey(key[:0], n, fresh)
+		key = t.appendKey(key[:0], m, fresh)
 		if seen[string(key)] {
 			continue
 		}
 		seen[string(key)] = true
 		if left--; left < 0 {
-			return 0, false, nil
+			return nil, false, nil
 		}
-		takes, err := t.takes(n, fresh)
+		takes, err := t.takes(m, fresh)
 		if takes || err != nil {
-			return n, takes, err
+			return m, takes, err
 		}
 	}
-	return 0, false, nil
+	return nil, false, nil
 }
 
 // copyOf returns a copy of a node, with new values of some keys.
@@ -191,9 +227,9 @@ func (t *extraNode) copyOf(like uint32, fresh []string) api.Node {
 }
 
 // takes reports whether the copy of a node is feasible.
-func (t *extraNode) takes(like uint32, fresh []string) (bool, error) {
-	node := t.copyOf(like, fresh)
-	with, err := t.State.Plus(t.ctx, &node)
+func (t *extraNode) takes(like *model, fresh []string) (bool, error) {
+	node := t.copyOf(like.node, fresh)
+	with, err := t.State.Plus(t.ctx, &node, like.tied)
 	if err != nil {
 		return false, err
 	}
@@ -208,11 +244,12 @@ func known(symbols *intern.Table, name string) bool {
 }
 
 // appendKey appends a key of a node. Copies of nodes with equal keys are equally feasible for the pod.
-func (t *extraNode) appendKey(b []byte, n uint32, fresh []string) []byte {
-	s := t.State
+func (t *extraNode) appendKey(b []byte, m *model, fresh []string) []byte {
+	s, n := t.State, m.node
 	b = binary.AppendUvarint(b, uint64(s.Taints.Class[n]))
-	if s.Unschedulable.Has(n) {
-		b = append(b, 1)
+	b = binary.AppendUvarint(b, uint64(len(m.tied)))
+	for i := range m.tied {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(m.tied[i].Group)), uint64(m.tied[i].Count))
 	}
 	for _, key := range t.keys {
 		if slices.Contains(fresh, s.Symbols.Name(key)) {

@@ -10,8 +10,8 @@ import (
 
 // The ranks of changes, the likeliest remedy first. A policy of a spread constraint comes before the nodes that it does not count: where
 // it helps, the pod has room on nodes that it may use. Next is what an operator does in one command to a node that is there, then
-// what looks like an oversight in the pod's spec, then rules that become looser, then what costs: less for the pod, more nodes, other
-// pods. Last are changes that work against what a taint or a request says.
+// what looks like an oversight in the pod's spec, then rules that become looser, then what costs: less for the pod, waiting for a node,
+// more nodes, other pods. Last are changes that work against what a taint or a request says.
 const (
 	rankGates = iota + 1
 	rankSpreadPolicy
@@ -26,6 +26,7 @@ const (
 	rankRequirement
 	rankPreferred
 	rankRequest
+	rankState // which ends without the caller
 	rankAddedNode
 	rankVictims
 	rankSystemTaint
@@ -45,7 +46,10 @@ func rank(c *verdict.Change) int {
 		}
 		return rankToleration
 	case c.ClearedTaints != nil:
-		return rankSystemTaint
+		if slices.ContainsFunc(c.ClearedTaints.Taints, func(t api.Taint) bool { return ofRole(t.Key) }) {
+			return rankSystemTaint
+		}
+		return rankState
 	case c.NodeRequirement != nil:
 		return rankOfRequirement(c.NodeRequirement)
 	case c.TopologyKey != nil:

@@ -11,19 +11,9 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeunschedulable"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
+	"github.com/stowage-scheduler/stowage/engine/nodestate"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
-
-// conditions are the keys of taints, and the prefixes of keys, that say that a node is not fit or about to go. Components set them and
-// take them back, so no pod of a user should tolerate them.
-var conditions = []string{
-	"node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node.cilium.io/agent-not-ready", "karpenter.sh/disrupted",
-	"karpenter.sh/disruption", "karpenter.sh/unregistered", "ToBeDeletedByClusterAutoscaler",
-}
-
-func ofCondition(key string) bool {
-	return slices.ContainsFunc(conditions, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
-}
 
 // ofRole reports whether a taint's key is that of a node's role, such as node-role.kubernetes.io/control-plane.
 func ofRole(key string) bool { return strings.HasPrefix(key, "node-role.kubernetes.io/") }
@@ -61,7 +51,7 @@ func (s *search) tolerate() error {
 	nodes := s.passingBut(tainttoleration.Plugin, podtopologyspread.Plugin) // whose constraints may honor taints
 	before := len(s.found)
 	for _, roles := range []bool{false, true} {
-		for _, t := range s.untolerated(nodes, func(key string) bool { return !ofCondition(key) }, roles) {
+		for _, t := range s.untolerated(nodes, func(key string) bool { return !nodestate.Has(key) }, roles) {
 			tolerations := tolerationsOf(t.taints)
 			err := s.addSpec(verdict.Change{Tolerations: tolerations}, func(spec *api.PodSpec) {
 				spec.Tolerations = append(slices.Clip(spec.Tolerations), tolerations...)
@@ -117,13 +107,13 @@ func (s *search) taintedOtherwise(node uint32) bool {
 	return slices.ContainsFunc(taints, func(t api.Taint) bool { return !cluster.Cordons(t) })
 }
 
-// clearTaints looks for the fewest taints of conditions without which a node is feasible, then for those of roles, too. It tries one
+// clearTaints looks for the fewest states without which a node is feasible, then for those of roles, too. It tries one
 // node of those with the same taints.
 func (s *search) clearTaints() error {
 	nodes := s.passingBut(tainttoleration.Plugin, podtopologyspread.Plugin)
 	before := len(s.found)
 	for _, roles := range []bool{false, true} {
-		for _, t := range s.untolerated(nodes, ofCondition, roles) {
+		for _, t := range s.untolerated(nodes, nodestate.Has, roles) {
 			err := s.addAlteration(verdict.Change{ClearedTaints: &verdict.ClearedTaints{Node: t.node, Taints: t.taints}},
 				cluster.Alteration{Node: t.node, Cleared: t.taints})
 			if err != nil || s.suffices(before) {

@@ -57,6 +57,7 @@ func (p *Problem) with(ctx context.Context, c *change.Found, entry int) (int, er
 		pod.Template, pod.TemplateIndex = &template, -1
 	}
 	s := cluster.NewState(ctx, w.Cluster)
+	s.Bring(uint32(w.Cluster.Len()-1), c.Tied)
 	for i := range c.Victims {
 		s.Evict(c.From, &c.Victims[i])
 	}

@@ -377,8 +377,10 @@ func (*Change_RemovedSchedulingGates) isChange_Kind() {}
 
 func (*Change_Combined) isChange_Kind() {}
 
-// AddedNode is a copy of a node, with a name of its own and without pods. Labels whose value is the name of the copied
-// node have the new name.
+// AddedNode is a node like another one, with a name of its own. Labels whose value is the name of the other node have the
+// new name. Of the other node's pods it has those of DaemonSets and mirror pods. It does not have the other node's state:
+// it is not cordoned, and has none of the taints that a controller sets and removes, such as those with the prefix
+// node.kubernetes.io/, ToBeDeletedByClusterAutoscaler or karpenter.sh/disrupted.
 type AddedNode struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node to copy, an index into Cluster.nodes. Of the candidates that the pod's rules treat alike, it is the one
@@ -620,8 +622,8 @@ func (x *LoweredRequest) GetTo() int64 {
 	return 0
 }
 
-// AddedTolerations is the fewest tolerations that make a node feasible. Taints that say that a node is not fit, such as
-// node.kubernetes.io/not-ready, or about to go are never tolerated.
+// AddedTolerations is the fewest tolerations that make a node feasible. Taints that are states of a node, which a controller
+// sets and removes, such as node.kubernetes.io/not-ready, are never tolerated.
 type AddedTolerations struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tolerations, one for each taint: EXISTS for a taint without a value, otherwise EQUAL, with the taint's effect.
@@ -713,7 +715,8 @@ func (x *UncordonedNode) GetNodeIndex() uint32 {
 	return 0
 }
 
-// ClearedTaints is a node without some taints: those of its condition, which end with it, and those of its role.
+// ClearedTaints is a node without some taints: those that are its state, which a controller removes when the state ends, and
+// those of its role.
 type ClearedTaints struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node, an index into Cluster.nodes.
