@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"runtime"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/consolidate"
@@ -70,5 +71,10 @@ func (c *Cluster) Consolidate(ctx context.Context, o ConsolidateOptions) (*verdi
 	if p.Workers == 0 {
 		p.Workers = runtime.GOMAXPROCS(0)
 	}
-	return consolidate.Find(ctx, p)
+	out, err := consolidate.Find(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	out.Optimal = out.Optimal && !slices.ContainsFunc(out.Actions, func(a verdict.ConsolidateAction) bool { return len(a.Drain.Doubts) > 0 })
+	return out, nil
 }

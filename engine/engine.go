@@ -16,6 +16,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/change"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/doubt"
 	"github.com/stowage-scheduler/stowage/engine/internal/memo"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
@@ -206,7 +207,7 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 	if err != nil {
 		return nil, err
 	}
-	result := &verdict.Filter{Feasible: a.feasible, Rejections: a.rejections}
+	result := &verdict.Filter{Feasible: a.feasible, Rejections: a.rejections, Doubts: doubt.OfPod(o.Profile, pod)}
 	result.Message, result.Failed = a.event()
 	if o.Preempt != nil && len(a.feasible) == 0 {
 		preemption, err := q.preemption(a.rejections, o.Preempt)
@@ -215,6 +216,9 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 		}
 		if result.Preemption = preemption; preemption != nil {
 			result.Message += " " + preemption.Message
+			if preemption.Safe != nil {
+				result.Doubts = append(result.Doubts, preemption.Safe.Doubts...)
+			}
 		}
 	}
 	if o.Explain {
@@ -252,6 +256,7 @@ func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*ver
 	if o.Rejections {
 		result.Rejections = a.rejections
 	}
+	result.Doubts = doubt.OfPod(o.Profile, pod)
 	return result, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/doubt"
 	"github.com/stowage-scheduler/stowage/engine/internal/fit"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -34,10 +35,15 @@ type FitOptions struct {
 // Fit counts how many more units of a mix fit. A unit is the pods of each entry, at most MaxFitPods in all. They are placed one
 // by one as Place does, until one has no feasible node; the last unit is one that is placed in full.
 func (c *Cluster) Fit(ctx context.Context, mix []Pending, o FitOptions) (*verdict.Fit, error) {
-	return fit.Count(ctx, &fit.Problem{
+	out, err := fit.Count(ctx, &fit.Problem{
 		Cluster: c.compiled, Framework: c.framework(o.Profile), Candidates: c.candidates(o.Candidates), Mix: mix,
 		Units: o.Units, Seed: o.Seed, FewestPods: o.FewestPods, Key: o.TopologyKey, Changes: o.Changes,
 	})
+	if err != nil {
+		return nil, err
+	}
+	out.Doubts = doubt.OfQueue(o.Profile, mix)
+	return out, nil
 }
 
 // FitDomains returns the number of domains that Fit would count in.

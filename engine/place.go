@@ -7,6 +7,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/change"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/doubt"
 	"github.com/stowage-scheduler/stowage/engine/internal/gang"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/scaledown"
@@ -60,15 +61,26 @@ type PlaceOptions struct {
 
 // Place places the pods of the queue one by one, assuming each placed pod on its node, and those of a group together.
 func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) (*verdict.Place, error) {
+	place := c.inOrder
 	if o.Scheduler {
-		return c.schedule(ctx, queue, &o)
+		place = c.schedule
 	}
+	result, err := place(ctx, queue, &o)
+	if err != nil {
+		return nil, err
+	}
+	result.Doubts = doubt.OfQueue(o.Profile, queue)
+	return result, nil
+}
+
+// inOrder is Place without PlaceOptions.Scheduler.
+func (c *Cluster) inOrder(ctx context.Context, queue []Pending, o *PlaceOptions) (*verdict.Place, error) {
 	f := c.framework(o.Profile)
 	if o.StopAtUnplaced {
-		o.Watch = newStopper(&o, len(queue))
+		o.Watch = newStopper(o, len(queue))
 	}
 	q, err := place.New(ctx, f, cluster.NewState(ctx, c.compiled), c.candidates(o.Candidates), queue, place.Options{
-		Seed: o.Seed, FewestPods: o.FewestPods, Explain: o.Explain, Changes: o.Changes, Preempt: preempts(len(queue), &o), Watch: o.Watch, Scan: o.Scan,
+		Seed: o.Seed, FewestPods: o.FewestPods, Explain: o.Explain, Changes: o.Changes, Preempt: preempts(len(queue), o), Watch: o.Watch, Scan: o.Scan,
 		Tuning: o.tuning,
 	})
 	q.Explainer = change.Find
@@ -184,7 +196,12 @@ const MaxDeletions = scaledown.MaxDeletions
 // the most replicas; the node with the most replicas; the lowest total score. If more than MaxDeletions replicas have
 // to go, ScaleDown deletes none.
 func (c *Cluster) ScaleDown(ctx context.Context, pod *api.Pod, o ScaleDownOptions) (*verdict.ScaleDown, error) {
-	return scaledown.Run(ctx, c.framework(o.Profile), cluster.NewState(ctx, c.compiled), pod, scaledown.Options{
+	out, err := scaledown.Run(ctx, c.framework(o.Profile), cluster.NewState(ctx, c.compiled), pod, scaledown.Options{
 		Selector: o.Selector, Replicas: o.Replicas,
 	})
+	if err != nil {
+		return nil, err
+	}
+	out.Doubts = doubt.OfPod(o.Profile, pod)
+	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/doubt"
 	"github.com/stowage-scheduler/stowage/engine/internal/provision"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -72,5 +73,11 @@ func (c *Cluster) Provision(ctx context.Context, queue []Pending, o ProvisionOpt
 	if p.Workers == 0 {
 		p.Workers = min(MaxProvisionWorkers, runtime.GOMAXPROCS(0))
 	}
-	return provision.Find(ctx, p)
+	out, err := provision.Find(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	out.Place.Doubts = doubt.OfQueue(o.Profile, queue)
+	out.Optimal = out.Optimal && len(out.Place.Doubts) == 0
+	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/doubt"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -79,7 +80,7 @@ func (c *Cluster) WhatIf(ctx context.Context, s *Scenario, o WhatIfOptions) (*ve
 	if err != nil {
 		return nil, err
 	}
-	queue, requeued := c.requeue(s, evicted)
+	queue, requeued, left := c.requeue(s, evicted, o.Profile)
 	slices.SortStableFunc(evicted, func(a, b cluster.Evictee) int { return cmp.Compare(a.Node, b.Node) })
 	after, err := c.compiled.Disrupted(ctx, &cluster.Disruption{
 		Cordoned: s.Cordoned, Evicted: evicted, Terminating: s.Terminating, Removed: s.Removed,
@@ -105,6 +106,7 @@ func (c *Cluster) WhatIf(ctx context.Context, s *Scenario, o WhatIfOptions) (*ve
 	if before != nil {
 		renumber(result, before)
 	}
+	result.Doubts = append(result.Doubts, left...)
 	return &verdict.WhatIf{Place: *result, Requeued: requeued}, nil
 }
 
@@ -153,26 +155,31 @@ func (c *Cluster) Returning(ctx context.Context, s *Scenario) (pods int64, err e
 	return pods, err
 }
 
-// requeue returns the queue of a scenario with the evicted pods that come back, and all of these. Those that are not in the queue
-// are the last ones.
-func (c *Cluster) requeue(s *Scenario, evicted []cluster.Evictee) ([]Pending, []verdict.Requeued) {
+// requeue returns the queue of a scenario with the pods that controllers create again, and all of these. Those that are not in the
+// queue are the last ones. left are the doubts about pods that are left to other schedulers.
+func (c *Cluster) requeue(
+	s *Scenario, evicted []cluster.Evictee, profile *api.Profile,
+) (queue []Pending, requeued []verdict.Requeued, left []verdict.Doubt) {
+	queue = slices.Clip(s.Queue)
 	if !s.Requeue {
-		return s.Queue, nil
+		return queue, nil, nil
 	}
-	queue := slices.Clip(s.Queue)
-	var requeued, unknown []verdict.Requeued
+	var unknown []verdict.Requeued
+	ledger := doubt.NewLedger(profile)
 	for i := range evicted {
 		e := &evicted[i]
 		switch created := c.compiled.Created(e); {
 		case created.Own:
 		case created.Unknown:
 			unknown = append(unknown, verdict.Requeued{Pod: c.compiled.Reference(e), Unknown: true})
+		case created.Pod != nil && doubt.Left(profile, created.Pod.Template):
+			ledger.Pod(created.Pod, c.compiled.Reference(e))
 		case created.Pod != nil:
 			queue = append(queue, Pending{Pod: *created.Pod, Count: int(e.Count)})
 			requeued = append(requeued, verdict.Requeued{Pod: c.compiled.Reference(e)})
 		}
 	}
-	return queue, append(requeued, unknown...)
+	return queue, append(requeued, unknown...), ledger.Doubts()
 }
 
 // remaining returns the indexes of the nodes that are left of n nodes without some, ascending.

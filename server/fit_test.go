@@ -57,7 +57,7 @@ func TestFit(t *testing.T) {
 			{Nodes: &stowagev1.NodeList{Indexes: []uint32{1}, Names: []string{"b"}}, Counts: []uint32{2}},
 			{
 				Nodes:  &stowagev1.NodeList{Indexes: []uint32{0, 2}, Names: []string{"a", "c"}},
-				Counts: []uint32{2, 2}, Unread: small.Unread,
+				Counts: []uint32{2, 2},
 			},
 		},
 		Domains: []*stowagev1.FitDomain{
@@ -68,6 +68,10 @@ func TestFit(t *testing.T) {
 		Rejections:      got.Rejections,
 		Message:         "0/3 nodes are available: 3 Insufficient cpu.",
 		SnapshotAddress: addressOf(t, twoZones()),
+		Doubts: []*stowagev1.Doubt{{
+			Kind: stowagev1.DoubtKind_DOUBT_KIND_UNREAD_FIELD, Unread: small.Unread[0],
+			Pod: &stowagev1.PodReference{Namespace: "default", Name: "small", Count: 2, Origin: &stowagev1.PodReference_QueueIndex{QueueIndex: 1}},
+		}},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

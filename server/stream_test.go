@@ -40,7 +40,7 @@ func together(queue int, parts []*stowagev1.PlaceStreamResponse) *stowagev1.Plac
 	last := parts[len(parts)-1]
 	sum := &stowagev1.PlaceResponse{
 		PlacedCount: last.PlacedCount, UnplacedCount: last.UnplacedCount,
-		SnapshotAddress: last.SnapshotAddress, Partial: last.Partial, EvictedCount: last.EvictedCount,
+		SnapshotAddress: last.SnapshotAddress, Partial: last.Partial, EvictedCount: last.EvictedCount, Doubts: last.Doubts,
 	}
 	for range queue {
 		sum.Placements = append(sum.Placements, &stowagev1.Placement{Nodes: &stowagev1.NodeList{}})

@@ -6,9 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/testing/protocmp"
-
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -143,65 +140,5 @@ func TestOnePodOfManyTopologyKeys(t *testing.T) {
 	}, Pod: apart})
 	if err != nil || !slices.Equal(answer.GetNodes().GetIndexes(), []uint32{1}) {
 		t.Errorf("%v %v", answer, err)
-	}
-}
-
-// TestUnread says that every answer repeats what the caller could not state, and that one remembered for an equal pod
-// without it does not.
-func TestUnread(t *testing.T) {
-	config := testConfig()
-	config.MaxSnapshotBytes = 1 << 20
-	client := run(t, config, t.Output(), nil, nil).client()
-	unread := []*stowagev1.UnreadField{
-		{Object: "Pod default/web", Field: "spec.resourceClaims[0]", Consequence: "It needs a device."},
-	}
-	told := smallPod()
-	told.Unread = unread
-	cluster := &stowagev1.Cluster{Nodes: []*stowagev1.Node{fourCPUs("a")}}
-	stored, err := put(t, client, part(cluster), end(""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	snapshot := &stowagev1.SnapshotReference{Address: stored.Address}
-	check := func(call string, got []*stowagev1.UnreadField, want bool, err error) {
-		t.Helper()
-		var wanted []*stowagev1.UnreadField
-		if want {
-			wanted = unread
-		}
-		if diff := cmp.Diff(wanted, got, protocmp.Transform()); err != nil || diff != "" {
-			t.Errorf("%s: %v, -want +got:\n%s", call, err, diff)
-		}
-	}
-	for _, pod := range []*stowagev1.Pod{smallPod(), told, smallPod(), told} {
-		want := pod.Unread != nil
-		f, err := client.Filter(t.Context(), &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{
-			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
-		}, Pod: pod})
-		check("Filter", f.GetUnread(), want, err)
-		s, err := client.Score(t.Context(), &stowagev1.ScoreRequest{Context: &stowagev1.DecisionContext{
-			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
-		}, Pod: pod})
-		check("Score", s.GetUnread(), want, err)
-		v, err := client.Preempt(t.Context(), &stowagev1.PreemptRequest{Context: &stowagev1.DecisionContext{
-			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
-		}, Pod: pod})
-		check("Preempt", v.GetUnread(), want, err)
-		place := &stowagev1.PlaceRequest{Context: &stowagev1.DecisionContext{
-			Base: &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
-		}, Queue: []*stowagev1.PendingPods{{Pod: smallPod()}, {Pod: pod, Count: new(uint32(9))}}}
-		p, err := client.Place(t.Context(), place)
-		check("Place", p.GetPlacements()[0].Unread, false, err)
-		check("Place", p.GetPlacements()[1].Unread, want, err)
-		streamed, err := parts(t.Context(), client, &stowagev1.PlaceStreamRequest{Place: place, PodsPerMessage: new(uint32(1))})
-		whole := together(2, streamed)
-		check("PlaceStream", whole.Placements[0].Unread, false, err)
-		check("PlaceStream", whole.Placements[1].Unread, want, err)
-		labelled := &stowagev1.Pod{Source: pod.Source, Unread: pod.Unread, Labels: map[string]string{"app": "web"}}
-		d, err := client.ScaleDown(t.Context(),
-			&stowagev1.ScaleDownRequest{Replicas: new(uint32(0)), Context: &stowagev1.DecisionContext{
-				Base: &stowagev1.DecisionContext_Snapshot{Snapshot: snapshot},
-			}, Pod: labelled})
-		check("ScaleDown", d.GetUnread(), want, err)
 	}
 }

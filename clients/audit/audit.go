@@ -59,8 +59,8 @@ type Summary struct {
 type Result struct {
 	Summary  Summary          `json:"summary"`
 	Findings []review.Finding `json:"findings"`
-	// Unread is the fields, such as volume claims, because of which the pods that come back if a node is lost may find no other one.
-	Unread []*stowagev1.UnreadField `json:"unread,omitempty"`
+	// Doubts are about the pods that are created again if a node is lost.
+	Doubts []*stowagev1.Doubt `json:"-"`
 }
 
 // audit is an audit of a snapshot.
@@ -73,6 +73,7 @@ type audit struct {
 	pods     []pod
 	named    map[podKey]int // index of pods
 	found    []review.Finding
+	doubts   []*stowagev1.Doubt
 	request  proto.Message // the last one
 }
 
@@ -106,7 +107,7 @@ func Ask(ctx context.Context, client Client, s *kube.Snapshot, o Options) (_ *Re
 		}
 	}
 	review.Sort(a.found)
-	out := &Result{Findings: a.found, Unread: s.Evicted(nil, false).Unread, Summary: Summary{
+	out := &Result{Findings: a.found, Doubts: a.doubts, Summary: Summary{
 		Nodes: len(s.Cluster.Nodes), Broken: review.Count(a.found, review.Broken), Warnings: review.Count(a.found, review.Warning),
 		Notes: review.Count(a.found, review.Note),
 	}}

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/review"
+	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -31,6 +32,7 @@ func (a *audit) losses(ctx context.Context) error {
 	var stranded, preempted groups
 	err := a.whatIf(ctx, request, func(r *stowagev1.WhatIfResponse) {
 		node := nodes[r.ScenarioIndex]
+		a.doubts = append(a.doubts, stowage.Doubts(r)...)
 		for i, back := range r.GetRequeued() {
 			placement := r.GetPlacement().GetPlacements()[i]
 			lost := int(placement.GetUnplacedCount() + placement.GetEvictedCount())

@@ -14,6 +14,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/lease"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/process"
+	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
@@ -42,7 +43,7 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Profile, o.NoPreemption = configured.Profile, configured.NoPreemption
+	o.Profile, o.NoPreemption = schedulerconfig.Named(configured.Profile, c.SchedulerName), configured.NoPreemption
 	lock, err := c.clients(&o)
 	if err != nil {
 		return err

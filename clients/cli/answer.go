@@ -10,6 +10,7 @@ import (
 func (q *question) printAnswer(s *session, of result.AnswerOf, write func(w io.Writer, width int)) error {
 	if q.Output == table {
 		write(s.stdout, s.width)
+		q.writeDoubts(s)
 		return nil
 	}
 	of.Text = &result.Paper{}

@@ -32,7 +32,10 @@ func (c *auditCommand) Run(s *session, code *answered) error {
 		if err != nil {
 			return request, err
 		}
-		*code = c.verdict(s, a.snapshot, found.Summary.Broken == 0, nil)
+		for _, d := range found.Doubts {
+			c.doubt(a.snapshot, "", d)
+		}
+		*code = c.verdict(s, a.snapshot, found.Summary.Broken == 0)
 		of := result.AnswerOf{
 			Kind: "AuditReport", Title: "Audit", Good: found.Summary.Broken == 0, Value: found, Cluster: a.snapshot.Cluster,
 			Effect: func(e *result.Effect) {
@@ -62,5 +65,4 @@ func writeAudit(w io.Writer, width int, found *audit.Result) {
 		fmt.Fprintf(w, "%s of other schedulers: their rules are not judged, see --scheduler-name\n", report.Plural(sum.Others, "pod"))
 	}
 	report.Findings(w, found.Findings, width)
-	report.Unread(w, found.Unread, width)
 }

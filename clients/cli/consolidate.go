@@ -67,7 +67,10 @@ func (c *consolidateCommand) print(
 	}
 	tellNotReady(s, evicted)
 	tellPending(s, snapshot, "actions")
-	*code = c.verdict(s, snapshot, len(removed) > 0, evicted.Unread)
+	for _, a := range answer.Actions {
+		c.doubt(snapshot, "", a)
+	}
+	*code = c.verdict(s, snapshot, len(removed) > 0)
 	of := result.AnswerOf{
 		Kind: "ConsolidateReport", Title: "Which nodes can go", Good: len(removed) > 0, Value: answer, Cluster: snapshot.Cluster,
 		Names: nodeNames(removed), Added: added, Templates: snapshot.NodeTemplates, Effect: func(e *result.Effect) {
@@ -83,7 +86,6 @@ func (c *consolidateCommand) print(
 	}
 	return c.printAnswer(s, of, func(w io.Writer, width int) {
 		(&report.Consolidate{Cluster: snapshot.Cluster, Moves: c.Moves, Width: width}).Write(w, answer)
-		report.Unread(w, evicted.Unread, width)
 	})
 }
 

@@ -66,13 +66,16 @@ func (c *drainCommand) print(s *session, snapshot *kube.Snapshot, parts []*stowa
 		tellNotReady(s, evicted)
 	}
 	tellPending(s, snapshot, "drain")
-	*code = c.verdict(s, snapshot, c.success(parts), evicted.Unread)
+	for _, part := range parts {
+		c.doubt(snapshot, "", part)
+	}
+	*code = c.verdict(s, snapshot, c.success(parts))
 	r := &report.Drain{
 		Cluster: snapshot.Cluster, Moves: c.moves(), LargestSet: c.LargestSet, Verbose: c.Verbose, Width: s.width, Ink: s.ink,
 	}
 	if c.Output == table {
 		r.Write(s.stdout, parts)
-		report.Unread(s.stdout, evicted.Unread, s.width)
+		c.writeDoubts(s)
 		return nil
 	}
 	d, err := result.NewDrain(r, report.TopologyKey(snapshot.Cluster, nil), parts)

@@ -199,6 +199,7 @@ func (c *explainCommand) found(snapshot *kube.Snapshot) ([]*chosen, error) {
 
 // explain answers one target and, in a table, prints the answer. request is that of an error.
 func (c *explainCommand) explain(a *asked, t *chosen) (one explained, code answered, request proto.Message, err error) {
+	c.doubts = report.Doubts{}
 	one = explained{Target: t.text, Namespace: t.namespace(), Pod: t.name(), Alike: podCount(t.pending)}
 	var answer *stowagev1.FilterResponse
 	switch {
@@ -224,7 +225,7 @@ func (c *explainCommand) explain(a *asked, t *chosen) (one explained, code answe
 	if one.Answer, err = result.Message(answer); err != nil {
 		return one, exitError, nil, err
 	}
-	return one, c.verdict(a.session, a.snapshot, (one.Feasible || len(one.After) > 0) && one.AfterOthers == "", answer.GetUnread()), nil, nil
+	return one, c.verdict(a.session, a.snapshot, (one.Feasible || len(one.After) > 0) && one.AfterOthers == ""), nil, nil
 }
 
 // waiting explains a pending pod, and sets in one what becomes of it after others. request is that of an error.
@@ -233,11 +234,12 @@ func (c *explainCommand) waiting(a *asked, t *chosen, one *explained) (answer *s
 	pod := entry.Pods.GetPod()
 	x := c.explanation(a, a.snapshot.Cluster, pod.GetNominatedNodeName())
 	if entry.Message != "" {
-		answer := &stowagev1.FilterResponse{Message: entry.Message, Unread: pod.GetUnread()}
+		answer := &stowagev1.FilterResponse{Message: entry.Message, Doubts: kube.UnreadDoubts(pod.GetUnread(), 0)}
+		c.doubt(a.snapshot, entry.Origin.String(), answer)
 		if c.Output == table {
 			fmt.Fprintln(a.stdout, t.heading())
 			fmt.Fprintln(a.stdout, a.ink.Verdict(false, answer.Message))
-			report.Unread(a.stdout, answer.Unread, a.width)
+			c.writeDoubts(a.session)
 		}
 		return answer, nil, c.printOne(a, x, entry.Origin, answer)
 	}
@@ -248,6 +250,7 @@ func (c *explainCommand) waiting(a *asked, t *chosen, one *explained) (answer *s
 	if answer, err = a.Filter(a.ctx, filter); err != nil {
 		return nil, filter, err
 	}
+	c.doubt(a.snapshot, entry.Origin.String(), answer)
 	if x.After, request, err = c.after(a, t.pending, x.Good(answer)); err != nil {
 		return nil, request, err
 	}
@@ -261,7 +264,7 @@ func (c *explainCommand) waiting(a *asked, t *chosen, one *explained) (answer *s
 	if c.Output == table {
 		fmt.Fprintln(a.stdout, t.heading())
 		x.Write(a.stdout, answer)
-		report.Unread(a.stdout, answer.Unread, a.width)
+		c.writeDoubts(a.session)
 	}
 	return answer, nil, c.printOne(a, x, entry.Origin, answer)
 }
@@ -300,6 +303,7 @@ func (c *explainCommand) moving(a *asked, t *chosen) (*stowagev1.FilterResponse,
 		}
 		return nil, request, err
 	}
+	c.doubt(a.snapshot, t.on.Object.String(), answer)
 	here := a.snapshot.Cluster.Nodes[t.on.Node].GetName()
 	others := &stowagev1.CandidateNodes{}
 	for _, n := range a.snapshot.Cluster.Nodes {
@@ -339,5 +343,5 @@ func (c *explainCommand) writeMoving(a *asked, t *chosen, cluster *stowagev1.Clu
 		x.WriteChanges(a.stdout, "", 1, answer.GetChanges(), nil)
 	}
 	x.WriteChecks(a.stdout, answer)
-	report.Unread(a.stdout, answer.GetUnread(), a.width)
+	c.writeDoubts(a.session)
 }

@@ -97,6 +97,7 @@ func (c *failCommand) Run(s *session, code *answered) error {
 		out := failAnswer{answers: make([]*stowagev1.WhatIfResponse, len(failures))}
 		of := whatif.NewFailures(a.snapshot)
 		err = whatIf(s.ctx, a, request, func(answer *stowagev1.WhatIfResponse) {
+			c.doubt(a.snapshot, "", answer)
 			i, stay := answer.GetScenarioIndex()/2, answer.GetScenarioIndex()%2 == 1
 			if stay {
 				of.NodesStay(out.Failures[i], answer)
@@ -116,9 +117,8 @@ func (c *failCommand) Run(s *session, code *answered) error {
 func (c *failCommand) print(
 	s *session, snapshot *kube.Snapshot, out *failAnswer, failures []*kube.Disruption, code *answered,
 ) error {
-	unread := unreadOf(snapshot.Displaced(together(failures)))
 	ok := !slices.ContainsFunc(out.Failures, func(f *whatif.Failure) bool { return !f.Survives })
-	*code = c.verdict(s, snapshot, ok, unread)
+	*code = c.verdict(s, snapshot, ok)
 	r := report.Fail{Key: c.Each, Moves: c.Moves}
 	of := result.AnswerOf{
 		Kind: "FailReport", Title: "If nodes fail", Verdict: r.Verdict(out.Failures), Good: ok, Value: out, Cluster: snapshot.Cluster,
@@ -127,7 +127,6 @@ func (c *failCommand) print(
 	return c.printAnswer(s, of, func(w io.Writer, width int) {
 		r.Width = width
 		r.Write(w, out.Failures)
-		report.Unread(w, unread, width)
 	})
 }
 

@@ -63,11 +63,10 @@ func (c *fitCommand) Run(s *session, code *answered) error {
 				return request, err
 			}
 		}
-		var unread []*stowagev1.UnreadField
-		for _, p := range answer.GetPods() {
-			unread = append(unread, p.GetUnread()...)
+		for _, d := range answer.GetDoubts() {
+			c.doubt(snapshot, mix[d.GetPod().GetQueueIndex()].Name, d)
 		}
-		*code = c.verdict(s, snapshot, answer.GetUnits() > 0, unread)
+		*code = c.verdict(s, snapshot, answer.GetUnits() > 0)
 		of := result.AnswerOf{
 			Kind: "FitReport", Title: "How many more fit", Good: answer.GetUnits() > 0, Value: answer, Findings: c.findings,
 			Cluster: snapshot.Cluster, TopologyKey: c.By, Effect: func(e *result.Effect) { counts(e, mix, answer) },
@@ -79,7 +78,6 @@ func (c *fitCommand) Run(s *session, code *answered) error {
 		return request, c.printAnswer(s, of, func(w io.Writer, width int) {
 			r.Width = width
 			r.Write(w, answer)
-			report.Unread(w, unread, width)
 		})
 	})
 }
@@ -97,8 +95,9 @@ func counts(e *result.Effect, mix []*kube.Counted, answer *stowagev1.FitResponse
 // notQueued returns the answer for a mix with an entry that kube-scheduler does not queue.
 func notQueued(mix []*kube.Counted, entry int) *stowagev1.FitResponse {
 	out := &stowagev1.FitResponse{BindingMixIndex: new(uint32(entry)), Message: mix[entry].Message}
-	for _, m := range mix {
-		out.Pods = append(out.Pods, &stowagev1.FitPods{Nodes: &stowagev1.NodeList{}, Unread: m.Pods.GetPod().GetUnread()})
+	for i, m := range mix {
+		out.Pods = append(out.Pods, &stowagev1.FitPods{Nodes: &stowagev1.NodeList{}})
+		out.Doubts = append(out.Doubts, kube.UnreadDoubts(m.Pods.GetPod().GetUnread(), uint32(i))...)
 	}
 	return out
 }

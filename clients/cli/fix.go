@@ -14,8 +14,8 @@ import (
 
 // fix prints how to make the first change that would place the pod of --pod and has a patch or commands.
 func (c *explainCommand) fix(s *session, code *answered) error {
-	return c.ask(s, code, func(message string, unread []*stowagev1.UnreadField) proto.Message {
-		return &stowagev1.FilterResponse{Message: message, Unread: unread}
+	return c.ask(s, code, func(message string, doubts []*stowagev1.Doubt) proto.Message {
+		return &stowagev1.FilterResponse{Message: message, Doubts: doubts}
 	}, func(a *asked, _ *stowagev1.DecisionContext, _ *stowagev1.Pod) (proto.Message, error) {
 		entries, err := c.entries(a.snapshot)
 		if err != nil {
@@ -24,7 +24,7 @@ func (c *explainCommand) fix(s *session, code *answered) error {
 		answer, after, request, err := c.fixed(a, entries, "")
 		if err == nil {
 			x := report.Explain{After: after}
-			*code = c.verdict(s, a.snapshot, x.Good(answer), answer.Unread)
+			*code = c.verdict(s, a.snapshot, x.Good(answer))
 		}
 		return request, err
 	})
@@ -37,12 +37,15 @@ func (c *explainCommand) fixed(a *asked, of []kube.Entry, heading string) (answe
 	if entry.Message != "" {
 		comment(a, heading)
 		comment(a, entry.Message)
-		return &stowagev1.FilterResponse{Message: entry.Message, Unread: entry.Pods.Pod.Unread}, nil, nil, nil
+		answer := &stowagev1.FilterResponse{Message: entry.Message, Doubts: kube.UnreadDoubts(entry.Pods.Pod.Unread, 0)}
+		c.doubt(a.snapshot, entry.Origin.String(), answer)
+		return answer, nil, nil, nil
 	}
 	filter := &stowagev1.FilterRequest{Context: a.about(a.snapshot.Cluster), Pod: entry.Pods.Pod, IncludeChanges: true}
 	if answer, err = a.Filter(a.ctx, filter); err != nil {
 		return nil, nil, filter, err
 	}
+	c.doubt(a.snapshot, entry.Origin.String(), answer)
 	feasible := len(answer.GetFeasibleNodes().GetIndexes()) > 0
 	if after, request, err = c.after(a, of, feasible); err != nil {
 		return nil, nil, request, err

@@ -111,7 +111,9 @@ func (q *question) printDocument(w io.Writer, d result.Document) error {
 	case asName:
 		return printNames(w, d.Names())
 	case asHTML:
-		return d.Page().HTML(w)
+		p := d.Page()
+		p.Notes = slices.Concat(p.Notes, q.notes)
+		return p.HTML(w)
 	case asSVG:
 		return d.Page().SVG(w)
 	}

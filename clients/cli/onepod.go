@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -17,7 +18,7 @@ type onePod struct {
 }
 
 // ask puts a question about the pod. notQueued returns the answer if kube-scheduler does not queue it.
-func (q *onePod) ask(s *session, code *answered, notQueued func(message string, unread []*stowagev1.UnreadField) proto.Message,
+func (q *onePod) ask(s *session, code *answered, notQueued func(message string, doubts []*stowagev1.Doubt) proto.Message,
 	put func(*asked, *stowagev1.DecisionContext, *stowagev1.Pod) (proto.Message, error),
 ) error {
 	return q.question.ask(s, func(a *asked) error {
@@ -42,8 +43,10 @@ func (q *onePod) ask(s *session, code *answered, notQueued func(message string, 
 		entry := entries[0]
 		pod := entry.Pods.Pod
 		if entry.Message != "" {
-			*code = exitNo
-			return nil, q.notTried(s, a, entry, notQueued(entry.Message, pod.Unread))
+			answer := notQueued(entry.Message, kube.UnreadDoubts(pod.Unread, 0))
+			q.doubt(a.snapshot, entry.Origin.String(), answer)
+			*code = q.verdict(s, a.snapshot, false)
+			return nil, q.notTried(s, a, entry, answer)
 		}
 		request, err := put(a, a.about(a.snapshot.Cluster), pod)
 		if err == nil && s.command != "explain" { // which reckons with them
@@ -76,4 +79,14 @@ func (a *asked) about(cluster *stowagev1.Cluster) *stowagev1.DecisionContext {
 	return &stowagev1.DecisionContext{
 		Base: &stowagev1.DecisionContext_Cluster{Cluster: cluster}, Profile: a.scheduler.Profile, IncludeNodeNames: true,
 	}
+}
+
+// podOf names the pod of a question.
+func podOf(snapshot *kube.Snapshot, pod *stowagev1.Pod) string {
+	for _, e := range slices.Concat(snapshot.Queue, snapshot.Waiting, snapshot.Others) {
+		if e.Pods.GetPod() == pod {
+			return e.Origin.String()
+		}
+	}
+	return "Pod " + pod.GetName()
 }

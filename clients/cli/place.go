@@ -102,12 +102,9 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 	}
 	if answer != nil {
 		snapshot.Complete(answer)
-		var unread []*stowagev1.UnreadField
-		for _, p := range answer.Placements {
-			unread = append(unread, p.Unread...)
-		}
-		unread = append(unread, unreadOfRollouts(p.Rollouts)...)
-		*code = c.verdict(s, snapshot, whatif.AllPlaced(snapshot, answer, p.Rollouts) && whatif.Complete(p.Rollouts), unread)
+		c.doubt(snapshot, "", answer)
+		c.doubtRollouts(snapshot, p.Rollouts)
+		*code = c.verdict(s, snapshot, whatif.AllPlaced(snapshot, answer, p.Rollouts) && whatif.Complete(p.Rollouts))
 		if len(p.Rollouts) == 0 && c.nothingAsked(s, snapshot) {
 			*code = exitUnsure
 		}
@@ -121,7 +118,7 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 	case c.Output == table:
 		p.Write(s.stdout, answer)
 		report.Rollouts(s.stdout, p.Rollouts, s.width)
-		report.Unread(s.stdout, unreadOfRollouts(p.Rollouts), s.width)
+		c.writeDoubts(s)
 	default:
 		d, err := result.NewPlace(p, answer)
 		if err == nil {

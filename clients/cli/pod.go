@@ -19,8 +19,8 @@ func (c *filterCommand) Run(s *session, code *answered) error {
 }
 
 func (q *onePod) filter(s *session, code *answered, explain bool) error {
-	return q.ask(s, code, func(message string, unread []*stowagev1.UnreadField) proto.Message {
-		return &stowagev1.FilterResponse{Message: message, Unread: unread}
+	return q.ask(s, code, func(message string, doubts []*stowagev1.Doubt) proto.Message {
+		return &stowagev1.FilterResponse{Message: message, Doubts: doubts}
 	}, func(a *asked, about *stowagev1.DecisionContext, pod *stowagev1.Pod) (proto.Message, error) {
 		request := &stowagev1.FilterRequest{
 			Context: about, Pod: pod, Explain: explain, IncludeChanges: explain, IncludePreemption: !a.scheduler.NoPreemption,
@@ -29,11 +29,12 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 		if err != nil {
 			return request, err
 		}
+		q.doubt(a.snapshot, podOf(a.snapshot, pod), answer)
 		feasible := len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == ""
 		if explain {
 			return q.explained(s, code, a, feasible, answer)
 		}
-		*code = q.verdict(s, a.snapshot, feasible, answer.Unread)
+		*code = q.verdict(s, a.snapshot, feasible)
 		switch q.Output {
 		case asName:
 			return request, printNames(s.stdout, result.Feasible(answer.GetFeasibleNodes()))
@@ -44,7 +45,7 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 		report.Filter(s.stdout, answer, s.width)
 		x := report.Explanation{Cluster: a.snapshot.Cluster, Width: s.width}
 		x.WriteOutcome(s.stdout, "", answer.GetPreemption())
-		report.Unread(s.stdout, answer.Unread, s.width)
+		q.writeDoubts(s)
 		return request, nil
 	})
 }
@@ -59,7 +60,7 @@ func (q *onePod) explained(s *session, code *answered, a *asked, feasible bool, 
 	if err != nil {
 		return request, err
 	}
-	*code = q.verdict(s, a.snapshot, (feasible || after.Later() != "") && after.String() == "", answer.Unread)
+	*code = q.verdict(s, a.snapshot, (feasible || after.Later() != "") && after.String() == "")
 	x := q.explanation(a, a.snapshot.Cluster, entries[0].Pods.Pod.GetNominatedNodeName())
 	x.After = after
 	if request, err = q.beyond(a, entries, answer, x); err != nil {
@@ -67,7 +68,7 @@ func (q *onePod) explained(s *session, code *answered, a *asked, feasible bool, 
 	}
 	if q.Output == table {
 		x.Write(s.stdout, answer)
-		report.Unread(s.stdout, answer.Unread, s.width)
+		q.writeDoubts(s)
 		return nil, nil
 	}
 	return nil, q.printExplained(a, x, entries[0].Origin, answer)
@@ -95,15 +96,16 @@ type scoreCommand struct{ onePod }
 
 // Run is called by kong.
 func (c *scoreCommand) Run(s *session, code *answered) error {
-	return c.ask(s, code, func(message string, unread []*stowagev1.UnreadField) proto.Message {
-		return &stowagev1.ScoreResponse{Message: message, Unread: unread}
+	return c.ask(s, code, func(message string, doubts []*stowagev1.Doubt) proto.Message {
+		return &stowagev1.ScoreResponse{Message: message, Doubts: doubts}
 	}, func(a *asked, about *stowagev1.DecisionContext, pod *stowagev1.Pod) (proto.Message, error) {
 		request := &stowagev1.ScoreRequest{Context: about, Pod: pod, IncludePluginScores: true}
 		answer, err := a.Score(s.ctx, request)
 		if err != nil {
 			return request, err
 		}
-		*code = c.verdict(s, a.snapshot, len(answer.GetNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
+		c.doubt(a.snapshot, podOf(a.snapshot, pod), answer)
+		*code = c.verdict(s, a.snapshot, len(answer.GetNodes().GetIndexes()) > 0 && answer.Message == "")
 		switch c.Output {
 		case asName:
 			return request, printNames(s.stdout, result.Feasible(answer.GetNodes()))
@@ -112,7 +114,7 @@ func (c *scoreCommand) Run(s *session, code *answered) error {
 			return request, c.printMessage(s.stdout, answer)
 		}
 		report.Score(s.stdout, answer, s.width)
-		report.Unread(s.stdout, answer.Unread, s.width)
+		c.writeDoubts(s)
 		return request, nil
 	})
 }
@@ -130,6 +132,6 @@ func (q *onePod) notTried(s *session, a *asked, entry kube.Entry, answer proto.M
 		return q.printMessage(s.stdout, answer)
 	}
 	fmt.Fprintln(s.stdout, s.ink.Verdict(false, entry.Message))
-	report.Unread(s.stdout, entry.Pods.Pod.Unread, s.width)
+	q.writeDoubts(s)
 	return nil
 }

@@ -25,8 +25,8 @@ func (c *preemptCommand) Run(s *session, code *answered) error {
 	case c.MaxSteps > 0 && !c.AcrossNodes:
 		return errors.New("--max-steps goes with --across-nodes")
 	}
-	return c.ask(s, code, func(message string, unread []*stowagev1.UnreadField) proto.Message {
-		return &stowagev1.PreemptResponse{Message: message, Unread: unread}
+	return c.ask(s, code, func(message string, doubts []*stowagev1.Doubt) proto.Message {
+		return &stowagev1.PreemptResponse{Message: message, Doubts: doubts}
 	}, func(a *asked, about *stowagev1.DecisionContext, pod *stowagev1.Pod) (proto.Message, error) {
 		request := &stowagev1.PreemptRequest{Context: about, Pod: pod}
 		if c.Safe {
@@ -42,13 +42,14 @@ func (c *preemptCommand) Run(s *session, code *answered) error {
 		if err != nil {
 			return request, err
 		}
-		*code = c.verdict(s, a.snapshot, len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == "", answer.Unread)
+		c.doubt(a.snapshot, podOf(a.snapshot, pod), answer)
+		*code = c.verdict(s, a.snapshot, len(answer.GetFeasibleNodes().GetIndexes()) > 0 && answer.Message == "")
 		if c.Output != table {
 			return request, c.printMessage(s.stdout, answer)
 		}
 		x := report.Explanation{Cluster: a.snapshot.Cluster, Width: s.width}
 		x.WritePreempt(s.stdout, pod.GetNominatedNodeName(), answer)
-		report.Unread(s.stdout, answer.Unread, s.width)
+		c.writeDoubts(s)
 		return request, nil
 	})
 }

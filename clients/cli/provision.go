@@ -45,11 +45,8 @@ func (c *provisionCommand) Run(s *session, code *answered) error {
 // print prints an answer.
 func (c *provisionCommand) print(s *session, snapshot *kube.Snapshot, answer *stowagev1.ProvisionResponse, code *answered) error {
 	snapshot.Complete(answer.Place)
-	var unread []*stowagev1.UnreadField
-	for _, p := range answer.Place.Placements {
-		unread = append(unread, p.Unread...)
-	}
-	*code = c.verdict(s, snapshot, answer.Place.UnplacedCount == 0, unread)
+	c.doubt(snapshot, "", answer)
+	*code = c.verdict(s, snapshot, answer.Place.UnplacedCount == 0)
 	if c.nothingAsked(s, snapshot) {
 		*code = exitUnsure
 	}

@@ -44,6 +44,7 @@ type question struct {
 	rollouts  bool             // whether the command decides those of Deployments
 	findings  []review.Finding // for an answer that lists them; nil for none
 	notes     []string         // what was said beside the answer
+	doubts    report.Doubts    // what the answer does not decide
 
 	execute func(io.Writer, any) error // the template of --output
 }
@@ -312,10 +313,15 @@ func (q *question) profileName() string {
 
 // scheduler reads the profile; without one, its fields are zero.
 func (q *question) scheduler() (*schedulerconfig.Scheduler, error) {
-	if q.Profile == "" {
-		return &schedulerconfig.Scheduler{}, nil
+	out := &schedulerconfig.Scheduler{}
+	if q.Profile != "" {
+		var err error
+		if out, err = schedulerconfig.ReadFile(q.Profile, schedulerconfig.Options{SchedulerName: q.profileName()}); err != nil {
+			return nil, err
+		}
 	}
-	return schedulerconfig.ReadFile(q.Profile, schedulerconfig.Options{SchedulerName: q.profileName()})
+	out.Profile = schedulerconfig.Named(out.Profile, cmp.Or(q.SchedulerName, out.Name))
+	return out, nil
 }
 
 // violations returns the violations of an error, with paths in the question: a PlaceStreamRequest has it in a field.

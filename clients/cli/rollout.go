@@ -147,10 +147,11 @@ func runs(snapshot *kube.Snapshot, r *kube.Rollout, p *corev1.Pod, others []*cor
 	return len(others) == 0 || p.Labels[hash] == others[0].Labels[hash]
 }
 
-func unreadOfRollouts(rollouts []*whatif.Rollout) []*stowagev1.UnreadField {
-	var out []*stowagev1.UnreadField
+// doubtRollouts adds the doubts about the pods that rollouts create.
+func (q *question) doubtRollouts(snapshot *kube.Snapshot, rollouts []*whatif.Rollout) {
 	for _, r := range rollouts {
-		out = append(out, r.Unread...)
+		for _, d := range r.Doubts {
+			q.doubt(snapshot, r.Object.Kind+" "+r.Object.Namespace+"/"+r.Object.Name, d)
+		}
 	}
-	return out
 }

@@ -39,7 +39,8 @@ func (c *scaleDownCommand) Run(s *session, code *answered) error {
 func (c *scaleDownCommand) print(s *session, snapshot *kube.Snapshot, w *kube.Scalable, answer *stowagev1.ScaleDownResponse,
 	code *answered,
 ) error {
-	*code = c.verdict(s, snapshot, true, answer.Unread)
+	c.doubt(snapshot, w.Origin.String(), answer)
+	*code = c.verdict(s, snapshot, true)
 	if w.Controller != nil {
 		where := ", which is not in the manifests"
 		if w.Controlled {
@@ -66,7 +67,6 @@ func (c *scaleDownCommand) print(s *session, snapshot *kube.Snapshot, w *kube.Sc
 	return c.printAnswer(s, of, func(to io.Writer, width int) {
 		r := &report.ScaleDown{Cluster: snapshot.Cluster, Workload: w, Width: width}
 		r.Write(to, answer)
-		report.Unread(to, answer.Unread, width)
 		r.WriteCommands(to, answer)
 	})
 }

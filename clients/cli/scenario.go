@@ -38,15 +38,6 @@ func whatIf(
 	}
 }
 
-// unreadOf returns the unread fields of the pods that come back.
-func unreadOf(displaced []kube.Displaced) []*stowagev1.UnreadField {
-	var out []*stowagev1.UnreadField
-	for i := range displaced {
-		out = append(out, displaced[i].Unread...)
-	}
-	return out
-}
-
 // tellGroups says of pod groups whose pods come back that their pods are placed one by one, which is not decided as
 // kube-scheduler does.
 func (a *asked) tellGroups(displaced []kube.Displaced) {

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -20,16 +23,33 @@ const (
 // answered is the exit code of an answer.
 type answered int
 
-// verdict returns the exit code of an answer. Success becomes unsure if kube-scheduler might reject a pod because of unread
-// fields or of pods that are missing, unless that is allowed.
-func (q *question) verdict(s *session, snapshot *kube.Snapshot, ok bool, unread []*stowagev1.UnreadField) answered {
+// doubt adds the doubts of responses about a snapshot to the answer. subject names the pod of a response about a single pod.
+func (q *question) doubt(snapshot *kube.Snapshot, subject string, responses ...proto.Message) {
+	q.doubts.Add(stowage.Doubts(responses...), func(p *stowagev1.PodReference) string {
+		_, queued := p.GetOrigin().(*stowagev1.PodReference_QueueIndex)
+		switch i := int(p.GetQueueIndex()); {
+		case queued && subject != "":
+			return subject
+		case queued && i < len(snapshot.Queue)+len(snapshot.Waiting):
+			return snapshot.Entry(i).Origin.String()
+		case p.GetName() != "":
+			return kube.Origin{Kind: "Pod", Namespace: p.GetNamespace(), Name: p.GetName()}.String()
+		}
+		return counted(int(p.GetCount()), "pod", "pods") + " in namespace " + p.GetNamespace()
+	})
+}
+
+// writeDoubts writes the doubts of the answer.
+func (q *question) writeDoubts(s *session) { q.doubts.Write(s.stdout, s.width) }
+
+// verdict returns the exit code of an answer whose doubts are known. Success becomes unsure if there are any, or if objects or pods
+// are missing, unless that is allowed.
+func (q *question) verdict(s *session, snapshot *kube.Snapshot, ok bool) answered {
+	q.notes = append(q.notes, q.doubts.Lines()...)
 	if !ok {
 		return exitNo
 	}
-	var why []string
-	if n := len(fieldsOf(unread)); n > 0 {
-		why = append(why, fmt.Sprintf("%s not read", counted(n, "field is", "fields are")))
-	}
+	why := q.doubts.Counts()
 	unknown := slices.DeleteFunc(slices.Clone(snapshot.Misreads), func(m *kube.Misread) bool { return m.OwnPods })
 	if n := len(unknown); n > 0 {
 		why = append(why, fmt.Sprintf("%s not understood", counted(n, "object is", "objects are")))
@@ -76,15 +96,6 @@ func (q *question) incomplete(snapshot *kube.Snapshot) string {
 	default:
 		return fmt.Sprintf("%s and %d more", p[0], len(p)-1)
 	}
-}
-
-// fieldsOf returns the distinct fields.
-func fieldsOf(unread []*stowagev1.UnreadField) map[[2]string]bool {
-	out := map[[2]string]bool{}
-	for _, u := range unread {
-		out[[2]string{u.GetObject(), u.GetField()}] = true
-	}
-	return out
 }
 
 func counted(n int, one, several string) string {

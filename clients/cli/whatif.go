@@ -134,12 +134,9 @@ func (c *whatIfCommand) state(a *asked, d *kube.Disruption, mode stowagev1.Queue
 
 // print prints an answer.
 func (c *whatIfCommand) print(s *session, before, after *whatif.State, out *whatif.Comparison, code *answered) error {
-	unread := unreadOf(after.Snapshot.Displaced(after.Disruption))
-	for _, p := range after.Answer.GetPlacement().GetPlacements() {
-		unread = append(unread, p.GetUnread()...)
-	}
-	unread = append(unread, unreadOfRollouts(out.Rollouts)...)
-	*code = c.verdict(s, after.Snapshot, out.Fine, unread)
+	c.doubt(after.Snapshot, "", after.Answer)
+	c.doubtRollouts(after.Snapshot, out.Rollouts)
+	*code = c.verdict(s, after.Snapshot, out.Fine)
 	of := result.AnswerOf{
 		Kind: "WhatIfReport", Title: "What if", Verdict: report.WhatIfVerdict(out), Good: out.Fine, Value: out,
 		Cluster: after.Snapshot.Cluster, Before: before.Snapshot.Cluster, Effect: func(e *result.Effect) {
@@ -157,7 +154,6 @@ func (c *whatIfCommand) print(s *session, before, after *whatif.State, out *what
 	return c.printAnswer(s, of, func(w io.Writer, width int) {
 		(&report.WhatIf{Width: width}).Write(w, out)
 		report.Rollouts(w, out.Rollouts, width)
-		report.Unread(w, unread, width)
 	})
 }
 

@@ -348,6 +348,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	}
 	b.takeAway()
 	out.HomelessPods = b.settle()
+	b.unreadOnNodes()
 	b.nominate()
 	b.close()
 	for _, n := range b.converted {

@@ -154,8 +154,6 @@ type Displaced struct {
 	Fate Fate
 	// PodGroup is the group that the pod is in, empty if there is none.
 	PodGroup string
-	// Unread is the unread fields of the pod that its controller creates in its place, if one does.
-	Unread []*stowagev1.UnreadField
 }
 
 // Displaced returns the pods that leave their nodes by a disruption, in the order of nodes and then as they were added.
@@ -169,13 +167,9 @@ func (s *Snapshot) Displaced(d *Disruption) []Displaced {
 		for _, r := range s.residents[i] {
 			if lost || slices.Contains(d.Evicted, r.facts.object) {
 				p := r.facts.stamp.pod
-				one := Displaced{
+				out = append(out, Displaced{
 					Pod: p, Object: r.facts.object, Workload: s.WorkloadOf(p), Node: i, Fate: fateOf(p), PodGroup: r.facts.group,
-				}
-				if one.Fate == Returns {
-					one.Unread = s.unreadAgain(r)
-				}
-				out = append(out, one)
+				})
 			}
 		}
 	}

@@ -56,8 +56,6 @@ func (s *Snapshot) Candidates(names []string) (*stowagev1.CandidateNodes, error)
 
 // Evicted is what a drain of nodes does not read of the pods that it evicts.
 type Evicted struct {
-	// Unread is the unread fields of the pods that come back.
-	Unread []*stowagev1.UnreadField
 	// NotReady are pods in a namespace with PodDisruptionBudgets whose status says that they do not run or are not ready. The
 	// API server has other rules for them (pkg/registry/core/pod/storage/eviction.go, v1.37).
 	NotReady []Origin
@@ -83,24 +81,9 @@ func (s *Snapshot) Evicted(nodes []string, force bool) (out Evicted) {
 			if guarded[r.facts.object.Namespace] && notReady(p) {
 				out.NotReady = append(out.NotReady, r.facts.object)
 			}
-			if owner != nil { // without one it does not come back
-				out.Unread = append(out.Unread, s.unreadAgain(r)...)
-			}
 		}
 	}
 	return out
-}
-
-// unreadAgain returns the unread fields of the pod that replaces one on a node.
-func (s *Snapshot) unreadAgain(r resident) []*stowagev1.UnreadField {
-	again := &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Spec: r.spec}}}
-	stored, err := s.admission.stored(r.facts.stamp.pod)
-	if err != nil {
-		stored = r.facts.stamp.pod
-	}
-	again.Unread = s.admission.unreadIn(r.facts, stored, r.spec)
-	s.around.complete(again, r.facts)
-	return again.Unread
 }
 
 // notReady reports whether the status of a pod says that it does not run or is not ready.

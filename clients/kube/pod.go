@@ -136,6 +136,9 @@ func (c *converter) podSpec(s *corev1.PodSpec, merged bool, path *field.Path) *s
 		out.Priority = *s.Priority
 	}
 	out.PreemptionPolicy = preemptionPolicy(s)
+	if s.SchedulerName != corev1.DefaultSchedulerName {
+		out.SchedulerName = s.SchedulerName
+	}
 	return out
 }
 

@@ -30,7 +30,21 @@ func (s *Snapshot) Entry(i int) Entry {
 // Complete adds the entries that wait to a response, as pods without a node.
 func (s *Snapshot) Complete(a *stowagev1.PlaceResponse) {
 	for _, e := range s.Waiting {
-		a.Placements = append(a.Placements, &stowagev1.Placement{UnplacedCount: e.Pods.PodCount(), Message: e.Message, Unread: e.Pods.Pod.Unread})
+		a.Doubts = append(a.Doubts, UnreadDoubts(e.Pods.Pod.Unread, uint32(len(a.Placements)))...)
+		a.Placements = append(a.Placements, &stowagev1.Placement{UnplacedCount: e.Pods.PodCount(), Message: e.Message})
 		a.UnplacedCount += e.Pods.PodCount()
 	}
+}
+
+// UnreadDoubts returns the doubts about unread fields of an entry of the queue that was not sent to a server.
+func UnreadDoubts(fields []*stowagev1.UnreadField, entry uint32) []*stowagev1.Doubt {
+	var out []*stowagev1.Doubt
+	for _, u := range fields {
+		out = append(out, &stowagev1.Doubt{
+			Kind:   stowagev1.DoubtKind_DOUBT_KIND_UNREAD_FIELD,
+			Pod:    &stowagev1.PodReference{Count: 1, Origin: &stowagev1.PodReference_QueueIndex{QueueIndex: entry}},
+			Unread: u,
+		})
+	}
+	return out
 }

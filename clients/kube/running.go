@@ -106,6 +106,28 @@ func (b *Builder) settle() []HomelessPod {
 	return out
 }
 
+// unreadOnNodes sets the unread fields of pods on nodes: those of the pod that replaces each of them. Pods that return to their own
+// node only, as those of DaemonSets, are never placed.
+func (b *Builder) unreadOnNodes() {
+	if b.options.CountPods {
+		return
+	}
+	for node, residents := range b.residents {
+		for i, r := range residents {
+			if r.stays {
+				continue
+			}
+			stored, err := b.admission.stored(r.facts.stamp.pod)
+			if err != nil {
+				stored = r.facts.stamp.pod
+			}
+			p := b.converted[node].Pods[i]
+			p.Unread = b.admission.unreadIn(r.facts, stored, r.spec)
+			b.around.complete(p, r.facts)
+		}
+	}
+}
+
 // onNode puts a pod on a node.
 func (b *Builder) onNode(node int, r runningPod) {
 	if p := r.facts.stamp.pod; !admitted(p) && b.admission.concerns(p) {

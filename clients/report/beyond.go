@@ -55,7 +55,7 @@ func (x *Explanation) writeSafe(w io.Writer, p *stowagev1.SafePreemption) {
 func (x *Explanation) homeless(r *stowagev1.Replacement) string {
 	why := strings.TrimSuffix(r.GetMessage(), ".")
 	if r.GetUnknown() {
-		why = "the cluster does not say what comes back"
+		why = "it is not known whether its replacement has a node"
 	} else if why == "" {
 		why = "too many pods come back"
 	}

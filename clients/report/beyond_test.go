@@ -40,7 +40,7 @@ func TestWritePreempt(t *testing.T) {
 			}},
 			[]string{
 				"These evictions are in vain: 1 node does not fit", "shop/agent would come back and wait: no room.",
-				"shop/own would come back and wait: the cluster does not say what comes back.",
+				"shop/own would come back and wait: it is not known whether its replacement has a node.",
 				"shop/many would come back and wait: too many pods come back.",
 				"Safe preemption: evict shop/web from a.", "  shop/web comes back on b, and evicts shop/small on a",
 			},

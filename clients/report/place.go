@@ -132,11 +132,6 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 	if p.Verbose {
 		p.nodes(w, a)
 	}
-	var unread []*stowagev1.UnreadField
-	for _, placement := range a.GetPlacements() {
-		unread = append(unread, placement.GetUnread()...)
-	}
-	Unread(w, unread, p.Width)
 }
 
 // Without says how many pods have no node for a reason.

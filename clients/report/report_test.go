@@ -262,10 +262,15 @@ func TestQuantity(t *testing.T) {
 	}
 }
 
-func TestUnreadFieldsAreListedOnce(t *testing.T) {
+func TestDoubtsAreListedOnce(t *testing.T) {
 	written := func(fields []*stowagev1.UnreadField) string {
 		var b strings.Builder
-		report.Unread(&b, fields, 60)
+		var all report.Doubts
+		for _, u := range fields {
+			d := &stowagev1.Doubt{Kind: stowagev1.DoubtKind_DOUBT_KIND_UNREAD_FIELD, Unread: u}
+			all.Add([]*stowagev1.Doubt{d}, func(*stowagev1.PodReference) string { return "" })
+		}
+		all.Write(&b, 60)
 		return b.String()
 	}
 	if got := written(nil); got != "" {
@@ -290,5 +295,31 @@ Not read, so kube-scheduler might decide otherwise:
 		"\nNot read, so kube-scheduler might decide otherwise:\n  Pod shop/db-0 spec, ") ||
 		!strings.Contains(got, "more: the same\n") || strings.Contains(got, "db-9 ") {
 		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestEveryDoubtHasWords says that a kind that the contract gets has words of its own, and that one of a newer server is listed.
+func TestEveryDoubtHasWords(t *testing.T) {
+	kinds := stowagev1.DoubtKind(0).Descriptor().Values()
+	titles := map[string]bool{}
+	for i := range kinds.Len() {
+		kind := stowagev1.DoubtKind(i + 1)
+		if i+1 == kinds.Len() {
+			kind = 99
+		}
+		var all report.Doubts
+		doubts := []*stowagev1.Doubt{{Kind: kind, Name: "name"}, {Kind: kind, Name: "name", Pod: &stowagev1.PodReference{Name: "b"}}}
+		all.Add(doubts, func(p *stowagev1.PodReference) string { return "Pod shop/" + p.GetName() })
+		var b strings.Builder
+		all.Write(&b, 60)
+		title, list, _ := strings.Cut(strings.TrimPrefix(b.String(), "\n"), "\n")
+		if titles[title] || !strings.HasSuffix(title, ":") || strings.Contains(title, "Not decided (") != (kind == 99) ||
+			kind != stowagev1.DoubtKind_DOUBT_KIND_UNREAD_FIELD && !strings.Contains(list, "Pod shop/b") {
+			t.Errorf("%v:\n%s", kind, b.String())
+		}
+		titles[title] = true
+		if got := all.Counts(); len(got) != 1 || !strings.HasPrefix(got[0], "2 ") && kind != stowagev1.DoubtKind_DOUBT_KIND_UNREAD_FIELD {
+			t.Errorf("%v: %v", kind, got)
+		}
 	}
 }

@@ -119,8 +119,8 @@ func (r *run) schedule(pods []*corev1.Pod) (placed, without []*corev1.Pod, err e
 		return nil, nil, err
 	}
 	for _, one := range results {
-		if r.out.Unread == nil {
-			r.out.Unread = one.Unread // equal pods have equal ones
+		if r.out.Doubts == nil {
+			r.out.Doubts = one.Doubts // equal pods have equal ones
 		}
 		if one.Node == "" {
 			if len(without) == 0 {

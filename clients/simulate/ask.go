@@ -17,8 +17,8 @@ type Feasibility struct {
 	Nodes []string
 	// Why is why the other nodes are not feasible. Its Message is empty if any is.
 	Why Why
-	// Unread is as in Result.
-	Unread []*stowagev1.UnreadField
+	// Doubts are as in Result.
+	Doubts []*stowagev1.Doubt
 }
 
 // Feasible tells on which nodes a pod can be scheduled. nodes are those to consider, all if nil. The pod needs no name.
@@ -43,7 +43,7 @@ func (s *Snapshot) Feasible(ctx context.Context, pod *corev1.Pod, nodes *Nodes) 
 	}
 	return &Feasibility{
 		Nodes: s.now.order.named(answer.GetFeasibleNodes().GetIndexes()),
-		Why:   *s.now.order.why(answer.Message, answer.Rejections, answer.InternalError), Unread: answer.Unread,
+		Why:   *s.now.order.why(answer.Message, answer.Rejections, answer.InternalError), Doubts: answer.Doubts,
 	}, nil
 }
 
@@ -59,8 +59,8 @@ type Preemption struct {
 	Violations uint32
 	// Message is kube-scheduler's event text.
 	Message string
-	// Unread is as in Result.
-	Unread []*stowagev1.UnreadField
+	// Doubts are as in Result.
+	Doubts []*stowagev1.Doubt
 }
 
 // Preemption tells which pods kube-scheduler would evict for a pod, and evicts none: see Evict. nodes are those to consider,
@@ -85,7 +85,7 @@ func (s *Snapshot) Preemption(ctx context.Context, pod *corev1.Pod, nodes *Nodes
 		return nil, err
 	}
 	out := &Preemption{
-		Feasible: s.now.order.named(answer.GetFeasibleNodes().GetIndexes()), Message: answer.Message, Unread: answer.Unread,
+		Feasible: s.now.order.named(answer.GetFeasibleNodes().GetIndexes()), Message: answer.Message, Doubts: answer.Doubts,
 	}
 	found := answer.GetPreemption().GetNominated()
 	if found == nil {

@@ -33,8 +33,8 @@
 // # What is decided
 //
 // Decisions equal those of kube-scheduler v1.37 as far as docs/semantics.md says; of several best nodes the first one is taken.
-// A pod's namesake on a node is an error. Pods of other schedulers are scheduled as well. Result.Unread lists the fields of a pod
-// that kube-scheduler reads and Stowage does not: with these, a node is a maybe.
+// A pod's namesake on a node is an error. Pods of other schedulers are scheduled as well. Result.Doubts lists what is not
+// decided about a pod, such as its volume claims: with doubts, a node is a maybe.
 //
 // An object that Stowage cannot read is refused by the call that adds it. An object that the server refuses fails the calls after
 // it, with the path of its field, until the change is reverted.

@@ -35,9 +35,9 @@ type Result struct {
 	Node string
 	// Why is why the pod has no node, nil if it has one. Equal pods share it.
 	Why *Why
-	// Unread are the fields of the pod that kube-scheduler reads and Stowage does not, such as volume claims. If there are any,
+	// Doubts are what is not decided about the pod, such as its volume claims. If there are any,
 	// kube-scheduler may reject Node.
-	Unread []*stowagev1.UnreadField
+	Doubts []*stowagev1.Doubt
 }
 
 // Why is why nodes are not feasible for a pod.
@@ -262,12 +262,16 @@ func (q *queue) place(ctx context.Context, o *ScheduleOptions, group *stowagev1.
 // results returns the results of an answer, with stop up to the first pod without a node.
 func (q *queue) results(answer *stowagev1.PlaceResponse, stop bool) []Result {
 	results := make([]Result, 0, len(q.pods))
+	doubts := map[uint32][]*stowagev1.Doubt{} // by entry
+	for _, d := range answer.GetDoubts() {
+		doubts[d.GetPod().GetQueueIndex()] = append(doubts[d.GetPod().GetQueueIndex()], d)
+	}
 	for i, e := range q.entries {
 		p := answer.Placements[i]
 		nodes := p.GetNodes().GetIndexes()
 		var why *Why
 		for n := range e.PodCount() {
-			r := Result{Pod: q.pods[len(results)], Unread: p.Unread}
+			r := Result{Pod: q.pods[len(results)], Doubts: doubts[uint32(i)]}
 			if int(n) < len(nodes) {
 				r.Node = q.s.now.order.names[nodes[n]]
 			} else {

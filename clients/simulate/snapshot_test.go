@@ -180,7 +180,7 @@ func TestFeasible(t *testing.T) {
 	volume.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}}}
 	f, err = s.Feasible(t.Context(), volume, nil)
 	must(t, err)
-	diff(t, 1, len(f.Unread))
+	diff(t, 1, len(f.Doubts))
 }
 
 func TestTemplate(t *testing.T) {

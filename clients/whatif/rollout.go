@@ -29,8 +29,8 @@ type Rollout struct {
 	// Stuck is why the rollout does not go on, absent if it is complete.
 	Stuck *Stuck `json:"stuck,omitempty"`
 
-	// Unread are the unread fields of the pods that are created.
-	Unread []*stowagev1.UnreadField `json:"-"`
+	// Doubts are about the pods that are created.
+	Doubts []*stowagev1.Doubt `json:"-"`
 }
 
 // Step is what the controller does at a time.

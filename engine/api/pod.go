@@ -17,7 +17,12 @@ type Pod struct {
 	StartTime int64
 	// Preempted reports whether a pod of a node is terminating because kube-scheduler preempted it.
 	Preempted bool
+	// Unread are fields of the pod that kube-scheduler reads and decisions do not.
+	Unread []UnreadField
 }
+
+// UnreadField is a field of an object, and what kube-scheduler does with it.
+type UnreadField struct{ Object, Field, Consequence string }
 
 // PodTemplate is what the pods of one workload share.
 type PodTemplate struct {
@@ -53,6 +58,8 @@ type PodSpec struct {
 	Priority        int32
 	// NeverPreempts is set for the preemptionPolicy Never.
 	NeverPreempts bool
+	// SchedulerName is the scheduler that places the pod, DefaultScheduler if empty.
+	SchedulerName string
 }
 
 // Container is a container or an init container.

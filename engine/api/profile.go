@@ -17,7 +17,16 @@ type Profile struct {
 	DefaultSpread       []TopologySpreadConstraint
 	// TolerationComparisonOperators is the feature gate TaintTolerationComparisonOperators.
 	TolerationComparisonOperators bool
+	// SchedulerName is the PodSpec.SchedulerName of the pods that the profile places, DefaultScheduler if empty. AnyScheduler stands
+	// for all names.
+	SchedulerName string
 }
+
+// The special names of schedulers.
+const (
+	DefaultScheduler = "default-scheduler"
+	AnyScheduler     = "*"
+)
 
 // Weights are the weights of the scoring plugins. A weight of 0 disables scoring by the plugin.
 type Weights struct {

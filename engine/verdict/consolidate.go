@@ -5,7 +5,8 @@ type Consolidation struct {
 	Actions []ConsolidateAction
 	// Before and After are the costs of the candidates and of new nodes, before the first action and after the last one.
 	Before, After int64
-	// Bound is a lower bound of After for any actions, and Optimal whether it is proven that none lead to less.
+	// Bound is a lower bound of After for any actions, and Optimal whether it is proven that none lead to less, and there are no
+	// doubts about the pods that the actions move.
 	Bound   int64
 	Optimal bool
 	// Kept are the candidates that are left, ascending; none if Partial.

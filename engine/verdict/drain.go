@@ -27,6 +27,7 @@ type Drain struct {
 	Blocked  []BlockedPod
 	// Preempted are the pods that those that came back preempted.
 	Preempted []PodReference
+	Doubts    []Doubt
 	// Truncated reports whether lists are cut, because those of the call would be longer than MaxListedPods or MaxListedText.
 	Truncated bool
 }

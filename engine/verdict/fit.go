@@ -16,6 +16,7 @@ type Fit struct {
 	Message    string
 	Failed     bool
 	Changes    []FitChange
+	Doubts     []Doubt
 }
 
 // FitPods is the pods of one entry of a mix: the nodes with pods, ascending, and the number of pods on each.

@@ -11,6 +11,7 @@ type Place struct {
 	Partial bool
 	// Stopped reports that the first unplaced pod ended the queue.
 	Stopped bool
+	Doubts  []Doubt
 }
 
 // Placement is the result of one queue entry.

@@ -66,6 +66,9 @@ type SafePreemption struct {
 	Examined int
 	// Truncated reports whether others were not.
 	Truncated bool
+	// Doubts are about the pods that come back for the victims of the nominated candidate and of Candidate. A pod with doubts counts
+	// as one without a node.
+	Doubts []Doubt
 }
 
 // Replacement is the pods that come back for equal victims.
@@ -79,7 +82,7 @@ type Replacement struct {
 	Nodes    []uint32
 	Unplaced int
 	Message  string
-	// Unknown reports whether the cluster does not say what comes back.
+	// Unknown reports whether the cluster does not say what comes back, or whether there are doubts about it.
 	Unknown bool
 	// Evicted are the pods that these preempt.
 	Evicted []PodReference

@@ -10,7 +10,8 @@ type Provision struct {
 	Cost  int64
 	// Bound is a lower bound of the cost of any counts with which as many pods are placed.
 	Bound int64
-	// Optimal reports whether it is proven that no counts place more pods, and none place as many for less.
+	// Optimal reports whether it is proven that no counts place more pods, and none place as many for less, and there are no doubts
+	// about the pods.
 	Optimal bool
 	Steps   int
 	// Unplaced are the entries with unplaced pods, ascending.

@@ -39,6 +39,7 @@ type Filter struct {
 	Changes []Change
 	// Preemption is nil unless requested, and where kube-scheduler does not run preemption.
 	Preemption *Preemption
+	Doubts     []Doubt
 }
 
 // PluginScores is the weighted scores of one plugin.
@@ -63,4 +64,5 @@ type Score struct {
 	Failed bool
 	// Rejections are as in Filter, if requested.
 	Rejections []Rejection
+	Doubts     []Doubt
 }

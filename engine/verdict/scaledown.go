@@ -9,6 +9,7 @@ type ScaleDown struct {
 	Spread    []ReplicaSpread
 	// Replicas is the number of replicas.
 	Replicas int
+	Doubts   []Doubt
 }
 
 // ScaledPod is a replica, or several identical ones on one node.

@@ -242,6 +242,7 @@ func podSpec(e *encoder, s *stowagev1.PodSpec) {
 	if s.PreemptionPolicy != stowagev1.PreemptionPolicy_PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY {
 		e.varint(13, int64(s.PreemptionPolicy))
 	}
+	e.string(14, s.SchedulerName)
 }
 
 func volume(e *encoder, v *stowagev1.Volume) {

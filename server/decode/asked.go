@@ -26,8 +26,8 @@ type Asked struct {
 	named bool // decisions may depend on the pod's name
 }
 
-// ReadAsked reads the pod of an encoded request; the result is nil if it has none. The rest is decoded into the message, with a
-// pod that has only what responses repeat.
+// ReadAsked reads the pod of an encoded request; the result is nil if it has none. The rest is decoded into the message, with an
+// empty pod.
 func ReadAsked(request []byte, into proto.Message) (*Asked, error) {
 	field := into.ProtoReflect().Descriptor().Fields().ByName("pod").Number()
 	var pod joined
@@ -41,7 +41,7 @@ func ReadAsked(request []byte, into proto.Message) (*Asked, error) {
 			return nil, err
 		}
 		rest = protowire.AppendTag(rest, field, protowire.BytesType)
-		rest = protowire.AppendBytes(rest, a.unread)
+		rest = protowire.AppendBytes(rest, nil)
 	}
 	return a, Unmarshal(rest, into)
 }
@@ -112,9 +112,9 @@ func (r *Request) onePod(in *stowagev1.Pod) *api.Pod {
 }
 
 // key returns a cache key of the pod and the profile: decisions about one cluster with equal keys are equal. It is empty if the
-// pod is invalid or if the response repeats fields of it.
+// pod is invalid or if the response repeats its unread fields.
 func (a *Asked) key(profile *stowagev1.Profile) string {
-	if a == nil || !a.sound || len(a.unread) > 0 {
+	if a == nil || !a.sound || len(a.pod.Unread) > 0 {
 		return ""
 	}
 	b := make([]byte, 0, len(a.template)+binary.MaxVarintLen64+1)

@@ -88,6 +88,7 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 			ImageVolumes:   []string{"data:1"},
 			Priority:       9,
 			NeverPreempts:  true,
+			SchedulerName:  "mine",
 		},
 	}
 	pinned := &api.PodTemplate{
@@ -120,6 +121,7 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 						{Name: "own", Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1, StartTime: 1},
 						{
 							Name: "web-1-x", Template: &template, StartTime: 1_790_000_000_000_000_005, Preempted: true,
+							Unread:      []api.UnreadField{{Object: "Pod prod/web-1-x", Field: "spec.x", Consequence: "c"}},
 							Labels:      api.Labels{{Key: "statefulset.kubernetes.io/pod-name", Value: "web-0"}},
 							Terminating: true,
 							ResourceStatus: &api.PodResourceStatus{

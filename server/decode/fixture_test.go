@@ -104,7 +104,7 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 			Requests: &stowagev1.Resources{CpuMillis: proto.Int64(600)},
 			Overhead: &stowagev1.Resources{MemoryBytes: proto.Int64(1 << 20)},
 			Volumes:  []*stowagev1.Volume{{Source: &stowagev1.Volume_Image{Image: &stowagev1.ImageVolumeSource{Reference: "data:1"}}}},
-			Priority: 9, PreemptionPolicy: stowagev1.PreemptionPolicy_PREEMPTION_POLICY_NEVER,
+			Priority: 9, PreemptionPolicy: stowagev1.PreemptionPolicy_PREEMPTION_POLICY_NEVER, SchedulerName: "mine",
 		},
 	}
 	return &stowagev1.PlaceRequest{
@@ -140,6 +140,7 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 							},
 							StartTime: &timestamppb.Timestamp{Seconds: 1_790_000_000, Nanos: 5},
 							Preempted: true,
+							Unread:    []*stowagev1.UnreadField{{Object: "Pod prod/web-1-x", Field: "spec.x", Consequence: "c"}},
 						},
 						{
 							Name: "own", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{

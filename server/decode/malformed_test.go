@@ -518,6 +518,12 @@ var malformed = []struct {
 		r.Queue[0].Pod.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: 1}
 	}},
 	{"queue[1].pod.source", "REQUIRED", "is required", func(r *place) { r.Queue[1].Pod.Source = nil }},
+	{"queue[1].pod.template.spec.scheduler_name", "TOO_LONG", "at most 253", func(r *place) {
+		r.Queue[1].Pod.GetTemplate().Spec.SchedulerName = strings.Repeat("s", 254)
+	}},
+	{"context.cluster.nodes[0].pods[0].unread[0].field", "REQUIRED", "is required", func(r *place) {
+		r.Context.GetCluster().Nodes[0].Pods[0].Unread = []*stowagev1.UnreadField{{Object: "Pod default/web"}}
+	}},
 	{"queue[1].pod.template.spec.node_name", "TOO_LONG", "at most 253", func(r *place) {
 		r.Queue[1].Pod.GetTemplate().Spec.NodeName = strings.Repeat("n", 254)
 	}},
@@ -601,6 +607,9 @@ var malformed = []struct {
 		r.PodGroups, r.Queue = nil, make([]*stowagev1.PendingPods, decode.MaxQueuePods+1)
 	}},
 
+	{"context.profile.scheduler_name", "TOO_LONG", "at most 253", func(r *place) {
+		r.Context.Profile.SchedulerName = strings.Repeat("s", 254)
+	}},
 	{"context.profile.name", "UNKNOWN_VALUE", "only \"kube-1.37\"", func(r *place) { r.Context.Profile.Name = "kube-1.2" }},
 	{"context.profile.plugin_weights", "WRONG_COUNT", "at most 64", func(r *place) {
 		r.Context.Profile.PluginWeights = make([]*stowagev1.PluginWeight, decode.MaxWeights+1)

@@ -44,7 +44,6 @@ type rawPod struct {
 	name, source, rest []byte
 	inline             *inlineTemplate // in place of source
 	template           []byte          // canonical, of a pod that is pending
-	unread             []byte          // the fields
 	canonical          []byte          // the whole pod, if it is in canonical form
 }
 
@@ -78,9 +77,7 @@ func (r *reader) pod(at *path, in *scan, s podKind, p *rawPod) {
 	p.pod.Labels = r.labels(at, in, podLabels, "labels")
 	p.pod.Terminating = in.bool(podTerminating)
 	r.podResourceStatus(at, in, s, p)
-	unread := in.at
-	r.unread(at, in, s)
-	p.unread = in.since(unread)
+	p.pod.Unread = list(r, at, in, podUnread, "unread", MaxUnread, (*reader).unreadField)
 	r.nominatedNode(at, in, s, p)
 	p.pod.StartTime = r.startTime(at, in, s)
 	r.preempted(at, in, s, p)
@@ -179,25 +176,12 @@ func (r *reader) containerStatus(at *path, in *scan) (out api.ContainerResourceS
 	return out
 }
 
-// unread reads the fields of a pod that the caller could not state. It checks only those of pending pods, which responses repeat.
-func (r *reader) unread(at *path, in *scan, s podKind) {
-	if !in.nextIs(sized(podUnread)) {
-		return
-	}
-	to := r.problems
-	if s.ofNode() {
-		r.problems = new(problems)
-	}
-	list(r, at, in, podUnread, "unread", MaxUnread, (*reader).unreadField)
-	r.problems = to
-}
-
-func (r *reader) unreadField(at *path, in *scan) (checked struct{}) {
-	object, field, consequence := in.text(1), in.text(2), in.text(3)
-	r.name(at, "object", object, MaxUnreadBytes)
-	r.name(at, "field", field, MaxUnreadBytes)
-	r.length(at.field("consequence"), consequence, MaxConsequenceBytes)
-	return checked
+func (r *reader) unreadField(at *path, in *scan) (out api.UnreadField) {
+	out.Object, out.Field, out.Consequence = in.text(1), in.text(2), in.text(3)
+	r.name(at, "object", out.Object, MaxUnreadBytes)
+	r.name(at, "field", out.Field, MaxUnreadBytes)
+	r.length(at.field("consequence"), out.Consequence, MaxConsequenceBytes)
+	return out
 }
 
 // nominatedNode reads the node that a pod to be placed is nominated to. A pod of a node must not name one.

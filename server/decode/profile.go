@@ -49,6 +49,8 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 	out.IgnorePreferredTermsOfExistingPods = in.GetIgnorePreferredTermsOfExistingPods()
 	d.defaultSpread(&at, in.GetDefaultSpread(), out)
 	d.featureGates(&at, in.GetFeatureGates(), out)
+	out.SchedulerName = in.GetSchedulerName()
+	d.length(at.field("scheduler_name"), out.SchedulerName, MaxNameBytes)
 	return out
 }
 

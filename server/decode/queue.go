@@ -126,7 +126,7 @@ func (e *entry) read(b []byte) (pod []byte, ok bool) {
 		e.pending.Count = &e.count
 	}
 	e.pending.PodGroup = in.text(3)
-	return pod, in.usual() && !hasUnread(pod)
+	return pod, in.usual()
 }
 
 // unmarshal reads an entry that read failed on.
@@ -137,19 +137,7 @@ func (e *entry) unmarshal(at *path, b []byte, pod *[]byte) error {
 	}
 	if full := e.pending.Pod; full != nil {
 		*pod = encoded(full)
-		e.pod.Unread, e.pending.Pod = full.Unread, &e.pod
+		e.pending.Pod = &e.pod
 	}
 	return nil
-}
-
-// hasUnread reports whether a pod has unread fields, which responses repeat, or is malformed.
-func hasUnread(pod []byte) bool {
-	for len(pod) > 0 {
-		field, _, n := protowire.ConsumeField(pod)
-		if n < 0 || field == podUnread {
-			return true
-		}
-		pod = pod[n:]
-	}
-	return false
 }

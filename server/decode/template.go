@@ -81,6 +81,8 @@ func (r *reader) podSpec(at *path, in *scan) (out api.PodSpec) {
 			in.fail() // the canonical form leaves it out
 		}
 	}
+	out.SchedulerName = in.text(14)
+	r.length(at.field("scheduler_name"), out.SchedulerName, MaxNameBytes)
 	return out
 }
 

@@ -147,9 +147,14 @@ func TestScore(t *testing.T) {
 }
 
 func TestPlace(t *testing.T) {
-	unread := []*stowagev1.UnreadField{{Object: "Pod default/web", Field: "spec.resourceClaims[0]"}}
-	in := &stowagev1.PlaceRequest{Queue: []*stowagev1.PendingPods{{Pod: &stowagev1.Pod{Unread: unread}}, {}}}
-	got := decoded[stowagev1.PlaceResponse](t)(encode.Place(in, &verdict.Place{
+	got := decoded[stowagev1.PlaceResponse](t)(encode.Place(nil, &verdict.Place{
+		Doubts: []verdict.Doubt{
+			{
+				Kind: verdict.UnreadField, Unread: api.UnreadField{Object: "Pod default/web", Field: "spec.resourceClaims[0]", Consequence: "c"},
+				Pod: verdict.PodReference{Namespace: "default", Name: "web", Count: 1, Template: -1},
+			},
+			{Kind: verdict.OtherScheduler, Name: "other", Pod: verdict.PodReference{Namespace: "n", Node: 2, Count: 3, Template: 4, Queue: -1}},
+		},
 		Placements: []verdict.Placement{
 			{Nodes: []uint32{1, 0, 1}, Scanned: 2, Scores: []int64{7, 8, 300}},
 			{Nodes: []uint32{2}, Unplaced: 4, Message: "text", Rejections: []verdict.Rejection{rejection()}, Unattempted: 3},
@@ -170,11 +175,25 @@ func TestPlace(t *testing.T) {
 		Partial:   true,
 	}, nodes, "address"))
 	want := &stowagev1.PlaceResponse{
+		Doubts: []*stowagev1.Doubt{
+			{
+				Kind:   stowagev1.DoubtKind_DOUBT_KIND_UNREAD_FIELD,
+				Unread: &stowagev1.UnreadField{Object: "Pod default/web", Field: "spec.resourceClaims[0]", Consequence: "c"},
+				Pod: &stowagev1.PodReference{
+					Namespace: "default", Name: "web", Count: 1, Origin: &stowagev1.PodReference_QueueIndex{},
+				},
+			},
+			{
+				Kind: stowagev1.DoubtKind_DOUBT_KIND_OTHER_SCHEDULER, Name: "other",
+				Pod: &stowagev1.PodReference{
+					Namespace: "n", NodeIndex: 2, Count: 3, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 4},
+				},
+			},
+		},
 		Evictions: []*stowagev1.Eviction{{QueueIndex: 1, NodeIndex: 2, NodeName: "c", PdbViolations: 1}},
 		Placements: []*stowagev1.Placement{
 			{
 				Nodes: &stowagev1.NodeList{Indexes: []uint32{1, 0, 1}, Names: []string{"b", "a", "b"}}, TotalScores: []int64{7, 8, 300},
-				Unread: unread,
 			},
 			{
 				Nodes:         &stowagev1.NodeList{Indexes: []uint32{2}, Names: []string{"c"}},

@@ -135,6 +135,17 @@ var blockedReasons = [...]stowagev1.BlockedReason{
 
 func blockedReason(x verdict.BlockedReason) stowagev1.BlockedReason { return blockedReasons[x] }
 
+var doubtKinds = [...]stowagev1.DoubtKind{
+	verdict.UnreadField:       stowagev1.DoubtKind_DOUBT_KIND_UNREAD_FIELD,
+	verdict.OtherScheduler:    stowagev1.DoubtKind_DOUBT_KIND_OTHER_SCHEDULER,
+	verdict.SingleGroupMember: stowagev1.DoubtKind_DOUBT_KIND_POD_GROUP,
+	verdict.PreemptedForGood:  stowagev1.DoubtKind_DOUBT_KIND_PREEMPTED,
+	verdict.AssumedReady:      stowagev1.DoubtKind_DOUBT_KIND_ASSUMED_READY,
+	verdict.LimitMet:          stowagev1.DoubtKind_DOUBT_KIND_LIMIT,
+}
+
+func doubtKind(x verdict.DoubtKind) stowagev1.DoubtKind { return doubtKinds[x] }
+
 var keptReasons = [...]stowagev1.KeptReason{
 	verdict.KeptForPods:   stowagev1.KeptReason_KEPT_REASON_PODS,
 	verdict.KeptForReturn: stowagev1.KeptReason_KEPT_REASON_PODS_RETURN,

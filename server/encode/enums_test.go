@@ -125,6 +125,14 @@ func TestDrainEnumsAgree(t *testing.T) {
 		"SEVERAL_BUDGETS": blockedReason(verdict.BlockedBySeveralBudgets),
 		"NO_CONTROLLER":   blockedReason(verdict.BlockedWithoutController),
 	})
+	every(t, "DOUBT_KIND_", map[string]stowagev1.DoubtKind{
+		"UNREAD_FIELD":    doubtKind(verdict.UnreadField),
+		"OTHER_SCHEDULER": doubtKind(verdict.OtherScheduler),
+		"POD_GROUP":       doubtKind(verdict.SingleGroupMember),
+		"PREEMPTED":       doubtKind(verdict.PreemptedForGood),
+		"ASSUMED_READY":   doubtKind(verdict.AssumedReady),
+		"LIMIT":           doubtKind(verdict.LimitMet),
+	})
 	every(t, "KEPT_REASON_", map[string]stowagev1.KeptReason{
 		"PODS":        keptReason(verdict.KeptForPods),
 		"PODS_RETURN": keptReason(verdict.KeptForReturn),

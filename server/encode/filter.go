@@ -8,7 +8,7 @@ import (
 )
 
 // Filter encodes the response to a FilterRequest. address is the content address of the cluster.
-func Filter(in *stowagev1.FilterRequest, f *verdict.Filter, names Names, address string) ([]byte, error) {
+func Filter(_ *stowagev1.FilterRequest, f *verdict.Filter, names Names, address string) ([]byte, error) {
 	e := encoder{names: names, b: make([]byte, 0, fixedBytes+listBytes(f.Feasible)+rejectionsBytes(f.Rejections))}
 	e.nodes(1, f.Feasible)
 	e.rejections(2, f.Rejections)
@@ -18,7 +18,7 @@ func Filter(in *stowagev1.FilterRequest, f *verdict.Filter, names Names, address
 		Explanation:     names.explanation(f.Explanation),
 		SnapshotAddress: address,
 		Changes:         names.changes(f.Changes),
-		Unread:          in.GetPod().GetUnread(),
+		Doubts:          doubts(f.Doubts),
 		Preemption:      names.preemption(f.Preemption),
 	})
 	return e.b, e.err

@@ -6,7 +6,7 @@ import (
 )
 
 // Fit encodes the response to a FitRequest. address is the content address of the cluster.
-func Fit(in *stowagev1.FitRequest, f *verdict.Fit, names Names, address string) ([]byte, error) {
+func Fit(_ *stowagev1.FitRequest, f *verdict.Fit, names Names, address string) ([]byte, error) {
 	e := encoder{names: names, b: make([]byte, 0, fixedBytes+rejectionsBytes(f.Rejections))}
 	out := &stowagev1.FitResponse{
 		Units:           uint32(f.Units),
@@ -14,6 +14,7 @@ func Fit(in *stowagev1.FitRequest, f *verdict.Fit, names Names, address string) 
 		Message:         f.Message,
 		InternalError:   f.Failed,
 		SnapshotAddress: address,
+		Doubts:          doubts(f.Doubts),
 	}
 	if f.Binding >= 0 {
 		out.BindingMixIndex = new(uint32(f.Binding))
@@ -28,7 +29,6 @@ func Fit(in *stowagev1.FitRequest, f *verdict.Fit, names Names, address string) 
 		e.lengthDelimited(3, func() {
 			e.nodes(1, pods.Nodes)
 			packed(&e, 2, pods.Counts)
-			e.message(&stowagev1.FitPods{Unread: in.GetMix()[i].GetPod().GetUnread()})
 		})
 	}
 	for i := range f.Domains { // one message after the other: they may have ten million numbers

@@ -9,22 +9,18 @@ import (
 const placementBytes = 10
 
 // Place encodes the response to a PlaceRequest. address is the content address of the cluster.
-func Place(in *stowagev1.PlaceRequest, p *verdict.Place, names Names, address string) ([]byte, error) {
+func Place(_ *stowagev1.PlaceRequest, p *verdict.Place, names Names, address string) ([]byte, error) {
 	e := encoder{names: names, b: make([]byte, 0, fixedBytes+placementBytes*len(p.Placements))}
-	e.place(in.GetQueue(), p, address)
+	e.place(p, address)
 	return e.b, e.err
 }
 
-// place appends a PlaceResponse. Entries behind those of the queue have no unread fields.
-func (e *encoder) place(queue []*stowagev1.PendingPods, p *verdict.Place, address string) {
-	out := &stowagev1.PlaceResponse{SnapshotAddress: address, Partial: p.Partial}
+// place appends a PlaceResponse.
+func (e *encoder) place(p *verdict.Place, address string) {
+	out := &stowagev1.PlaceResponse{SnapshotAddress: address, Partial: p.Partial, Doubts: doubts(p.Doubts)}
 	for i := range p.Placements {
 		placement := &p.Placements[i]
-		var unread []*stowagev1.UnreadField
-		if i < len(queue) {
-			unread = queue[i].GetPod().GetUnread()
-		}
-		e.lengthDelimited(1, func() { e.placement(placement, unread) })
+		e.lengthDelimited(1, func() { e.placement(placement) })
 		out.PlacedCount += uint32(len(placement.Nodes))
 		out.UnplacedCount += uint32(placement.Unplaced)
 		out.EvictedCount += uint32(placement.Evicted)
@@ -51,17 +47,16 @@ func (n Names) eviction(v *verdict.Eviction) *stowagev1.Eviction {
 	return out
 }
 
-func (e *encoder) placement(p *verdict.Placement, unread []*stowagev1.UnreadField) {
+func (e *encoder) placement(p *verdict.Placement) {
 	e.nodes(1, p.Nodes)
 	e.rejections(4, p.Rejections)
 	packed(e, 7, p.Scores)
-	if p.Unplaced == 0 && p.Attempts == 0 && unread == nil {
+	if p.Unplaced == 0 && p.Attempts == 0 {
 		return
 	}
 	e.message(&stowagev1.Placement{
 		EvictedCount:     uint32(p.Evicted),
 		AttemptCount:     p.Attempts,
-		Unread:           unread,
 		InternalError:    p.Failed,
 		UnplacedCount:    uint32(p.Unplaced),
 		Message:          p.Message,

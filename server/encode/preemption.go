@@ -11,7 +11,7 @@ import (
 const maxCandidateVictims = 1_000_000
 
 // Preempt encodes the response to a PreemptRequest. address is the content address of the cluster.
-func Preempt(in *stowagev1.PreemptRequest, f *verdict.Filter, names Names, address string) ([]byte, error) {
+func Preempt(_ *stowagev1.PreemptRequest, f *verdict.Filter, names Names, address string) ([]byte, error) {
 	e := encoder{names: names, b: make([]byte, 0, fixedBytes+listBytes(f.Feasible))}
 	if p := f.Preemption; p != nil {
 		e.lengthDelimited(1, func() {
@@ -21,7 +21,7 @@ func Preempt(in *stowagev1.PreemptRequest, f *verdict.Filter, names Names, addre
 	}
 	e.nodes(2, f.Feasible)
 	out := &stowagev1.PreemptResponse{
-		Message: f.Message, InternalError: f.Failed, SnapshotAddress: address, Unread: in.GetPod().GetUnread(),
+		Message: f.Message, InternalError: f.Failed, SnapshotAddress: address, Doubts: doubts(f.Doubts),
 	}
 	if p := f.Preemption; p != nil {
 		out.Safe, out.AcrossNodes = names.safe(p.Safe), names.across(p.Across)

@@ -69,18 +69,16 @@ func wantPreemption(named, all bool) *stowagev1.Preemption {
 }
 
 func TestPreempt(t *testing.T) {
-	unread := []*stowagev1.UnreadField{{Object: "Pod default/web", Field: "spec.resourceClaims[0]"}}
-	in := &stowagev1.PreemptRequest{Pod: &stowagev1.Pod{Unread: unread}}
 	for _, named := range []bool{false, true} {
 		var names encode.Names
 		if named {
 			names = nodes
 		}
 		f := &verdict.Filter{Message: "text", Preemption: preemption()}
-		got := decoded[stowagev1.PreemptResponse](t)(encode.Preempt(in, f, names, "address"))
+		got := decoded[stowagev1.PreemptResponse](t)(encode.Preempt(nil, f, names, "address"))
 		want := &stowagev1.PreemptResponse{
 			Preemption: wantPreemption(named, true), FeasibleNodes: &stowagev1.NodeList{},
-			Message: "text", SnapshotAddress: "address", Unread: unread,
+			Message: "text", SnapshotAddress: "address",
 		}
 		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)

@@ -9,7 +9,7 @@ import (
 
 // Provision encodes the response to a ProvisionRequest. names are those of the cluster's nodes, nil for none, and address its
 // content address.
-func Provision(in *stowagev1.ProvisionRequest, p *verdict.Provision, names Names, address string) ([]byte, error) {
+func Provision(_ *stowagev1.ProvisionRequest, p *verdict.Provision, names Names, address string) ([]byte, error) {
 	if names != nil {
 		names = slices.Concat(names, p.Names)
 	}
@@ -18,7 +18,7 @@ func Provision(in *stowagev1.ProvisionRequest, p *verdict.Provision, names Names
 		Counts: p.Counts, NodeNames: p.Names, Cost: uint64(p.Cost), LowerBound: uint64(p.Bound), Optimal: p.Optimal,
 		Steps: uint64(p.Steps), SnapshotAddress: address,
 	})
-	e.lengthDelimited(3, func() { e.place(in.GetQueue(), &p.Place, "") })
+	e.lengthDelimited(3, func() { e.place(&p.Place, "") })
 	for i := range p.Unplaced { // one message after the other: there may be a million
 		u := &p.Unplaced[i]
 		out := &stowagev1.UnprovisionedPods{QueueIndex: uint32(u.Entry), Impossible: u.Impossible, Truncated: u.Truncated}

@@ -6,13 +6,13 @@ import (
 )
 
 // ScaleDown encodes the response to a ScaleDownRequest. address is the content address of the cluster.
-func ScaleDown(in *stowagev1.ScaleDownRequest, d *verdict.ScaleDown, names Names, address string) ([]byte, error) {
+func ScaleDown(_ *stowagev1.ScaleDownRequest, d *verdict.ScaleDown, names Names, address string) ([]byte, error) {
 	e := encoder{}
 	out := &stowagev1.ScaleDownResponse{
 		Deletions:       names.scaledPods(d.Deletions),
 		Remaining:       names.scaledPods(d.Remaining),
 		SnapshotAddress: address,
-		Unread:          in.GetPod().GetUnread(),
+		Doubts:          doubts(d.Doubts),
 	}
 	for i := range d.Spread {
 		spread := &stowagev1.ReplicaSpread{TopologyKey: d.Spread[i].TopologyKey}

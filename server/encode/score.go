@@ -6,7 +6,7 @@ import (
 )
 
 // Score encodes the response to a ScoreRequest. address is the content address of the cluster.
-func Score(in *stowagev1.ScoreRequest, s *verdict.Score, names Names, address string) ([]byte, error) {
+func Score(_ *stowagev1.ScoreRequest, s *verdict.Score, names Names, address string) ([]byte, error) {
 	// A score takes one byte, most totals take two.
 	e := encoder{names: names, b: make([]byte, 0, fixedBytes+listBytes(s.Nodes)+2*len(s.Nodes)+len(s.Plugins)*len(s.Nodes)+
 		listBytes(s.Best)+rejectionsBytes(s.Rejections))}
@@ -21,7 +21,7 @@ func Score(in *stowagev1.ScoreRequest, s *verdict.Score, names Names, address st
 	e.nodes(4, s.Best)
 	e.rejections(7, s.Rejections)
 	e.message(&stowagev1.ScoreResponse{
-		Message: s.Message, InternalError: s.Failed, SnapshotAddress: address, Unread: in.GetPod().GetUnread(),
+		Message: s.Message, InternalError: s.Failed, SnapshotAddress: address, Doubts: doubts(s.Doubts),
 	})
 	return e.b, e.err
 }

@@ -13,7 +13,6 @@ const defaultPodsPerMessage = 256
 // of a group.
 type PlaceStream struct {
 	names          Names
-	queue          []*stowagev1.PendingPods
 	send           func(*stowagev1.PlaceStreamResponse) error
 	podsPerMessage int
 	grouped        []bool // by queue entry: whether its pods are in a group
@@ -27,7 +26,7 @@ func NewPlaceStream(
 	send func(*stowagev1.PlaceStreamResponse) error,
 ) *PlaceStream {
 	s := &PlaceStream{
-		names: names, queue: in.GetPlace().GetQueue(), send: send, podsPerMessage: int(in.GetPodsPerMessage()),
+		names: names, send: send, podsPerMessage: int(in.GetPodsPerMessage()),
 		grouped: make([]bool, len(queue)), next: &stowagev1.PlaceStreamResponse{},
 	}
 	if in.PodsPerMessage == nil {
@@ -74,13 +73,11 @@ func (s *PlaceStream) Placed(entry int, node uint32) error {
 
 // Entry implements engine.Watcher.
 func (s *PlaceStream) Entry(entry int, p *verdict.Placement) error {
-	unread := s.queue[entry].GetPod().GetUnread()
-	if p.Unplaced == 0 && p.Scores == nil && p.Attempts == 0 && unread == nil {
+	if p.Unplaced == 0 && p.Scores == nil && p.Attempts == 0 {
 		return nil
 	}
 	out := s.placement(entry)
 	out.EvictedCount, out.AttemptCount = uint32(p.Evicted), p.Attempts
-	out.Unread = unread
 	out.TotalScores = p.Scores
 	if p.Unplaced > 0 {
 		out.UnplacedCount, out.UnattemptedCount = uint32(p.Unplaced), uint32(p.Unattempted)
@@ -121,7 +118,7 @@ func (s *PlaceStream) End(p *verdict.Place, address string) error {
 			}
 		}
 	}
-	s.next.SnapshotAddress, s.next.Partial = address, p.Partial
+	s.next.SnapshotAddress, s.next.Partial, s.next.Doubts = address, p.Partial, doubts(p.Doubts)
 	return s.send(s.next)
 }
 

@@ -9,7 +9,7 @@ import (
 func WhatIf(index int, in *stowagev1.Scenario, w *verdict.WhatIf, names Names) ([]byte, error) {
 	e := encoder{names: names, b: make([]byte, 0, fixedBytes+placementBytes*len(w.Placements))}
 	e.message(&stowagev1.WhatIfResponse{ScenarioIndex: uint32(index), Name: in.GetName()})
-	e.lengthDelimited(3, func() { e.place(in.GetQueue(), &w.Place, "") })
+	e.lengthDelimited(3, func() { e.place(&w.Place, "") })
 	for i := range w.Requeued { // one message after the other: there may be a million
 		r := &w.Requeued[i]
 		out := &stowagev1.RequeuedPod{Pod: podReference(&r.Pod), Unknown: r.Unknown}

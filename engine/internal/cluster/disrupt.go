@@ -107,7 +107,11 @@ func (c *Cluster) Created(e *Evictee) Replacement {
 		kind := c.controllerAt(c.loadOf(e), e.group)
 		return Replacement{Own: kind == api.DaemonSet, Unknown: kind != api.NoWorkload}
 	}
-	return c.replacement(g, c.symbols)
+	out := c.replacement(g, c.symbols)
+	if out.Pod != nil {
+		out.Pod.Unread = c.unreadFields(e)
+	}
+	return out
 }
 
 func (c *Cluster) loadOf(e *Evictee) int32 {
@@ -115,6 +119,13 @@ func (c *Cluster) loadOf(e *Evictee) int32 {
 		return asTemplate
 	}
 	return c.rows[e.Node].named[e.place].load
+}
+
+func (c *Cluster) unreadFields(e *Evictee) []api.UnreadField {
+	if e.place == counted {
+		return nil
+	}
+	return c.rows[e.Node].named[e.place].unreadFields()
 }
 
 // Reference describes evicted pods.

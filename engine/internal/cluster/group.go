@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
@@ -38,6 +39,29 @@ type NamedPod struct {
 	// started is the start time in nanoseconds, 0 if unknown. It is inverted, which makes it negative, if kube-scheduler
 	// preempted the pod.
 	started int64
+	// unread are the pod's unread fields, nil for none.
+	unread *[]api.UnreadField
+}
+
+func (p *NamedPod) unreadFields() []api.UnreadField {
+	if p.unread == nil {
+		return nil
+	}
+	return *p.unread
+}
+
+// unreadOf copies the unread fields of a pod.
+func unreadOf(p *api.Pod) *[]api.UnreadField {
+	if len(p.Unread) == 0 {
+		return nil
+	}
+	out := make([]api.UnreadField, len(p.Unread))
+	for i, u := range p.Unread {
+		out[i] = api.UnreadField{
+			Object: strings.Clone(u.Object), Field: strings.Clone(u.Field), Consequence: strings.Clone(u.Consequence),
+		}
+	}
+	return &out
 }
 
 func startOf(p *api.Pod) int64 {

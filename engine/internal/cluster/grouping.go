@@ -71,7 +71,7 @@ func (g *grouping) addNode(ctx context.Context, n *Draft, node *api.Node) error 
 		g.count(n, group, 1)
 		n.occupy(usage, 1)
 		named := &n.row.named[i]
-		named.Group, named.load, named.started = group, g.loadOf(p, t, usage), startOf(p)
+		named.Group, named.load, named.started, named.unread = group, g.loadOf(p, t, usage), startOf(p), unreadOf(p)
 	}
 	n.row.pods = g.arena.keep(n.row.pods)
 	return nil

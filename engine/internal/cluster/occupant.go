@@ -108,6 +108,14 @@ func (s *State) PodReference(node uint32, o *Occupant) verdict.PodReference {
 	}
 }
 
+// Unread returns the unread fields of pods of the cluster. They must not be changed.
+func (s *State) Unread(node uint32, o *Occupant) []api.UnreadField {
+	if o.Queue >= 0 || o.place < 0 {
+		return nil
+	}
+	return s.rows[node].named[o.place].unreadFields()
+}
+
 // TemplateOf returns the template of pods; nil for pods of the cluster that have templates of their own.
 func (s *State) TemplateOf(o *Occupant) *api.PodTemplate {
 	if o.Queue >= 0 {

@@ -26,6 +26,7 @@ func (c *Cluster) Bytes() int64 {
 		s.add(int(reflect.TypeFor[NamedPod]().Size()) * cap(r.named))
 		for i := range r.named {
 			s.add(len(r.named[i].Name))
+			s.deep(reflect.ValueOf(r.named[i].unread))
 		}
 	}
 	s.add(int(reflect.TypeFor[Group]().Size())*cap(c.groups) + 12*len(c.groupOf))

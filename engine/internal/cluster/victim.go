@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -212,6 +213,14 @@ func (s *State) VictimOccupant(node uint32, v *Victim) Occupant {
 		o.Queue = s.assumed[o.place].queue
 	}
 	return o
+}
+
+// VictimUnread returns the unread fields of a victim. They must not be changed.
+func (s *State) VictimUnread(node uint32, v *Victim) []api.UnreadField {
+	if v.place < 0 {
+		return nil
+	}
+	return s.rows[node].named[v.place].unreadFields()
 }
 
 // VictimID tells the entries of the victims of one node from each other, whatever the request assumes and evicts.

@@ -39,6 +39,9 @@ func NewFramework(profile *api.Profile, plugins []*plugin.Plugin) *Framework {
 	return f
 }
 
+// Configured returns the profile. It must not be changed.
+func (f *Framework) Configured() *api.Profile { return f.profile }
+
 // Weights returns the weights of the scorers.
 func (f *Framework) Weights() *api.Weights { return &f.profile.Weights }
 

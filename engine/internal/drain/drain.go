@@ -18,6 +18,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/doubt"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -52,6 +53,7 @@ type fate struct {
 	stays   bool
 	refused verdict.BlockedReason // 0 if they may be evicted
 	created cluster.Replacement
+	left    bool // created is left to another scheduler
 	// budgets are the PodDisruptionBudgets that select them, names their names, and budget the one that evictions use up, -1 for
 	// none. cut reports whether some are missing, because all fates have too many: two or more are there then.
 	budgets []int32
@@ -136,6 +138,9 @@ func (p *plan) fateOf(s *cluster.State, of fateKey) *fate {
 	}
 	out.created = s.Replacement(&cluster.Victim{Group: int32(of.group)})
 	if out.created.Pod != nil {
+		if out.left = doubt.Left(p.framework.Configured(), out.created.Pod.Template); out.left {
+			return out
+		}
 		out.entry = len(p.pending)
 		p.pending = append(p.pending, place.Pending{Pod: *out.created.Pod, Count: usualPods})
 	}
@@ -255,6 +260,7 @@ type unit struct {
 	node             uint32
 	fate             *fate
 	at               int // position among the units
+	evicted          int
 }
 
 // batch is pods of a unit that are evicted in one round.
@@ -455,9 +461,10 @@ func (r *run) evict(now []batch) (left []cluster.Terminating, err error) {
 		switch {
 		case b.fate.created.Unknown:
 			r.out.Unplaced = append(r.out.Unplaced, verdict.UnplacedPod{Pod: r.reference(b.unit, b.count), Unknown: true})
-		case b.fate.created.Pod != nil:
+		case b.fate.created.Pod != nil && !b.fate.left:
 			r.pending = append(r.pending, *b)
 		}
+		b.evicted += b.count
 	}
 	r.removed()
 	return left, nil
@@ -580,6 +587,9 @@ func (r *run) finish() {
 		}
 		out.Blocked = append(out.Blocked, blocked)
 	}
+	if !r.probe {
+		out.Doubts = r.doubts()
+	}
 	switch {
 	case len(out.Blocked) > 0:
 		out.Status = verdict.DrainBlocked
@@ -588,6 +598,20 @@ func (r *run) finish() {
 	default:
 		out.Status = verdict.Drained
 	}
+}
+
+// doubts returns the doubts about the evicted pods that their controllers create again.
+func (r *run) doubts() []verdict.Doubt {
+	ledger := doubt.NewLedger(r.framework.Configured())
+	for _, u := range r.units {
+		if u.evicted == 0 || u.fate.created.Pod == nil {
+			continue
+		}
+		again := *u.fate.created.Pod
+		again.Unread = r.state.Unread(u.node, &u.Occupant)
+		ledger.Pod(&again, r.reference(u, u.evicted))
+	}
+	return ledger.Doubts()
 }
 
 // Together drains all nodes at once.

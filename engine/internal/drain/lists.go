@@ -31,6 +31,9 @@ func (l *Lists) Cut(d *verdict.Drain) {
 		}
 		return 1 + len(b.Budgets), text
 	})
+	cutList(l, d, &d.Doubts, func(u *verdict.Doubt) (entries, text int) {
+		return 1, referenceText(&u.Pod) + len(u.Unread.Object) + len(u.Unread.Field) + len(u.Unread.Consequence) + len(u.Name)
+	})
 	cutList(l, d, &d.Preempted, func(p *verdict.PodReference) (entries, text int) { return 1, referenceText(p) })
 }
 

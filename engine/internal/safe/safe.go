@@ -11,6 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/doubt"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
@@ -44,13 +45,13 @@ func Find(ctx context.Context, d *decide.Decision, choices []*preempt.Choice, o 
 		c := choices[0]
 		choices = choices[1:]
 		out.Examined++
-		t := trial{Decision: d, all: all, cascades: o.Cascades, room: maxReturning}
+		t := trial{Decision: d, all: all, cascades: o.Cascades, room: maxReturning, doubts: doubt.NewLedger(d.Profile)}
 		if err := t.run(ctx, c); err != nil {
 			return nil, err
 		}
 		unsafe := slices.DeleteFunc(slices.Clone(t.replacements), func(r verdict.Replacement) bool { return r.Unplaced == 0 })
 		if out.Examined == 1 {
-			out.Unsafe, out.InVain = unsafe, t.inVain
+			out.Unsafe, out.InVain, out.Doubts = unsafe, t.inVain, t.doubts.Doubts()
 		}
 		out.Truncated = out.Truncated || t.room < 0
 		if len(unsafe) == 0 && t.inVain == "" {
@@ -90,6 +91,7 @@ type trial struct {
 	replacements []verdict.Replacement
 	stuck        []cluster.VictimID // victims of the candidate whose replacements have no node
 	inVain       string
+	doubts       *doubt.Ledger
 }
 
 // returning is equal victims that come back.
@@ -170,7 +172,10 @@ func (t *trial) queue(back []returning) {
 func (t *trial) replace(ctx context.Context, v *returning) error {
 	created := &v.created
 	r := verdict.Replacement{Pod: t.State.VictimReference(v.node, &v.Victim), Cascade: v.cascade, Unknown: created.Unknown}
-	if t.room -= int(v.Count); created.Unknown || t.room < 0 {
+	if created.Pod != nil && t.doubt(v, r.Pod) {
+		r.Unknown = true
+	}
+	if t.room -= int(v.Count); r.Unknown || t.room < 0 {
 		r.Unplaced = int(v.Count)
 	} else {
 		nodes := t.all
@@ -186,6 +191,14 @@ func (t *trial) replace(ctx context.Context, v *returning) error {
 	}
 	t.replacements = append(t.replacements, r)
 	return nil
+}
+
+// doubt adds the doubts about what the controller of a victim creates, and reports whether there are any.
+func (t *trial) doubt(v *returning, victim verdict.PodReference) bool {
+	again, before := *v.created.Pod, len(t.doubts.Doubts())
+	again.Unread = t.State.VictimUnread(v.node, &v.Victim)
+	t.doubts.Pod(&again, victim)
+	return len(t.doubts.Doubts()) > before
 }
 
 // place places a number of equal pods. As long as cascades are left, a pod without a feasible node preempts as kube-scheduler

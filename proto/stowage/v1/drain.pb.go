@@ -470,8 +470,10 @@ type NodeDrain struct {
 	Blocked []*BlockedPod `protobuf:"bytes,9,rep,name=blocked,proto3" json:"blocked,omitempty"`
 	// With KUBE_SCHEDULER: the pods that those that came back preempted. If they came back themselves they have no name.
 	Preempted []*PodReference `protobuf:"bytes,10,rep,name=preempted,proto3" json:"preempted,omitempty"`
-	// Whether some are missing in these lists.
-	Truncated     bool `protobuf:"varint,11,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	// Whether some are missing in these lists, or in doubts.
+	Truncated bool `protobuf:"varint,11,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	// The doubts about the pods that are created again. A node with the status DRAINED may have some.
+	Doubts        []*Doubt `protobuf:"bytes,12,rep,name=doubts,proto3" json:"doubts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -581,6 +583,13 @@ func (x *NodeDrain) GetTruncated() bool {
 		return x.Truncated
 	}
 	return false
+}
+
+func (x *NodeDrain) GetDoubts() []*Doubt {
+	if x != nil {
+		return x.Doubts
+	}
+	return nil
 }
 
 // PodMove is equal pods of one node that were evicted and placed.
@@ -871,7 +880,7 @@ var File_stowage_v1_drain_proto protoreflect.FileDescriptor
 const file_stowage_v1_drain_proto_rawDesc = "" +
 	"\n" +
 	"\x16stowage/v1/drain.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\"stowage/v1/placement_service.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\x1a\x18stowage/v1/what_if.proto\"\xfc\x04\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/context.proto\x1a\x16stowage/v1/doubt.proto\x1a\x1cstowage/v1/explanation.proto\x1a\"stowage/v1/placement_service.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\x1a\x18stowage/v1/what_if.proto\"\xfc\x04\n" +
 	"\fDrainRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x120\n" +
 	"\x05nodes\x18\x02 \x01(\v2\x1a.stowage.v1.CandidateNodesR\x05nodes\x123\n" +
@@ -892,7 +901,7 @@ const file_stowage_v1_drain_proto_rawDesc = "" +
 	"\rDrainResponse\x12-\n" +
 	"\x05drain\x18\x01 \x01(\v2\x15.stowage.v1.NodeDrainH\x00R\x05drain\x124\n" +
 	"\asummary\x18\x02 \x01(\v2\x18.stowage.v1.DrainSummaryH\x00R\asummaryB\x06\n" +
-	"\x04part\"\xde\x03\n" +
+	"\x04part\"\x89\x04\n" +
 	"\tNodeDrain\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12/\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x17.stowage.v1.DrainStatusR\x06status\x12#\n" +
@@ -906,7 +915,8 @@ const file_stowage_v1_drain_proto_rawDesc = "" +
 	"\ablocked\x18\t \x03(\v2\x16.stowage.v1.BlockedPodR\ablocked\x126\n" +
 	"\tpreempted\x18\n" +
 	" \x03(\v2\x18.stowage.v1.PodReferenceR\tpreempted\x12\x1c\n" +
-	"\ttruncated\x18\v \x01(\bR\ttruncated\"w\n" +
+	"\ttruncated\x18\v \x01(\bR\ttruncated\x12)\n" +
+	"\x06doubts\x18\f \x03(\v2\x11.stowage.v1.DoubtR\x06doubts\"w\n" +
 	"\aPodMove\x12*\n" +
 	"\x03pod\x18\x01 \x01(\v2\x18.stowage.v1.PodReferenceR\x03pod\x12*\n" +
 	"\x05nodes\x18\x02 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12\x14\n" +
@@ -977,7 +987,8 @@ var file_stowage_v1_drain_proto_goTypes = []any{
 	(TieBreak)(0),           // 14: stowage.v1.TieBreak
 	(*NodeList)(nil),        // 15: stowage.v1.NodeList
 	(*PodReference)(nil),    // 16: stowage.v1.PodReference
-	(*NamespacedName)(nil),  // 17: stowage.v1.NamespacedName
+	(*Doubt)(nil),           // 17: stowage.v1.Doubt
+	(*NamespacedName)(nil),  // 18: stowage.v1.NamespacedName
 }
 var file_stowage_v1_drain_proto_depIdxs = []int32{
 	10, // 0: stowage.v1.DrainRequest.context:type_name -> stowage.v1.DecisionContext
@@ -995,17 +1006,18 @@ var file_stowage_v1_drain_proto_depIdxs = []int32{
 	7,  // 12: stowage.v1.NodeDrain.unplaced:type_name -> stowage.v1.UnplacedPod
 	8,  // 13: stowage.v1.NodeDrain.blocked:type_name -> stowage.v1.BlockedPod
 	16, // 14: stowage.v1.NodeDrain.preempted:type_name -> stowage.v1.PodReference
-	16, // 15: stowage.v1.PodMove.pod:type_name -> stowage.v1.PodReference
-	15, // 16: stowage.v1.PodMove.nodes:type_name -> stowage.v1.NodeList
-	16, // 17: stowage.v1.UnplacedPod.pod:type_name -> stowage.v1.PodReference
-	16, // 18: stowage.v1.BlockedPod.pod:type_name -> stowage.v1.PodReference
-	2,  // 19: stowage.v1.BlockedPod.reason:type_name -> stowage.v1.BlockedReason
-	17, // 20: stowage.v1.BlockedPod.budgets:type_name -> stowage.v1.NamespacedName
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	17, // 15: stowage.v1.NodeDrain.doubts:type_name -> stowage.v1.Doubt
+	16, // 16: stowage.v1.PodMove.pod:type_name -> stowage.v1.PodReference
+	15, // 17: stowage.v1.PodMove.nodes:type_name -> stowage.v1.NodeList
+	16, // 18: stowage.v1.UnplacedPod.pod:type_name -> stowage.v1.PodReference
+	16, // 19: stowage.v1.BlockedPod.pod:type_name -> stowage.v1.PodReference
+	2,  // 20: stowage.v1.BlockedPod.reason:type_name -> stowage.v1.BlockedReason
+	18, // 21: stowage.v1.BlockedPod.budgets:type_name -> stowage.v1.NamespacedName
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_drain_proto_init() }
@@ -1014,6 +1026,7 @@ func file_stowage_v1_drain_proto_init() {
 		return
 	}
 	file_stowage_v1_context_proto_init()
+	file_stowage_v1_doubt_proto_init()
 	file_stowage_v1_explanation_proto_init()
 	file_stowage_v1_placement_service_proto_init()
 	file_stowage_v1_snapshot_proto_init()

@@ -222,8 +222,10 @@ type FitResponse struct {
 	Changes []*FitChange `protobuf:"bytes,9,rep,name=changes,proto3" json:"changes,omitempty"`
 	// The content address of the cluster, with the delta applied.
 	SnapshotAddress string `protobuf:"bytes,10,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The doubts about the pods of the mix.
+	Doubts        []*Doubt `protobuf:"bytes,11,rep,name=doubts,proto3" json:"doubts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FitResponse) Reset() {
@@ -326,15 +328,20 @@ func (x *FitResponse) GetSnapshotAddress() string {
 	return ""
 }
 
+func (x *FitResponse) GetDoubts() []*Doubt {
+	if x != nil {
+		return x.Doubts
+	}
+	return nil
+}
+
 // FitPods is the pods of one entry of the mix.
 type FitPods struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The nodes with pods, ascending.
 	Nodes *NodeList `protobuf:"bytes,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	// The number of pods on each of them.
-	Counts []uint32 `protobuf:"varint,2,rep,packed,name=counts,proto3" json:"counts,omitempty"`
-	// Pod.unread of the entry.
-	Unread        []*UnreadField `protobuf:"bytes,3,rep,name=unread,proto3" json:"unread,omitempty"`
+	Counts        []uint32 `protobuf:"varint,2,rep,packed,name=counts,proto3" json:"counts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -379,13 +386,6 @@ func (x *FitPods) GetNodes() *NodeList {
 func (x *FitPods) GetCounts() []uint32 {
 	if x != nil {
 		return x.Counts
-	}
-	return nil
-}
-
-func (x *FitPods) GetUnread() []*UnreadField {
-	if x != nil {
-		return x.Unread
 	}
 	return nil
 }
@@ -523,7 +523,7 @@ var File_stowage_v1_fit_proto protoreflect.FileDescriptor
 const file_stowage_v1_fit_proto_rawDesc = "" +
 	"\n" +
 	"\x14stowage/v1/fit.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/context.proto\x1a\"stowage/v1/placement_service.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/verdict.proto\"\xb9\x03\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/context.proto\x1a\x16stowage/v1/doubt.proto\x1a\"stowage/v1/placement_service.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/verdict.proto\"\xb9\x03\n" +
 	"\n" +
 	"FitRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x121\n" +
@@ -539,7 +539,7 @@ const file_stowage_v1_fit_proto_rawDesc = "" +
 	"\x06FitPod\x12)\n" +
 	"\x03pod\x18\x01 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12&\n" +
 	"\x05count\x18\x02 \x01(\rB\v\xbaH\b*\x06\x18\xc0\x84=(\x01H\x00R\x05count\x88\x01\x01B\b\n" +
-	"\x06_count\"\xb2\x03\n" +
+	"\x06_count\"\xdd\x03\n" +
 	"\vFitResponse\x12\x14\n" +
 	"\x05units\x18\x01 \x01(\rR\x05units\x12\x18\n" +
 	"\alimited\x18\x02 \x01(\bR\alimited\x12'\n" +
@@ -553,12 +553,12 @@ const file_stowage_v1_fit_proto_rawDesc = "" +
 	"\x0einternal_error\x18\b \x01(\bR\rinternalError\x12/\n" +
 	"\achanges\x18\t \x03(\v2\x15.stowage.v1.FitChangeR\achanges\x12)\n" +
 	"\x10snapshot_address\x18\n" +
-	" \x01(\tR\x0fsnapshotAddressB\x14\n" +
-	"\x12_binding_mix_index\"~\n" +
+	" \x01(\tR\x0fsnapshotAddress\x12)\n" +
+	"\x06doubts\x18\v \x03(\v2\x11.stowage.v1.DoubtR\x06doubtsB\x14\n" +
+	"\x12_binding_mix_index\"M\n" +
 	"\aFitPods\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12\x16\n" +
-	"\x06counts\x18\x02 \x03(\rR\x06counts\x12/\n" +
-	"\x06unread\x18\x03 \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"g\n" +
+	"\x06counts\x18\x02 \x03(\rR\x06counts\"g\n" +
 	"\tFitDomain\x12\x14\n" +
 	"\x05value\x18\x01 \x01(\tR\x05value\x12#\n" +
 	"\rplaced_counts\x18\x02 \x03(\rR\fplacedCounts\x12\x1f\n" +
@@ -593,8 +593,8 @@ var file_stowage_v1_fit_proto_goTypes = []any{
 	(TieBreak)(0),           // 8: stowage.v1.TieBreak
 	(*Pod)(nil),             // 9: stowage.v1.Pod
 	(*Rejection)(nil),       // 10: stowage.v1.Rejection
-	(*NodeList)(nil),        // 11: stowage.v1.NodeList
-	(*UnreadField)(nil),     // 12: stowage.v1.UnreadField
+	(*Doubt)(nil),           // 11: stowage.v1.Doubt
+	(*NodeList)(nil),        // 12: stowage.v1.NodeList
 	(*Change)(nil),          // 13: stowage.v1.Change
 }
 var file_stowage_v1_fit_proto_depIdxs = []int32{
@@ -607,8 +607,8 @@ var file_stowage_v1_fit_proto_depIdxs = []int32{
 	4,  // 6: stowage.v1.FitResponse.domains:type_name -> stowage.v1.FitDomain
 	10, // 7: stowage.v1.FitResponse.rejections:type_name -> stowage.v1.Rejection
 	5,  // 8: stowage.v1.FitResponse.changes:type_name -> stowage.v1.FitChange
-	11, // 9: stowage.v1.FitPods.nodes:type_name -> stowage.v1.NodeList
-	12, // 10: stowage.v1.FitPods.unread:type_name -> stowage.v1.UnreadField
+	11, // 9: stowage.v1.FitResponse.doubts:type_name -> stowage.v1.Doubt
+	12, // 10: stowage.v1.FitPods.nodes:type_name -> stowage.v1.NodeList
 	13, // 11: stowage.v1.FitChange.change:type_name -> stowage.v1.Change
 	12, // [12:12] is the sub-list for method output_type
 	12, // [12:12] is the sub-list for method input_type
@@ -624,6 +624,7 @@ func file_stowage_v1_fit_proto_init() {
 	}
 	file_stowage_v1_change_proto_init()
 	file_stowage_v1_context_proto_init()
+	file_stowage_v1_doubt_proto_init()
 	file_stowage_v1_placement_service_proto_init()
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_verdict_proto_init()

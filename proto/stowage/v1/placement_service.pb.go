@@ -254,8 +254,8 @@ type FilterResponse struct {
 	// sufficient on its own. There is at most one per kind and per constraint, term, requirement or resource, except for
 	// combined ones, of which there are at most three.
 	Changes []*Change `protobuf:"bytes,6,rep,name=changes,proto3" json:"changes,omitempty"`
-	// Pod.unread of the pod. If it is not empty, kube-scheduler may reject a node that is feasible here.
-	Unread []*UnreadField `protobuf:"bytes,7,rep,name=unread,proto3" json:"unread,omitempty"`
+	// The doubts about the pod. If there are any, kube-scheduler may reject a node that is feasible here.
+	Doubts []*Doubt `protobuf:"bytes,7,rep,name=doubts,proto3" json:"doubts,omitempty"`
 	// Whether kube-scheduler's scheduling cycle of the pod ends with an internal error. message is the text of the error.
 	// Neither preemption nor more nodes help. Errors of scores that overflow are only in ScoreResponse.
 	InternalError bool `protobuf:"varint,8,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
@@ -338,9 +338,9 @@ func (x *FilterResponse) GetChanges() []*Change {
 	return nil
 }
 
-func (x *FilterResponse) GetUnread() []*UnreadField {
+func (x *FilterResponse) GetDoubts() []*Doubt {
 	if x != nil {
-		return x.Unread
+		return x.Doubts
 	}
 	return nil
 }
@@ -465,8 +465,8 @@ type ScoreResponse struct {
 	SnapshotAddress string `protobuf:"bytes,6,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
 	// The rejections of the other candidate nodes, as in FilterResponse, if requested.
 	Rejections []*Rejection `protobuf:"bytes,7,rep,name=rejections,proto3" json:"rejections,omitempty"`
-	// Pod.unread of the pod, as in FilterResponse.
-	Unread []*UnreadField `protobuf:"bytes,8,rep,name=unread,proto3" json:"unread,omitempty"`
+	// The doubts about the pod, as in FilterResponse.
+	Doubts []*Doubt `protobuf:"bytes,8,rep,name=doubts,proto3" json:"doubts,omitempty"`
 	// Whether kube-scheduler's scheduling cycle of the pod ends with an internal error. message is the text of the error.
 	// Neither preemption nor more nodes help.
 	InternalError bool `protobuf:"varint,9,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
@@ -553,9 +553,9 @@ func (x *ScoreResponse) GetRejections() []*Rejection {
 	return nil
 }
 
-func (x *ScoreResponse) GetUnread() []*UnreadField {
+func (x *ScoreResponse) GetDoubts() []*Doubt {
 	if x != nil {
-		return x.Unread
+		return x.Doubts
 	}
 	return nil
 }
@@ -855,7 +855,9 @@ type PlaceResponse struct {
 	// The evictions in the order of time. Only with KUBE_SCHEDULER.
 	Evictions []*Eviction `protobuf:"bytes,7,rep,name=evictions,proto3" json:"evictions,omitempty"`
 	// The number of pods of the queue that were placed and then evicted. Only with KUBE_SCHEDULER.
-	EvictedCount  uint32 `protobuf:"varint,8,opt,name=evicted_count,json=evictedCount,proto3" json:"evicted_count,omitempty"`
+	EvictedCount uint32 `protobuf:"varint,8,opt,name=evicted_count,json=evictedCount,proto3" json:"evicted_count,omitempty"`
+	// The doubts about the pods of the queue.
+	Doubts        []*Doubt `protobuf:"bytes,9,rep,name=doubts,proto3" json:"doubts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -944,6 +946,13 @@ func (x *PlaceResponse) GetEvictedCount() uint32 {
 		return x.EvictedCount
 	}
 	return 0
+}
+
+func (x *PlaceResponse) GetDoubts() []*Doubt {
+	if x != nil {
+		return x.Doubts
+	}
+	return nil
 }
 
 // Eviction is the pods that one pod of the queue evicted, or a pod group.
@@ -1073,8 +1082,6 @@ type Placement struct {
 	// The number of unplaced pods that were left unattempted: by the deadline, with PlaceRequest.allow_partial, or with
 	// Scenario.stop_at_first_unplaced.
 	UnattemptedCount uint32 `protobuf:"varint,8,opt,name=unattempted_count,json=unattemptedCount,proto3" json:"unattempted_count,omitempty"`
-	// Pod.unread of the entry's pod, as in FilterResponse.
-	Unread []*UnreadField `protobuf:"bytes,9,rep,name=unread,proto3" json:"unread,omitempty"`
 	// Whether kube-scheduler's scheduling cycle of the first unplaced pod ends with an internal error. message is the
 	// text of the error. Neither preemption nor more nodes help.
 	InternalError bool `protobuf:"varint,10,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
@@ -1174,13 +1181,6 @@ func (x *Placement) GetUnattemptedCount() uint32 {
 		return x.UnattemptedCount
 	}
 	return 0
-}
-
-func (x *Placement) GetUnread() []*UnreadField {
-	if x != nil {
-		return x.Unread
-	}
-	return nil
 }
 
 func (x *Placement) GetInternalError() bool {
@@ -1289,7 +1289,9 @@ type PlaceStreamResponse struct {
 	// As in PlaceResponse, since the previous message.
 	Evictions []*Eviction `protobuf:"bytes,8,rep,name=evictions,proto3" json:"evictions,omitempty"`
 	// As in PlaceResponse, in every message.
-	EvictedCount  uint32 `protobuf:"varint,9,opt,name=evicted_count,json=evictedCount,proto3" json:"evicted_count,omitempty"`
+	EvictedCount uint32 `protobuf:"varint,9,opt,name=evicted_count,json=evictedCount,proto3" json:"evicted_count,omitempty"`
+	// As in PlaceResponse. Only in the last message.
+	Doubts        []*Doubt `protobuf:"bytes,10,rep,name=doubts,proto3" json:"doubts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1387,6 +1389,13 @@ func (x *PlaceStreamResponse) GetEvictedCount() uint32 {
 	return 0
 }
 
+func (x *PlaceStreamResponse) GetDoubts() []*Doubt {
+	if x != nil {
+		return x.Doubts
+	}
+	return nil
+}
+
 // QueuePlacement is a part of the result of a queue entry.
 type QueuePlacement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1448,14 +1457,14 @@ var File_stowage_v1_placement_service_proto protoreflect.FileDescriptor
 const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\n" +
 	"\"stowage/v1/placement_service.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x1bstowage/v1/preemption.proto\x1a\x1bstowage/v1/scale_down.proto\x1a\x1cstowage/v1/server_info.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\"\xb0\x02\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/context.proto\x1a\x16stowage/v1/doubt.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x1bstowage/v1/preemption.proto\x1a\x1bstowage/v1/scale_down.proto\x1a\x1cstowage/v1/server_info.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\"\xb0\x02\n" +
 	"\rFilterRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12C\n" +
 	"\x0fcandidate_nodes\x18\x03 \x01(\v2\x1a.stowage.v1.CandidateNodesR\x0ecandidateNodes\x12\x18\n" +
 	"\aexplain\x18\x04 \x01(\bR\aexplain\x12'\n" +
 	"\x0finclude_changes\x18\x05 \x01(\bR\x0eincludeChanges\x12-\n" +
-	"\x12include_preemption\x18\x06 \x01(\bR\x11includePreemption\"\xc2\x03\n" +
+	"\x12include_preemption\x18\x06 \x01(\bR\x11includePreemption\"\xbc\x03\n" +
 	"\x0eFilterResponse\x12;\n" +
 	"\x0efeasible_nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\rfeasibleNodes\x125\n" +
 	"\n" +
@@ -1464,8 +1473,8 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x129\n" +
 	"\vexplanation\x18\x04 \x01(\v2\x17.stowage.v1.ExplanationR\vexplanation\x12)\n" +
 	"\x10snapshot_address\x18\x05 \x01(\tR\x0fsnapshotAddress\x12,\n" +
-	"\achanges\x18\x06 \x03(\v2\x12.stowage.v1.ChangeR\achanges\x12/\n" +
-	"\x06unread\x18\a \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\x12%\n" +
+	"\achanges\x18\x06 \x03(\v2\x12.stowage.v1.ChangeR\achanges\x12)\n" +
+	"\x06doubts\x18\a \x03(\v2\x11.stowage.v1.DoubtR\x06doubts\x12%\n" +
 	"\x0einternal_error\x18\b \x01(\bR\rinternalError\x126\n" +
 	"\n" +
 	"preemption\x18\t \x01(\v2\x16.stowage.v1.PreemptionR\n" +
@@ -1475,7 +1484,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12C\n" +
 	"\x0fcandidate_nodes\x18\x03 \x01(\v2\x1a.stowage.v1.CandidateNodesR\x0ecandidateNodes\x122\n" +
 	"\x15include_plugin_scores\x18\x04 \x01(\bR\x13includePluginScores\x12-\n" +
-	"\x12include_rejections\x18\x05 \x01(\bR\x11includeRejections\"\xa6\x03\n" +
+	"\x12include_rejections\x18\x05 \x01(\bR\x11includeRejections\"\xa0\x03\n" +
 	"\rScoreResponse\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12=\n" +
 	"\rplugin_scores\x18\x02 \x03(\v2\x18.stowage.v1.PluginScoresR\fpluginScores\x12!\n" +
@@ -1486,8 +1495,8 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x10snapshot_address\x18\x06 \x01(\tR\x0fsnapshotAddress\x125\n" +
 	"\n" +
 	"rejections\x18\a \x03(\v2\x15.stowage.v1.RejectionR\n" +
-	"rejections\x12/\n" +
-	"\x06unread\x18\b \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\x12%\n" +
+	"rejections\x12)\n" +
+	"\x06doubts\x18\b \x03(\v2\x11.stowage.v1.DoubtR\x06doubts\x12%\n" +
 	"\x0einternal_error\x18\t \x01(\bR\rinternalError\"{\n" +
 	"\fPluginScores\x12*\n" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12\x16\n" +
@@ -1514,7 +1523,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x03pod\x18\x01 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12\x19\n" +
 	"\x05count\x18\x02 \x01(\rH\x00R\x05count\x88\x01\x01\x12\x1b\n" +
 	"\tpod_group\x18\x03 \x01(\tR\bpodGroupB\b\n" +
-	"\x06_count\"\xec\x02\n" +
+	"\x06_count\"\x97\x03\n" +
 	"\rPlaceResponse\x125\n" +
 	"\n" +
 	"placements\x18\x01 \x03(\v2\x15.stowage.v1.PlacementR\n" +
@@ -1526,7 +1535,8 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"pod_groups\x18\x06 \x03(\v2\x1d.stowage.v1.PodGroupPlacementR\tpodGroups\x12\x18\n" +
 	"\apartial\x18\x05 \x01(\bR\apartial\x122\n" +
 	"\tevictions\x18\a \x03(\v2\x14.stowage.v1.EvictionR\tevictions\x12#\n" +
-	"\revicted_count\x18\b \x01(\rR\fevictedCount\"\xa1\x02\n" +
+	"\revicted_count\x18\b \x01(\rR\fevictedCount\x12)\n" +
+	"\x06doubts\x18\t \x03(\v2\x11.stowage.v1.DoubtR\x06doubts\"\xa1\x02\n" +
 	"\bEviction\x12\x1f\n" +
 	"\vqueue_index\x18\x01 \x01(\rR\n" +
 	"queueIndex\x12\x1d\n" +
@@ -1536,7 +1546,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x0epdb_violations\x18\x04 \x01(\rR\rpdbViolations\x12\x1b\n" +
 	"\tnode_name\x18\x05 \x01(\tR\bnodeName\x12\x1b\n" +
 	"\tpod_group\x18\x06 \x01(\tR\bpodGroup\x12@\n" +
-	"\vnominations\x18\a \x03(\v2\x1e.stowage.v1.PodGroupNominationR\vnominations\"\xc2\x04\n" +
+	"\vnominations\x18\a \x03(\v2\x1e.stowage.v1.PodGroupNominationR\vnominations\"\x91\x04\n" +
 	"\tPlacement\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12%\n" +
 	"\x0eunplaced_count\x18\x02 \x01(\rR\runplacedCount\x12\x18\n" +
@@ -1547,8 +1557,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\vexplanation\x18\x05 \x01(\v2\x17.stowage.v1.ExplanationR\vexplanation\x12,\n" +
 	"\achanges\x18\x06 \x03(\v2\x12.stowage.v1.ChangeR\achanges\x12!\n" +
 	"\ftotal_scores\x18\a \x03(\x03R\vtotalScores\x12+\n" +
-	"\x11unattempted_count\x18\b \x01(\rR\x10unattemptedCount\x12/\n" +
-	"\x06unread\x18\t \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\x12%\n" +
+	"\x11unattempted_count\x18\b \x01(\rR\x10unattemptedCount\x12%\n" +
 	"\x0einternal_error\x18\n" +
 	" \x01(\bR\rinternalError\x126\n" +
 	"\n" +
@@ -1559,7 +1568,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x12PlaceStreamRequest\x126\n" +
 	"\x05place\x18\x01 \x01(\v2\x18.stowage.v1.PlaceRequestB\x06\xbaH\x03\xc8\x01\x01R\x05place\x126\n" +
 	"\x10pods_per_message\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01H\x00R\x0epodsPerMessage\x88\x01\x01B\x13\n" +
-	"\x11_pods_per_message\"\x98\x03\n" +
+	"\x11_pods_per_message\"\xc3\x03\n" +
 	"\x13PlaceStreamResponse\x12:\n" +
 	"\n" +
 	"placements\x18\x01 \x03(\v2\x1a.stowage.v1.QueuePlacementR\n" +
@@ -1573,7 +1582,9 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x10snapshot_address\x18\x06 \x01(\tR\x0fsnapshotAddress\x12\x18\n" +
 	"\apartial\x18\a \x01(\bR\apartial\x122\n" +
 	"\tevictions\x18\b \x03(\v2\x14.stowage.v1.EvictionR\tevictions\x12#\n" +
-	"\revicted_count\x18\t \x01(\rR\fevictedCount\"f\n" +
+	"\revicted_count\x18\t \x01(\rR\fevictedCount\x12)\n" +
+	"\x06doubts\x18\n" +
+	" \x03(\v2\x11.stowage.v1.DoubtR\x06doubts\"f\n" +
 	"\x0eQueuePlacement\x12\x1f\n" +
 	"\vqueue_index\x18\x01 \x01(\rR\n" +
 	"queueIndex\x123\n" +
@@ -1634,7 +1645,7 @@ var file_stowage_v1_placement_service_proto_goTypes = []any{
 	(*Rejection)(nil),             // 19: stowage.v1.Rejection
 	(*Explanation)(nil),           // 20: stowage.v1.Explanation
 	(*Change)(nil),                // 21: stowage.v1.Change
-	(*UnreadField)(nil),           // 22: stowage.v1.UnreadField
+	(*Doubt)(nil),                 // 22: stowage.v1.Doubt
 	(*Preemption)(nil),            // 23: stowage.v1.Preemption
 	(Plugin)(0),                   // 24: stowage.v1.Plugin
 	(*PodGroup)(nil),              // 25: stowage.v1.PodGroup
@@ -1660,7 +1671,7 @@ var file_stowage_v1_placement_service_proto_depIdxs = []int32{
 	19, // 4: stowage.v1.FilterResponse.rejections:type_name -> stowage.v1.Rejection
 	20, // 5: stowage.v1.FilterResponse.explanation:type_name -> stowage.v1.Explanation
 	21, // 6: stowage.v1.FilterResponse.changes:type_name -> stowage.v1.Change
-	22, // 7: stowage.v1.FilterResponse.unread:type_name -> stowage.v1.UnreadField
+	22, // 7: stowage.v1.FilterResponse.doubts:type_name -> stowage.v1.Doubt
 	23, // 8: stowage.v1.FilterResponse.preemption:type_name -> stowage.v1.Preemption
 	15, // 9: stowage.v1.ScoreRequest.context:type_name -> stowage.v1.DecisionContext
 	16, // 10: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
@@ -1669,7 +1680,7 @@ var file_stowage_v1_placement_service_proto_depIdxs = []int32{
 	6,  // 13: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
 	18, // 14: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
 	19, // 15: stowage.v1.ScoreResponse.rejections:type_name -> stowage.v1.Rejection
-	22, // 16: stowage.v1.ScoreResponse.unread:type_name -> stowage.v1.UnreadField
+	22, // 16: stowage.v1.ScoreResponse.doubts:type_name -> stowage.v1.Doubt
 	24, // 17: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
 	15, // 18: stowage.v1.PlaceRequest.context:type_name -> stowage.v1.DecisionContext
 	8,  // 19: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
@@ -1681,42 +1692,43 @@ var file_stowage_v1_placement_service_proto_depIdxs = []int32{
 	11, // 25: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
 	26, // 26: stowage.v1.PlaceResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
 	10, // 27: stowage.v1.PlaceResponse.evictions:type_name -> stowage.v1.Eviction
-	27, // 28: stowage.v1.Eviction.victims:type_name -> stowage.v1.PodReference
-	28, // 29: stowage.v1.Eviction.nominations:type_name -> stowage.v1.PodGroupNomination
-	18, // 30: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
-	19, // 31: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
-	20, // 32: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
-	21, // 33: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
-	22, // 34: stowage.v1.Placement.unread:type_name -> stowage.v1.UnreadField
+	22, // 28: stowage.v1.PlaceResponse.doubts:type_name -> stowage.v1.Doubt
+	27, // 29: stowage.v1.Eviction.victims:type_name -> stowage.v1.PodReference
+	28, // 30: stowage.v1.Eviction.nominations:type_name -> stowage.v1.PodGroupNomination
+	18, // 31: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
+	19, // 32: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
+	20, // 33: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
+	21, // 34: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
 	23, // 35: stowage.v1.Placement.preemption:type_name -> stowage.v1.Preemption
 	7,  // 36: stowage.v1.PlaceStreamRequest.place:type_name -> stowage.v1.PlaceRequest
 	14, // 37: stowage.v1.PlaceStreamResponse.placements:type_name -> stowage.v1.QueuePlacement
 	26, // 38: stowage.v1.PlaceStreamResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
 	10, // 39: stowage.v1.PlaceStreamResponse.evictions:type_name -> stowage.v1.Eviction
-	11, // 40: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
-	2,  // 41: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
-	4,  // 42: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
-	7,  // 43: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
-	12, // 44: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
-	29, // 45: stowage.v1.PlacementService.Preempt:input_type -> stowage.v1.PreemptRequest
-	30, // 46: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
-	31, // 47: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
-	32, // 48: stowage.v1.PlacementService.GetSnapshot:input_type -> stowage.v1.GetSnapshotRequest
-	33, // 49: stowage.v1.PlacementService.GetServerInfo:input_type -> stowage.v1.GetServerInfoRequest
-	3,  // 50: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
-	5,  // 51: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
-	9,  // 52: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
-	13, // 53: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
-	34, // 54: stowage.v1.PlacementService.Preempt:output_type -> stowage.v1.PreemptResponse
-	35, // 55: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
-	36, // 56: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
-	37, // 57: stowage.v1.PlacementService.GetSnapshot:output_type -> stowage.v1.GetSnapshotResponse
-	38, // 58: stowage.v1.PlacementService.GetServerInfo:output_type -> stowage.v1.GetServerInfoResponse
-	50, // [50:59] is the sub-list for method output_type
-	41, // [41:50] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	22, // 40: stowage.v1.PlaceStreamResponse.doubts:type_name -> stowage.v1.Doubt
+	11, // 41: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
+	2,  // 42: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
+	4,  // 43: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
+	7,  // 44: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
+	12, // 45: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
+	29, // 46: stowage.v1.PlacementService.Preempt:input_type -> stowage.v1.PreemptRequest
+	30, // 47: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
+	31, // 48: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
+	32, // 49: stowage.v1.PlacementService.GetSnapshot:input_type -> stowage.v1.GetSnapshotRequest
+	33, // 50: stowage.v1.PlacementService.GetServerInfo:input_type -> stowage.v1.GetServerInfoRequest
+	3,  // 51: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
+	5,  // 52: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
+	9,  // 53: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
+	13, // 54: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
+	34, // 55: stowage.v1.PlacementService.Preempt:output_type -> stowage.v1.PreemptResponse
+	35, // 56: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
+	36, // 57: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
+	37, // 58: stowage.v1.PlacementService.GetSnapshot:output_type -> stowage.v1.GetSnapshotResponse
+	38, // 59: stowage.v1.PlacementService.GetServerInfo:output_type -> stowage.v1.GetServerInfoResponse
+	51, // [51:60] is the sub-list for method output_type
+	42, // [42:51] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_placement_service_proto_init() }
@@ -1726,6 +1738,7 @@ func file_stowage_v1_placement_service_proto_init() {
 	}
 	file_stowage_v1_change_proto_init()
 	file_stowage_v1_context_proto_init()
+	file_stowage_v1_doubt_proto_init()
 	file_stowage_v1_explanation_proto_init()
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_pod_group_proto_init()

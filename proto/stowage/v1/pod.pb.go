@@ -211,8 +211,8 @@ type Pod struct {
 	// kube-scheduler does not read it of a pod that it places (pkg/scheduler/framework/plugins/noderesources/fit.go
 	// computePodResourceRequest, v1.37).
 	ResourceStatus *PodResourceStatus `protobuf:"bytes,6,opt,name=resource_status,json=resourceStatus,proto3" json:"resource_status,omitempty"`
-	// Fields of the pod that this contract lacks. Responses about the pod repeat them; decisions do not depend on them.
-	// Read only for pods to be placed. At most 1,000.
+	// Fields of the pod that this contract lacks, such as volume claims. Responses that place the pod, or that evict it and place the
+	// pod that its controller creates, have a doubt for each of them; decisions do not depend on them. At most 1,000.
 	Unread []*UnreadField `protobuf:"bytes,7,rep,name=unread,proto3" json:"unread,omitempty"`
 	// status.nominatedNodeName of a pod to be placed: if the node is a feasible candidate, it is the only feasible node, as
 	// kube-scheduler evaluates no other then (pkg/scheduler/schedule_one.go evaluateNominatedNode, v1.37). The cluster need
@@ -596,8 +596,10 @@ type PodSpec struct {
 	Priority int32 `protobuf:"varint,12,opt,name=priority,proto3" json:"priority,omitempty"`
 	// spec.preemptionPolicy. Read only for pods to be placed.
 	PreemptionPolicy PreemptionPolicy `protobuf:"varint,13,opt,name=preemption_policy,json=preemptionPolicy,proto3,enum=stowage.v1.PreemptionPolicy" json:"preemption_policy,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// spec.schedulerName, "default-scheduler" if empty. See Profile.scheduler_name.
+	SchedulerName string `protobuf:"bytes,14,opt,name=scheduler_name,json=schedulerName,proto3" json:"scheduler_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PodSpec) Reset() {
@@ -719,6 +721,13 @@ func (x *PodSpec) GetPreemptionPolicy() PreemptionPolicy {
 		return x.PreemptionPolicy
 	}
 	return PreemptionPolicy_PREEMPTION_POLICY_UNSPECIFIED
+}
+
+func (x *PodSpec) GetSchedulerName() string {
+	if x != nil {
+		return x.SchedulerName
+	}
+	return ""
 }
 
 // Volume is a volume of a pod. Kinds of volumes that this message lacks are fields of Pod.unread.
@@ -1175,7 +1184,7 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\vapi_version\x18\x01 \x01(\tR\n" +
 	"apiVersion\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1c\n" +
-	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\"\x91\a\n" +
+	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\"\xc2\a\n" +
 	"\aPodSpec\x12d\n" +
 	"\rnode_selector\x18\x01 \x03(\v2%.stowage.v1.PodSpec.NodeSelectorEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\fnodeSelector\x120\n" +
 	"\baffinity\x18\x02 \x01(\v2\x14.stowage.v1.AffinityR\baffinity\x12C\n" +
@@ -1192,7 +1201,8 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	" \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\bnodeName\x124\n" +
 	"\x10scheduling_gates\x18\v \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x0fschedulingGates\x12\x1a\n" +
 	"\bpriority\x18\f \x01(\x05R\bpriority\x12S\n" +
-	"\x11preemption_policy\x18\r \x01(\x0e2\x1c.stowage.v1.PreemptionPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x10preemptionPolicy\x1a?\n" +
+	"\x11preemption_policy\x18\r \x01(\x0e2\x1c.stowage.v1.PreemptionPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x10preemptionPolicy\x12/\n" +
+	"\x0escheduler_name\x18\x0e \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\rschedulerName\x1a?\n" +
 	"\x11NodeSelectorEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"P\n" +

@@ -243,8 +243,8 @@ type PreemptResponse struct {
 	InternalError bool `protobuf:"varint,4,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
 	// The content address of the cluster, with the delta applied.
 	SnapshotAddress string `protobuf:"bytes,5,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
-	// Pod.unread of the pod, as in FilterResponse.
-	Unread []*UnreadField `protobuf:"bytes,6,rep,name=unread,proto3" json:"unread,omitempty"`
+	// The doubts about the pod, as in FilterResponse, and with PreemptRequest.safe about the pods that come back for its victims.
+	Doubts []*Doubt `protobuf:"bytes,6,rep,name=doubts,proto3" json:"doubts,omitempty"`
 	// The best safe candidate, if requested. Absent if preemption has no candidates.
 	Safe *SafePreemption `protobuf:"bytes,7,opt,name=safe,proto3" json:"safe,omitempty"`
 	// Victims on any nodes, if requested. Absent if the pod needs no preemption or may not preempt.
@@ -318,9 +318,9 @@ func (x *PreemptResponse) GetSnapshotAddress() string {
 	return ""
 }
 
-func (x *PreemptResponse) GetUnread() []*UnreadField {
+func (x *PreemptResponse) GetDoubts() []*Doubt {
 	if x != nil {
-		return x.Unread
+		return x.Doubts
 	}
 	return nil
 }
@@ -639,8 +639,8 @@ type Replacement struct {
 	UnplacedCount uint32 `protobuf:"varint,4,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
 	// kube-scheduler's event text for the first of these.
 	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
-	// Whether the cluster does not say what comes back, so that the victim counts as one without a node: its template is not one
-	// of Cluster.pod_templates.
+	// Whether it is not known what comes back, so that the victim counts as one without a node: its template is not one of
+	// Cluster.pod_templates, or there are doubts about the pod.
 	Unknown bool `protobuf:"varint,6,opt,name=unknown,proto3" json:"unknown,omitempty"`
 	// The victims that these preempt, with SafePreemptionOptions.max_cascades.
 	Evicted       []*PodReference `protobuf:"bytes,7,rep,name=evicted,proto3" json:"evicted,omitempty"`
@@ -803,7 +803,7 @@ var File_stowage_v1_preemption_proto protoreflect.FileDescriptor
 const file_stowage_v1_preemption_proto_rawDesc = "" +
 	"\n" +
 	"\x1bstowage/v1/preemption.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/verdict.proto\"\xa0\x03\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/context.proto\x1a\x16stowage/v1/doubt.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/verdict.proto\"\xa0\x03\n" +
 	"\x0ePreemptRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12C\n" +
@@ -820,7 +820,7 @@ const file_stowage_v1_preemption_proto_rawDesc = "" +
 	"\x12AcrossNodesOptions\x12.\n" +
 	"\tmax_steps\x18\x01 \x01(\rB\f\xbaH\t*\a\x18\x80\x80\x80 (\x01H\x00R\bmaxSteps\x88\x01\x01B\f\n" +
 	"\n" +
-	"_max_steps\"\x8f\x03\n" +
+	"_max_steps\"\x89\x03\n" +
 	"\x0fPreemptResponse\x126\n" +
 	"\n" +
 	"preemption\x18\x01 \x01(\v2\x16.stowage.v1.PreemptionR\n" +
@@ -828,8 +828,8 @@ const file_stowage_v1_preemption_proto_rawDesc = "" +
 	"\x0efeasible_nodes\x18\x02 \x01(\v2\x14.stowage.v1.NodeListR\rfeasibleNodes\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12%\n" +
 	"\x0einternal_error\x18\x04 \x01(\bR\rinternalError\x12)\n" +
-	"\x10snapshot_address\x18\x05 \x01(\tR\x0fsnapshotAddress\x12/\n" +
-	"\x06unread\x18\x06 \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\x12.\n" +
+	"\x10snapshot_address\x18\x05 \x01(\tR\x0fsnapshotAddress\x12)\n" +
+	"\x06doubts\x18\x06 \x03(\v2\x11.stowage.v1.DoubtR\x06doubts\x12.\n" +
 	"\x04safe\x18\a \x01(\v2\x1a.stowage.v1.SafePreemptionR\x04safe\x12:\n" +
 	"\facross_nodes\x18\b \x01(\v2\x17.stowage.v1.AcrossNodesR\vacrossNodes\"\xf2\x02\n" +
 	"\n" +
@@ -899,7 +899,7 @@ var file_stowage_v1_preemption_proto_goTypes = []any{
 	(*Pod)(nil),                   // 10: stowage.v1.Pod
 	(*CandidateNodes)(nil),        // 11: stowage.v1.CandidateNodes
 	(*NodeList)(nil),              // 12: stowage.v1.NodeList
-	(*UnreadField)(nil),           // 13: stowage.v1.UnreadField
+	(*Doubt)(nil),                 // 13: stowage.v1.Doubt
 	(*Rejection)(nil),             // 14: stowage.v1.Rejection
 	(*PodReference)(nil),          // 15: stowage.v1.PodReference
 }
@@ -911,7 +911,7 @@ var file_stowage_v1_preemption_proto_depIdxs = []int32{
 	2,  // 4: stowage.v1.PreemptRequest.across_nodes:type_name -> stowage.v1.AcrossNodesOptions
 	4,  // 5: stowage.v1.PreemptResponse.preemption:type_name -> stowage.v1.Preemption
 	12, // 6: stowage.v1.PreemptResponse.feasible_nodes:type_name -> stowage.v1.NodeList
-	13, // 7: stowage.v1.PreemptResponse.unread:type_name -> stowage.v1.UnreadField
+	13, // 7: stowage.v1.PreemptResponse.doubts:type_name -> stowage.v1.Doubt
 	6,  // 8: stowage.v1.PreemptResponse.safe:type_name -> stowage.v1.SafePreemption
 	8,  // 9: stowage.v1.PreemptResponse.across_nodes:type_name -> stowage.v1.AcrossNodes
 	12, // 10: stowage.v1.Preemption.best_nodes:type_name -> stowage.v1.NodeList
@@ -939,6 +939,7 @@ func file_stowage_v1_preemption_proto_init() {
 		return
 	}
 	file_stowage_v1_context_proto_init()
+	file_stowage_v1_doubt_proto_init()
 	file_stowage_v1_explanation_proto_init()
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_verdict_proto_init()

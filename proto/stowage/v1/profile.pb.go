@@ -167,8 +167,12 @@ type Profile struct {
 	// Plugins whose PreEnqueue, PreFilter and Filter do not run, each once. Only plugins that filter may be listed.
 	// plugin_weights decides whether they score.
 	DisabledFilters []Plugin `protobuf:"varint,12,rep,packed,name=disabled_filters,json=disabledFilters,proto3,enum=stowage.v1.Plugin" json:"disabled_filters,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The schedulerName of the profile, "default-scheduler" if empty, "*" for the names of all pods. Evicted pods with another
+	// PodSpec.scheduler_name are not placed again: they are left to their scheduler (DOUBT_KIND_OTHER_SCHEDULER). Pods of a request
+	// are placed whatever their scheduler_name.
+	SchedulerName string `protobuf:"bytes,20,opt,name=scheduler_name,json=schedulerName,proto3" json:"scheduler_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Profile) Reset() {
@@ -283,6 +287,13 @@ func (x *Profile) GetDisabledFilters() []Plugin {
 		return x.DisabledFilters
 	}
 	return nil
+}
+
+func (x *Profile) GetSchedulerName() string {
+	if x != nil {
+		return x.SchedulerName
+	}
+	return ""
 }
 
 // FeatureGate is a feature gate of kube-scheduler.
@@ -630,7 +641,7 @@ var File_stowage_v1_profile_proto protoreflect.FileDescriptor
 const file_stowage_v1_profile_proto_rawDesc = "" +
 	"\n" +
 	"\x18stowage/v1/profile.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x19stowage/v1/selector.proto\x1a\x18stowage/v1/verdict.proto\"\xff\x06\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x19stowage/v1/selector.proto\x1a\x18stowage/v1/verdict.proto\"\xb0\a\n" +
 	"\aProfile\x123\n" +
 	"\x04name\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a2\x18^(kube-1[.][0-9]{1,3})?$R\x04name\x12I\n" +
 	"\x0eplugin_weights\x18\x02 \x03(\v2\x18.stowage.v1.PluginWeightB\b\xbaH\x05\x92\x01\x02\x10@R\rpluginWeights\x12?\n" +
@@ -644,7 +655,8 @@ const file_stowage_v1_profile_proto_rawDesc = "" +
 	"\x0edefault_spread\x18\n" +
 	" \x01(\v2\x19.stowage.v1.DefaultSpreadR\rdefaultSpread\x12F\n" +
 	"\rfeature_gates\x18\v \x03(\v2\x17.stowage.v1.FeatureGateB\b\xbaH\x05\x92\x01\x02\x10@R\ffeatureGates\x12R\n" +
-	"\x10disabled_filters\x18\f \x03(\x0e2\x12.stowage.v1.PluginB\x13\xbaH\x10\x92\x01\r\x10@\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\x0fdisabledFiltersB\x1b\n" +
+	"\x10disabled_filters\x18\f \x03(\x0e2\x12.stowage.v1.PluginB\x13\xbaH\x10\x92\x01\r\x10@\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\x0fdisabledFilters\x12/\n" +
+	"\x0escheduler_name\x18\x14 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\rschedulerNameB\x1b\n" +
 	"\x19_hard_pod_affinity_weight\"`\n" +
 	"\vFeatureGate\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +

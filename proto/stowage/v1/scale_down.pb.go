@@ -121,8 +121,8 @@ type ScaleDownResponse struct {
 	Spread []*ReplicaSpread `protobuf:"bytes,3,rep,name=spread,proto3" json:"spread,omitempty"`
 	// The content address of the cluster, with the delta applied.
 	SnapshotAddress string `protobuf:"bytes,4,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
-	// Pod.unread of the pod, as in FilterResponse.
-	Unread        []*UnreadField `protobuf:"bytes,5,rep,name=unread,proto3" json:"unread,omitempty"`
+	// The doubts about the pod, as in FilterResponse.
+	Doubts        []*Doubt `protobuf:"bytes,5,rep,name=doubts,proto3" json:"doubts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -185,9 +185,9 @@ func (x *ScaleDownResponse) GetSnapshotAddress() string {
 	return ""
 }
 
-func (x *ScaleDownResponse) GetUnread() []*UnreadField {
+func (x *ScaleDownResponse) GetDoubts() []*Doubt {
 	if x != nil {
-		return x.Unread
+		return x.Doubts
 	}
 	return nil
 }
@@ -400,19 +400,19 @@ var File_stowage_v1_scale_down_proto protoreflect.FileDescriptor
 const file_stowage_v1_scale_down_proto_rawDesc = "" +
 	"\n" +
 	"\x1bstowage/v1/scale_down.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x19stowage/v1/selector.proto\"\xe9\x01\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/context.proto\x1a\x16stowage/v1/doubt.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x19stowage/v1/selector.proto\"\xe9\x01\n" +
 	"\x10ScaleDownRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x125\n" +
 	"\bselector\x18\x03 \x01(\v2\x19.stowage.v1.LabelSelectorR\bselector\x12'\n" +
 	"\breplicas\x18\x04 \x01(\rB\x06\xbaH\x03\xc8\x01\x01H\x00R\breplicas\x88\x01\x01B\v\n" +
-	"\t_replicas\"\x8c\x02\n" +
+	"\t_replicas\"\x86\x02\n" +
 	"\x11ScaleDownResponse\x123\n" +
 	"\tdeletions\x18\x01 \x03(\v2\x15.stowage.v1.ScaledPodR\tdeletions\x123\n" +
 	"\tremaining\x18\x02 \x03(\v2\x15.stowage.v1.ScaledPodR\tremaining\x121\n" +
 	"\x06spread\x18\x03 \x03(\v2\x19.stowage.v1.ReplicaSpreadR\x06spread\x12)\n" +
-	"\x10snapshot_address\x18\x04 \x01(\tR\x0fsnapshotAddress\x12/\n" +
-	"\x06unread\x18\x05 \x03(\v2\x17.stowage.v1.UnreadFieldR\x06unread\"\xd2\x01\n" +
+	"\x10snapshot_address\x18\x04 \x01(\tR\x0fsnapshotAddress\x12)\n" +
+	"\x06doubts\x18\x05 \x03(\v2\x11.stowage.v1.DoubtR\x06doubts\"\xd2\x01\n" +
 	"\tScaledPod\x12*\n" +
 	"\x03pod\x18\x01 \x01(\v2\x18.stowage.v1.PodReferenceR\x03pod\x12\x1b\n" +
 	"\tnode_name\x18\x02 \x01(\tR\bnodeName\x12#\n" +
@@ -450,7 +450,7 @@ var file_stowage_v1_scale_down_proto_goTypes = []any{
 	(*DecisionContext)(nil),   // 5: stowage.v1.DecisionContext
 	(*Pod)(nil),               // 6: stowage.v1.Pod
 	(*LabelSelector)(nil),     // 7: stowage.v1.LabelSelector
-	(*UnreadField)(nil),       // 8: stowage.v1.UnreadField
+	(*Doubt)(nil),             // 8: stowage.v1.Doubt
 	(*PodReference)(nil),      // 9: stowage.v1.PodReference
 	(*PodRule)(nil),           // 10: stowage.v1.PodRule
 }
@@ -461,7 +461,7 @@ var file_stowage_v1_scale_down_proto_depIdxs = []int32{
 	2,  // 3: stowage.v1.ScaleDownResponse.deletions:type_name -> stowage.v1.ScaledPod
 	2,  // 4: stowage.v1.ScaleDownResponse.remaining:type_name -> stowage.v1.ScaledPod
 	3,  // 5: stowage.v1.ScaleDownResponse.spread:type_name -> stowage.v1.ReplicaSpread
-	8,  // 6: stowage.v1.ScaleDownResponse.unread:type_name -> stowage.v1.UnreadField
+	8,  // 6: stowage.v1.ScaleDownResponse.doubts:type_name -> stowage.v1.Doubt
 	9,  // 7: stowage.v1.ScaledPod.pod:type_name -> stowage.v1.PodReference
 	10, // 8: stowage.v1.ScaledPod.broken_rules:type_name -> stowage.v1.PodRule
 	4,  // 9: stowage.v1.ReplicaSpread.domains:type_name -> stowage.v1.DomainReplicas
@@ -478,6 +478,7 @@ func file_stowage_v1_scale_down_proto_init() {
 		return
 	}
 	file_stowage_v1_context_proto_init()
+	file_stowage_v1_doubt_proto_init()
 	file_stowage_v1_explanation_proto_init()
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_pod_group_proto_init()

@@ -398,7 +398,7 @@ type WhatIfResponse struct {
 	ScenarioIndex uint32 `protobuf:"varint,1,opt,name=scenario_index,json=scenarioIndex,proto3" json:"scenario_index,omitempty"`
 	// Scenario.name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The result. The entries of the queue come first, then one for each of requeued. No snapshot_address. Indexes of nodes are
+	// The result. The entries of the queue come first, then one for each of requeued, to which doubts refer likewise. No snapshot_address. Indexes of nodes are
 	// those after the delta and before the removal of nodes.
 	Placement *PlaceResponse `protobuf:"bytes,3,opt,name=placement,proto3" json:"placement,omitempty"`
 	// The evicted pods that come back, in the order of the queue that they are placed in. Unknown ones come last.

@@ -1,0 +1,21 @@
+package schedulerconfig
+
+import (
+	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Named returns a profile, nil for kube-scheduler's default, as the profile of the pods with a schedulerName; "*" stands for all names.
+func Named(p *stowagev1.Profile, schedulerName string) *stowagev1.Profile {
+	if schedulerName == "" || schedulerName == corev1.DefaultSchedulerName {
+		return p
+	}
+	out := &stowagev1.Profile{}
+	if p != nil {
+		out = proto.CloneOf(p)
+	}
+	out.SchedulerName = schedulerName
+	return out
+}

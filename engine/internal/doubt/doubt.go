@@ -1,0 +1,83 @@
+// Package doubt collects what an answer does not decide about the pods that it places, or that it evicts and that are created again.
+//
+// Every answer of the engine has a Ledger. A pod goes through Ledger.Pod, which applies all sources, so that a new source reaches
+// every answer. Calls note doubts that depend on what happened to the pod, such as a limit, with Ledger.Note.
+package doubt
+
+import (
+	"cmp"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/place"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// A Source returns the doubts that follow from a pod and the profile, without a reference to the pod.
+type Source func(*api.Profile, *api.Pod) []verdict.Doubt
+
+// Sources are all sources, in the order in which their doubts are listed.
+var Sources = []Source{unread, otherScheduler}
+
+func unread(_ *api.Profile, pod *api.Pod) (out []verdict.Doubt) {
+	for _, field := range pod.Unread {
+		out = append(out, verdict.Doubt{Kind: verdict.UnreadField, Unread: field})
+	}
+	return out
+}
+
+func otherScheduler(profile *api.Profile, pod *api.Pod) []verdict.Doubt {
+	if !Left(profile, pod.Template) {
+		return nil
+	}
+	return []verdict.Doubt{{Kind: verdict.OtherScheduler, Name: cmp.Or(pod.Template.Spec.SchedulerName, api.DefaultScheduler)}}
+}
+
+// Left reports whether another scheduler than the profile's places the pods of a template.
+func Left(profile *api.Profile, t *api.PodTemplate) bool {
+	own := cmp.Or(profile.SchedulerName, api.DefaultScheduler)
+	return own != api.AnyScheduler && cmp.Or(t.Spec.SchedulerName, api.DefaultScheduler) != own
+}
+
+// Ledger is the doubts of one answer.
+type Ledger struct {
+	profile *api.Profile
+	doubts  []verdict.Doubt
+}
+
+// NewLedger returns an empty ledger.
+func NewLedger(profile *api.Profile) *Ledger { return &Ledger{profile: profile} }
+
+// Pod adds the doubts about a pod. It keeps no reference to the pod.
+func (l *Ledger) Pod(pod *api.Pod, of verdict.PodReference) {
+	for _, source := range Sources {
+		for _, d := range source(l.profile, pod) {
+			d.Pod = of
+			l.doubts = append(l.doubts, d)
+		}
+	}
+}
+
+// Note adds a doubt.
+func (l *Ledger) Note(d verdict.Doubt) { l.doubts = append(l.doubts, d) }
+
+// Doubts returns the doubts in the order in which they were added; nil if there are none.
+func (l *Ledger) Doubts() []verdict.Doubt { return l.doubts }
+
+// OfQueue returns the doubts about the pods of a queue, by entry.
+func OfQueue(profile *api.Profile, queue []place.Pending) []verdict.Doubt {
+	l := NewLedger(profile)
+	for i := range queue {
+		pod := &queue[i].Pod
+		l.Pod(pod, verdict.PodReference{
+			Namespace: pod.Template.Namespace, Name: pod.Name, Template: -1, Queue: i, Count: queue[i].Count,
+		})
+	}
+	return l.doubts
+}
+
+// OfPod returns the doubts about the pod of a request that has a single one.
+func OfPod(profile *api.Profile, pod *api.Pod) []verdict.Doubt {
+	l := NewLedger(profile)
+	l.Pod(pod, verdict.PodReference{Namespace: pod.Template.Namespace, Template: -1, Queue: 0, Count: 1})
+	return l.doubts
+}
