@@ -225,6 +225,7 @@ func (r *referenceDrain) drain(nodes ...uint32) *verdict.Drain {
 	default:
 		r.out.Status = verdict.Drained
 	}
+	r.out.Doubts = preemptedForGood(r.stated, r.out.Preempted)
 	return r.out
 }
 
@@ -401,6 +402,16 @@ func (r *referenceDrain) preempted(v verdict.PodReference, leaving []drainBatch,
 	v.Name = statedName(v.Name)
 	v.Template = pod.TemplateIndex
 	r.addPreempted(v)
+}
+
+// preemptedForGood returns the doubts about preempted pods that a controller creates again.
+func preemptedForGood(stated *api.Cluster, pods []verdict.PodReference) (out []verdict.Doubt) {
+	for _, p := range pods {
+		if p.Queue < 0 && (p.Template < 0 || stated.Templates[p.Template].Controller.Kind != api.NoWorkload) {
+			out = append(out, verdict.Doubt{Kind: verdict.PreemptedForGood, Pod: p})
+		}
+	}
+	return out
 }
 
 // addPreempted lists preempted pods, those without names together with equal ones before them.
@@ -690,6 +701,7 @@ func TestPreemptedAgain(t *testing.T) {
 		if c.preempted > 0 {
 			want.Status, want.Preempted = verdict.DrainUnplaced, []verdict.PodReference{pods(1, 1, c.preempted)}
 		}
+		want.Doubts = preemptedForGood(stated, want.Preempted)
 		for _, o.Scan = range []bool{false, true} {
 			got, _ := drains(t, compiled(t, stated), o)
 			if diff := gocmp.Diff([]*verdict.Drain{want}, got); diff != "" {

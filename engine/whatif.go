@@ -106,7 +106,11 @@ func (c *Cluster) WhatIf(ctx context.Context, s *Scenario, o WhatIfOptions) (*ve
 	if before != nil {
 		renumber(result, before)
 	}
-	result.Doubts = append(result.Doubts, left...)
+	preempted := doubt.NewLedger(o.Profile)
+	for i := range result.Evictions {
+		preempted.Preempted(c.Templates(), result.Evictions[i].Victims)
+	}
+	result.Doubts = slices.Concat(result.Doubts, left, preempted.Doubts())
 	return &verdict.WhatIf{Place: *result, Requeued: requeued}, nil
 }
 

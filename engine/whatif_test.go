@@ -318,6 +318,7 @@ func statedAfter(t testing.TB, stated *api.Cluster, s *engine.Scenario, o engine
 		for j := range e.Victims {
 			e.Victims[j].Node = before[e.Victims[j].Node]
 		}
+		p.Doubts = append(p.Doubts, preemptedForGood(stated, e.Victims)...)
 	}
 	return &verdict.WhatIf{Place: *p, Requeued: append(requeued, unknown...)}
 }

@@ -18,6 +18,7 @@ import (
 type drainCommand struct {
 	question
 	ties
+	queueFlag
 	Nodes         []string `arg:"" optional:"" name:"node" values:"node" help:"The nodes to drain. Each alone, unless a flag says otherwise."`
 	All           bool     `help:"Drain all nodes."`
 	Together      bool     `help:"Drain the nodes at once."`
@@ -26,7 +27,6 @@ type drainCommand struct {
 	Target        []string `sep:"," placeholder:"NODE" help:"Node that the pods may move to. May be repeated. Default: all."`
 	Force         bool     `help:"Evict pods without a controller, too, as kubectl drain --force. They do not come back."`
 	IgnoreBudgets bool     `help:"Evict pods whatever their PodDisruptionBudgets allow."`
-	Queue         string   `enum:"in-order,kube-scheduler" default:"in-order" help:"Place the evicted pods once in order, or as kube-scheduler's queue, which preempts: ${enum}."`
 	Moves         bool     `help:"List the pods and their new nodes."`
 }
 
@@ -45,12 +45,16 @@ func (c *drainCommand) Validate() error {
 
 // Run is called by kong.
 func (c *drainCommand) Run(s *session, code *answered) error {
-	return c.ask(s, nil, func(a *asked) (proto.Message, error) {
+	var mode stowagev1.QueueMode
+	return c.ask(s, func(a *asked) error {
+		mode = a.queueMode(c.Queue, true)
+		return nil
+	}, func(a *asked) (proto.Message, error) {
 		request, err := c.request(a.snapshot)
 		if err != nil {
 			return nil, err
 		}
-		request.Context.Profile = a.scheduler.Profile
+		request.Context.Profile, request.QueueMode = a.scheduler.Profile, mode
 		parts, err := drained(s.ctx, a, request)
 		if err != nil {
 			return request, err
@@ -124,9 +128,6 @@ func (c *drainCommand) request(snapshot *kube.Snapshot) (*stowagev1.DrainRequest
 		request.Mode = stowagev1.DrainMode_DRAIN_MODE_TOGETHER
 	case c.LargestSet:
 		request.Mode = stowagev1.DrainMode_DRAIN_MODE_LARGEST_SET
-	}
-	if c.Queue == "kube-scheduler" {
-		request.QueueMode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
 	}
 	if c.MaxSteps > 0 {
 		request.MaxSteps = &c.MaxSteps

@@ -199,7 +199,7 @@ func (c *explainCommand) found(snapshot *kube.Snapshot) ([]*chosen, error) {
 
 // explain answers one target and, in a table, prints the answer. request is that of an error.
 func (c *explainCommand) explain(a *asked, t *chosen) (one explained, code answered, request proto.Message, err error) {
-	c.doubts = report.Doubts{}
+	c.notes, c.doubts = c.beside(), report.Doubts{} // of the targets before
 	one = explained{Target: t.text, Namespace: t.namespace(), Pod: t.name(), Alike: podCount(t.pending)}
 	var answer *stowagev1.FilterResponse
 	switch {

@@ -22,12 +22,12 @@ import (
 type failCommand struct {
 	question
 	ties
+	queueFlag
 	Zone         []string `sep:"," placeholder:"NAME" values:"zone" help:"Zone that fails: the nodes with this topology.kubernetes.io/zone. May be repeated."`
 	TopologyKey  []string `sep:"none" placeholder:"LABEL=VALUE" help:"Topology domain that fails, such as topology.kubernetes.io/region=eu. May be repeated."`
 	Node         []string `sep:"," placeholder:"NAME" values:"node" help:"Node that fails. May be repeated."`
 	NodeSelector string   `placeholder:"LABELS" help:"Nodes with these labels fail, such as pool=spot,arch!=arm64."`
 	Each         string   `placeholder:"LABEL" values:"topology-key" help:"Let the domains of this topology key fail, each alone."`
-	Queue        string   `enum:"kube-scheduler,in-order" default:"kube-scheduler" help:"Place the pods that come back as kube-scheduler's queue, which preempts, or each once in order: ${enum}."`
 	Moves        bool     `help:"List the pods that come back and their new nodes."`
 }
 

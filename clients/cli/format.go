@@ -112,7 +112,7 @@ func (q *question) printDocument(w io.Writer, d result.Document) error {
 		return printNames(w, d.Names())
 	case asHTML:
 		p := d.Page()
-		p.Notes = slices.Concat(p.Notes, q.notes)
+		p.Notes = slices.Concat(p.Notes, q.beside())
 		return p.HTML(w)
 	case asSVG:
 		return d.Page().SVG(w)
@@ -147,8 +147,8 @@ func printNames(w io.Writer, names []string) error {
 
 // printText prints a JSON object as JSON, as YAML, or through a template. Its last field is what was said beside the answer.
 func (q *question) printText(w io.Writer, text []byte) error {
-	if len(q.notes) > 0 {
-		notes, err := json.Marshal(q.notes)
+	if beside := q.beside(); len(beside) > 0 {
+		notes, err := json.Marshal(beside)
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ import (
 type placeCommand struct {
 	question
 	ties
-	Queue       string        `enum:"auto,kube-scheduler,in-order" default:"auto" help:"Place the pods as kube-scheduler's queue, which preempts and tries pods again, or each once in order: ${enum}. auto is kube-scheduler where the nodes were read from a cluster."`
+	queueFlag
 	TopologyKey string        `placeholder:"LABEL" values:"topology-key" help:"Node label to draw the nodes by. Default: the zone, or what the pods' groups or rules use."`
 	Joint       bool          `help:"Place all pods without a pod group as a whole, so that every rule holds at the end. All of them or none."`
 	AtLeast     uint32        `placeholder:"NUMBER" help:"With --joint: the minimum number of pods to place."`

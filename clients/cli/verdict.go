@@ -39,13 +39,15 @@ func (q *question) doubt(snapshot *kube.Snapshot, subject string, responses ...p
 	})
 }
 
+// beside returns what is said beside the answer, the doubts included.
+func (q *question) beside() []string { return slices.Concat(q.notes, q.doubts.Lines()) }
+
 // writeDoubts writes the doubts of the answer.
 func (q *question) writeDoubts(s *session) { q.doubts.Write(s.stdout, s.width) }
 
 // verdict returns the exit code of an answer whose doubts are known. Success becomes unsure if there are any, or if objects or pods
 // are missing, unless that is allowed.
 func (q *question) verdict(s *session, snapshot *kube.Snapshot, ok bool) answered {
-	q.notes = append(q.notes, q.doubts.Lines()...)
 	if !ok {
 		return exitNo
 	}

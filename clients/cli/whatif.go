@@ -23,13 +23,13 @@ import (
 type whatIfCommand struct {
 	question
 	ties
+	queueFlag
 	Apply       []string `sep:"none" placeholder:"PATH" help:"Apply these manifests, as kubectl apply does. A path is as in --file. May be repeated."`
 	Scale       []string `sep:"none" placeholder:"[NAMESPACE/]KIND/NAME=NUMBER" help:"Scale a workload, such as deploy/web=20. May be repeated."`
 	WithoutNode []string `sep:"," placeholder:"NAME" values:"node" help:"Take a node away. Pods with a controller come back. May be repeated."`
 	AddNode     []string `sep:"none" placeholder:"like=NAME[,count=NUMBER][,zone=ZONE]" help:"Add nodes like one of the cluster, as they are once they are ready, with the pods of DaemonSets. May be repeated."`
 	Cordon      []string `sep:"," placeholder:"NAME" values:"node" help:"Cordon a node. May be repeated."`
 	Evict       []string `sep:"," placeholder:"[NAMESPACE/]pod/NAME" help:"Evict a pod, whatever its PodDisruptionBudgets allow. May be repeated."`
-	Queue       string   `enum:"auto,kube-scheduler,in-order" default:"auto" help:"Place the pods as kube-scheduler's queue, which preempts and tries pods again, or each once in order: ${enum}. auto is kube-scheduler where the nodes were read from a cluster."`
 }
 
 // Validate is called by kong.

@@ -83,7 +83,7 @@ func (d *Drain) Lists(parts []*stowagev1.DrainResponse) []List {
 		}
 	}
 	return []List{
-		{"Without a node", x.lines(unplaced)}, {"Not evicted", x.lines(blocked)}, {"Preempted, and not placed again", x.lines(preempted)},
+		{"Without a node", x.lines(unplaced)}, {"Not evicted", x.lines(blocked)}, {"Preempted", x.lines(preempted)},
 	}
 }
 

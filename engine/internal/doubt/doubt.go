@@ -63,6 +63,16 @@ func (l *Ledger) Note(d verdict.Doubt) { l.doubts = append(l.doubts, d) }
 // Doubts returns the doubts in the order in which they were added; nil if there are none.
 func (l *Ledger) Doubts() []verdict.Doubt { return l.doubts }
 
+// Preempted adds a doubt for each of the pods of the cluster that were preempted, unless no controller creates them again.
+func (l *Ledger) Preempted(templates []*api.PodTemplate, pods []verdict.PodReference) {
+	for _, p := range pods {
+		if p.Queue >= 0 || p.Template >= 0 && templates[p.Template].Controller.Kind == api.NoWorkload {
+			continue
+		}
+		l.Note(verdict.Doubt{Kind: verdict.PreemptedForGood, Pod: p})
+	}
+}
+
 // OfQueue returns the doubts about the pods of a queue, by entry.
 func OfQueue(profile *api.Profile, queue []place.Pending) []verdict.Doubt {
 	l := NewLedger(profile)

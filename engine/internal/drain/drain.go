@@ -611,6 +611,7 @@ func (r *run) doubts() []verdict.Doubt {
 		again.Unread = r.state.Unread(u.node, &u.Occupant)
 		ledger.Pod(&again, r.reference(u, u.evicted))
 	}
+	ledger.Preempted(r.base.Templates(), r.out.Preempted)
 	return ledger.Doubts()
 }
 
