@@ -15,33 +15,36 @@ import (
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
-const description = `Scheduling decisions as kube-scheduler would make them, for a cluster that is live or in manifests.
+const description = `Stowage answers scheduling questions as kube-scheduler would, for a live cluster or for manifests. It never changes a cluster.
 
-The exit status is 0 if all pods were placed, a node is feasible, the nodes can be drained, or an audit finds nothing broken; 1 if not; 2 if
-the request was invalid or got no answer; 3 if kube-scheduler might reject a pod because of fields that are not read, if a change of a workload is not decided, or if
-there was nothing to place though the manifests have workloads. Workloads of kinds that are not read are listed on standard error;
+The exit status is 0 for a yes: all pods were placed, a node is feasible, the nodes can be drained, or an audit finds nothing broken. It is 1 for a no, and 2 if
+the request was invalid or failed. It is 3 if kube-scheduler might decide otherwise: because of fields that Stowage does not read, because Stowage does not decide a change of a workload, or because
+there was nothing to place though the manifests have workloads. Standard error lists workloads of kinds that Stowage does not read;
 they do not change the exit status if there are other pods to place.`
 
-// commands is the grammar of the command line.
+// commands is the grammar of the command line. An example is a command line without the command's name; several are separated by "; ".
+// Those of commands tagged "starts" begin the help of all.
 type commands struct {
-	Version kong.VersionFlag `help:"Print the version."`
+	Version kong.VersionFlag `group:"general" help:"Print the version."`
 
-	Place       placeCommand       `cmd:"" help:"Place the pending pods: one by one in the order of kube-scheduler's queue, or in their groups."`
-	Filter      filterCommand      `cmd:"" help:"List the feasible nodes of a pod, and why the others are not; without one, the pods that kube-scheduler would evict. Does not score: where scores overflow, only score and place fail the pod."`
-	Score       scoreCommand       `cmd:"" help:"Score the feasible nodes of a pod."`
-	Explain     explainCommand     `cmd:"" help:"Explain everything that keeps a pod from each node, which pods kube-scheduler would evict for it, and what else would place it."`
-	Preempt     preemptCommand     `cmd:"" help:"List the pods that kube-scheduler would evict for a pod; if asked, those whose replacements all have a node, and the fewest on any nodes, which kube-scheduler does not look for."`
-	ScaleDown   scaleDownCommand   `cmd:"" help:"List the replicas of a workload to delete so that the rest are spread best."`
-	Fit         fitCommand         `cmd:"" help:"Count how many more pods of a workload fit, or of several in a ratio."`
-	Drain       drainCommand       `cmd:"" help:"Tell for nodes whether they can be drained: where their pods go, which have no node, and which cannot be evicted."`
-	Fail        failCommand        `cmd:"" help:"Tell what happens if zones or nodes fail: which pods come back, which find no node, and which PodDisruptionBudgets are not met."`
-	WhatIf      whatIfCommand      `cmd:"" help:"Tell what a change leads to: manifests applied, workloads scaled, nodes added, cordoned or taken away, pods evicted."`
-	Provision   provisionCommand   `cmd:"" help:"Find nodes to add so that the pending pods have nodes, for little cost, and tell what is proven."`
-	Consolidate consolidateCommand `cmd:"" help:"Find nodes to remove or to replace by cheaper ones, one action after another, so that all pods keep nodes; and tell what is proven."`
-	Audit       auditCommand       `cmd:"" help:"Look for what is wrong with the cluster as it is: rules that do not hold any more or have no effect, nodes that are over-committed, pods that have no other node, replicas that fail together."`
-	Completion  completionCommand  `cmd:"" help:"Print a completion script for a shell."`
+	Explain     explainCommand     `cmd:"" starts:"" example:"explain shop/deploy/web; explain -f cluster.json web-7d4b9-x2x9p --fix" help:"Explain why a pod is pending: every failing check on every node, the pods that kube-scheduler would preempt, and changes that would place it."`
+	Place       placeCommand       `cmd:"" starts:"" example:"place -f cluster.json -f web.yaml; place -f nodes.yaml -f web.yaml -o html > placement.html" help:"Place pending pods in the order of kube-scheduler's queue, or in their pod groups."`
+	Drain       drainCommand       `cmd:"" starts:"" example:"drain node-a --moves; drain --all --largest-set -f cluster.json" help:"Check whether nodes can be drained: where their pods would run, which would stay pending, which cannot be evicted."`
+	Fail        failCommand        `cmd:"" starts:"" example:"fail --zone eu-west-1b; fail --each topology.kubernetes.io/zone -f cluster.json" help:"Simulate the failure of zones or nodes: which pods find another node, which replicas are missing, which PodDisruptionBudgets are violated."`
+	WhatIf      whatIfCommand      `cmd:"" starts:"" example:"what-if --scale shop/deploy/web=20 --add-node like=node-a,count=2; what-if -f cluster.json --apply edited.yaml" help:"Compare the cluster before and after a change: manifests applied, workloads scaled, nodes added, cordoned or removed, pods evicted."`
+	Fit         fitCommand         `cmd:"" starts:"" example:"fit --mix shop/web --by topology.kubernetes.io/zone -f cluster.json" help:"Count how many more pods of a workload fit, or of several workloads in a ratio."`
+	Provision   provisionCommand   `cmd:"" example:"provision --template nodepools.yaml; provision -f cluster.json -f web.yaml --template nodepools.yaml" help:"Find cheap nodes to add for the pending pods, with a lower bound of the cost."`
+	Consolidate consolidateCommand `cmd:"" example:"consolidate --moves -f cluster.json; consolidate -f cluster.json --template nodepools.yaml" help:"Find nodes to remove, or to replace with cheaper nodes, one action after another, without leaving a pod pending."`
+	Audit       auditCommand       `cmd:"" starts:"" example:"audit; audit -f cluster.json -o html > audit.html" help:"Find what is wrong with the cluster: violated or ineffective rules, overcommitted nodes, pods with no other node, replicas that would fail together."`
+	Filter      filterCommand      `cmd:"" example:"filter --pod shop/web-1 -f cluster.json" help:"List the feasible nodes of a pod and why the others are not; without a feasible node, also the pods that kube-scheduler would preempt. Scores are not computed: a pod that fails because they overflow fails only in score and place."`
+	Score       scoreCommand       `cmd:"" example:"score --pod shop/web-1 -f cluster.json" help:"Score the feasible nodes of a pod."`
+	Preempt     preemptCommand     `cmd:"" example:"preempt --pod shop/web-1 --safe -f cluster.json" help:"List the pods that kube-scheduler would preempt for a pod. Flags add searches that kube-scheduler does not have: victims that can all be placed again, and the fewest victims on any nodes."`
+	ScaleDown   scaleDownCommand   `cmd:"" example:"scale-down --workload shop/web --replicas 3 -f cluster.json" help:"Choose the replicas of a workload to delete so that the others stay spread."`
+	Completion  completionCommand  `cmd:"" example:"completion bash" help:"Print a completion script for a shell."`
+	Man         manCommand         `cmd:"" example:"man > stowage.1" help:"Print the manual page."`
+	Help        helpCommand        `cmd:"" example:"help explain" help:"Print the help of a command."`
+	ShowVersion versionCommand     `cmd:"" name:"version" example:"version" help:"Print the version."`
 	Values      valuesCommand      `cmd:"" hidden:"" help:"Print values for completion."`
-	Man         manCommand         `cmd:"" help:"Print the manual page: stowage man > stowage.1"`
 }
 
 // session is the environment of a command.
@@ -51,6 +54,7 @@ type session struct {
 	stdout, stderr io.Writer
 	raw            io.Writer // stdout, for the sequences of a screen
 	terminal       *os.File  // stdout, if it is one
+	parser         *kong.Kong
 	application    *kong.Application
 	command        string // its name
 	width          int    // of tables and lines
@@ -84,18 +88,22 @@ func RunAs(ctx context.Context, program string, args []string, stdin io.Reader, 
 			code = int(e)
 		}
 	}()
-	parser, err := kong.New(&commands{}, kong.Name(called), kong.Vars{"version": telemetry.Version()},
-		kong.Description(description), kong.Writers(stdout, stderr),
-		kong.Exit(func(code int) { panic(exited(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	parser, err := newParser(called, stdout, stderr)
 	if err != nil {
 		return fail(stderr, err)
+	}
+	if len(args) == 0 {
+		args = []string{"help"}
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
 		return fail(stderr, err)
 	}
 	out := &output{w: stdout}
-	s := &session{ctx: ctx, stdin: interruptible{ctx, stdin}, stdout: out, raw: out, stderr: stderr, application: parser.Model, command: parsed.Selected().Name}
+	s := &session{
+		ctx: ctx, stdin: interruptible{ctx, stdin}, stdout: out, raw: out, stderr: stderr, parser: parser,
+		application: parser.Model, command: parsed.Selected().Name,
+	}
 	if f, ok := isTerminal(stdout); ok {
 		s.terminal = f
 	}
@@ -113,6 +121,19 @@ func RunAs(ctx context.Context, program string, args []string, stdin io.Reader, 
 		return fail(stderr, err)
 	}
 	return int(answer)
+}
+
+// newParser returns the parser of the command line. It leaves by exited after printing help or the version.
+func newParser(called string, stdout, stderr io.Writer) (*kong.Kong, error) {
+	parser, err := kong.New(&commands{}, kong.Name(called), kong.Vars{"version": telemetry.Version()},
+		kong.Description(description), kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { panic(exited(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Help(printHelp), kong.ExplicitGroups(flagGroups))
+	if err != nil {
+		return nil, err
+	}
+	parser.Model.HelpFlag.Group = &flagGroups[len(flagGroups)-1]
+	return parser, nil
 }
 
 // fail prints an error, a line for each joined one.

@@ -19,11 +19,11 @@ import (
 
 // cluster has the flags that name a live cluster, and those that choose its pending pods.
 type cluster struct {
-	Cluster    bool   `help:"Read the cluster of the kubeconfig, and apply the manifests of --file to it. So do --kubeconfig and --context."`
-	Kubeconfig string `placeholder:"FILE" help:"The kubeconfig. Default: those of $$KUBECONFIG, else ~/.kube/config, else the service account of the pod."`
-	Context    string `placeholder:"NAME" values:"context" help:"The context of the kubeconfig. Default: its current one."`
-	Namespace  string `short:"n" placeholder:"NAME" values:"namespace" help:"Ask about pending pods and workloads of this namespace alone; it is also that of manifests that state none. All others count, but are not placed."`
-	Selector   string `short:"l" placeholder:"LABELS" help:"Ask about pending pods with these labels alone, such as app=web,tier!=test. All others count, but are not placed."`
+	Cluster    bool   `help:"Read the live cluster and apply the manifests of --file to it. Implied by --kubeconfig and --context."`
+	Kubeconfig string `placeholder:"FILE" help:"The kubeconfig. Default: $$KUBECONFIG, then ~/.kube/config, then the service account of the pod."`
+	Context    string `placeholder:"NAME" values:"context" help:"The context of the kubeconfig. Default: its current context."`
+	Namespace  string `short:"n" placeholder:"NAME" values:"namespace" help:"Place only pending pods and workloads in this namespace, which is also the default for manifests without one. Other pods still occupy their nodes."`
+	Selector   string `short:"l" placeholder:"LABELS" help:"Place only pending pods with these labels, such as app=web,tier!=test. Other pods still occupy their nodes."`
 }
 
 // live reports whether a live cluster is read.

@@ -25,12 +25,12 @@ type services struct {
 
 // remote has the flags of a server. Those of TLS are as in the other commands.
 type remote struct {
-	Server            []string `placeholder:"ADDRESS" help:"Server address, host:port; several are replicas. Without one, this process answers."`
-	StowageCAFile     string   `name:"stowage-ca-file" placeholder:"FILE" help:"With --server: PEM certificates of the authorities of the server's certificate. Without it connections are in plain text."`
-	StowageCertFile   string   `placeholder:"FILE" help:"With --server: PEM client certificate."`
-	StowageKeyFile    string   `placeholder:"FILE" help:"With --server: PEM key of --stowage-cert-file."`
+	Server            []string `placeholder:"ADDRESS" help:"Address of a server, host:port. Repeat it for replicas. Default: this process decides."`
+	StowageCAFile     string   `name:"stowage-ca-file" placeholder:"FILE" help:"With --server: PEM file with the authorities that sign the server's certificate. Without it, connections are not encrypted."`
+	StowageCertFile   string   `placeholder:"FILE" help:"With --server: PEM file with the client certificate."`
+	StowageKeyFile    string   `placeholder:"FILE" help:"With --server: PEM file with the key of --stowage-cert-file."`
 	StowageTokenFile  string   `placeholder:"FILE" help:"With --server: file with a bearer token."`
-	StowageServerName string   `placeholder:"NAME" help:"With --server: name in the server's certificate, if it is not the host of --server."`
+	StowageServerName string   `placeholder:"NAME" help:"With --server: name in the server's certificate, if it differs from the host of --server."`
 }
 
 func (r *remote) settings() *connect.Stowage {

@@ -114,7 +114,7 @@ func TestTheUsageSaysHowTheCommandIsCalled(t *testing.T) {
 		"kubectl-stowage.exe": "Usage: kubectl stowage <command>",
 	} {
 		var out strings.Builder
-		if code := cli.RunAs(t.Context(), program, []string{"--help"}, nil, &out, &out); code != 0 || !strings.HasPrefix(out.String(), want) {
+		if code := cli.RunAs(t.Context(), program, []string{"--help"}, nil, &out, &out); code != 0 || !strings.Contains(out.String(), "\n"+want) {
 			t.Errorf("%s: exit %d\n%s", program, code, out.String())
 		}
 	}

@@ -15,12 +15,12 @@ import (
 type consolidateCommand struct {
 	question
 	ties
-	Nodes             []string `arg:"" optional:"" name:"node" values:"node" help:"The nodes that may be removed. Default: all with a price, in the annotation stowage.scheduling/price or as that of a template with their label node.kubernetes.io/instance-type."`
-	Template          []string `sep:"none" placeholder:"PATH" help:"Manifests of Nodes that may replace others, as for provision. May be repeated."`
-	MaxActions        *uint32  `placeholder:"NUMBER" help:"The number of actions at most."`
-	MaxNodesPerAction *uint32  `placeholder:"NUMBER" help:"The number of nodes that are drained at a time. Default: 1."`
-	MaxSteps          *uint32  `placeholder:"NUMBER" help:"The budget of the search, in steps."`
-	Moves             bool     `help:"List the pods and their new nodes."`
+	Nodes             []string `arg:"" optional:"" name:"node" values:"node" help:"Nodes that may be removed. Default: all nodes with a price, from the annotation stowage.scheduling/price or from a template of the same node.kubernetes.io/instance-type."`
+	Template          []string `sep:"none" placeholder:"PATH" help:"Manifests of Nodes that may replace others, as for provision. Repeatable."`
+	MaxActions        *uint32  `placeholder:"NUMBER" help:"Maximum number of actions."`
+	MaxNodesPerAction *uint32  `placeholder:"NUMBER" help:"Maximum number of nodes that are drained together. Default: 1."`
+	MaxSteps          *uint32  `placeholder:"NUMBER" help:"Search budget, in steps."`
+	Moves             bool     `help:"List every pod that moves, with its new node."`
 }
 
 // Run is called by kong.

@@ -19,15 +19,15 @@ type drainCommand struct {
 	question
 	ties
 	queueFlag
-	Nodes         []string `arg:"" optional:"" name:"node" values:"node" help:"The nodes to drain. Each alone, unless a flag says otherwise."`
-	All           bool     `help:"Drain all nodes."`
-	Together      bool     `help:"Drain the nodes at once."`
+	Nodes         []string `arg:"" optional:"" name:"node" values:"node" help:"Nodes to drain, each on its own unless a flag says otherwise."`
+	All           bool     `help:"Check all nodes."`
+	Together      bool     `help:"Drain the nodes at the same time."`
 	LargestSet    bool     `help:"Drain as many of the nodes as possible, one after another. The exit status is 0 if at least one can be drained."`
-	MaxSteps      uint32   `placeholder:"NUMBER" help:"With --largest-set: how long to search for more nodes. Default: 65536."`
-	Target        []string `sep:"," placeholder:"NODE" help:"Node that the pods may move to. May be repeated. Default: all."`
-	Force         bool     `help:"Evict pods without a controller, too, as kubectl drain --force. They do not come back."`
-	IgnoreBudgets bool     `help:"Evict pods whatever their PodDisruptionBudgets allow."`
-	Moves         bool     `help:"List the pods and their new nodes."`
+	MaxSteps      uint32   `placeholder:"NUMBER" help:"With --largest-set: search budget, in steps. Default: 65536."`
+	Target        []string `sep:"," placeholder:"NODE" help:"Node that evicted pods may move to. Repeatable. Default: all."`
+	Force         bool     `help:"Evict pods without a controller as well, as kubectl drain --force does. They are not recreated."`
+	IgnoreBudgets bool     `help:"Ignore PodDisruptionBudgets."`
+	Moves         bool     `help:"List every pod that moves, with its new node."`
 }
 
 // Validate is called by kong.

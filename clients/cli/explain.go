@@ -17,8 +17,8 @@ import (
 
 type explainCommand struct {
 	onePod
-	Fix     bool     `help:"Print how to make the first change that would place the pod and that kubectl can make: its commands, and the patch that the last one reads."`
-	Targets []string `arg:"" optional:"" values:"target" name:"target" help:"What to explain: KIND/NAME or NAMESPACE/KIND/NAME, such as pod/web-1, deploy/web or shop/sts/db; of a workload a pending pod of each spec. Of a pod on a node, or of a workload without pending pods, whether it could move. Several are explained one after another."`
+	Fix     bool     `help:"Print the first change that would place the pod and that kubectl can make: its commands, and the patch for the last one."`
+	Targets []string `arg:"" optional:"" values:"target" name:"target" help:"What to explain: NAME, KIND/NAME or NAMESPACE/KIND/NAME, such as web, deploy/web or shop/pod/web-1. For a workload: one pending pod of each spec. For a running pod, or a workload without pending pods: whether the pod could move."`
 }
 
 // explainAnswer is the answer about targets in JSON and YAML.

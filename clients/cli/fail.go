@@ -15,6 +15,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
+	"github.com/stowage-scheduler/stowage/clients/suggest"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -23,12 +24,12 @@ type failCommand struct {
 	question
 	ties
 	queueFlag
-	Zone         []string `sep:"," placeholder:"NAME" values:"zone" help:"Zone that fails: the nodes with this topology.kubernetes.io/zone. May be repeated."`
-	TopologyKey  []string `sep:"none" placeholder:"LABEL=VALUE" help:"Topology domain that fails, such as topology.kubernetes.io/region=eu. May be repeated."`
-	Node         []string `sep:"," placeholder:"NAME" values:"node" help:"Node that fails. May be repeated."`
+	Zone         []string `sep:"," placeholder:"NAME" values:"zone" help:"Zone that fails: nodes with this topology.kubernetes.io/zone. Repeatable."`
+	TopologyKey  []string `sep:"none" placeholder:"LABEL=VALUE" help:"Topology domain that fails, such as topology.kubernetes.io/region=eu. Repeatable."`
+	Node         []string `sep:"," placeholder:"NAME" values:"node" help:"Node that fails. Repeatable."`
 	NodeSelector string   `placeholder:"LABELS" help:"Nodes with these labels fail, such as pool=spot,arch!=arm64."`
-	Each         string   `placeholder:"LABEL" values:"topology-key" help:"Let the domains of this topology key fail, each alone."`
-	Moves        bool     `help:"List the pods that come back and their new nodes."`
+	Each         string   `placeholder:"LABEL" values:"topology-key" help:"Let each domain of this topology key fail on its own."`
+	Moves        bool     `help:"List every replacement pod, with its new node."`
 }
 
 // Validate is called by kong.
@@ -232,6 +233,7 @@ func inDomain(snapshot *kube.Snapshot, domain string) ([]string, error) {
 	case len(domains) == 0:
 		return nil, fmt.Errorf("no node has the label %s", key)
 	default:
-		return nil, fmt.Errorf("no node has %s, only %s", domain, report.Names(slices.Sorted(maps.Keys(domains))))
+		known := slices.Sorted(maps.Keys(domains))
+		return nil, fmt.Errorf("no node has %s, only %s%s", domain, report.Names(known), suggest.DidYouMean(value, slices.Values(known)))
 	}
 }

@@ -18,10 +18,10 @@ import (
 type fitCommand struct {
 	question
 	ties
-	Mix      []string `placeholder:"NAME[=COUNT]" help:"What to count: a pending pod or a workload, and the number of its pods in a unit. Several are a mix. Default: the only one."`
-	By       string   `placeholder:"LABEL" help:"Node label: count by its values as well, and what fits in each of them alone."`
-	MaxUnits uint32   `placeholder:"NUMBER" help:"Stop at this number."`
-	Changes  bool     `help:"List the changes with which more fit."`
+	Mix      []string `placeholder:"NAME[=COUNT]" help:"Pending pod or workload to count, and how many of its pods make one unit. Repeat it for a mix. Default: the only one."`
+	By       string   `placeholder:"LABEL" help:"Also count by the values of this node label, and what would fit in each alone."`
+	MaxUnits uint32   `placeholder:"NUMBER" help:"Stop counting at this number."`
+	Changes  bool     `help:"List changes with which more pods fit."`
 }
 
 // Run is called by kong.

@@ -14,7 +14,7 @@ import (
 // onePod is a request about one pod.
 type onePod struct {
 	question
-	Pod string `placeholder:"NAME" help:"The pending pod: NAME, NAMESPACE/NAME, KIND/NAME or NAMESPACE/KIND/NAME of the pod or of its workload. Needed if there are several."`
+	Pod string `placeholder:"NAME" help:"The pending pod: NAME, NAMESPACE/NAME, KIND/NAME or NAMESPACE/KIND/NAME of the pod or its workload. Required if several pods are pending."`
 }
 
 // ask puts a question about the pod. notQueued returns the answer if kube-scheduler does not queue it.

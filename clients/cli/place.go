@@ -21,14 +21,14 @@ type placeCommand struct {
 	question
 	ties
 	queueFlag
-	TopologyKey string        `placeholder:"LABEL" values:"topology-key" help:"Node label to draw the nodes by. Default: the zone, or what the pods' groups or rules use."`
-	Joint       bool          `help:"Place all pods without a pod group as a whole, so that every rule holds at the end. All of them or none."`
-	AtLeast     uint32        `placeholder:"NUMBER" help:"With --joint: the minimum number of pods to place."`
-	MaxSteps    uint32        `placeholder:"NUMBER" help:"With --joint: the budget of the search, in steps."`
-	Changes     bool          `help:"List the changes that would place each pod without a node. Takes long for many different pods."`
-	Watch       bool          `short:"w" help:"Show placements as they are made."`
-	Timeout     time.Duration `placeholder:"DURATION" help:"How long to wait for the answer, such as 10s."`
-	Partial     bool          `help:"With --timeout: place as many as there is time for."`
+	TopologyKey string        `placeholder:"LABEL" values:"topology-key" help:"Node label by which the picture groups nodes. Default: the zone, or the topology key of the pods' groups or rules."`
+	Joint       bool          `help:"Place all pods without a pod group together, so that every rule holds at the end: all of them or none."`
+	AtLeast     uint32        `placeholder:"NUMBER" help:"With --joint: minimum number of pods to place."`
+	MaxSteps    uint32        `placeholder:"NUMBER" help:"With --joint: search budget, in steps."`
+	Changes     bool          `help:"List the changes that would place each unschedulable pod. Slow for many different pods."`
+	Watch       bool          `short:"w" help:"Print placements as they are decided."`
+	Timeout     time.Duration `placeholder:"DURATION" help:"Maximum time to wait for the answer, such as 10s."`
+	Partial     bool          `help:"With --timeout: place as many pods as time allows."`
 }
 
 // Validate is called by kong.

@@ -11,10 +11,10 @@ import (
 
 type preemptCommand struct {
 	onePod
-	Safe        bool   `help:"Also look for victims whose controllers' replacements all have a node."`
-	MaxCascades uint32 `placeholder:"NUMBER" help:"With --safe: how often in a row a replacement may preempt other pods."`
+	Safe        bool   `help:"Also look for victims whose replacements would all be placed."`
+	MaxCascades uint32 `placeholder:"NUMBER" help:"With --safe: how many times in a row a replacement may preempt other pods."`
 	AcrossNodes bool   `help:"Also look for the fewest victims on any nodes."`
-	MaxSteps    uint32 `placeholder:"NUMBER" help:"With --across-nodes: the budget of the search, in steps."`
+	MaxSteps    uint32 `placeholder:"NUMBER" help:"With --across-nodes: search budget, in steps."`
 }
 
 // Run is called by kong.

@@ -14,10 +14,10 @@ import (
 
 type provisionCommand struct {
 	question
-	Template []string `required:"" sep:"none" placeholder:"PATH" help:"Manifests of Nodes that may be added, as they are once they are ready, with their price in the annotation stowage.scheduling/price and the number of them at most in stowage.scheduling/max-count. May be repeated."`
-	MaxNodes *uint32  `placeholder:"NUMBER" help:"The number of new nodes at most."`
-	MaxSteps uint32   `placeholder:"NUMBER" help:"The budget of the search, in steps."`
-	Seed     uint64   `placeholder:"NUMBER" help:"Choose among the best nodes by this seed; 0 chooses the first."`
+	Template []string `required:"" sep:"none" placeholder:"PATH" help:"Manifests of Nodes that may be added, as they are when ready. Annotations: stowage.scheduling/price, and optionally stowage.scheduling/max-count. Repeatable."`
+	MaxNodes *uint32  `placeholder:"NUMBER" help:"Maximum number of new nodes."`
+	MaxSteps uint32   `placeholder:"NUMBER" help:"Search budget, in steps."`
+	Seed     uint64   `placeholder:"NUMBER" help:"Break ties between the best nodes by this seed; 0 takes the first."`
 }
 
 // Run is called by kong.

@@ -24,19 +24,19 @@ import (
 
 // question has the flags that all requests share.
 type question struct {
-	cluster
-	remote
-	File      []string `short:"f" sep:"none" placeholder:"PATH" help:"Manifests, also compressed by gzip: a file, a directory, a URL of http or https, or - for standard input. May be repeated. Without it, the cluster of the kubeconfig is read."`
-	Kustomize []string `short:"k" sep:"none" placeholder:"DIRECTORY" help:"The manifests that a kustomization makes, as kubectl kustomize prints them. May be repeated."`
-	Recursive bool     `short:"R" help:"Read the directories in a directory of --file, too."`
-	Profile   string   `placeholder:"FILE" help:"Profile to decide by, in JSON or YAML: a Profile of the contract or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
-	Output    string   `short:"o" words:"table,wide,json,yaml,name,html,svg,jsonpath=,go-template=" default:"table" placeholder:"FORMAT" help:"How to print the answer: table, wide (that is table with --verbose), json, yaml, name (not of preempt), html or svg (not of filter, score and preempt), jsonpath=TEMPLATE, or go-template=TEMPLATE. Default: table."`
-	Verbose   bool     `short:"v" help:"List more: of explain every failing check and what each node lacks, of place every node and how full it is, of drain every node and the moves."`
-	Color     string   `enum:"auto,always,never" default:"auto" help:"Colour tables: ${enum}. auto is if they go to a terminal and NO_COLOR is not set."`
+	File          []string `group:"input" short:"f" sep:"none" placeholder:"PATH" help:"Manifests or a dump of a cluster: a file, a directory, an HTTP(S) URL, or - for standard input, also gzipped. Repeatable. Dump clusters as JSON, which is read four times as fast as YAML. Default: the live cluster of the kubeconfig."`
+	Kustomize     []string `group:"input" short:"k" sep:"none" placeholder:"DIRECTORY" help:"Directory with a kustomization, as for kubectl kustomize. Repeatable."`
+	Recursive     bool     `group:"input" short:"R" help:"Read subdirectories of --file as well."`
+	cluster       `group:"input"`
+	SchedulerName string `group:"input" placeholder:"NAME" help:"The schedulerName of pods to place; also selects the profile in a KubeSchedulerConfiguration with several. * means any. Default: the only profile, or default-scheduler."`
+	Profile       string `group:"input" placeholder:"FILE" help:"Scheduler profile, in JSON or YAML: a KubeSchedulerConfiguration or a Profile of the contract. Default: kube-scheduler's default profile."`
 
-	SchedulerName string `placeholder:"NAME" help:"The schedulerName of the pods to place, and of the profile in a KubeSchedulerConfiguration, which needs it if there are several. * is that of any pod. Default: that of the only profile, else default-scheduler."`
+	Output      string `group:"output" short:"o" words:"table,wide,json,yaml,name,html,svg,jsonpath=,go-template=" default:"table" placeholder:"FORMAT" help:"Output format: table, wide (table with --verbose), json, yaml, name (not preempt), html or svg (not filter, score, preempt), jsonpath=TEMPLATE or go-template=TEMPLATE. Default: table."`
+	Verbose     bool   `group:"output" short:"v" help:"Print more. explain: every failing check and what each node lacks. place: every node and how full it is. drain: every node and every move."`
+	Color       string `group:"output" enum:"auto,always,never" default:"auto" help:"Colour the output: ${enum}. auto colours terminals unless NO_COLOR is set."`
+	AllowUnread bool   `group:"output" help:"Exit with 0, not 3, if kube-scheduler might reject a pod because of fields that Stowage does not read."`
 
-	AllowUnread bool `help:"Exit with 0 in place of 3 where kube-scheduler might reject a pod because of fields that are not read."`
+	remote `group:"server"`
 
 	forbidden []error          // kinds of objects of the cluster that may not be read
 	workloads []string         // workloads of kinds that are not read
@@ -51,8 +51,8 @@ type question struct {
 
 // ties has the flags that choose one of several best nodes.
 type ties struct {
-	TieBreak string `enum:"first,fewest-pods" default:"first" help:"Of several best nodes choose the first, or the one with the fewest pods, which spreads equal pods: ${enum}."`
-	Seed     uint64 `placeholder:"NUMBER" help:"Choose among the best nodes in an order by this seed; 0 is the given order."`
+	TieBreak string `group:"ties" enum:"first,fewest-pods" default:"first" help:"Among the best nodes choose the first, or the node with the fewest pods, which spreads equal pods: ${enum}."`
+	Seed     uint64 `group:"ties" placeholder:"NUMBER" help:"Break ties between the best nodes in an order derived from this seed; 0 keeps the given order."`
 }
 
 func (t *ties) tieBreak() stowagev1.TieBreak {

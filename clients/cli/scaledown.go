@@ -14,8 +14,8 @@ import (
 
 type scaleDownCommand struct {
 	question
-	Replicas uint32 `required:"" placeholder:"NUMBER" help:"How many replicas are to remain."`
-	Workload string `placeholder:"NAME" help:"The Deployment, ReplicaSet, ReplicationController or StatefulSet. Needed if there are several."`
+	Replicas uint32 `required:"" placeholder:"NUMBER" help:"Number of replicas to keep."`
+	Workload string `placeholder:"NAME" help:"The Deployment, ReplicaSet, ReplicationController or StatefulSet. Required if there are several."`
 }
 
 // Run is called by kong.

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ type target struct {
 var targetKinds = []string{"Pod", "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "DaemonSet", "Job", "CronJob"}
 
 // parseTarget reads "kind/name" or "namespace/kind/name". The kind may have its API group, as kubectl prints it:
-// "deployment.apps/x". It may be one that the snapshot has; the snapshot may be nil.
+// "deployment.apps/x". With a snapshot, the kind may be one of its objects', and is not needed where one object has the name.
 func parseTarget(text, namespace string, snapshot *kube.Snapshot) (target, error) {
 	out := target{text: text}
 	out.Namespace = namespace
@@ -31,45 +32,104 @@ func parseTarget(text, namespace string, snapshot *kube.Snapshot) (target, error
 		}
 		out.Namespace, parts = parts[0], parts[1:]
 	}
-	if len(parts) != 2 || slices.Contains(parts, "") {
+	if len(parts) > 2 || slices.Contains(parts, "") || len(parts) == 1 && snapshot == nil {
 		return out, fmt.Errorf("%q is not KIND/NAME or NAMESPACE/KIND/NAME, such as deploy/web or shop/pod/web-1", text)
 	}
-	out.Name = parts[1]
+	out.Name = parts[len(parts)-1]
+	if len(parts) == 1 {
+		return out.named(snapshot)
+	}
 	for _, kind := range targetKinds {
 		if kube.NamesKind(parts[0], kind) {
 			out.Kind = kind
 			return out, nil
 		}
 	}
-	if snapshot != nil {
-		out.Kind = customKind(snapshot, parts[0])
+	if snapshot == nil {
+		return out, out.unknownKind(parts[0])
 	}
-	if out.Kind == "" {
-		return out, fmt.Errorf("%q: there is no kind %q with pods, only pod, deploy, sts, rs, rc, ds, job and cronjob", text, parts[0])
+	if out.Kind = customKind(snapshot, parts[0]); out.Kind != "" {
+		return out, nil
 	}
-	return out, nil
+	if namespace == "" && out.Namespace == "" && hasNamespace(snapshot, parts[0]) {
+		out.Namespace = parts[0]
+		return out.named(snapshot)
+	}
+	return out, out.unknownKind(parts[0])
+}
+
+func (t *target) unknownKind(word string) error {
+	return fmt.Errorf("%q: there is no kind %q with pods, only pod, deploy, sts, rs, rc, ds, job and cronjob", t.text, word)
+}
+
+// named finds the kind of a target that is only a name: that of the only object that has it.
+func (t target) named(snapshot *kube.Snapshot) (target, error) {
+	var found []kube.Origin
+	for o := range objectsOf(snapshot) {
+		if t.Kind = o.Kind; t.is(o) && !slices.Contains(found, o) {
+			found = append(found, o)
+		}
+	}
+	if len(found) == 0 {
+		return t, fmt.Errorf("there is no pod or workload %q%s", t.text, kube.DidYouMean(t.text, objectsOf(snapshot)))
+	}
+	for _, o := range found {
+		if o.Kind != found[0].Kind {
+			return t, fmt.Errorf("there are several objects %q, name one of %s", t.text, report.Names(arguments(found)))
+		}
+	}
+	t.Kind = found[0].Kind // choose tells namespaces apart
+	return t, nil
+}
+
+// arguments are objects as arguments name them.
+func arguments(all []kube.Origin) []string {
+	var out []string
+	for _, o := range all {
+		out = append(out, o.Argument())
+	}
+	return out
+}
+
+func hasNamespace(snapshot *kube.Snapshot, name string) bool {
+	for o := range objectsOf(snapshot) {
+		if o.Namespace == name {
+			return true
+		}
+	}
+	return false
+}
+
+// objectsOf iterates over the pods of a snapshot, pending ones and those on nodes, and over their workloads. It may yield an object
+// several times.
+func objectsOf(snapshot *kube.Snapshot) iter.Seq[kube.Origin] {
+	return func(yield func(kube.Origin) bool) {
+		stopped := func(o kube.Origin) bool { return !yield(o) }
+		for _, e := range pendingOf(snapshot) {
+			exists := e.Origin.Kind == "Pod" // else its pods and ReplicaSets are yet to be created
+			if exists && e.Of(stopped) || !exists && (stopped(e.Origin) || stopped(e.Workload)) {
+				return
+			}
+		}
+		for p := range snapshot.OnNodes() {
+			if slices.ContainsFunc(snapshot.Owners(p.Pod), stopped) {
+				return
+			}
+		}
+		for _, o := range snapshot.Existing {
+			if stopped(o) {
+				return
+			}
+		}
+	}
 }
 
 // customKind returns the kind of a workload of a snapshot that a word names, empty if there is none.
-func customKind(snapshot *kube.Snapshot, word string) (kind string) {
-	names := func(o kube.Origin) bool {
+func customKind(snapshot *kube.Snapshot, word string) string {
+	for o := range objectsOf(snapshot) {
 		if kube.NamesKind(word, o.Kind) {
-			kind = o.Kind
+			return o.Kind
 		}
-		return kind != ""
-	}
-	for _, e := range pendingOf(snapshot) {
-		if e.Of(names) {
-			return kind
-		}
-	}
-	for p := range snapshot.OnNodes() {
-		if slices.ContainsFunc(snapshot.Owners(p.Pod), names) {
-			return kind
-		}
-	}
-	if slices.ContainsFunc(snapshot.Existing, names) {
-		return kind
 	}
 	return ""
 }
@@ -97,7 +157,7 @@ func (t *target) running(snapshot *kube.Snapshot) (kube.OnNode, error) {
 	case t.Kind != "Pod":
 		return kube.OnNode{}, fmt.Errorf("%q is not a pod", t.text)
 	case len(found) == 0:
-		return kube.OnNode{}, fmt.Errorf("there is no pod %q on a node", t.text)
+		return kube.OnNode{}, fmt.Errorf("there is no pod %q on a node%s", t.text, t.didYouMean(snapshot))
 	case len(found) > 1:
 		return kube.OnNode{}, fmt.Errorf("there are several pods %q on nodes, name one of %s", t.text, report.Names(where))
 	}
@@ -202,7 +262,17 @@ func (t *target) choose(snapshot *kube.Snapshot) ([]*chosen, error) {
 	case placed != nil:
 		return []*chosen{placed}, nil
 	case t.Kind == "Pod":
-		return nil, fmt.Errorf("there is no pod %q", t.text)
+		return nil, fmt.Errorf("there is no pod %q%s", t.text, t.didYouMean(snapshot))
 	}
-	return nil, fmt.Errorf("there is no pod of %q", t.text)
+	return nil, fmt.Errorf("there is no pod of %q%s", t.text, t.didYouMean(snapshot))
+}
+
+// didYouMean suggests another object for a target that has no pod; nothing if the target exists.
+func (t *target) didYouMean(snapshot *kube.Snapshot) string {
+	for o := range objectsOf(snapshot) {
+		if t.is(o) {
+			return ""
+		}
+	}
+	return kube.DidYouMean(t.text, objectsOf(snapshot))
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -69,21 +68,15 @@ func typed(words []string) *question {
 // values are those of a snapshot.
 func values(s *kube.Snapshot, of string) map[string]bool {
 	out := map[string]bool{}
-	pods := func(take func(kube.Origin)) {
-		for p := range s.OnNodes() {
-			take(p.Object)
-			take(p.Workload)
-		}
-		for _, e := range slices.Concat(s.Queue, s.Waiting, s.Others) {
-			take(e.Origin)
-			take(e.Workload)
-		}
-	}
 	switch of {
 	case "namespace":
-		pods(func(o kube.Origin) { out[o.Namespace] = true })
+		for o := range objectsOf(s) {
+			out[o.Namespace] = true
+		}
 	case "target":
-		pods(func(o kube.Origin) { out[fmt.Sprintf("%s/%s/%s", o.Namespace, strings.ToLower(o.Kind), o.Name)] = true })
+		for o := range objectsOf(s) {
+			out[o.Argument()] = true
+		}
 	default:
 		for _, n := range s.NodeObjects() {
 			switch of {

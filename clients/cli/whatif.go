@@ -24,12 +24,12 @@ type whatIfCommand struct {
 	question
 	ties
 	queueFlag
-	Apply       []string `sep:"none" placeholder:"PATH" help:"Apply these manifests, as kubectl apply does. A path is as in --file. May be repeated."`
-	Scale       []string `sep:"none" placeholder:"[NAMESPACE/]KIND/NAME=NUMBER" help:"Scale a workload, such as deploy/web=20. May be repeated."`
-	WithoutNode []string `sep:"," placeholder:"NAME" values:"node" help:"Take a node away. Pods with a controller come back. May be repeated."`
-	AddNode     []string `sep:"none" placeholder:"like=NAME[,count=NUMBER][,zone=ZONE]" help:"Add nodes like one of the cluster, as they are once they are ready, with the pods of DaemonSets. May be repeated."`
-	Cordon      []string `sep:"," placeholder:"NAME" values:"node" help:"Cordon a node. May be repeated."`
-	Evict       []string `sep:"," placeholder:"[NAMESPACE/]pod/NAME" help:"Evict a pod, whatever its PodDisruptionBudgets allow. May be repeated."`
+	Apply       []string `sep:"none" placeholder:"PATH" help:"Apply manifests, as kubectl apply does: a path as for --file. Repeatable."`
+	Scale       []string `sep:"none" placeholder:"[NAMESPACE/]KIND/NAME=NUMBER" help:"Scale a workload, such as deploy/web=20. Repeatable."`
+	WithoutNode []string `sep:"," placeholder:"NAME" values:"node" help:"Remove a node. Pods with a controller are recreated. Repeatable."`
+	AddNode     []string `sep:"none" placeholder:"like=NAME[,count=NUMBER][,zone=ZONE]" help:"Add nodes like an existing node, as they are when ready, with the pods of DaemonSets. Repeatable."`
+	Cordon      []string `sep:"," placeholder:"NAME" values:"node" help:"Cordon a node. Repeatable."`
+	Evict       []string `sep:"," placeholder:"[NAMESPACE/]pod/NAME" help:"Evict a pod, regardless of PodDisruptionBudgets. Repeatable."`
 }
 
 // Validate is called by kong.

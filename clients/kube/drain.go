@@ -3,11 +3,13 @@ package kube
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stowage-scheduler/stowage/clients/suggest"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -43,15 +45,27 @@ func (s *Snapshot) Candidates(names []string) (*stowagev1.CandidateNodes, error)
 	for _, name := range names {
 		switch {
 		case !known[name]:
-			unknown = append(unknown, fmt.Sprintf("%q", name))
+			unknown = append(unknown, strconv.Quote(name))
 		case !slices.Contains(out.Names, name):
 			out.Names = append(out.Names, name)
 		}
 	}
 	if len(unknown) > 0 {
-		return nil, fmt.Errorf("there is no node %s in the manifests", strings.Join(slices.Compact(unknown), ", "))
+		return nil, fmt.Errorf("there is no node %s%s", strings.Join(slices.Compact(unknown), ", "), s.otherNode(names, known))
 	}
 	return out, nil
+}
+
+// otherNode suggests a node for the first name that none has.
+func (s *Snapshot) otherNode(names []string, known map[string]bool) string {
+	i := slices.IndexFunc(names, func(name string) bool { return !known[name] })
+	return suggest.DidYouMean(names[i], func(yield func(string) bool) {
+		for _, n := range s.Cluster.Nodes {
+			if !yield(n.GetName()) {
+				return
+			}
+		}
+	})
 }
 
 // Evicted is what a drain of nodes does not read of the pods that it evicts.

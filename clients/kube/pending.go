@@ -50,7 +50,7 @@ func (s *Snapshot) Pending(name string) ([]Entry, error) {
 		for _, e := range all {
 			objects = append(objects, e.Workload)
 		}
-		return nil, noPending(fmt.Sprintf("there is no pending pod %q, only %s", name, arguments(objects)))
+		return nil, noPending(fmt.Sprintf("there is no pending pod %q, only %s%s", name, arguments(objects), DidYouMean(name, slices.Values(objects))))
 	case name == "":
 		return nil, fmt.Errorf("there are several pending pods, name one of %s", arguments(objects))
 	}
@@ -93,7 +93,7 @@ func arguments(all []Origin) string {
 	for _, o := range all {
 		if !seen[o] {
 			seen[o] = true
-			out = append(out, o.Namespace+"/"+strings.ToLower(o.Kind)+"/"+o.Name)
+			out = append(out, o.Argument())
 		}
 	}
 	if more := len(out) - maximumArguments; more > 0 {

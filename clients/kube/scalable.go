@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stowage-scheduler/stowage/clients/suggest"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -84,11 +85,22 @@ func (s *Snapshot) Scalable(name string) (*Scalable, error) {
 	case len(found) > 1:
 		return nil, fmt.Errorf("there are several workloads, name one of %s", strings.Join(all, ", "))
 	case len(all) > 0:
-		return nil, fmt.Errorf("there is no workload %q, only %s", name, strings.Join(all, ", "))
+		return nil, fmt.Errorf("there is no workload %q, only %s%s", name, strings.Join(all, ", "), s.otherScalable(name))
 	case len(s.unselected) > 0:
 		return nil, fmt.Errorf("%s has no spec.selector, which tells its pods", s.unselected[0])
 	}
 	return nil, fmt.Errorf("there is no Deployment, ReplicaSet, ReplicationController or StatefulSet")
+}
+
+// otherScalable suggests a workload for a name that none has.
+func (s *Snapshot) otherScalable(name string) string {
+	return suggest.DidYouMean(name[strings.LastIndexByte(name, '/')+1:], func(yield func(string) bool) {
+		for i := range s.Scalables {
+			if !yield(s.Scalables[i].Name) {
+				return
+			}
+		}
+	})
 }
 
 // ScaleDownRequest returns a request for the pods of a workload to delete so that the given number of replicas remains.

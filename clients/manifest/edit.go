@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/suggest"
 	"github.com/stowage-scheduler/stowage/engine/nodestate"
 )
 
@@ -32,9 +33,20 @@ func (r *Reader) find(kind, namespace, name string) (*entry, error) {
 	case len(found) > 1:
 		return nil, fmt.Errorf("there are several, name one of %s", strings.Join(where, ", "))
 	case namespace != "":
-		return nil, fmt.Errorf("there is no %s %s/%s", kind, namespace, name)
+		return nil, fmt.Errorf("there is no %s %s/%s%s", kind, namespace, name, r.nearest(kind, name))
 	}
-	return nil, fmt.Errorf("there is no %s %s", kind, name)
+	return nil, fmt.Errorf("there is no %s %s%s", kind, name, r.nearest(kind, name))
+}
+
+// nearest suggests an object of a kind for a name that none has.
+func (r *Reader) nearest(kind, name string) string {
+	return suggest.DidYouMean(name, func(yield func(string) bool) {
+		for _, e := range r.entries {
+			if r.known[key(kind, e.object)] == e && !yield(e.object.GetName()) {
+				return
+			}
+		}
+	})
 }
 
 // Scale changes the number of replicas of a workload that was read, as kubectl scale does. Without a namespace it is the only
