@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 
+	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/review"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -99,7 +101,12 @@ func (a *audit) whyBroken(ctx context.Context, profile *stowagev1.Profile, broke
 	if err != nil {
 		return err
 	}
-	a.report(&found, review.Broken, RuleBroken, plainly("%s on %s would be rejected there today: %s"))
+	a.report(&found, review.Broken, RuleBroken, func(pods, nodes, why string) string {
+		if pods != report.Plural(1, "pod") {
+			return fmt.Sprintf("%s on %s: each of them alone would be rejected there today: %s", pods, nodes, why)
+		}
+		return fmt.Sprintf("%s on %s would be rejected there today: %s", pods, nodes, why)
+	})
 	return nil
 }
 

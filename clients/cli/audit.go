@@ -37,7 +37,8 @@ func (c *auditCommand) Run(s *session, code *answered) error {
 		}
 		*code = c.verdict(s, a.snapshot, found.Summary.Broken == 0)
 		of := result.AnswerOf{
-			Kind: "AuditReport", Title: "Audit", Good: found.Summary.Broken == 0, Value: found, Cluster: a.snapshot.Cluster,
+			Kind: "AuditReport", Title: "Audit", Good: found.Summary.Broken == 0,
+			Warn: found.Summary.Warnings > 0, Value: found, Cluster: a.snapshot.Cluster,
 			Effect: func(e *result.Effect) {
 				for _, f := range found.Findings {
 					if f.At = ""; f.Severity == review.Broken { // the object says enough

@@ -49,20 +49,26 @@ type failAnswer struct {
 	answers []*stowagev1.WhatIfResponse
 }
 
-// effect is what a failure does to the nodes, or of several which nodes' failures are not survived.
+// effect is what a failure does to the nodes. Several failures, each alone, leave the nodes as they are.
 func (f *failAnswer) effect(snapshot *kube.Snapshot, failures []*kube.Disruption) func(*result.Effect) {
 	return func(e *result.Effect) {
 		if len(failures) == 1 {
 			e.States(result.Failed, failures[0].Lost...)
 			e.Disrupt(snapshot, failures[0], f.answers[0])
-			return
-		}
-		for _, a := range f.Failures {
-			if !a.Survives {
-				e.Reason(report.Outcome(a), a.Nodes...)
-			}
 		}
 	}
+}
+
+// domains are what the failure of each domain leads to, if each fails alone.
+func (f *failAnswer) domains(key string) map[string]result.DomainNote {
+	if key == "" {
+		return nil
+	}
+	out := map[string]result.DomainNote{}
+	for _, a := range f.Failures {
+		out[a.Name] = result.DomainNote{Text: "if it fails: " + report.Outcome(a), Good: a.Survives}
+	}
+	return out
 }
 
 // Run is called by kong.
@@ -120,10 +126,11 @@ func (c *failCommand) print(
 ) error {
 	ok := !slices.ContainsFunc(out.Failures, func(f *whatif.Failure) bool { return !f.Survives })
 	*code = c.verdict(s, snapshot, ok)
-	r := report.Fail{Key: c.Each, Moves: c.Moves}
+	r := report.Fail{Key: c.Each, Moves: c.Moves, Verbose: c.Verbose}
 	of := result.AnswerOf{
 		Kind: "FailReport", Title: "If nodes fail", Verdict: r.Verdict(out.Failures), Good: ok, Value: out, Cluster: snapshot.Cluster,
 		Names: podNames(withoutNode(out.Failures)), Effect: out.effect(snapshot, failures), TopologyKey: c.Each,
+		Domains: out.domains(c.Each),
 	}
 	return c.printAnswer(s, of, func(w io.Writer, width int) {
 		r.Width = width

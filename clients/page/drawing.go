@@ -9,123 +9,229 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes, in pixels.
+// Sizes, in pixels. A letter is what text of a size takes at most on average: the fonts of systems take 0.5 to 0.65 em.
 const (
-	drawingWidth = 1160
-	margin       = 10
-	headingSize  = 26
-	nodeWidth    = 108
-	nodeGap      = 6
-	nodeTitle    = 16
-	barHeight    = 5
-	barGap       = 2
-	podSize      = 4
-	podGap       = 1
-	inset        = 5
-	letterWidth  = 6 // of a node's name
+	margin        = 10
+	nodeGap       = 8
+	inset         = 8
+	lineHeight    = 15
+	letter        = 7  // of 10 px, for nodes, pods and the legend
+	countLetter   = 8  // of 11 px, below the name of a domain
+	headingLetter = 10 // of 13 px, bold
+	minimumWidth  = 440
 )
 
-// NameLength is the number of letters of a node's name that there is room for.
-const NameLength = (nodeWidth - 2*inset) / letterWidth
+// layout is how nodes are drawn: few with the names of their pods, many with a square for each pod.
+type layout struct {
+	named   bool
+	width   int // of a node
+	columns int // of nodes
+}
 
-// maximumDrawn is the number of nodes that are drawn. With 30 pods each a picture of them has some 1 MB.
-const maximumDrawn = 1500
+var (
+	withNames   = layout{named: true, width: 206, columns: 5}
+	withSquares = layout{width: 112, columns: 9}
+)
+
+const (
+	// maximumNamed is the number of nodes up to which pods have names.
+	maximumNamed = 40
+	// maximumDrawn is the number of nodes that are drawn. With 30 pods each a picture of them has some 1 MB.
+	maximumDrawn = 1500
+)
+
+func (p *Picture) layout() layout {
+	total := 0
+	for i := range p.Domains {
+		total += len(p.Domains[i].Nodes)
+	}
+	if total <= maximumNamed {
+		return withNames
+	}
+	return withSquares
+}
+
+// NameLength is the number of letters of a node's name that there is room for.
+func (p *Picture) NameLength() int { return p.layout().letters() }
+
+// letters is the number of letters of a line in a node.
+func (l layout) letters() int { return (l.width - 2*inset) / letter }
 
 // drawing is a picture with coordinates.
 type drawing struct {
 	Title, Verdict string
 	Width, Height  int
 	Style          template.CSS // empty within a page
+	Head           []line       // the verdict; empty within a page
 	Domains        []panel
-	Boxes          int    // their number
-	Legend         int    // its ordinate
-	Good, Bad      string // what these states mean; empty if no node has them
+	Boxes          int // their number
+	Pending        []line
+	Legend         []key
+}
+
+// line is a line of text.
+type line struct {
+	X, Y  int
+	Class string
+	Text  string
 }
 
 // panel is a domain.
 type panel struct {
 	X, Y, Width, Height int
-	Heading             string
-	TextY               int
+	Text                string // for the pointer
+	Lines               []line
 	Boxes               []box
+
+	head []line // above the boxes
 }
 
-// box is a node. Its coordinates within the drawing are X and Y; all others are from there.
-type box struct {
-	X, Y, Width, Height int
-	Name, Text          string
-	State               State
-	Bars                []bar
-	There, Added, Gone  string // paths, a line for pods of a row, which dashes make squares
-}
-
-type bar struct {
-	Y, Width, Full int
-	Class          string
-}
-
-func (p *Page) drawing() *drawing {
-	d := &drawing{Title: printable(p.Title), Verdict: printable(p.Verdict), Width: drawingWidth}
-	y := margin
-	if p.Picture != nil {
-		chosen := foremost(p.Picture)
-		height := heightOf(chosen)
-		for i := range chosen {
-			y = d.panel(p.Picture, &p.Picture.Domains[i], chosen[i], height, y)
-		}
+// alone draws the picture without a page around it.
+func (p *Page) alone() *drawing {
+	d := p.drawing()
+	d.Style = style("picture.css")
+	head := wrapped(printable(p.Verdict), (d.Width-2*margin)/headingLetter)
+	for i, text := range head {
+		d.Head = append(d.Head, line{margin, 20 + i*18, "verdict", text})
 	}
-	d.Legend = y + 8
-	d.Height = y + 26
+	down := 12 + len(head)*18
+	d.Height += down
+	for i := range d.Domains {
+		d.Domains[i].Y += down
+	}
+	for i := range d.Pending {
+		d.Pending[i].Y += down
+	}
+	for i := range d.Legend {
+		d.Legend[i].Y += down
+	}
 	return d
 }
 
-// panel draws a domain with the chosen nodes, and returns the ordinate below it.
-func (d *drawing) panel(p *Picture, domain *Domain, chosen []Node, height, y int) int {
-	out := panel{X: margin, Y: y, Width: drawingWidth - 2*margin, TextY: y + 17, Heading: heading(p.TopologyKey, domain)}
-	if left := len(domain.Nodes) - len(chosen); left > 0 {
-		out.Heading += fmt.Sprintf("; %d of them are drawn", len(chosen))
-	}
-	perRow := (out.Width - nodeGap) / (nodeWidth + nodeGap)
-	for i := range chosen {
-		n := &chosen[i]
-		switch n.State {
-		case Good:
-			d.Good = cmp.Or(p.Good, "yes")
-		case Bad:
-			d.Bad = cmp.Or(p.Bad, "no")
+func (p *Page) drawing() *drawing {
+	d := &drawing{Title: printable(p.Title), Verdict: printable(p.Verdict), Width: minimumWidth}
+	y := margin
+	if p.Picture != nil {
+		y = d.panels(p.Picture)
+		for _, text := range wrapped(printable(p.Picture.Pending), (d.Width-2*margin)/countLetter) {
+			y += lineHeight + 2
+			d.Pending = append(d.Pending, line{margin, y, "note bad", text})
 		}
-		x := margin + nodeGap + i%perRow*(nodeWidth+nodeGap)
-		out.Boxes = append(out.Boxes, n.box(x, y+headingSize+i/perRow*(height+nodeGap), height))
+		d.legend(p.Picture, y+2)
 	}
-	d.Boxes += len(chosen)
-	rows := (len(chosen) + perRow - 1) / perRow
-	out.Height = headingSize + rows*(height+nodeGap)
-	d.Domains = append(d.Domains, out)
-	return y + out.Height + margin
+	for _, k := range d.Legend {
+		y = k.Y + lineHeight
+	}
+	d.Height = y + margin
+	return d
+}
+
+// panels draws the domains from the left to the right, in rows, and returns the ordinate below them.
+func (d *drawing) panels(p *Picture) int {
+	l := p.layout()
+	chosen := foremost(p)
+	size := l.heights(chosen)
+	columns := l.columns
+	if l.named {
+		columns = max(1, l.columns/max(1, len(p.Domains)))
+	}
+	for i := range p.Domains {
+		d.Domains = append(d.Domains, l.panel(p, &p.Domains[i], chosen[i], min(columns, max(1, len(chosen[i]))), size))
+		d.Boxes += len(chosen[i])
+	}
+	head := 0
+	for i := range d.Domains {
+		head = max(head, len(d.Domains[i].head))
+	}
+	most := 2*margin + l.columns*(l.width+nodeGap) + nodeGap
+	x, y, below := margin, margin, margin
+	first := 0 // of the row
+	for i := range d.Domains {
+		panel := &d.Domains[i]
+		if x > margin && x+panel.Width+margin > most {
+			d.level(first, i, below-y)
+			first, x, y = i, margin, below+margin
+		}
+		panel.X, panel.Y = x, y
+		panel.place(head*lineHeight + 12)
+		x += panel.Width + margin
+		below = max(below, y+panel.Height)
+		d.Width = max(d.Width, x)
+	}
+	d.level(first, len(d.Domains), below-y)
+	return below
+}
+
+// level gives the panels of a row one height.
+func (d *drawing) level(from, to, height int) {
+	for i := from; i < to; i++ {
+		d.Domains[i].Height = height
+	}
+}
+
+// panel draws a domain at its own origin.
+func (l layout) panel(p *Picture, domain *Domain, chosen []Node, columns int, size heights) panel {
+	out := panel{Width: columns*(l.width+nodeGap) + nodeGap}
+	name, counts := heading(p.TopologyKey, domain)
+	if left := len(domain.Nodes) - len(chosen); left > 0 {
+		counts += fmt.Sprintf("; %d nodes drawn", len(chosen))
+	}
+	add := func(class string, width int, texts ...string) {
+		for _, text := range texts {
+			out.head = append(out.head, line{Class: class, Text: cut(text, (out.Width-2*inset)/width)})
+		}
+	}
+	if name != "" {
+		add("heading", headingLetter, shortened(name, (out.Width-2*inset)/headingLetter))
+	}
+	out.Text = strings.TrimPrefix(name+": "+counts, ": ")
+	add("count", countLetter, wrapped(counts, (out.Width-2*inset)/countLetter)...)
+	if note := printable(domain.Note); note != "" {
+		out.Text += "\n" + note
+		add(strings.TrimSpace("note "+string(domain.State)), countLetter, wrapped(note, (out.Width-2*inset)/countLetter)...)
+	}
+	for i := range chosen {
+		b := l.box(&chosen[i], size)
+		b.X, b.Y = nodeGap+i%columns*(l.width+nodeGap), i/columns*(b.Height+nodeGap)
+		out.Boxes = append(out.Boxes, b)
+	}
+	rows := (len(chosen) + columns - 1) / columns
+	out.Height = rows * (size.box + nodeGap)
+	return out
+}
+
+// place puts the boxes of a panel below its head.
+func (p *panel) place(head int) {
+	for i := range p.head {
+		l := p.head[i]
+		l.X, l.Y = inset, 18+i*lineHeight
+		p.Lines = append(p.Lines, l)
+	}
+	for i := range p.Boxes {
+		p.Boxes[i].Y += head
+	}
+	p.Height += head
 }
 
 // heading names a domain and says how full it is.
-func heading(key string, d *Domain) string {
+func heading(topologyKey string, d *Domain) (name, counts string) {
 	there, added, gone := 0, 0, 0
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
-		there, added, gone = there+n.There, added+n.Added, gone+n.Gone
+		there, added, gone = there+n.There.Count, added+n.Added.Count, gone+n.Gone.Count
 	}
-	name := d.Name
-	if name == "" && key != "" {
-		name = "without " + key
+	name = d.Name
+	if name == "" && topologyKey != "" {
+		name = "without " + topologyKey
 	}
-	text := counted(len(d.Nodes), "node") + ", " + counted(there+added, "pod")
-	if name != "" {
-		text = name + ": " + text
-	}
+	counts = counted(len(d.Nodes), "node") + ", " + counted(there+added, "pod")
 	if added > 0 {
-		text += fmt.Sprintf(", %d of them new", added)
+		counts += fmt.Sprintf(", %d new", added)
 	}
 	if gone > 0 {
-		text += fmt.Sprintf(", %d gone", gone)
+		counts += fmt.Sprintf(", %d gone", gone)
 	}
-	return printable(text)
+	return printable(name), counts
 }
 
 // foremost chooses the nodes that are drawn, of each domain in its order: all, or of many those that change or have a verdict, then
@@ -144,7 +250,7 @@ func foremost(p *Picture) [][]Node {
 		}
 		if room < len(d.Nodes) {
 			nodes := slices.Clone(d.Nodes)
-			slices.SortStableFunc(nodes, func(a, b Node) int { return a.rank() - b.rank() })
+			slices.SortStableFunc(nodes, func(a, b Node) int { return cmp.Compare(a.rank(), b.rank()) })
 			out[i] = nodes[:room]
 		}
 	}
@@ -152,73 +258,10 @@ func foremost(p *Picture) [][]Node {
 }
 
 func (n *Node) rank() int {
-	if n.Added+n.Gone > 0 || n.State != None {
+	if n.Added.Count+n.Gone.Count > 0 || n.State != None {
 		return 0
 	}
 	return 1
-}
-
-func podsPerRow() int { return (nodeWidth - 2*inset + podGap) / (podSize + podGap) }
-
-// heightOf is the height of a box that holds the pods of any node.
-func heightOf(chosen [][]Node) int {
-	most := 1
-	for _, nodes := range chosen {
-		for i := range nodes {
-			n := &nodes[i]
-			most = max(most, n.There+n.Added+n.Gone)
-		}
-	}
-	rows := min((most+podsPerRow()-1)/podsPerRow(), maximumPodRows)
-	return nodeTitle + 2*(barHeight+barGap) + inset + rows*(podSize+podGap) + inset - podGap
-}
-
-// maximumPodRows bounds a node: those of Kubernetes have up to 250 pods, or few more.
-const maximumPodRows = 20
-
-// box draws a node.
-func (n *Node) box(x, y, height int) box {
-	name := n.Name
-	if letters := []rune(name); len(letters) > NameLength {
-		name = string(letters[:NameLength-1]) + "…"
-	}
-	out := box{
-		X: x, Y: y, Width: nodeWidth, Height: height, Name: printable(name),
-		Text: printable(n.Text), State: n.State,
-	}
-	top := nodeTitle
-	for _, s := range []Share{n.CPU, n.Memory} {
-		if s.Known {
-			const whole = nodeWidth - 2*inset
-			out.Bars = append(out.Bars, bar{Y: top, Width: min(s.Percent, 100) * whole / 100, Full: whole, Class: s.class()})
-		}
-		top += barHeight + barGap
-	}
-	top += inset
-	at := 0
-	squares := func(pods int) string {
-		var b strings.Builder
-		for pods > 0 && at < maximumPodRows*podsPerRow() {
-			row, column := at/podsPerRow(), at%podsPerRow()
-			run := min(pods, podsPerRow()-column)
-			fmt.Fprintf(&b, "M%d %dh%d", inset+column*(podSize+podGap), top+row*(podSize+podGap)+podSize/2, run*(podSize+podGap)-podGap)
-			at, pods = at+run, pods-run
-		}
-		return b.String()
-	}
-	out.Added, out.There, out.Gone = squares(n.Added), squares(n.There), squares(n.Gone)
-	return out
-}
-
-// class is how full the resource is.
-func (s Share) class() string {
-	switch {
-	case s.Percent >= 95:
-		return "full"
-	case s.Percent >= 75:
-		return "nearly"
-	}
-	return "free"
 }
 
 // printable replaces what XML does not allow.
@@ -229,6 +272,37 @@ func printable(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
+}
+
+// cut shortens a text to a number of letters.
+func cut(text string, letters int) string {
+	if utf8.RuneCountInString(text) <= letters {
+		return text
+	}
+	return string([]rune(text)[:max(0, letters-1)]) + "…"
+}
+
+// shortened leaves out the middle of a name, as names often differ at their end.
+func shortened(name string, letters int) string {
+	runes := []rune(name)
+	if len(runes) <= letters {
+		return name
+	}
+	tail := letters / 3
+	return string(runes[:letters-tail-1]) + "…" + string(runes[len(runes)-tail:])
+}
+
+// wrapped breaks a text into lines of a number of letters, between words.
+func wrapped(text string, letters int) []string {
+	var out []string
+	for _, word := range strings.Fields(text) {
+		if n := len(out); n > 0 && utf8.RuneCountInString(out[n-1])+1+utf8.RuneCountInString(word) <= letters {
+			out[n-1] += " " + word
+			continue
+		}
+		out = append(out, cut(word, letters))
+	}
+	return out
 }
 
 func counted(n int, what string) string {

@@ -13,11 +13,11 @@ import (
 // Page is an answer.
 type Page struct {
 	Title string
-	// Verdict is the answer in a sentence, Good whether it is a yes.
-	Verdict string
-	Good    bool
-	Notes   []string // paragraphs below the verdict
-	// Sections are above the picture, folded ones below it.
+	// Verdict is the answer in a sentence, Good whether it is a yes. Warn says that the yes comes with warnings.
+	Verdict    string
+	Good, Warn bool
+	Notes      []string // paragraphs below the verdict
+	// Sections are below the picture.
 	Sections []Section
 	Picture  *Picture
 }
@@ -37,6 +37,8 @@ type Section struct {
 type Picture struct {
 	TopologyKey string // empty for none
 	Domains     []Domain
+	// Pending is what the answer says of pods without a node, which no node shows; empty for nothing.
+	Pending string
 	// Good and Bad are what these states of nodes mean, in a word or two.
 	Good, Bad string
 }
@@ -45,24 +47,35 @@ type Picture struct {
 type Domain struct {
 	Name  string
 	Nodes []Node
+	// Note is what the answer says of the domain as a whole, State whether that is good.
+	Note  string
+	State State
 }
 
 // Node is a node and its pods.
 type Node struct {
-	// Name is the node's name, of at most NameLength letters; more are cut off.
+	// Name is the node's name, of at most Picture.NameLength letters; more are cut off.
 	Name string
 	// Text is what a browser shows when the pointer is on the node.
-	Text        string
-	CPU, Memory Share
-	// There, Added and Gone are the numbers of pods that stay, come and go.
-	There, Added, Gone int
+	Text string
+	// Shares are how full the node is, by resource.
+	Shares []Share
+	// There, Added and Gone are the pods that stay, come and go.
+	There, Added, Gone Pods
 	State              State
+}
+
+// Pods are pods of a node.
+type Pods struct {
+	Count int
+	Kinds []string // what they are called, with the number of those that are alike
 }
 
 // Share is the part of a resource that is requested.
 type Share struct {
-	Percent int
-	Known   bool
+	Resource string // in few letters
+	Percent  int
+	Text     string // such as 6/8; empty for the percentage
 }
 
 // State is the verdict on a node.
@@ -89,6 +102,17 @@ func style(name string) template.CSS {
 	return template.CSS(text)
 }
 
+// tone is the class of the verdict.
+func (p *Page) tone() string {
+	switch {
+	case !p.Good:
+		return "no"
+	case p.Warn:
+		return "warn"
+	}
+	return "yes"
+}
+
 // HTML writes the page.
 func (p *Page) HTML(w io.Writer) error {
 	return templates.ExecuteTemplate(w, "page.html", struct {
@@ -96,14 +120,13 @@ func (p *Page) HTML(w io.Writer) error {
 		Style, PictureStyle template.CSS
 		Drawing             *drawing
 		Tables              []Section
-	}{p, style("style.css"), style("picture.css"), p.drawing(), bounded(p.Sections)})
+		Tone                string
+	}{p, style("style.css"), style("picture.css"), p.drawing(), bounded(p.Sections), p.tone()})
 }
 
 // SVG writes the picture.
 func (p *Page) SVG(w io.Writer) error {
-	d := p.drawing()
-	d.Style = style("picture.css")
-	return templates.ExecuteTemplate(w, "picture.svg", d)
+	return templates.ExecuteTemplate(w, "picture.svg", p.alone())
 }
 
 // maximumRows is the number of rows of a table. JSON has all.

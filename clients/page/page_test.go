@@ -17,17 +17,19 @@ import (
 )
 
 func sample() *page.Page {
-	full := page.Share{Percent: 98, Known: true}
+	cpu := func(percent int) []page.Share { return []page.Share{{Resource: "cpu", Percent: percent}} }
+	full := append(cpu(25), page.Share{Resource: "mem", Percent: 98}, page.Share{Resource: "gpu", Percent: 75, Text: "6/8"})
 	return &page.Page{
 		Title: "Where pods go", Verdict: "2 of 3 pods placed", Notes: []string{"A note with <b> & \"quotes\"."},
 		Picture: &page.Picture{TopologyKey: "zone", Domains: []page.Domain{
 			{Name: "a", Nodes: []page.Node{
 				{
-					Name: "node-a", Text: "node-a\ncpu 1 of 4 (25%)", CPU: page.Share{Percent: 25, Known: true}, Memory: full,
-					There: 30, Added: 2, Gone: 1,
+					Name: "node-a", Text: "node-a\ncpu 1 of 4 (25%)", Shares: full,
+					There: page.Pods{Count: 30, Kinds: []string{"web ×29", "a-pod-with-a-very-long-name-indeed"}},
+					Added: page.Pods{Count: 2, Kinds: []string{"api ×2"}}, Gone: page.Pods{Count: 1, Kinds: []string{"db"}},
 				},
-				{Name: "a-node-with-a-very-long-name-indeed", Text: "x", CPU: page.Share{Percent: 150, Known: true}, State: page.Bad},
-			}},
+				{Name: "a-node-with-a-very-long-name-indeed", Text: "x", Shares: cpu(150), State: page.Bad},
+			}, Note: "if it fails: 2 of 33 pods without a node", State: page.Bad},
 			{Nodes: []page.Node{{Name: "alone", State: page.Good}}},
 		}},
 		Sections: []page.Section{
@@ -116,9 +118,9 @@ func TestLargeClustersAreBounded(t *testing.T) {
 	for z := range 3 {
 		d := page.Domain{Name: fmt.Sprint("zone-", z)}
 		for i := range 2000 {
-			d.Nodes = append(d.Nodes, page.Node{Name: fmt.Sprintf("node-%d-%d", z, i), There: 110})
+			d.Nodes = append(d.Nodes, page.Node{Name: fmt.Sprintf("node-%d-%d", z, i), There: page.Pods{Count: 110}})
 		}
-		d.Nodes[1999].Added, d.Nodes[1999].Name = 1, fmt.Sprint("changed-", z)
+		d.Nodes[1999].Added.Count, d.Nodes[1999].Name = 1, fmt.Sprint("changed-", z)
 		p.Picture.Domains = append(p.Picture.Domains, d)
 	}
 	rows := page.Section{Title: "Nodes", Columns: []string{"Node"}}
@@ -131,7 +133,7 @@ func TestLargeClustersAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"zone-1: 2000 nodes, 220001 pods, 1 of them new; 500 of them are drawn", "changed-2", "4000 more rows in the output of -o json.",
+		"zone-1: 2000 nodes, 220001 pods, 1 new; 500 nodes drawn", "changed-2", "4000 more rows in the output of -o json.",
 	} {
 		if !strings.Contains(got.String(), want) {
 			t.Errorf("no %q", want)

@@ -2,20 +2,15 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
-
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/stowage-scheduler/stowage/clients/fill"
 )
 
 // box is a node of a picture, or nodes that are drawn as one.
 type box struct {
 	nodes              []string
 	added, there, gone tally
-	shares             *shares // nil if nothing is known
+	shares             shares // those that are known
 	// about: the nodes are about as full, and the pods are those of all together. Nodes of other boxes have the same pods each.
 	about bool
 }
@@ -45,106 +40,6 @@ func (b *box) newPods() int {
 	return b.added.pods * len(b.nodes)
 }
 
-// shares is the part of a node's CPU and memory that pods request, in percent: the least and the most of several nodes.
-type shares struct{ cpu, memory span }
-
-type span struct {
-	known       bool
-	least, most int
-}
-
-func (s span) with(other span) span {
-	if !s.known || !other.known {
-		return span{}
-	}
-	return span{true, min(s.least, other.least), max(s.most, other.most)}
-}
-
-func (s span) String() string {
-	switch {
-	case !s.known:
-		return "?"
-	case s.least == s.most:
-		return fmt.Sprintf("%d%%", s.most)
-	}
-	return fmt.Sprintf("%d–%d%%", s.least, s.most)
-}
-
-func sharesOf(n *fill.Node) *shares {
-	of := func(name corev1.ResourceName) span {
-		percent, ok := n.Percent(name)
-		return span{ok, percent, percent}
-	}
-	return &shares{of(corev1.ResourceCPU), of(corev1.ResourceMemory)}
-}
-
-// requested reports whether pods of any node request CPU or memory.
-func requested(all *fill.Nodes) bool {
-	for i := range all.All {
-		n := &all.All[i]
-		cpu, memory := n.Requested[corev1.ResourceCPU], n.Requested[corev1.ResourceMemory]
-		if !cpu.IsZero() || !memory.IsZero() {
-			return true
-		}
-	}
-	return false
-}
-
-// most is the larger share, -1 if none is known.
-func (s *shares) most() int {
-	out := -1
-	if s != nil && s.cpu.known {
-		out = s.cpu.most
-	}
-	if s != nil && s.memory.known {
-		out = max(out, s.memory.most)
-	}
-	return out
-}
-
-// maximumBar is the width of the bar of a share.
-const maximumBar = 10
-
-// line writes the shares that are known in a line of at most a width: as bars if there is room, else as numbers, of the scarcer one
-// alone if there is no room for both. It is empty if none is known.
-func (s *shares) line(width int) string {
-	known := []named{{"cpu", s.cpu}, {"mem", s.memory}}
-	known = slices.DeleteFunc(known, func(n named) bool { return !n.known })
-	if len(known) == 0 {
-		return ""
-	}
-	write := func(of func(named) string) string {
-		var out []string
-		for _, n := range known {
-			out = append(out, of(n))
-		}
-		return strings.Join(out, " ")
-	}
-	bars := func(bar int) string {
-		return write(func(n named) string { return fmt.Sprintf("%s %s%4s", n.name, n.bar(bar), n.span) })
-	}
-	alone := !slices.ContainsFunc(known, func(n named) bool { return n.least != n.most })
-	if bar := min(maximumBar, (width-utf8.RuneCountInString(bars(0)))/len(known)); bar >= 3 && alone {
-		return bars(bar)
-	}
-	numbers := func(n named) string { return n.name + " " + n.String() }
-	if both := write(numbers); utf8.RuneCountInString(both) <= width {
-		return both
-	}
-	return numbers(slices.MaxFunc(known, func(a, b named) int { return a.most - b.most }))
-}
-
-// named is a share with the name of its resource.
-type named struct {
-	name string
-	span
-}
-
-func (s span) bar(width int) string {
-	filled := min(width, s.most*width/100)
-	return strings.Repeat("█", filled) + strings.Repeat("░", width-filled)
-}
-
 // title names the nodes.
 func (b *box) title(n names, width int) string {
 	switch {
@@ -160,8 +55,8 @@ func (b *box) title(n names, width int) string {
 // lines is what the box says, at most as many lines as are drawn.
 func (b *box) lines(width int) []string {
 	var out []string
-	if b.shares.most() >= 0 {
-		out = append(out, b.shares.line(width))
+	for _, of := range b.shares.groups() {
+		out = append(out, of.line(width))
 	}
 	pods := append(append(b.added.byName("+ "), b.there.byName("  ")...), b.gone.byName("- ")...)
 	switch {
@@ -193,12 +88,15 @@ func (b *box) coloured(line, shown string, ink Ink) string {
 		return ink.Good(shown)
 	case strings.HasPrefix(line, "- "):
 		return ink.Bad(shown)
-	case b.shares == nil || !strings.HasPrefix(line, "cpu ") && !strings.HasPrefix(line, "mem "):
-		return shown
-	case b.shares.most() >= full:
-		return ink.Bad(shown)
-	case b.shares.most() >= nearlyFull:
-		return ink.Warn(shown)
+	}
+	for _, of := range b.shares.groups() {
+		switch {
+		case !strings.HasPrefix(line, of[0].name+" "):
+		case of.most() >= full:
+			return ink.Bad(shown)
+		case of.most() >= nearlyFull:
+			return ink.Warn(shown)
+		}
 	}
 	return shown
 }

@@ -14,7 +14,9 @@ type Fail struct {
 	// Key is the topology key whose domains fail, each alone; empty for one failure.
 	Key   string
 	Moves bool // whether to list the pods that come back
-	Width int
+	// Verbose lists all workloads, budgets and domains.
+	Verbose bool
+	Width   int
 }
 
 // Verdict is the answer in a sentence.
@@ -46,9 +48,14 @@ func (f *Fail) Write(w io.Writer, all []*whatif.Failure) {
 	}
 	fmt.Fprintln(w, f.Verdict(all))
 	f.domains(w, all)
-	for _, a := range all {
+	written := 0
+	for i, a := range all {
 		if a.Survives && below(a) == 0 && !f.Moves {
 			continue
+		}
+		if written++; written > maximumFailures && !f.Verbose {
+			fmt.Fprintf(w, "\n%s not described here; -v describes them\n", plural(uint64(len(all)-i), "domain"))
+			return
 		}
 		fmt.Fprintf(w, "\n%s=%s:\n", f.Key, a.Name)
 		f.staying(w, a)
@@ -171,60 +178,6 @@ func (f *Fail) staying(w io.Writer, a *whatif.Failure) {
 
 // maximumReasons bounds the reasons that are listed.
 const maximumReasons = 3
-
-// losses writes the workloads, why replicas are missing, the budgets, and the moves if they are asked for.
-func (f *Fail) losses(w io.Writer, a *whatif.Failure) {
-	rows := [][]string{{"WORKLOAD", "KIND", "REPLICAS", "LOST", "PLACED", "MISSING"}}
-	for _, l := range a.Workloads {
-		rows = append(rows, []string{
-			l.Namespace + "/" + l.Name, l.Kind, fmt.Sprint(l.Replicas), fmt.Sprint(l.Lost), fmt.Sprint(l.Placed), fmt.Sprint(l.Missing),
-		})
-	}
-	if len(rows) > 1 {
-		table(w, rows...)
-	}
-	for _, l := range a.Workloads {
-		if l.Missing == 0 {
-			continue
-		}
-		fmt.Fprintf(w, "\n%s/%s: %d of %s missing\n", l.Namespace, l.Name, l.Missing, plural(uint64(l.Replicas), "replica"))
-		for _, reason := range l.Reasons {
-			WriteWrapped(w, "  ", reason, f.Width)
-		}
-	}
-	f.budgets(w, a.Budgets)
-	if f.Moves && len(a.Pods) > 0 {
-		fmt.Fprintln(w)
-		writeMoves(w, a.Pods)
-	}
-}
-
-// budgets writes which PodDisruptionBudgets are met.
-func (f *Fail) budgets(w io.Writer, all []whatif.Budget) {
-	if len(all) == 0 {
-		return
-	}
-	fmt.Fprintln(w)
-	rows := [][]string{{"PODDISRUPTIONBUDGET", "DESIRED", "HEALTHY", "AT ONCE", "AFTER", "RESULT"}}
-	for _, b := range all {
-		desired, result := "not stated", "met"
-		switch {
-		case b.Desired == nil:
-			result = "not known"
-		case b.BelowAfter:
-			result = "not met"
-		case b.BelowAtOnce:
-			result = "not met until pods are ready again"
-		}
-		if b.Desired != nil {
-			desired = fmt.Sprint(*b.Desired)
-		}
-		rows = append(rows, []string{
-			b.Namespace + "/" + b.Name, desired, fmt.Sprint(b.Healthy), fmt.Sprint(b.AtOnce), fmt.Sprint(b.After), result,
-		})
-	}
-	table(w, rows...)
-}
 
 // writeMoves lists pods and their new nodes.
 func writeMoves(w io.Writer, pods []whatif.Pod) {

@@ -59,9 +59,7 @@ func joined(boxes []box, about bool) box {
 		out.added.merge(&b.added)
 		out.there.merge(&b.there)
 		out.gone.merge(&b.gone)
-		if out.shares != nil {
-			out.shares = &shares{out.shares.cpu.with(b.shares.cpu), out.shares.memory.with(b.shares.memory)}
-		}
+		out.shares = out.shares.with(b.shares)
 	}
 	return out
 }
@@ -73,12 +71,4 @@ func (b *box) quarter() int {
 		return -1
 	}
 	return min(most, 99) / 25
-}
-
-// text is the same for nodes that are as full.
-func (s *shares) text() string {
-	if s == nil {
-		return ""
-	}
-	return s.cpu.String() + " " + s.memory.String()
 }

@@ -117,26 +117,46 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 		fmt.Fprintln(w)
 		WriteWrapped(w, "", fmt.Sprintf("%s left out, as there was no time: %s", plural(unattempted, "pod"), Names(of)), p.Width)
 	}
-	for _, l := range workloads {
-		for _, r := range l.Reasons {
-			fmt.Fprintf(w, "\n%s\n", l.Without(r))
-			WriteWrapped(w, "  ", r.First.GetMessage(), p.Width)
-			x := p.Explanation()
-			x.WriteOutcome(w, "  ", r.First.GetPreemption())
-			x.WriteWhy(w, "  ", r.First.GetExplanation())
-			if p.Changes && r.Changeable {
-				x.WriteChanges(w, "  ", r.Pods, r.First.GetChanges(), r.First.GetPreemption())
-			}
-		}
-	}
+	p.without(w, workloads)
 	if p.Verbose {
 		p.nodes(w, a)
 	}
 }
 
-// Without says how many pods have no node for a reason.
-func (l *Workload) Without(r *Reason) string {
-	return fmt.Sprintf("%s/%s: %s without a node", l.Origin.Namespace, l.Origin.Name, plural(uint64(r.Pods), "pod"))
+// without writes why pods have no node. A reason that several workloads share is written once.
+func (p *Place) without(w io.Writer, workloads []*Workload) {
+	var order []string
+	names, pods := map[string][]string{}, map[string]int{} // by the text of the reason
+	for _, l := range workloads {
+		for _, r := range l.Reasons {
+			var text strings.Builder
+			WriteWrapped(&text, "  ", r.First.GetMessage(), p.Width)
+			x := p.Explanation()
+			x.WriteOutcome(&text, "  ", r.First.GetPreemption())
+			x.WriteWhy(&text, "  ", r.First.GetExplanation())
+			if p.Changes && r.Changeable {
+				x.WriteChanges(&text, "  ", r.Pods, r.First.GetChanges(), r.First.GetPreemption())
+			}
+			key := text.String()
+			if names[key] == nil {
+				order = append(order, key)
+			}
+			names[key], pods[key] = append(names[key], l.Origin.Namespace+"/"+l.Origin.Name), pods[key]+int(r.Pods)
+		}
+	}
+	for _, text := range order {
+		fmt.Fprintln(w)
+		WriteWrapped(w, "", WithoutNode(names[text], pods[text]), p.Width)
+		fmt.Fprint(w, text)
+	}
+}
+
+// WithoutNode says how many pods of workloads have no node for one reason.
+func WithoutNode(workloads []string, pods int) string {
+	if len(workloads) == 1 {
+		return fmt.Sprintf("%s: %s without a node", workloads[0], Plural(pods, "pod"))
+	}
+	return fmt.Sprintf("%s of %d workloads without a node: %s", Plural(pods, "pod"), len(workloads), Names(workloads))
 }
 
 // displaced writes how many of the pods whose node is gone have another.

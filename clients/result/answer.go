@@ -19,6 +19,8 @@ type Answer struct {
 	answerFields
 	title string
 	good  bool
+	warn  bool
+	notes map[string]DomainNote
 	value any
 	below []page.Section
 	names []string
@@ -42,6 +44,10 @@ type AnswerOf struct {
 	Text    *Paper
 	Verdict string
 	Good    bool
+	// Warn says that a yes comes with warnings.
+	Warn bool
+	// Domains are what the answer says of domains of the topology key; nil for nothing.
+	Domains map[string]DomainNote
 	// Value is a message or a value with fields in JSON.
 	Value any
 	// Findings are absent where Value has them.
@@ -84,7 +90,8 @@ func NewAnswer(of AnswerOf) (*Answer, error) {
 	head.Findings = of.Findings
 	key := cmp.Or(of.TopologyKey, report.TopologyKey(of.Cluster, nil))
 	return &Answer{
-		answerFields: answerFields{head, key, e.nodes(key), of.Pods, e.moves}, title: of.Title, good: of.Good, value: of.Value,
+		answerFields: answerFields{head, key, e.nodes(key), of.Pods, e.moves}, title: of.Title, good: of.Good,
+		warn: of.Warn, notes: of.Domains, value: of.Value,
 		below: below, names: of.Names, pods: e.pods,
 	}, nil
 }
@@ -111,7 +118,8 @@ func (a *Answer) Names() []string { return a.names }
 // Page is the answer for a browser.
 func (a *Answer) Page() *page.Page {
 	return &page.Page{
-		Title: a.title, Verdict: a.Verdict, Good: a.good, Picture: picture(a.TopologyKey, a.Nodes, &a.pods),
+		Title: a.title, Verdict: a.Verdict, Good: a.good, Warn: a.warn,
+		Picture:  picture(a.TopologyKey, a.Nodes, &a.pods, a.notes),
 		Sections: append(slices.Clip(a.below), table(cmp.Or(a.TopologyKey, "Domain"), a.Nodes)),
 	}
 }

@@ -129,7 +129,7 @@ func (d *Drain) Names() []string {
 func (d *Drain) Page() *page.Page {
 	out := &page.Page{
 		Title: "Draining nodes", Verdict: d.Verdict, Good: report.Drained(d.drains) == len(d.drains),
-		Picture: picture(d.TopologyKey, d.Nodes, &d.pods),
+		Picture: picture(d.TopologyKey, d.Nodes, &d.pods, nil),
 	}
 	drains := page.Section{Title: "Drains", Columns: []string{"Node", "Result", "Evicted", "Placed", "Staying"}}
 	for _, a := range d.drains {

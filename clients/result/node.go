@@ -67,8 +67,14 @@ func (n *Node) filled() *fill.Node {
 	return &fill.Node{Allocatable: n.Allocatable, Requested: n.Requested}
 }
 
-// picture draws nodes by domain, with their pods.
-func picture(key string, nodes []Node, pods *report.Picture) *page.Picture {
+// DomainNote is what an answer says of a domain as a whole, and whether that is good.
+type DomainNote struct {
+	Text string
+	Good bool
+}
+
+// picture draws nodes by domain, with their pods and what is said of the domains.
+func picture(key string, nodes []Node, pods *report.Picture, notes map[string]DomainNote) *page.Picture {
 	out := &page.Picture{TopologyKey: key}
 	index := map[string]int{}
 	pods.Nodes(func(i int, added, there, gone report.Pods) {
@@ -77,7 +83,7 @@ func picture(key string, nodes []Node, pods *report.Picture) *page.Picture {
 		if !ok {
 			at = len(out.Domains)
 			index[n.Domain] = at
-			out.Domains = append(out.Domains, page.Domain{Name: n.Domain})
+			out.Domains = append(out.Domains, domain(n.Domain, notes))
 		}
 		good, bad := n.meaning()
 		out.Good, out.Bad = cmp.Or(out.Good, good), cmp.Or(out.Bad, bad)
@@ -89,8 +95,19 @@ func picture(key string, nodes []Node, pods *report.Picture) *page.Picture {
 		for i := range d.Nodes {
 			names = append(names, d.Nodes[i].Name)
 		}
-		for i, name := range report.Shortened(names, page.NameLength) {
+		for i, name := range report.Shortened(names, out.NameLength()) {
 			d.Nodes[i].Name = name
+		}
+	}
+	return out
+}
+
+func domain(name string, notes map[string]DomainNote) page.Domain {
+	out := page.Domain{Name: name}
+	if note, ok := notes[name]; ok && name != "" {
+		out.Note, out.State = note.Text, page.Bad
+		if note.Good {
+			out.State = page.Good
 		}
 	}
 	return out
@@ -100,15 +117,15 @@ func picture(key string, nodes []Node, pods *report.Picture) *page.Picture {
 func (n *Node) meaning() (good, bad string) {
 	switch {
 	case n.Feasible != nil:
-		return "can take the pod", "cannot take it"
+		return "that can take the pod", "that cannot take the pod"
 	case n.Drained != nil:
-		return "can be drained", "cannot be drained"
+		return "that can be drained", "that cannot be drained"
 	case n.State == Added:
 		return string(Added), ""
 	case n.State != "":
 		return "", string(n.State)
 	case len(n.Reasons) > 0:
-		return "", "has a reason against it"
+		return "", "with a problem"
 	}
 	return "", ""
 }
@@ -116,13 +133,13 @@ func (n *Node) meaning() (good, bad string) {
 // box is the node in a picture.
 func (n *Node) box(added, there, gone report.Pods) page.Node {
 	f := n.filled()
-	out := page.Node{Name: n.Name, There: there.Count, Added: added.Count, Gone: gone.Count}
-	out.CPU, out.Memory = share(f, corev1.ResourceCPU), share(f, corev1.ResourceMemory)
-	text := []string{
-		strings.TrimSuffix(n.Name+", "+string(n.State), ", "),
-		"cpu " + report.Share(f, corev1.ResourceCPU), "memory " + report.Share(f, corev1.ResourceMemory),
-		"pods " + report.Share(f, corev1.ResourcePods),
+	out := page.Node{Name: n.Name, There: page.Pods(there), Added: page.Pods(added), Gone: page.Pods(gone)}
+	text := []string{strings.TrimSuffix(n.Name+", "+string(n.State), ", ")}
+	for _, r := range report.Resources(f) {
+		out.Shares = append(out.Shares, share(f, r))
+		text = append(text, string(r)+" "+report.Share(f, r))
 	}
+	text = append(text, "pods "+report.Share(f, corev1.ResourcePods))
 	for _, said := range []struct {
 		what string
 		pods report.Pods
@@ -160,9 +177,15 @@ func listed(kinds []string) string {
 	return strings.Join(kinds, ", ")
 }
 
+// share is the part of a resource that is requested. Devices are counted.
 func share(n *fill.Node, name corev1.ResourceName) page.Share {
-	percent, ok := n.Percent(name)
-	return page.Share{Percent: percent, Known: ok}
+	out := page.Share{Resource: report.ShortResource(name)}
+	out.Percent, _ = n.Percent(name)
+	if name != corev1.ResourceCPU && name != corev1.ResourceMemory {
+		requested, has := n.Requested[name], n.Allocatable[name]
+		out.Text = requested.String() + "/" + has.String()
+	}
+	return out
 }
 
 // table lists how full the nodes are.

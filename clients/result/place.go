@@ -56,8 +56,6 @@ type Unplaced struct {
 	Why        string   `json:"why,omitempty"`
 	Preemption string   `json:"preemption,omitempty"`
 	Changes    []string `json:"changes,omitempty"`
-
-	title string
 }
 
 // Leaver is a pod that leaves its node.
@@ -115,7 +113,7 @@ func workload(p *report.Place, l *report.Workload) Workload {
 	for _, r := range l.Reasons {
 		u := Unplaced{
 			Pods: int(r.Pods), Reason: r.First.GetMessage(), Why: x.Why(r.First.GetExplanation()),
-			Preemption: x.Preemption(r.First.GetPreemption()), title: l.Without(r),
+			Preemption: x.Preemption(r.First.GetPreemption()),
 		}
 		for _, c := range report.Remedies(r.First.GetChanges(), r.First.GetPreemption()) {
 			u.Changes = append(u.Changes, x.Change(c))
@@ -149,7 +147,7 @@ func (p *Place) Names() []string {
 func (p *Place) Page() *page.Page {
 	out := &page.Page{
 		Title: "Where pods go", Verdict: p.Verdict, Good: p.good(),
-		Picture: picture(p.TopologyKey, p.Nodes, p.words.Picture(p.answer)),
+		Picture: picture(p.TopologyKey, p.Nodes, p.words.Picture(p.answer), nil),
 	}
 	pods := page.Section{Title: "Pods", Columns: []string{"Pods", "Kind", "Placed", "Nodes"}}
 	for _, w := range p.Workloads {
@@ -158,11 +156,8 @@ func (p *Place) Page() *page.Page {
 		})
 	}
 	out.Sections = append(out.Sections, pods)
-	for _, w := range p.Workloads {
-		for _, u := range w.Unplaced {
-			out.Sections = append(out.Sections, u.section())
-		}
-	}
+	out.Sections = append(out.Sections, p.without()...)
+	out.Picture.Pending = p.pending()
 	if lines := p.words.Evictions(p.answer.GetEvictions()); len(lines) > 0 {
 		out.Sections = append(out.Sections, page.Section{Title: "Evictions", List: lines})
 	}
@@ -178,8 +173,48 @@ func (p *Place) Page() *page.Page {
 	return out
 }
 
+// without are sections about the pods without a node, one for workloads with the same reason.
+func (p *Place) without() []page.Section {
+	var out []page.Section
+	var names [][]string
+	var pods []int
+	index := map[string]int{}
+	for _, w := range p.Workloads {
+		for _, u := range w.Unplaced {
+			s := u.section()
+			key := fmt.Sprintf("%q %q", s.Text, s.List)
+			i, seen := index[key]
+			if !seen {
+				i = len(out)
+				index[key] = i
+				out, names, pods = append(out, s), append(names, nil), append(pods, 0)
+			}
+			names[i], pods[i] = append(names[i], w.Namespace+"/"+w.Name), pods[i]+u.Pods
+		}
+	}
+	for i := range out {
+		out[i].Title = report.WithoutNode(names[i], pods[i])
+	}
+	return out
+}
+
+// pending names the pods without a node below the picture.
+func (p *Place) pending() string {
+	var names []string
+	pods := 0
+	for _, w := range p.Workloads {
+		if left := w.Pods - w.Placed; left > 0 {
+			names, pods = append(names, w.Namespace+"/"+w.Name), pods+left
+		}
+	}
+	if pods == 0 {
+		return ""
+	}
+	return report.Plural(pods, "pod") + " without a node: " + report.Names(names)
+}
+
 func (u *Unplaced) section() page.Section {
-	out := page.Section{Title: u.title, Text: []string{u.Reason}, List: u.Changes}
+	out := page.Section{Text: []string{u.Reason}, List: u.Changes}
 	for _, text := range []string{u.Preemption, u.Why} {
 		if text != "" {
 			out.Text = append(out.Text, text)
