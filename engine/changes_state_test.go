@@ -94,6 +94,7 @@ func TestChangesHoweverStated(t *testing.T) {
 			} else if want != "" {
 				placed++
 			}
+			endNomination(t, &so, &pods[i])
 		}
 	}
 	if compared < 100 || placed < 100 {

@@ -3,10 +3,12 @@ package oracle
 import (
 	"slices"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	priority "k8s.io/component-helpers/scheduling/corev1"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 )
@@ -63,4 +65,30 @@ func (s *Scheduler) yielding(pod *corev1.Pod, n fwk.NodeInfo) []fwk.PodInfo {
 	return slices.DeleteFunc(s.framework.NominatedPodsForNode(n.Node().Name), func(p fwk.PodInfo) bool {
 		return priority.PodPriority(p.GetPod()) < priority.PodPriority(pod) || p.GetPod().UID == pod.UID
 	})
+}
+
+// fail applies what kube-scheduler does to the nomination of a pod without a node (schedule_one.go schedulingAlgorithm and
+// handleSchedulingFailure, v1.37). Place evicts no pod, so it nominates none to another node: it ends the nomination instead.
+func (s *Scheduler) fail(pod *corev1.Pod, p *Placement) {
+	if p.Unplaced.Gate != nil {
+		return // never attempted
+	}
+	info, kept := fwk.NominatingInfo{NominatingMode: fwk.ModeOverride}, false
+	if found := p.Preemption; found != nil && !found.Clears {
+		kept = len(found.Best) == 0 || s.Nodes[found.Best[0]].Name == s.nominatedTo(pod)
+	}
+	if !kept {
+		parsed, _ := framework.NewPodInfo(pod) // as in scheduleIn
+		s.scheduler.SchedulingQueue.AddNominatedPod(logr.Discard(), parsed, &info)
+	}
+}
+
+// nominatedTo returns the node that kube-scheduler has nominated a pod to.
+func (s *Scheduler) nominatedTo(pod *corev1.Pod) string {
+	for _, p := range s.nominated() {
+		if p.UID == pod.UID {
+			return p.Status.NominatedNodeName
+		}
+	}
+	return ""
 }

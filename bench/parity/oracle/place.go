@@ -25,6 +25,9 @@ func (s *Scheduler) Place(queue []scenario.Pending, choose func(best []uint32) u
 			if p.Checks, err = s.Checks(s.Queue[i]); err == nil {
 				p.Preemption, err = s.Preempt(s.Queue[i])
 			}
+			if err == nil {
+				s.fail(s.Queue[i], p)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("queue[%d]: %w", i, err)

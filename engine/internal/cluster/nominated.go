@@ -151,6 +151,32 @@ func (s *State) Clear(node uint32, n *Nominated) {
 	s.cleared[namedPod{node, n.place}] = true
 }
 
+// NominationOf returns the node that the cluster lists a pod as nominated to, if the request has not ended the nomination.
+func (s *State) NominationOf(namespace, name string) (node uint32, nominated bool) {
+	id, known := s.Symbols.Lookup(namespace)
+	if !known || name == "" || s.placed[podName{id, name}] > 0 {
+		return 0, false
+	}
+	if s.listed == nil {
+		s.listed = s.nominationsByName()
+	}
+	node, nominated = s.listed[podName{id, name}]
+	return node, nominated
+}
+
+func (c *Cluster) nominationsByName() map[podName]uint32 {
+	byName := make(map[podName]uint32)
+	if column := c.nominated[nomineesColumn]; column != nil {
+		for at, of := range column.Values {
+			for i := range of.pods {
+				p := &of.pods[i]
+				byName[podName{c.groups[p.Group].Namespace, p.Name}] = column.Nodes[at]
+			}
+		}
+	}
+	return byName
+}
+
 // Supersede ends the nomination that the cluster states for a pod which the request nominates itself, or not at all.
 func (s *State) Supersede(namespace, name string) {
 	s.settle(s.Symbols.Intern(namespace), name, 1)

@@ -43,6 +43,8 @@ type State struct {
 	// nominated no longer. They are not in the journal.
 	nominations []nominations
 	cleared     map[namedPod]bool // by index in nominees.pods
+	// listed is the node of each nominated pod of the cluster, by name; nil until needed.
+	listed map[podName]uint32
 	// occupied are the sets of LeavePorts by node. The journal has what assumed pods add to them, and not what leaves them.
 	occupied map[uint32]occupied
 	// InGroup reports whether a pod of a node is in a pod group, and the group's priority, nil for none, which counts instead of the

@@ -70,6 +70,9 @@ func Place(ctx context.Context, q *place.Queue, profile *api.Profile, groups []P
 		switch g := p.of[i]; {
 		case g == nil:
 			err = q.Place(ctx, i, q.Pending[i].Count, &q.Placements[i], q.Options.Watch)
+			if err == nil && q.Placements[i].Unplaced > 0 {
+				err = q.Fail(ctx, i)
+			}
 		case !g.done:
 			err = p.group(ctx, g)
 		}
@@ -289,8 +292,9 @@ func (g *queued) report(t *trial, found *verdict.PodGroupPlacement, after *postF
 		}
 		reason := found.Message
 		if after != nil && !after.failed {
-			if found.Preemption = after.found; after.message != "" {
-				found.Message += ", " + after.message
+			found.Preemption = after.found
+			if undecided := after.found != nil && after.found.Undecided; !undecided {
+				found.Message += ", " + after.message // also an empty one (applyPodGroupPostFilterResult)
 			}
 		}
 		g.unplace(t, reason, found.Message, after != nil && after.waits)

@@ -97,7 +97,7 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 	byShape := make(map[intern.ID][]*Class)
 	var all []*Class
 	selected := q.selected()
-	budgeted := q.Options.Preempt != nil && q.State.Budgets().Len() > 0
+	budgeted := q.preempts() && q.State.Budgets().Len() > 0
 	nominated := q.State.NominatedNames()
 	for i := range q.Pending {
 		if i%1024 == 0 && ctx.Err() != nil {
@@ -143,6 +143,9 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 	}
 	return entries, q.choose(ctx, all)
 }
+
+// preempts reports whether a search for victims may follow, so that labels count that PodDisruptionBudgets read.
+func (q *Queue) preempts() bool { return q.Options.Preempt != nil || q.State.AnyNominated() }
 
 // choose selects the classes that are placed by scanning.
 func (q *Queue) choose(ctx context.Context, classes []*Class) error {
@@ -199,7 +202,7 @@ func (q *Queue) selected() map[string]bool {
 			pending = append(pending, q.State.Compile(&api.Pod{Template: t, TemplateIndex: -1}))
 		}
 	}
-	keys := q.State.SelectedKeys(pending, q.Options.Preempt != nil)
+	keys := q.State.SelectedKeys(pending, q.preempts())
 	for _, key := range q.Framework.Labels() {
 		keys[key] = true
 	}

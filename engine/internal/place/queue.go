@@ -460,7 +460,7 @@ func (q *Queue) preempt(ctx context.Context, c *Class, result *verdict.Placement
 	if c.preemption == nil {
 		return nil
 	}
-	result.Message += " " + c.preemption.Message
+	result.Message = c.preemption.Event(result.Message)
 	if q.preempted += c.preemption.Listed(); q.preempted <= verdict.MaxListedNodes {
 		result.Preemption = c.preemption
 	} else {
