@@ -214,11 +214,9 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 		if err != nil {
 			return nil, err
 		}
-		if result.Preemption = preemption; preemption != nil {
-			result.Message += " " + preemption.Message
-			if preemption.Safe != nil {
-				result.Doubts = append(result.Doubts, preemption.Safe.Doubts...)
-			}
+		result.Preemption, result.Message = preemption, preemption.Event(result.Message)
+		if preemption != nil && preemption.Safe != nil {
+			result.Doubts = append(result.Doubts, preemption.Safe.Doubts...)
 		}
 	}
 	if o.Explain {

@@ -91,7 +91,7 @@ var often = map[protoreflect.Name]bool{
 // seldom are fields that refuse most requests, or that turn off much of what is to be compared.
 var seldom = map[protoreflect.Name]bool{
 	"unread": true, "resource_status": true, "profile": true, "delta": true, "preempted": true, "start_time": true,
-	"disabled_filters": true, "feature_gates": true, "scheduling_gates": true, "nominated_node_name": true, "added_affinity": true,
+	"disabled_filters": true, "disabled_post_filters": true, "disabled_pod_group_post_filters": true, "feature_gates": true, "scheduling_gates": true, "nominated_node_name": true, "added_affinity": true,
 }
 
 // message draws the fields of a message. depth bounds how deep messages are within each other.

@@ -83,10 +83,10 @@ profiles:
 	if _, err := read(text, "stowage"); err != nil {
 		t.Error(err)
 	}
-	if s, err := (&Config{SchedulerName: "stowage", ProfileFile: file}).scheduler(); err != nil || !s.NoPreemption {
+	if s, err := (&Config{SchedulerName: "stowage", ProfileFile: file}).scheduler(); err != nil || !s.NoPreemption() {
 		t.Errorf("a profile without preemption: %v, %v", s, err)
 	}
-	if s, err := (&Config{}).scheduler(); err != nil || s.Profile != nil || s.NoPreemption {
+	if s, err := (&Config{}).scheduler(); err != nil || s.Profile != nil || s.NoPreemption() {
 		t.Errorf("no file: %v, %v", s, err)
 	}
 }

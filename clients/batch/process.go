@@ -43,7 +43,7 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Profile, o.NoPreemption = schedulerconfig.Named(configured.Profile, c.SchedulerName), configured.NoPreemption
+	o.Profile, o.NoPreemption = schedulerconfig.Named(configured.Profile, c.SchedulerName), configured.NoPreemption()
 	lock, err := c.clients(&o)
 	if err != nil {
 		return err

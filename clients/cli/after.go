@@ -16,7 +16,7 @@ import (
 func (a *asked) placeRequest(mode stowagev1.QueueMode) *stowagev1.PlaceRequest {
 	request := a.snapshot.PlaceRequest()
 	request.QueueMode, request.Context.Profile = mode, a.scheduler.Profile
-	request.IncludePreemption = !a.scheduler.NoPreemption
+	request.IncludePreemption = true
 	return request
 }
 
@@ -63,7 +63,7 @@ func (q *question) after(a *asked, of []kube.Entry, feasible bool) (out *report.
 // later says that pods without a feasible node have one once others are placed, without evictions; nil if they do not.
 func (q *question) later(a *asked, of []kube.Entry) (out *report.After, request proto.Message, err error) {
 	mode := stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
-	if inOrderOnly(a.snapshot, false) == "" && !a.scheduler.NoPreemption {
+	if inOrderOnly(a.snapshot, false) == "" {
 		mode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
 	}
 	if a.later == nil {

@@ -25,7 +25,7 @@ func (c *auditCommand) Run(s *session, code *answered) error {
 			Profile: a.scheduler.Profile, PodsUnknown: c.reviewOptions(a).PodsUnknown,
 			SchedulerName: cmp.Or(c.SchedulerName, a.scheduler.Name),
 		}
-		if !a.scheduler.NoPreemption && a.snapshot.Live {
+		if a.snapshot.Live {
 			o.QueueMode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
 		}
 		found, request, err := audit.Ask(s.ctx, a.services, a.snapshot, o)

@@ -245,7 +245,7 @@ func (c *explainCommand) waiting(a *asked, t *chosen, one *explained) (answer *s
 	}
 	filter := &stowagev1.FilterRequest{
 		Context: a.about(a.snapshot.Cluster), Pod: pod, Explain: true, IncludeChanges: true,
-		IncludePreemption: !a.scheduler.NoPreemption,
+		IncludePreemption: true,
 	}
 	if answer, err = a.Filter(a.ctx, filter); err != nil {
 		return nil, filter, err

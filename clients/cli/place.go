@@ -134,7 +134,7 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 
 // tellRetries says if kube-scheduler's queue, which tries pods again once others are placed, places more than one try each.
 func (c *placeCommand) tellRetries(ctx context.Context, a *asked, request *stowagev1.PlaceRequest, answer *stowagev1.PlaceResponse) error {
-	if answer.GetUnplacedCount() == 0 || len(request.Queue) < 2 || inOrderOnly(a.snapshot, false) != "" || a.scheduler.NoPreemption {
+	if answer.GetUnplacedCount() == 0 || len(request.Queue) < 2 || inOrderOnly(a.snapshot, false) != "" {
 		return nil
 	}
 	again := &stowagev1.PlaceRequest{

@@ -23,7 +23,7 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 		return &stowagev1.FilterResponse{Message: message, Doubts: doubts}
 	}, func(a *asked, about *stowagev1.DecisionContext, pod *stowagev1.Pod) (proto.Message, error) {
 		request := &stowagev1.FilterRequest{
-			Context: about, Pod: pod, Explain: explain, IncludeChanges: explain, IncludePreemption: !a.scheduler.NoPreemption,
+			Context: about, Pod: pod, Explain: explain, IncludeChanges: explain, IncludePreemption: true,
 		}
 		answer, err := a.Filter(s.ctx, request)
 		if err != nil {
@@ -77,8 +77,10 @@ func (q *onePod) explained(s *session, code *answered, a *asked, feasible bool, 
 // explanation renders the answer about a pod in a cluster.
 func (q *question) explanation(a *asked, cluster *stowagev1.Cluster, nominated string) *report.Explain {
 	return &report.Explain{
-		Explanation: report.Explanation{Cluster: cluster, Width: a.width, Ink: a.ink}, Verbose: q.Verbose,
-		Nominated: nominated, NoPreemption: a.scheduler.NoPreemption,
+		Explanation: report.Explanation{
+			Cluster: cluster, Width: a.width, Ink: a.ink, NoPreemption: a.scheduler.NoPreemption(),
+		},
+		Verbose: q.Verbose, Nominated: nominated,
 	}
 }
 

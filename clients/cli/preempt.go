@@ -47,7 +47,7 @@ func (c *preemptCommand) Run(s *session, code *answered) error {
 		if c.Output != table {
 			return request, c.printMessage(s.stdout, answer)
 		}
-		x := report.Explanation{Cluster: a.snapshot.Cluster, Width: s.width}
+		x := report.Explanation{Cluster: a.snapshot.Cluster, Width: s.width, NoPreemption: a.scheduler.NoPreemption()}
 		x.WritePreempt(s.stdout, pod.GetNominatedNodeName(), answer)
 		c.writeDoubts(s)
 		return request, nil

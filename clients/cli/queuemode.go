@@ -21,8 +21,6 @@ func (a *asked) queueMode(queue string, returning bool) stowagev1.QueueMode {
 	case queue == "in-order", queue == "auto" && !a.snapshot.Live:
 		return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
 	case why != "":
-	case a.scheduler.NoPreemption:
-		why = "the profile has no preemption"
 	default:
 		return stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
 	}

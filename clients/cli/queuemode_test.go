@@ -16,7 +16,6 @@ func TestQueueMode(t *testing.T) {
 	for why, test := range map[string]struct {
 		group *stowagev1.PodGroup
 		pods  *stowagev1.PendingPods
-		off   bool
 	}{
 		"":                         {group: &stowagev1.PodGroup{}, pods: single},
 		"pod group g is placed as": {group: &stowagev1.PodGroup{Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT}, pods: grouped},
@@ -27,7 +26,6 @@ func TestQueueMode(t *testing.T) {
 			Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack", "zone"}},
 		}},
 		"group g is evicted only as a whole": {pods: single, group: &stowagev1.PodGroup{DisruptionMode: all}},
-		"the profile has no preemption":      {pods: grouped, group: &stowagev1.PodGroup{DisruptionMode: all}, off: true},
 	} {
 		for _, queue := range []string{"auto", "kube-scheduler", "in-order"} {
 			test.group.Name = "g"
@@ -36,7 +34,7 @@ func TestQueueMode(t *testing.T) {
 			}
 			var told strings.Builder
 			a := &asked{
-				session: &session{stderr: &told}, snapshot: snapshot, scheduler: &schedulerconfig.Scheduler{NoPreemption: test.off},
+				session: &session{stderr: &told}, snapshot: snapshot, scheduler: &schedulerconfig.Scheduler{},
 			}
 			mode := a.queueMode(queue, false)
 			want := stowagev1.QueueMode_QUEUE_MODE_IN_ORDER

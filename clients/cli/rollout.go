@@ -43,7 +43,7 @@ func (q *question) decideRollouts(ctx context.Context, a *asked, answer *stowage
 			fmt.Fprintf(a.stderr, "stowage: not decided: %s: its template changes: %s\n", r.At, why)
 			continue
 		}
-		result, err := rollout.Decide(ctx, s, r, on, pending, !a.scheduler.NoPreemption)
+		result, err := rollout.Decide(ctx, s, r, on, pending, !a.scheduler.NoPreemption())
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.At, err)
 		}

@@ -35,5 +35,5 @@ func (q *question) underWay(a *asked, e kube.Entry, answer *stowagev1.FilterResp
 			waiting = append(waiting, other.Object())
 		}
 	}
-	return rollout.Continue(a.ctx, s, of, waiting, !a.scheduler.NoPreemption)
+	return rollout.Continue(a.ctx, s, of, waiting, !a.scheduler.NoPreemption())
 }

@@ -17,9 +17,8 @@ import (
 // every failing check, the counts by domain, and what each node lacks.
 type Explain struct {
 	Explanation
-	Nominated    string // the pod's nominated node, "" if it has none
-	NoPreemption bool   // the profile does not preempt
-	Verbose      bool
+	Nominated string // the pod's nominated node, "" if it has none
+	Verbose   bool
 	// After is what becomes of the pod after other pending pods; nil if they do not count.
 	After *After
 }
@@ -45,10 +44,9 @@ func (x *Explain) Write(w io.Writer, a *stowagev1.FilterResponse) {
 	if text := UnderWay(x.Rollout); text != "" {
 		WriteWrapped(w, "", text, x.Width)
 	}
-	x.writeVictims(w, x.Nominated, a.GetPreemption())
-	rejected := len(x.Cluster.GetNodes()) > 0 && !a.GetInternalError() // a reason for kube-scheduler to run preemption
-	if x.NoPreemption && rejected && len(feasible) == 0 {
-		x.WriteNoPreemption(w, "the profile has no preemption")
+	rejected := len(x.Cluster.GetNodes()) > 0 && !a.GetInternalError() && len(feasible) == 0 // kube-scheduler runs PostFilter
+	if rejected || !x.NoPreemption {
+		x.writeVictims(w, x.Nominated, a.GetPreemption())
 	}
 	if len(feasible) == 0 && x.After.Later() == "" {
 		fmt.Fprintln(w)

@@ -20,8 +20,10 @@ type Explanation struct {
 	Rollout *whatif.Rollout
 	// Returning is what becomes of the pods that changes take off their nodes, where that is known.
 	Returning map[*stowagev1.Change]*Returning
-	Width     int
-	Ink       Ink
+	// NoPreemption says that the profile has no preemption.
+	NoPreemption bool
+	Width        int
+	Ink          Ink
 }
 
 // Write writes what each node fails in. Explain has the rest.

@@ -36,6 +36,10 @@ func (x *Explanation) WritePreemption(w io.Writer, nominated string, p *stowagev
 
 // writeVictims writes whether kube-scheduler would preempt, and its victims.
 func (x *Explanation) writeVictims(w io.Writer, nominated string, p *stowagev1.Preemption) {
+	if x.NoPreemption {
+		x.WriteNoPreemption(w, "the profile has no preemption")
+		return
+	}
 	if p == nil {
 		return
 	}

@@ -8,8 +8,8 @@
 //
 // # Honoured
 //
-//   - plugins: those of the contract, enabled and disabled by multiPoint, preEnqueue, preFilter, filter, postFilter, preScore
-//     and score; postFilter only says whether the scheduler preempts (Scheduler.NoPreemption)
+//   - plugins: those of the contract, enabled and disabled by multiPoint, preEnqueue, preFilter, filter, preScore and score;
+//     DynamicResources and DefaultPreemption by multiPoint, postFilter and podGroupPostFilter
 //   - pluginConfig: NodeResourcesFit, NodeResourcesBalancedAllocation, NodeAffinity, InterPodAffinity, PodTopologySpread
 //   - schedulerName, which selects the profile
 //
@@ -17,19 +17,14 @@
 //
 //   - percentageOfNodesToScore: Stowage evaluates every node, as kube-scheduler does with 100
 //   - whatever concerns the process or the queue: parallelism, leader election, clients, back-off, profiling
-//   - the other extension points, and plugins that Stowage does not evaluate (volumes, DynamicResources, NodeDeclaredFeatures,
-//     GangScheduling): responses list the fields of a pod that such plugins read
+//   - the other extension points, and plugins that Stowage does not evaluate (volumes, NodeDeclaredFeatures, GangScheduling;
+//     DynamicResources but for its part in events): responses list the fields of a pod that such plugins read
 //   - arguments of those plugins, and of DefaultPreemption: Stowage evaluates every node that evictions may make feasible
-//
-// A known difference: for a pod that PreFilter rejects as a whole, the text of preemption is that of a scheduler with
-// DynamicResources, "not found", also if the profile disables it. kube-scheduler then runs DefaultPreemption, which finds that
-// preemption does not help on any node and clears the nomination. If the profile disables DefaultPreemption alone, the
-// "not found" of DynamicResources is missing.
 //
 // # Refused
 //
 //   - plugins that kube-scheduler v1.37 does not have, where they are enabled
-//   - an order of preFilter or filter plugins other than the default: it decides which reason a node is rejected for
+//   - an order of preFilter, filter or postFilter plugins other than the default: it decides which reason a node is rejected for
 //   - filter without preFilter and score without preScore, which kube-scheduler ends with an internal error
 //   - extenders, unless the caller is the extender (Options.Extender)
 //   - fields and plugin arguments that are unknown or invalid

@@ -43,6 +43,8 @@ plugins:
   multiPoint:
     disabled: [{name: NodeName}, {name: "*"}]
     enabled: [{name: PrioritySort}, {name: SchedulingGates}, {name: NodeName}, {name: NodeResourcesFit, weight: 9}, {name: DefaultBinder}]`, `
+disabledPostFilters: [POST_FILTER_DYNAMIC_RESOURCES, POST_FILTER_DEFAULT_PREEMPTION]
+disabledPodGroupPostFilters: [POST_FILTER_DYNAMIC_RESOURCES, POST_FILTER_DEFAULT_PREEMPTION]
 disabledFilters:
 - PLUGIN_NODE_UNSCHEDULABLE
 - PLUGIN_TAINT_TOLERATION

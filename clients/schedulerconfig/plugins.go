@@ -12,7 +12,7 @@ import (
 )
 
 // points are extension points, by the names that they have in a configuration.
-type points struct{ preEnqueue, preFilter, filter, postFilter, preScore, score bool }
+type points struct{ preEnqueue, preFilter, filter, postFilter, preScore, score, podGroupPostFilter bool }
 
 // filters reports whether a plugin rejects nodes, or pods before any node is filtered. DefaultPreemption's PreEnqueue only holds
 // a pod back while its victims are being evicted (plugins/defaultpreemption/default_preemption.go PreEnqueue).
@@ -23,7 +23,7 @@ type plugin struct {
 	name string
 	// id is UNSPECIFIED if Stowage does not evaluate the plugin.
 	id stowagev1.Plugin
-	// at are the extension points of an evaluated plugin.
+	// at are the extension points that Stowage evaluates.
 	at points
 	// weight is the default one of a plugin that scores.
 	weight int32
@@ -37,7 +37,8 @@ var (
 	gate       = points{preEnqueue: true}
 	filter     = points{preFilter: true, filter: true}
 	both       = points{preFilter: true, filter: true, preScore: true, score: true}
-	preemption = points{preEnqueue: true, postFilter: true}
+	preemption = points{preEnqueue: true, postFilter: true, podGroupPostFilter: true}
+	claims     = points{postFilter: true, podGroupPostFilter: true}
 	scoring    = points{preScore: true, score: true}
 	scoreOnly  = points{score: true}
 )
@@ -59,7 +60,7 @@ var plugins = []plugin{
 	{name: "VolumeZone"},
 	{name: "PodTopologySpread", id: stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD, at: both, weight: 2},
 	{name: "InterPodAffinity", id: stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY, at: both, weight: 2},
-	{name: "DynamicResources"},
+	{name: "DynamicResources", at: claims},
 	{name: "DefaultPreemption", id: stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION, at: preemption},
 	{name: "NodeResourcesBalancedAllocation", id: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, at: scoring, weight: 1},
 	{name: "ImageLocality", id: stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY, at: scoreOnly, weight: 1},
@@ -81,7 +82,7 @@ func named(name string) (plugin, bool) {
 // maximumWeight is the contract's limit.
 const maximumWeight = 1_000_000
 
-// plugins sets the weights of a profile's plugins, disables those that it disables, and notes whether it preempts.
+// plugins sets the weights of a profile's plugins, and disables those that it disables.
 func (r *reader) plugins(custom *configv1.Plugins, path *field.Path) {
 	if custom == nil {
 		custom = &configv1.Plugins{}
@@ -97,9 +98,13 @@ func (r *reader) plugins(custom *configv1.Plugins, path *field.Path) {
 	postFilters := running("postFilter", custom.PostFilter, func(p points) bool { return p.postFilter })
 	preScores := running("preScore", custom.PreScore, func(p points) bool { return p.preScore })
 	scores := running("score", custom.Score, func(p points) bool { return p.score })
+	groupPostFilters := running("podGroupPostFilter", custom.PodGroupPostFilter, func(p points) bool { return p.podGroupPostFilter })
 	r.ordered(preFilters, path.Child("preFilter"))
 	r.ordered(filters, path.Child("filter"))
-	r.noPreemption = !has(postFilters, "DefaultPreemption")
+	r.ordered(postFilters, path.Child("postFilter"))
+	r.ordered(groupPostFilters, path.Child("podGroupPostFilter"))
+	r.profile.DisabledPostFilters = disabled(postFilters)
+	r.profile.DisabledPodGroupPostFilters = disabled(groupPostFilters)
 	for _, p := range plugins {
 		if p.id == stowagev1.Plugin_PLUGIN_UNSPECIFIED || r.inExtender(p.name) {
 			continue
@@ -124,6 +129,22 @@ func (r *reader) plugins(custom *configv1.Plugins, path *field.Path) {
 			r.profile.PluginWeights = append(r.profile.PluginWeights, &stowagev1.PluginWeight{Plugin: p.id, Weight: &weight})
 		}
 	}
+}
+
+// disabled returns the PostFilter plugins that are not among those that run.
+func disabled(running []configv1.Plugin) (out []stowagev1.PostFilter) {
+	for _, p := range []struct {
+		name   string
+		plugin stowagev1.PostFilter
+	}{
+		{"DynamicResources", stowagev1.PostFilter_POST_FILTER_DYNAMIC_RESOURCES},
+		{"DefaultPreemption", stowagev1.PostFilter_POST_FILTER_DEFAULT_PREEMPTION},
+	} {
+		if !has(running, p.name) {
+			out = append(out, p.plugin)
+		}
+	}
+	return out
 }
 
 func (r *reader) refuse(path *field.Path, format string, args ...any) {
@@ -215,10 +236,10 @@ func (r *reader) expanded(set configv1.PluginSet, multi []configv1.Plugin, path 
 	var own, overriding, inherited []configv1.Plugin
 	for i, e := range set.Enabled {
 		p, ok := named(e.Name)
-		if !ok || p.id == stowagev1.Plugin_PLUGIN_UNSPECIFIED {
+		switch {
+		case !ok || p.id == stowagev1.Plugin_PLUGIN_UNSPECIFIED && !implements(p.at):
 			continue
-		}
-		if !implements(p.at) {
+		case !implements(p.at):
 			r.errs = append(r.errs, field.Invalid(path.Child("enabled").Index(i).Child("name"), e.Name, "does not have this extension point"))
 			continue
 		}

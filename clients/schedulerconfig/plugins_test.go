@@ -3,7 +3,11 @@ package schedulerconfig_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
 	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 func TestWeights(t *testing.T) {
@@ -69,7 +73,9 @@ plugins:
   multiPoint: {disabled: [{name: NodeVolumeLimits}, {name: DynamicResources}]}
   filter: {disabled: [{name: VolumeZone}]}
   postFilter: {disabled: [{name: DynamicResources}]}
-  reserve: {disabled: [{name: VolumeBinding}]}`, `{}`},
+  reserve: {disabled: [{name: VolumeBinding}]}`, `
+disabledPostFilters: [POST_FILTER_DYNAMIC_RESOURCES]
+disabledPodGroupPostFilters: [POST_FILTER_DYNAMIC_RESOURCES]`},
 		{"enabled", `
 plugins:
   multiPoint: {enabled: [{name: GangScheduling}, {name: DynamicResources, weight: 5}]}
@@ -82,7 +88,6 @@ pluginConfig: [{name: DefaultPreemption, args: {minCandidateNodesPercentage: 5}}
 	})
 }
 
-// The contract has no profile without preemption: Scheduler.NoPreemption says it.
 func TestPreemption(t *testing.T) {
 	for _, c := range []struct {
 		plugins string
@@ -103,8 +108,33 @@ func TestPreemption(t *testing.T) {
 		got, err := schedulerconfig.Read([]byte(indented("plugins: "+c.plugins)), schedulerconfig.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", c.plugins, err)
-		} else if got.NoPreemption != c.none {
-			t.Errorf("%s: no preemption: %v", c.plugins, got.NoPreemption)
+		} else if got.NoPreemption() != c.none {
+			t.Errorf("%s: no preemption: %v", c.plugins, got.NoPreemption())
+		}
+	}
+}
+
+func TestPostFilters(t *testing.T) {
+	claims, preempts := stowagev1.PostFilter_POST_FILTER_DYNAMIC_RESOURCES, stowagev1.PostFilter_POST_FILTER_DEFAULT_PREEMPTION
+	for _, c := range []struct {
+		plugins      string
+		pods, groups []stowagev1.PostFilter
+	}{
+		{`{postFilter: {disabled: [{name: DefaultPreemption}]}}`, []stowagev1.PostFilter{preempts}, nil},
+		{`{podGroupPostFilter: {disabled: [{name: DefaultPreemption}]}}`, nil, []stowagev1.PostFilter{preempts}},
+		{`{postFilter: {disabled: [{name: "*"}]}}`, []stowagev1.PostFilter{claims, preempts}, nil},
+		{`{multiPoint: {disabled: [{name: DynamicResources}]}}`, []stowagev1.PostFilter{claims}, []stowagev1.PostFilter{claims}},
+		{`{multiPoint: {disabled: [{name: DynamicResources}]}, filter: {enabled: [{name: DynamicResources}]}}`,
+			[]stowagev1.PostFilter{claims}, []stowagev1.PostFilter{claims}},
+	} {
+		got, err := schedulerconfig.Read([]byte(indented("plugins: "+c.plugins)), schedulerconfig.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", c.plugins, err)
+			continue
+		}
+		want := &stowagev1.Profile{DisabledPostFilters: c.pods, DisabledPodGroupPostFilters: c.groups}
+		if d := cmp.Diff(want, got.Profile, protocmp.Transform()); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.plugins, d)
 		}
 	}
 }
@@ -199,6 +229,8 @@ plugins:
   multiPoint:
     disabled: [{name: "*"}]
     enabled: [{name: PrioritySort}, {name: NodeName}, {name: NodeResourcesFit, weight: 1}, {name: DefaultBinder}]`, `
+disabledPostFilters: [POST_FILTER_DYNAMIC_RESOURCES, POST_FILTER_DEFAULT_PREEMPTION]
+disabledPodGroupPostFilters: [POST_FILTER_DYNAMIC_RESOURCES, POST_FILTER_DEFAULT_PREEMPTION]
 disabledFilters:
 - PLUGIN_SCHEDULING_GATES
 - PLUGIN_NODE_UNSCHEDULABLE

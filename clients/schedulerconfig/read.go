@@ -44,9 +44,11 @@ type Scheduler struct {
 	Profile *stowagev1.Profile
 	// Name is the schedulerName of a KubeSchedulerConfiguration's profile, "" for a Profile of the contract.
 	Name string
-	// NoPreemption says that the scheduler does not run DefaultPreemption. The contract has no profile without it: the caller
-	// does not ask for preemption then.
-	NoPreemption bool
+}
+
+// NoPreemption reports whether the scheduler does not run DefaultPreemption for pods.
+func (s *Scheduler) NoPreemption() bool {
+	return slices.Contains(s.Profile.GetDisabledPostFilters(), stowagev1.PostFilter_POST_FILTER_DEFAULT_PREEMPTION)
 }
 
 // ReadFile reads a profile from a file in YAML or JSON: a Profile of the contract, or a KubeSchedulerConfiguration.
@@ -103,10 +105,9 @@ func Read(text []byte, o Options) (*Scheduler, error) {
 
 // reader reads one configuration and collects what it refuses.
 type reader struct {
-	options      Options
-	profile      stowagev1.Profile
-	noPreemption bool
-	errs         field.ErrorList
+	options Options
+	profile stowagev1.Profile
+	errs    field.ErrorList
 }
 
 func (r *reader) read(c *configv1.KubeSchedulerConfiguration) (*Scheduler, error) {
@@ -118,7 +119,7 @@ func (r *reader) read(c *configv1.KubeSchedulerConfiguration) (*Scheduler, error
 	r.arguments(p.PluginConfig, path.Child("pluginConfig"))
 	r.extenders(c.Extenders)
 	if len(r.errs) == 0 {
-		return &Scheduler{Profile: &r.profile, Name: *p.SchedulerName, NoPreemption: r.noPreemption}, nil
+		return &Scheduler{Profile: &r.profile, Name: *p.SchedulerName}, nil
 	}
 	var out []error
 	for _, e := range r.errs {

@@ -93,7 +93,7 @@ func TestDefaults(t *testing.T) {
 		if d := cmp.Diff(&stowagev1.Profile{}, got.Profile, protocmp.Transform()); d != "" {
 			t.Errorf("%s:\n%s", text, d)
 		}
-		if got.NoPreemption {
+		if got.NoPreemption() {
 			t.Errorf("%s: no preemption", text)
 		}
 	}
@@ -104,7 +104,7 @@ func TestAProfileOfTheContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Profile.GetHardPodAffinityWeight() != 5 || got.Name != "" || got.NoPreemption {
+	if got.Profile.GetHardPodAffinityWeight() != 5 || got.Name != "" || got.NoPreemption() {
 		t.Errorf("got %v", got)
 	}
 }

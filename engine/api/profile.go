@@ -4,7 +4,10 @@ package api
 type Profile struct {
 	Weights Weights
 	// DisabledFilters are the plugins, by their numbers in verdict.Plugin, that do not filter.
-	DisabledFilters                    PluginSet
+	DisabledFilters PluginSet
+	// DisabledPostFilters and DisabledGroupPostFilters are the plugins that do not run for pods, and for pod groups, without nodes.
+	DisabledPostFilters                PostFilters
+	DisabledGroupPostFilters           PostFilters
 	AddedAffinity                      *NodeAffinity
 	Scoring                            ScoringStrategy
 	BalancedResources                  []string
@@ -38,6 +41,9 @@ type Weights struct {
 	BalancedAllocation int64
 	ImageLocality      int64
 }
+
+// PostFilters is a set of the plugins that run after Filter found no node.
+type PostFilters struct{ DynamicResources, DefaultPreemption bool }
 
 // PluginSet is a set of plugins, by number.
 type PluginSet uint64

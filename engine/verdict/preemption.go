@@ -20,6 +20,15 @@ type Preemption struct {
 	Across *AcrossNodes
 }
 
+// Event returns kube-scheduler's event text for a pod without feasible nodes, with the part about preemption
+// (pkg/scheduler/framework/types.go FitError.Error, v1.37).
+func (p *Preemption) Event(filter string) string {
+	if p == nil || p.Message == "" {
+		return filter
+	}
+	return filter + " " + p.Message
+}
+
 // Listed returns the number of nodes and victims that a preemption lists.
 func (p *Preemption) Listed() int {
 	listed := len(p.Best)

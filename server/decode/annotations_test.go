@@ -325,6 +325,12 @@ func TestAnnotationsOnLongLists(t *testing.T) {
 		"disabled_filters": func(p *stowagev1.Profile, n int) {
 			p.DisabledFilters = make([]stowagev1.Plugin, n)
 		},
+		"disabled_post_filters": func(p *stowagev1.Profile, n int) {
+			p.DisabledPostFilters = make([]stowagev1.PostFilter, n)
+		},
+		"disabled_pod_group_post_filters": func(p *stowagev1.Profile, n int) {
+			p.DisabledPodGroupPostFilters = make([]stowagev1.PostFilter, n)
+		},
 		"constraints": func(p *stowagev1.Profile, n int) {
 			p.DefaultSpread.Constraints = make([]*stowagev1.TopologySpreadConstraint, n)
 		},

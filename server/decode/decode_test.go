@@ -192,6 +192,8 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 				IgnoredResources:                   []string{"example.com/fpga"},
 				IgnoredResourceGroups:              []string{"example.org"},
 				IgnorePreferredTermsOfExistingPods: true,
+				DisabledPostFilters:                api.PostFilters{DefaultPreemption: true},
+				DisabledGroupPostFilters:           api.PostFilters{DynamicResources: true},
 				DefaultSpread: []api.TopologySpreadConstraint{
 					{MaxSkew: 4, TopologyKey: "zone", ScheduleAnyway: true, MinDomains: 1},
 				},

@@ -210,6 +210,8 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 			BalancedAllocationResources:        []string{"cpu"},
 			HardPodAffinityWeight:              proto.Int32(0),
 			IgnorePreferredTermsOfExistingPods: true,
+			DisabledPostFilters:                []stowagev1.PostFilter{stowagev1.PostFilter_POST_FILTER_DEFAULT_PREEMPTION},
+			DisabledPodGroupPostFilters:        []stowagev1.PostFilter{stowagev1.PostFilter_POST_FILTER_DYNAMIC_RESOURCES},
 			DefaultSpread: &stowagev1.DefaultSpread{
 				Type: stowagev1.DefaultingType_DEFAULTING_TYPE_LIST,
 				Constraints: []*stowagev1.TopologySpreadConstraint{{

@@ -690,6 +690,19 @@ var malformed = []struct {
 	{"context.profile.disabled_filters[0]", "UNKNOWN_VALUE", "must be a plugin that filters", func(r *place) {
 		r.Context.Profile.DisabledFilters = []stowagev1.Plugin{stowagev1.Plugin_PLUGIN_UNSPECIFIED}
 	}},
+	{"context.profile.disabled_post_filters[0]", "UNKNOWN_VALUE", "must be a PostFilter plugin", func(r *place) {
+		r.Context.Profile.DisabledPostFilters = []stowagev1.PostFilter{stowagev1.PostFilter_POST_FILTER_UNSPECIFIED}
+	}},
+	{"context.profile.disabled_pod_group_post_filters[0]", "UNKNOWN_VALUE", "must be a PostFilter plugin", func(r *place) {
+		r.Context.Profile.DisabledPodGroupPostFilters = []stowagev1.PostFilter{9}
+	}},
+	{"context.profile.disabled_post_filters[1]", "DUPLICATE", "is there already", func(r *place) {
+		r.Context.Profile.DisabledPostFilters = slices.Repeat(
+			[]stowagev1.PostFilter{stowagev1.PostFilter_POST_FILTER_DEFAULT_PREEMPTION}, 2)
+	}},
+	{"context.profile.disabled_post_filters", "WRONG_COUNT", "at most", func(r *place) {
+		r.Context.Profile.DisabledPostFilters = make([]stowagev1.PostFilter, 3)
+	}},
 	{"context.profile.feature_gates[0].name", "UNKNOWN_VALUE", "is \"DRA\"", func(r *place) {
 		r.Context.Profile.FeatureGates[0].Name = "DRA"
 	}},

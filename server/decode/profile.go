@@ -42,6 +42,8 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 		out.BalancedResources = d.balancedResources(&at, in.GetBalancedAllocationResources())
 	}
 	out.DisabledFilters = d.disabledFilters(&at, in.GetDisabledFilters())
+	out.DisabledPostFilters = d.postFilters(&at, "disabled_post_filters", in.GetDisabledPostFilters())
+	out.DisabledGroupPostFilters = d.postFilters(&at, "disabled_pod_group_post_filters", in.GetDisabledPodGroupPostFilters())
 	if in.HardPodAffinityWeight != nil {
 		out.HardPodAffinityWeight = *in.HardPodAffinityWeight
 		d.between(at.field("hard_pod_affinity_weight"), int64(out.HardPodAffinityWeight), 0, 100)
@@ -121,6 +123,29 @@ func (d *decoder) disabledFilters(at *path, in []stowagev1.Plugin) (out api.Plug
 			d.refuse(at, duplicate, "is there already")
 		}
 		out.Add(uint8(plugin.Name))
+	}
+	return out
+}
+
+func (d *decoder) postFilters(at *path, field string, in []stowagev1.PostFilter) (out api.PostFilters) {
+	if !d.within(at, field, len(in), 2) {
+		return out
+	}
+	for i, p := range in {
+		at := at.item(field, i)
+		disabled := &out.DynamicResources
+		switch p {
+		case stowagev1.PostFilter_POST_FILTER_DYNAMIC_RESOURCES:
+		case stowagev1.PostFilter_POST_FILTER_DEFAULT_PREEMPTION:
+			disabled = &out.DefaultPreemption
+		default:
+			d.refuse(at, unknownValue, "must be a PostFilter plugin")
+			continue
+		}
+		if *disabled {
+			d.refuse(at, duplicate, "is there already")
+		}
+		*disabled = true
 	}
 	return out
 }

@@ -29,6 +29,12 @@ func profileOf(c *scenario.Config) (*stowagev1.Profile, error) {
 	for _, name := range c.DisabledFilters {
 		p.DisabledFilters = append(p.DisabledFilters, expect.Plugins[name])
 	}
+	for _, name := range c.DisabledPostFilters {
+		p.DisabledPostFilters = append(p.DisabledPostFilters, postFilters[name])
+	}
+	for _, name := range c.DisabledPodGroupPostFilters {
+		p.DisabledPodGroupPostFilters = append(p.DisabledPodGroupPostFilters, postFilters[name])
+	}
 	if a := c.NodeAffinity; a != nil && a.AddedAffinity != nil {
 		spec, err := converted(corev1.PodSpec{Affinity: &corev1.Affinity{NodeAffinity: a.AddedAffinity}})
 		if err != nil {
@@ -60,6 +66,11 @@ func profileOf(c *scenario.Config) (*stowagev1.Profile, error) {
 		}
 	}
 	return p, nil
+}
+
+var postFilters = map[string]stowagev1.PostFilter{
+	"DynamicResources":  stowagev1.PostFilter_POST_FILTER_DYNAMIC_RESOURCES,
+	"DefaultPreemption": stowagev1.PostFilter_POST_FILTER_DEFAULT_PREEMPTION,
 }
 
 // converted has clients/kube state what stands in pods and in configurations alike.

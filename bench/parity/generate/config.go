@@ -27,6 +27,10 @@ func (d *draw) config() {
 	if d.focus(disabling) {
 		d.disabled(c)
 	}
+	if d.likelihood[sparing] > 0 && d.has(sparing) {
+		c.DisabledPostFilters = some(d, 0.5, postFilters...)
+		c.DisabledPodGroupPostFilters = some(d, 0.5, postFilters...)
+	}
 	if d.chance(chanceOf(d, nodeAffinity)) {
 		c.NodeAffinity = &schedulerv1.NodeAffinityArgs{AddedAffinity: d.addedAffinity()}
 	}
@@ -51,6 +55,8 @@ var filterPlugins = []string{
 	"NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread",
 	"InterPodAffinity",
 }
+
+var postFilters = []string{"DynamicResources", "DefaultPreemption"}
 
 // disabled draws plugins that do not filter, do not score, or do neither.
 func (d *draw) disabled(c *scenario.Config) {

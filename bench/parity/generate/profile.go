@@ -35,6 +35,7 @@ const (
 	grouping
 	simulation
 	remedying
+	sparing
 	featureCount
 )
 
@@ -64,27 +65,27 @@ var likelihood = map[string][featureCount]float64{
 		resources: 0.7, extremes: 0.3, fractional: 0.2, extended: 0.15, resize: 0.3, podStatus: 0.6, strategies: 0.3,
 	}),
 	"disabled": weigh(0.2, map[feature]float64{
-		disabling: 0.9, podAffinity: 0.4, longQueue: 0.1, spread: 0.4, taints: 0.4, nodeAffinity: 0.4, resources: 0.7, narrowing: 0.1, ports: 0.3,
+		disabling: 0.9, sparing: 0.2, podAffinity: 0.4, longQueue: 0.1, spread: 0.4, taints: 0.4, nodeAffinity: 0.4, resources: 0.7, narrowing: 0.1, ports: 0.3,
 		oddity: 0.02,
 	}),
 	"nominated": weigh(0.03, map[feature]float64{
-		nomination: 0.97, podAffinity: 0.4, spread: 0.4, resources: 0.2, ports: 0.2, narrowing: 0.12, taints: 0.06, nodeAffinity: 0.06,
+		sparing: 0.1, nomination: 0.97, podAffinity: 0.4, spread: 0.4, resources: 0.2, ports: 0.2, narrowing: 0.12, taints: 0.06, nodeAffinity: 0.06,
 		longQueue: 0.1, oddity: 0.02, defaultSpread: 0.1,
 	}),
 	"preemption": weigh(0.02, map[feature]float64{
-		preemption: 0.98, nomination: 0.2, podAffinity: 0.2, spread: 0.2, resources: 0.2, ports: 0.2, narrowing: 0.03, taints: 0.05,
+		sparing: 0.1, preemption: 0.98, nomination: 0.2, podAffinity: 0.2, spread: 0.2, resources: 0.2, ports: 0.2, narrowing: 0.03, taints: 0.05,
 		nodeAffinity: 0.04, longQueue: 0.04, oddity: 0.01, defaultSpread: 0.05,
 	}),
 	"queue": weigh(0.03, map[feature]float64{
-		queueing: 1, podAffinity: 0.2, spread: 0.2, resources: 0.1, ports: 0.15, narrowing: 0.02, taints: 0.05, extremes: 0, oddity: 0.01,
+		sparing: 0.1, queueing: 1, podAffinity: 0.2, spread: 0.2, resources: 0.1, ports: 0.15, narrowing: 0.02, taints: 0.05, extremes: 0, oddity: 0.01,
 		defaultSpread: 0.05,
 	}),
 	"queuegroups": weigh(0.03, map[feature]float64{
-		queueing: 1, queuedGroups: 1, podAffinity: 0.15, spread: 0.15, resources: 0.1, ports: 0.1, narrowing: 0.02, taints: 0.05,
+		sparing: 0.1, queueing: 1, queuedGroups: 1, podAffinity: 0.15, spread: 0.15, resources: 0.1, ports: 0.1, narrowing: 0.02, taints: 0.05,
 		extremes: 0, oddity: 0.01, defaultSpread: 0.05,
 	}),
 	"groups": weigh(0.03, map[feature]float64{
-		grouping: 1, nomination: 0.1, podAffinity: 0.2, spread: 0.2, resources: 0.2, taints: 0.1, nodeAffinity: 0.1, ports: 0.1,
+		sparing: 0.1, grouping: 1, nomination: 0.1, podAffinity: 0.2, spread: 0.2, resources: 0.2, taints: 0.1, nodeAffinity: 0.1, ports: 0.1,
 		narrowing: 0.02, oddity: 0.01, defaultSpread: 0.05, extremes: 0,
 	}),
 	"whatif": weigh(0.04, map[feature]float64{
@@ -101,7 +102,7 @@ var likelihood = map[string][featureCount]float64{
 }
 
 // rare are features that few clusters have, and that make what has them hard to decide otherwise.
-var rare = map[feature]float64{oddity: 0.01, extremes: 0.003, fractional: 0.01, extended: 0.002, podStatus: 0.4, disabling: 0, nomination: 0, preemption: 0, queueing: 0, queuedGroups: 0, grouping: 0, simulation: 0, remedying: 0}
+var rare = map[feature]float64{oddity: 0.01, extremes: 0.003, fractional: 0.01, extended: 0.002, podStatus: 0.4, disabling: 0, nomination: 0, preemption: 0, queueing: 0, queuedGroups: 0, grouping: 0, simulation: 0, remedying: 0, sparing: 0}
 
 func weigh(base float64, own map[feature]float64) [featureCount]float64 {
 	var w [featureCount]float64

@@ -31,6 +31,12 @@ func profileOf(of *scenario.Case) (*config.KubeSchedulerProfile, error) {
 	for _, plugin := range c.DisabledFilters {
 		disable(plugin, &profile.Plugins.PreFilter, &profile.Plugins.Filter)
 	}
+	for _, plugin := range c.DisabledPostFilters {
+		disable(plugin, &profile.Plugins.PostFilter)
+	}
+	for _, plugin := range c.DisabledPodGroupPostFilters {
+		disableForGroups(plugin, &profile.Plugins.PodGroupPostFilter)
+	}
 	for _, plugin := range c.DisabledScores {
 		disable(plugin, &profile.Plugins.PreScore, &profile.Plugins.Score)
 	}
@@ -72,6 +78,14 @@ func disable(plugin string, at ...*schedulerv1.PluginSet) {
 	for _, set := range at {
 		set.Disabled = append(set.Disabled, schedulerv1.Plugin{Name: plugin})
 	}
+}
+
+// disableForGroups disables a plugin that groupPlugins may have put under another name.
+func disableForGroups(plugin string, set *schedulerv1.PluginSet) {
+	set.Enabled = slices.DeleteFunc(set.Enabled, func(p schedulerv1.Plugin) bool {
+		return p.Name == plugin || p.Name == preemptingName && plugin == names.DefaultPreemption
+	})
+	disable(plugin, set)
 }
 
 // InvalidConfigError says that kube-scheduler would not start with the case's configuration.

@@ -60,12 +60,15 @@ func (s *Scheduler) Preempt(pod *corev1.Pod) (*Preemption, error) {
 	if !errors.As(err, &fit) {
 		return nil, nil
 	}
+	if !s.framework.HasPostFilterPlugins() {
+		return nil, nil
+	}
 	result, status := s.framework.RunPostFilterPlugins(s.ctx, state, pod, fit.Diagnosis.NodeToStatus)
 	p := &Preemption{
 		Message: status.Message(),
 		Clears:  result != nil && result.Mode() == fwk.ModeOverride && result.NominatedNodeName == "",
 	}
-	if status.Code() != fwk.Error {
+	if status.Code() != fwk.Error && !slices.Contains(s.config.DisabledPostFilters, names.DefaultPreemption) {
 		if err := s.dryRun(p, state, pod, fit, result); err != nil {
 			return nil, err
 		}

@@ -52,6 +52,7 @@ type Scheduler struct {
 	preemption *defaultpreemption.DefaultPreemption
 
 	index      map[string]uint32
+	config     *scenario.Config
 	candidates []string // names; nil for all
 	assumed    int
 	entries    map[types.UID]int   // of the assumed pods, in Queue
@@ -109,7 +110,7 @@ func newScheduler(c *scenario.Case, o Options, api *apiServer) (*Scheduler, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Scheduler{index: make(map[string]uint32, len(c.Nodes)), candidates: c.Candidates}
+	s := &Scheduler{index: make(map[string]uint32, len(c.Nodes)), candidates: c.Candidates, config: &c.Config}
 	if err := s.admit(c, o); err != nil {
 		return nil, err
 	}

@@ -96,6 +96,9 @@ type Config struct {
 	// DisabledFilters and DisabledScores are plugins that do not filter, and that do not score.
 	DisabledFilters []string `json:"disabledFilters,omitempty"`
 	DisabledScores  []string `json:"disabledScores,omitempty"`
+	// DisabledPostFilters and DisabledPodGroupPostFilters are plugins that do not run after Filter found no node.
+	DisabledPostFilters         []string `json:"disabledPostFilters,omitempty"`
+	DisabledPodGroupPostFilters []string `json:"disabledPodGroupPostFilters,omitempty"`
 	// TolerationComparisonOperators is the feature gate TaintTolerationComparisonOperators of the scheduler.
 	TolerationComparisonOperators bool `json:"tolerationComparisonOperators,omitempty"`
 }

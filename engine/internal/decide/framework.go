@@ -45,6 +45,14 @@ func (f *Framework) Configured() *api.Profile { return f.profile }
 // Weights returns the weights of the scorers.
 func (f *Framework) Weights() *api.Weights { return &f.profile.Weights }
 
+// DisabledPostFilters returns the PostFilter plugins that do not run.
+func (f *Framework) DisabledPostFilters() api.PostFilters { return f.profile.DisabledPostFilters }
+
+// DisabledGroupPostFilters returns the PodGroupPostFilter plugins that do not run.
+func (f *Framework) DisabledGroupPostFilters() api.PostFilters {
+	return f.profile.DisabledGroupPostFilters
+}
+
 // SortRejections sorts rejections by plugin, and those of a plugin by their first node.
 func (f *Framework) SortRejections(rejections []verdict.Rejection) {
 	order := func(r *verdict.Rejection) int {

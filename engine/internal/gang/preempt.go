@@ -43,8 +43,12 @@ func (p *placer) preempts(g *queued, t *trial) bool {
 // and those come back that leave its pods where they are (pkg/scheduler/framework/preemption/podgrouppreemption.go Preempt,
 // v1.37). The state is what it was afterwards.
 func (p *placer) postFilter(ctx context.Context, g *queued, t *trial) (*postFilter, error) {
-	if !g.constrained() && !p.filtered(g, t) {
+	disabled := p.Framework.DisabledGroupPostFilters()
+	if !disabled.DynamicResources && !g.constrained() && !p.filtered(g, t) {
 		return &postFilter{failed: true, message: fmt.Sprintf(failingText, "DynamicResources", claimsFailed)}, ctx.Err()
+	}
+	if disabled.DefaultPreemption {
+		return &postFilter{message: p.claims(g)}, ctx.Err()
 	}
 	priority := p.priority(g)
 	switch {
@@ -103,14 +107,22 @@ func (p *placer) postFilter(ctx context.Context, g *queued, t *trial) (*postFilt
 }
 
 // fruitless returns that preemption finds nothing for a reason. If preemption might have helped, the text of the plugin before it
-// comes first, which does not look at groups with a topology.
+// comes first.
 func (p *placer) fruitless(g *queued, reason string, may bool) *postFilter {
 	own := groupPrefix + reason
 	out := &postFilter{found: &verdict.GroupPreemption{Message: own}, message: own}
-	if may && !g.constrained() {
-		out.message = noClaims + ", " + own
+	if claims := p.claims(g); may && claims != "" {
+		out.message = claims + ", " + own
 	}
 	return out
+}
+
+// claims returns the text of DynamicResources, which runs before DefaultPreemption and does not look at groups with a topology.
+func (p *placer) claims(g *queued) string {
+	if g.constrained() || p.Framework.DisabledGroupPostFilters().DynamicResources {
+		return ""
+	}
+	return noClaims
 }
 
 // filtered reports whether kube-scheduler's DynamicResources has run for a pod of a group.

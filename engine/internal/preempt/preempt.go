@@ -54,11 +54,16 @@ func FindVictims(
 	if d.Gated() != nil || candidates.Empty() {
 		return nil, nil, ctx.Err()
 	}
-	if rejected := d.PreFilter().Rejected; rejected != nil {
-		if rejected.Code == verdict.Error {
-			return nil, nil, ctx.Err()
-		}
+	rejected, disabled := d.PreFilter().Rejected, d.DisabledPostFilters()
+	switch {
+	case rejected != nil && rejected.Code == verdict.Error:
+		return nil, nil, ctx.Err()
+	case rejected != nil && !disabled.DynamicResources:
 		return &verdict.Preemption{Message: notFound}, nil, ctx.Err()
+	case disabled.DynamicResources && disabled.DefaultPreemption:
+		return nil, nil, ctx.Err()
+	case disabled.DefaultPreemption:
+		return &verdict.Preemption{}, nil, ctx.Err()
 	}
 	if reason := ineligible(d, rejections); reason != "" {
 		return &verdict.Preemption{Message: prefix + reason}, nil, ctx.Err()

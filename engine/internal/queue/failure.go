@@ -209,7 +209,7 @@ func (q *queue) explain(why *failure, result *verdict.Placement, all *listed) {
 		result.Rejections = why.rejections
 	}
 	if p := why.preemption; q.Preempt && p != nil {
-		result.Message += " " + p.Message
+		result.Message = p.Event(result.Message)
 		if all.found += why.found; all.found <= verdict.MaxListedNodes && !why.unlisted {
 			result.Preemption = p
 		}

@@ -233,7 +233,8 @@ func (x *AcrossNodesOptions) GetMaxSteps() uint32 {
 type PreemptResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What preemption finds. Absent if a node is feasible, and where kube-scheduler does not run preemption: for a pod with
-	// scheduling gates, without candidate nodes, or after an internal error.
+	// scheduling gates, without candidate nodes, after an internal error, or if the profile disables both PostFilter plugins. If it
+	// disables DEFAULT_PREEMPTION alone, it has nothing but the message of DynamicResources, which may be empty.
 	Preemption *Preemption `protobuf:"bytes,1,opt,name=preemption,proto3" json:"preemption,omitempty"`
 	// The feasible candidate nodes, in ascending order of index. If there are any, the pod needs no preemption.
 	FeasibleNodes *NodeList `protobuf:"bytes,2,opt,name=feasible_nodes,json=feasibleNodes,proto3" json:"feasible_nodes,omitempty"`

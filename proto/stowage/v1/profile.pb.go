@@ -22,6 +22,59 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// PostFilter is a plugin that runs after Filter found no node (pkg/scheduler/apis/config/v1/default_plugins.go, v1.37).
+type PostFilter int32
+
+const (
+	// Not allowed.
+	PostFilter_POST_FILTER_UNSPECIFIED PostFilter = 0
+	// DynamicResources, which runs first. It deallocates no claims here; its text is part of events.
+	PostFilter_POST_FILTER_DYNAMIC_RESOURCES PostFilter = 1
+	// DefaultPreemption.
+	PostFilter_POST_FILTER_DEFAULT_PREEMPTION PostFilter = 2
+)
+
+// Enum value maps for PostFilter.
+var (
+	PostFilter_name = map[int32]string{
+		0: "POST_FILTER_UNSPECIFIED",
+		1: "POST_FILTER_DYNAMIC_RESOURCES",
+		2: "POST_FILTER_DEFAULT_PREEMPTION",
+	}
+	PostFilter_value = map[string]int32{
+		"POST_FILTER_UNSPECIFIED":        0,
+		"POST_FILTER_DYNAMIC_RESOURCES":  1,
+		"POST_FILTER_DEFAULT_PREEMPTION": 2,
+	}
+)
+
+func (x PostFilter) Enum() *PostFilter {
+	p := new(PostFilter)
+	*p = x
+	return p
+}
+
+func (x PostFilter) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PostFilter) Descriptor() protoreflect.EnumDescriptor {
+	return file_stowage_v1_profile_proto_enumTypes[0].Descriptor()
+}
+
+func (PostFilter) Type() protoreflect.EnumType {
+	return &file_stowage_v1_profile_proto_enumTypes[0]
+}
+
+func (x PostFilter) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PostFilter.Descriptor instead.
+func (PostFilter) EnumDescriptor() ([]byte, []int) {
+	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{0}
+}
+
 // ScoringStrategyType is a scoring strategy of NodeResourcesFit.
 type ScoringStrategyType int32
 
@@ -63,11 +116,11 @@ func (x ScoringStrategyType) String() string {
 }
 
 func (ScoringStrategyType) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_profile_proto_enumTypes[0].Descriptor()
+	return file_stowage_v1_profile_proto_enumTypes[1].Descriptor()
 }
 
 func (ScoringStrategyType) Type() protoreflect.EnumType {
-	return &file_stowage_v1_profile_proto_enumTypes[0]
+	return &file_stowage_v1_profile_proto_enumTypes[1]
 }
 
 func (x ScoringStrategyType) Number() protoreflect.EnumNumber {
@@ -76,7 +129,7 @@ func (x ScoringStrategyType) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ScoringStrategyType.Descriptor instead.
 func (ScoringStrategyType) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{0}
+	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{1}
 }
 
 // DefaultingType is the source of the default spread constraints.
@@ -116,11 +169,11 @@ func (x DefaultingType) String() string {
 }
 
 func (DefaultingType) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_profile_proto_enumTypes[1].Descriptor()
+	return file_stowage_v1_profile_proto_enumTypes[2].Descriptor()
 }
 
 func (DefaultingType) Type() protoreflect.EnumType {
-	return &file_stowage_v1_profile_proto_enumTypes[1]
+	return &file_stowage_v1_profile_proto_enumTypes[2]
 }
 
 func (x DefaultingType) Number() protoreflect.EnumNumber {
@@ -129,7 +182,7 @@ func (x DefaultingType) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DefaultingType.Descriptor instead.
 func (DefaultingType) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{1}
+	return file_stowage_v1_profile_proto_rawDescGZIP(), []int{2}
 }
 
 // Profile configures the plugins: which of them filter and score, and their arguments. Absent fields have the defaults
@@ -167,6 +220,13 @@ type Profile struct {
 	// Plugins whose PreEnqueue, PreFilter and Filter do not run, each once. Only plugins that filter may be listed.
 	// plugin_weights decides whether they score.
 	DisabledFilters []Plugin `protobuf:"varint,12,rep,packed,name=disabled_filters,json=disabledFilters,proto3,enum=stowage.v1.Plugin" json:"disabled_filters,omitempty"`
+	// PostFilter plugins that do not run for a pod without a feasible node, each once. Without DEFAULT_PREEMPTION no pod preempts:
+	// no answer names victims, and with KUBE_SCHEDULER no pod is evicted. Without both kube-scheduler clears the nomination of such
+	// a pod; with DYNAMIC_RESOURCES alone it keeps it.
+	DisabledPostFilters []PostFilter `protobuf:"varint,13,rep,packed,name=disabled_post_filters,json=disabledPostFilters,proto3,enum=stowage.v1.PostFilter" json:"disabled_post_filters,omitempty"`
+	// PodGroupPostFilter plugins that do not run for a pod group that is not placed, each once. Without DEFAULT_PREEMPTION no group
+	// preempts.
+	DisabledPodGroupPostFilters []PostFilter `protobuf:"varint,14,rep,packed,name=disabled_pod_group_post_filters,json=disabledPodGroupPostFilters,proto3,enum=stowage.v1.PostFilter" json:"disabled_pod_group_post_filters,omitempty"`
 	// The schedulerName of the profile, "default-scheduler" if empty, "*" for the names of all pods. Evicted pods with another
 	// PodSpec.scheduler_name are not placed again: they are left to their scheduler (DOUBT_KIND_OTHER_SCHEDULER). Pods of a request
 	// are placed whatever their scheduler_name.
@@ -285,6 +345,20 @@ func (x *Profile) GetFeatureGates() []*FeatureGate {
 func (x *Profile) GetDisabledFilters() []Plugin {
 	if x != nil {
 		return x.DisabledFilters
+	}
+	return nil
+}
+
+func (x *Profile) GetDisabledPostFilters() []PostFilter {
+	if x != nil {
+		return x.DisabledPostFilters
+	}
+	return nil
+}
+
+func (x *Profile) GetDisabledPodGroupPostFilters() []PostFilter {
+	if x != nil {
+		return x.DisabledPodGroupPostFilters
 	}
 	return nil
 }
@@ -641,7 +715,7 @@ var File_stowage_v1_profile_proto protoreflect.FileDescriptor
 const file_stowage_v1_profile_proto_rawDesc = "" +
 	"\n" +
 	"\x18stowage/v1/profile.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x19stowage/v1/selector.proto\x1a\x18stowage/v1/verdict.proto\"\xb0\a\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x19stowage/v1/selector.proto\x1a\x18stowage/v1/verdict.proto\"\x84\t\n" +
 	"\aProfile\x123\n" +
 	"\x04name\x18\x01 \x01(\tB\x1f\xbaH\x1cr\x1a2\x18^(kube-1[.][0-9]{1,3})?$R\x04name\x12I\n" +
 	"\x0eplugin_weights\x18\x02 \x03(\v2\x18.stowage.v1.PluginWeightB\b\xbaH\x05\x92\x01\x02\x10@R\rpluginWeights\x12?\n" +
@@ -655,7 +729,9 @@ const file_stowage_v1_profile_proto_rawDesc = "" +
 	"\x0edefault_spread\x18\n" +
 	" \x01(\v2\x19.stowage.v1.DefaultSpreadR\rdefaultSpread\x12F\n" +
 	"\rfeature_gates\x18\v \x03(\v2\x17.stowage.v1.FeatureGateB\b\xbaH\x05\x92\x01\x02\x10@R\ffeatureGates\x12R\n" +
-	"\x10disabled_filters\x18\f \x03(\x0e2\x12.stowage.v1.PluginB\x13\xbaH\x10\x92\x01\r\x10@\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\x0fdisabledFilters\x12/\n" +
+	"\x10disabled_filters\x18\f \x03(\x0e2\x12.stowage.v1.PluginB\x13\xbaH\x10\x92\x01\r\x10@\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\x0fdisabledFilters\x12_\n" +
+	"\x15disabled_post_filters\x18\r \x03(\x0e2\x16.stowage.v1.PostFilterB\x13\xbaH\x10\x92\x01\r\x10\x02\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\x13disabledPostFilters\x12q\n" +
+	"\x1fdisabled_pod_group_post_filters\x18\x0e \x03(\x0e2\x16.stowage.v1.PostFilterB\x13\xbaH\x10\x92\x01\r\x10\x02\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\x1bdisabledPodGroupPostFilters\x12/\n" +
 	"\x0escheduler_name\x18\x14 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\rschedulerNameB\x1b\n" +
 	"\x19_hard_pod_affinity_weight\"`\n" +
 	"\vFeatureGate\x12\x1e\n" +
@@ -683,7 +759,12 @@ const file_stowage_v1_profile_proto_rawDesc = "" +
 	"(\x00R\x05score\"\x9b\x01\n" +
 	"\rDefaultSpread\x128\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x1a.stowage.v1.DefaultingTypeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04type\x12P\n" +
-	"\vconstraints\x18\x02 \x03(\v2$.stowage.v1.TopologySpreadConstraintB\b\xbaH\x05\x92\x01\x02\x10@R\vconstraints*\xc8\x01\n" +
+	"\vconstraints\x18\x02 \x03(\v2$.stowage.v1.TopologySpreadConstraintB\b\xbaH\x05\x92\x01\x02\x10@R\vconstraints*p\n" +
+	"\n" +
+	"PostFilter\x12\x1b\n" +
+	"\x17POST_FILTER_UNSPECIFIED\x10\x00\x12!\n" +
+	"\x1dPOST_FILTER_DYNAMIC_RESOURCES\x10\x01\x12\"\n" +
+	"\x1ePOST_FILTER_DEFAULT_PREEMPTION\x10\x02*\xc8\x01\n" +
 	"\x13ScoringStrategyType\x12%\n" +
 	"!SCORING_STRATEGY_TYPE_UNSPECIFIED\x10\x00\x12)\n" +
 	"%SCORING_STRATEGY_TYPE_LEAST_ALLOCATED\x10\x01\x12(\n" +
@@ -706,40 +787,43 @@ func file_stowage_v1_profile_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_profile_proto_rawDescData
 }
 
-var file_stowage_v1_profile_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_stowage_v1_profile_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_stowage_v1_profile_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_stowage_v1_profile_proto_goTypes = []any{
-	(ScoringStrategyType)(0),         // 0: stowage.v1.ScoringStrategyType
-	(DefaultingType)(0),              // 1: stowage.v1.DefaultingType
-	(*Profile)(nil),                  // 2: stowage.v1.Profile
-	(*FeatureGate)(nil),              // 3: stowage.v1.FeatureGate
-	(*PluginWeight)(nil),             // 4: stowage.v1.PluginWeight
-	(*ScoringStrategy)(nil),          // 5: stowage.v1.ScoringStrategy
-	(*ResourceWeight)(nil),           // 6: stowage.v1.ResourceWeight
-	(*UtilizationShapePoint)(nil),    // 7: stowage.v1.UtilizationShapePoint
-	(*DefaultSpread)(nil),            // 8: stowage.v1.DefaultSpread
-	(*NodeAffinity)(nil),             // 9: stowage.v1.NodeAffinity
-	(Plugin)(0),                      // 10: stowage.v1.Plugin
-	(*TopologySpreadConstraint)(nil), // 11: stowage.v1.TopologySpreadConstraint
+	(PostFilter)(0),                  // 0: stowage.v1.PostFilter
+	(ScoringStrategyType)(0),         // 1: stowage.v1.ScoringStrategyType
+	(DefaultingType)(0),              // 2: stowage.v1.DefaultingType
+	(*Profile)(nil),                  // 3: stowage.v1.Profile
+	(*FeatureGate)(nil),              // 4: stowage.v1.FeatureGate
+	(*PluginWeight)(nil),             // 5: stowage.v1.PluginWeight
+	(*ScoringStrategy)(nil),          // 6: stowage.v1.ScoringStrategy
+	(*ResourceWeight)(nil),           // 7: stowage.v1.ResourceWeight
+	(*UtilizationShapePoint)(nil),    // 8: stowage.v1.UtilizationShapePoint
+	(*DefaultSpread)(nil),            // 9: stowage.v1.DefaultSpread
+	(*NodeAffinity)(nil),             // 10: stowage.v1.NodeAffinity
+	(Plugin)(0),                      // 11: stowage.v1.Plugin
+	(*TopologySpreadConstraint)(nil), // 12: stowage.v1.TopologySpreadConstraint
 }
 var file_stowage_v1_profile_proto_depIdxs = []int32{
-	4,  // 0: stowage.v1.Profile.plugin_weights:type_name -> stowage.v1.PluginWeight
-	9,  // 1: stowage.v1.Profile.added_affinity:type_name -> stowage.v1.NodeAffinity
-	5,  // 2: stowage.v1.Profile.scoring_strategy:type_name -> stowage.v1.ScoringStrategy
-	8,  // 3: stowage.v1.Profile.default_spread:type_name -> stowage.v1.DefaultSpread
-	3,  // 4: stowage.v1.Profile.feature_gates:type_name -> stowage.v1.FeatureGate
-	10, // 5: stowage.v1.Profile.disabled_filters:type_name -> stowage.v1.Plugin
-	10, // 6: stowage.v1.PluginWeight.plugin:type_name -> stowage.v1.Plugin
-	0,  // 7: stowage.v1.ScoringStrategy.type:type_name -> stowage.v1.ScoringStrategyType
-	6,  // 8: stowage.v1.ScoringStrategy.resources:type_name -> stowage.v1.ResourceWeight
-	7,  // 9: stowage.v1.ScoringStrategy.shape:type_name -> stowage.v1.UtilizationShapePoint
-	1,  // 10: stowage.v1.DefaultSpread.type:type_name -> stowage.v1.DefaultingType
-	11, // 11: stowage.v1.DefaultSpread.constraints:type_name -> stowage.v1.TopologySpreadConstraint
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	5,  // 0: stowage.v1.Profile.plugin_weights:type_name -> stowage.v1.PluginWeight
+	10, // 1: stowage.v1.Profile.added_affinity:type_name -> stowage.v1.NodeAffinity
+	6,  // 2: stowage.v1.Profile.scoring_strategy:type_name -> stowage.v1.ScoringStrategy
+	9,  // 3: stowage.v1.Profile.default_spread:type_name -> stowage.v1.DefaultSpread
+	4,  // 4: stowage.v1.Profile.feature_gates:type_name -> stowage.v1.FeatureGate
+	11, // 5: stowage.v1.Profile.disabled_filters:type_name -> stowage.v1.Plugin
+	0,  // 6: stowage.v1.Profile.disabled_post_filters:type_name -> stowage.v1.PostFilter
+	0,  // 7: stowage.v1.Profile.disabled_pod_group_post_filters:type_name -> stowage.v1.PostFilter
+	11, // 8: stowage.v1.PluginWeight.plugin:type_name -> stowage.v1.Plugin
+	1,  // 9: stowage.v1.ScoringStrategy.type:type_name -> stowage.v1.ScoringStrategyType
+	7,  // 10: stowage.v1.ScoringStrategy.resources:type_name -> stowage.v1.ResourceWeight
+	8,  // 11: stowage.v1.ScoringStrategy.shape:type_name -> stowage.v1.UtilizationShapePoint
+	2,  // 12: stowage.v1.DefaultSpread.type:type_name -> stowage.v1.DefaultingType
+	12, // 13: stowage.v1.DefaultSpread.constraints:type_name -> stowage.v1.TopologySpreadConstraint
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_profile_proto_init() }
@@ -757,7 +841,7 @@ func file_stowage_v1_profile_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_profile_proto_rawDesc), len(file_stowage_v1_profile_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
