@@ -91,17 +91,19 @@ generated: $(PROTOVALIDATE) ## Check that generated code is current.
 tidy: ## Check that go.mod and go.sum are tidy.
 	go mod tidy -diff
 
-# Until a first release breaking changes are reported; from then on they fail, against the last release.
+# The candidate of the contract, as buf's image of it. What it has stays: `make breaking` fails on any other contract.
+CANDIDATE := proto/candidate.binpb.gz
+RULES := {"version":"v2","breaking":{"use":["PACKAGE","WIRE_JSON"],"ignore":["buf/validate","grpcplugin"]}}
+
 .PHONY: breaking
-breaking: $(PROTOVALIDATE) ## Check that the contract does not break callers of the last release.
-	@release=$$(git describe --tags --abbrev=0 --match 'v*' 2>/dev/null || true); \
-	rm -rf build/baseline && mkdir -p build/baseline && \
-	git archive "$${release:-HEAD}" buf.yaml proto | tar -x -C build/baseline && \
-	cp -r --parents build/protovalidate build/baseline/ && \
-	if ! $(BUF) breaking --against build/baseline; then \
-	  if [ -n "$$release" ]; then exit 1; fi; \
-	  echo "the contract breaks callers of the last commit: allowed until the first release"; \
-	fi
+breaking: $(PROTOVALIDATE) ## Check that the contract does not break callers of its candidate.
+	@mkdir -p build && $(BUF) build --exclude-source-info -o build/contract.binpb.gz
+	@$(BUF) breaking build/contract.binpb.gz --against $(CANDIDATE) --config '$(RULES)' \
+	  || { echo "the contract breaks callers of its candidate, $(CANDIDATE)"; exit 1; }
+
+.PHONY: candidate
+candidate: $(PROTOVALIDATE) ## Make the contract as it is the candidate that make breaking compares with.
+	$(BUF) build --exclude-source-info -o $(CANDIDATE)
 
 .PHONY: fuzz
 fuzz: ## Fuzz every fuzz target for FUZZTIME (default 30s).
