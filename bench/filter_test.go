@@ -1,5 +1,3 @@
-// Package bench measures Stowage; every benchmark checks its answers.
-//
 // Run all with: go test -run - -bench . ./bench
 package bench
 

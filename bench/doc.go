@@ -1,0 +1,2 @@
+// Package bench measures Stowage; every benchmark checks its answers.
+package bench
