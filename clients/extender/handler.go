@@ -9,7 +9,11 @@ import (
 	"strconv"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/quantity"
 )
 
 // Limits bound one request.
@@ -41,6 +45,9 @@ func (e *Extender) Connected(_ net.Conn, state http.ConnState) {
 	}
 }
 
+// readOptions decode as encoding/json does, but refuse quantities that it would compute with for hours.
+var readOptions = jsonv2.JoinOptions(jsonv1.DefaultOptionsV1(), jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(quantity.Decode)))
+
 // serve serves a verb; failed wraps an error in a result, nil if the verb has no field for it.
 func serve[A, R any](mux *http.ServeMux, e *Extender, l Limits, verb string, answer func(context.Context, *A) (R, error), failed func(error) R) {
 	mux.HandleFunc("POST /"+verb, func(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +55,7 @@ func serve[A, R any](mux *http.ServeMux, e *Extender, l Limits, verb string, ans
 		ctx, cancel := context.WithTimeout(withVerb(r.Context(), verb), l.Duration)
 		defer cancel()
 		var args A
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, l.Bytes)).Decode(&args); err != nil {
+		if err := jsonv2.UnmarshalRead(http.MaxBytesReader(w, r.Body, l.Bytes), &args, readOptions); err != nil {
 			code := http.StatusBadRequest
 			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 				code = http.StatusRequestEntityTooLarge

@@ -14,6 +14,7 @@ import (
 	strictjson "sigs.k8s.io/json"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/quantity"
 )
 
 // customKind is the reader of a kind of custom resource with pod templates.
@@ -89,6 +90,9 @@ var customReader = reads(nil, (*kube.Builder).AddCustomWorkload)
 func lenient(raw []byte, into any) error {
 	if len(raw) == 0 {
 		return nil
+	}
+	if err := quantity.CheckJSON(raw, into); err != nil {
+		return err
 	}
 	return mistyped(raw, strictjson.UnmarshalCaseSensitivePreserveInts(raw, into))
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/quantity"
 )
 
 // decoder decodes objects. It is for one goroutine at a time.
@@ -37,7 +39,7 @@ func (d *decoder) fast(raw []byte, into metav1.Object) bool {
 // typedOptions returns options for decoding objects of Kubernetes. Values that pods of a workload have in common are decoded
 // once and shared: nothing modifies an object that was read.
 func typedOptions() jsonv2.Options {
-	u := jsonv2.JoinUnmarshalers(jsonv2.UnmarshalFromFunc(readTime), jsonv2.UnmarshalFromFunc(leaveOut))
+	u := jsonv2.JoinUnmarshalers(jsonv2.UnmarshalFromFunc(readTime), jsonv2.UnmarshalFromFunc(leaveOut), jsonv2.UnmarshalFromFunc(quantity.Decode))
 	for _, share := range []func(*jsonv2.Unmarshalers) *jsonv2.Unmarshalers{
 		shared[map[string]string], shared[corev1.ResourceList], shared[[]metav1.OwnerReference],
 		shared[[]corev1.EnvVar], shared[[]corev1.EnvFromSource], shared[[]corev1.ContainerPort], shared[*corev1.Probe],
