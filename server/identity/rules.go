@@ -99,6 +99,9 @@ func ParseRules(text []byte) (*Rules, error) {
 		}
 		return nil, err
 	}
+	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("has several documents: one is allowed, the others would not apply")
+	}
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
 		if !ok {

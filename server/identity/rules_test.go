@@ -58,12 +58,15 @@ func TestParseRules(t *testing.T) {
 		"a quota twice": {
 			"rules: [{callers: ['user:x'], tenant: t, methods: ['*']}]\nquotas: [{tenant: t}, {tenant: t}]", "quotas[1].tenant: is there twice",
 		},
-		"only a kind":     {"rules: [{callers: ['user:'], tenant: t, methods: ['*']}]", "rules[0].callers[0]: must begin with"},
-		"* in the middle": {"rules: [{callers: ['user:a*b'], tenant: t, methods: ['*']}]", "rules[0].callers[0]: has * before its end"},
-		"all tenants":     {"rules: [{callers: ['user:a'], tenant: '*', methods: [GetSnapshot, Filter]}]", `rules[0].methods[1]: with all tenants only GetSnapshot is allowed`},
-		"another method":  {"rules: [{callers: ['user:a'], tenant: t, methods: [Delete]}]", `rules[0].methods[0]: there is no method "Delete"`},
-		"a short hash":    {"rules: [{callers: ['user:a'], tenant: t, methods: ['*']}]\ntokens: [{name: x, sha256: 00}]", "tokens[0].sha256: must be 64 hexadecimal digits"},
-		"no name":         {"rules: [{callers: ['user:a'], tenant: t, methods: ['*']}]\ntokens: [{sha256: " + sum + "}]", "tokens[0].name: is required"},
+		"several documents": {"rules: [{callers: ['user:a'], tenant: t, methods: ['*']}]\n---\nquotas: []", "has several documents"},
+		"broken after it":   {"rules: [{callers: ['user:a'], tenant: t, methods: ['*']}]\n---\n}", "has several documents"},
+		"a separator":       {"---\nrules: [{callers: ['user:a'], tenant: t, methods: ['*']}]\n...\n# end\n", ""},
+		"only a kind":       {"rules: [{callers: ['user:'], tenant: t, methods: ['*']}]", "rules[0].callers[0]: must begin with"},
+		"* in the middle":   {"rules: [{callers: ['user:a*b'], tenant: t, methods: ['*']}]", "rules[0].callers[0]: has * before its end"},
+		"all tenants":       {"rules: [{callers: ['user:a'], tenant: '*', methods: [GetSnapshot, Filter]}]", `rules[0].methods[1]: with all tenants only GetSnapshot is allowed`},
+		"another method":    {"rules: [{callers: ['user:a'], tenant: t, methods: [Delete]}]", `rules[0].methods[0]: there is no method "Delete"`},
+		"a short hash":      {"rules: [{callers: ['user:a'], tenant: t, methods: ['*']}]\ntokens: [{name: x, sha256: 00}]", "tokens[0].sha256: must be 64 hexadecimal digits"},
+		"no name":           {"rules: [{callers: ['user:a'], tenant: t, methods: ['*']}]\ntokens: [{sha256: " + sum + "}]", "tokens[0].name: is required"},
 		"a token twice": {
 			"rules: [{callers: ['user:a'], tenant: t, methods: ['*']}]\ntokens: [{name: x, sha256: " + sum + "}, {name: y, sha256: " +
 				strings.ToUpper(sum) + "}]", "tokens[1].sha256: is there twice",
