@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -53,4 +54,18 @@ func statesContainers(tree any) bool {
 		return slices.ContainsFunc(t, statesContainers)
 	}
 	return false
+}
+
+// helmTest reports whether an object is a hook of "helm test" alone: installing and upgrading a chart do not create it.
+func helmTest(o metav1.Object) bool {
+	hooks, ok := o.GetAnnotations()["helm.sh/hook"]
+	if !ok || o.GetUID() != "" {
+		return false
+	}
+	for hook := range strings.SplitSeq(hooks, ",") {
+		if hook = strings.TrimSpace(hook); hook != "test" && hook != "test-success" && hook != "test-failure" {
+			return false
+		}
+	}
+	return true
 }

@@ -200,6 +200,9 @@ func (d *decoder) object(at string, raw []byte, h head) found {
 
 // read returns an object that was decoded.
 func (d *decoder) read(at string, raw []byte, k kind, name string, o metav1.Object) found {
+	if helmTest(o) {
+		return found{at: at, kind: name + " of a Helm test"}
+	}
 	e := &entry{kind: k, at: at, file: d.file, digest: sha256.Sum256(raw), object: o}
 	if o.GetUID() == "" {
 		e.raw = bytes.Clone(raw)
