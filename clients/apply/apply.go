@@ -16,16 +16,24 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Manifest returns an object with a manifest applied to it, in into, an empty object of its type. It changes the manifest.
-func Manifest(current, into metav1.Object, manifest map[string]any) (metav1.Object, error) {
+// Manifest returns an object with a manifest applied to it, in into, an empty object of its type. It changes the manifest. lacks
+// are the fields that it removes only because the object has no last applied manifest: the manifest then is the whole of its pod
+// template (docs/0026-manifests-as-a-whole.md).
+func Manifest(current, into metav1.Object, manifest map[string]any) (out metav1.Object, lacks []string, err error) {
 	modified, err := stated(manifest, current.GetNamespace())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var original []byte
-	if last, ok := current.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; ok {
-		original = []byte(last)
+	original, lacks, err := lastApplied(current, manifest)
+	if err != nil {
+		return nil, nil, err
 	}
+	out, err = merged(current, into, original, modified)
+	return out, lacks, err
+}
+
+// merged returns an object after the three-way merge of kubectl.
+func merged(current, into metav1.Object, original, modified []byte) (metav1.Object, error) {
 	now, err := json.Marshal(current)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -72,7 +73,12 @@ func (r *Reader) applied(k kind, state, change *entry, manifest map[string]any) 
 	if r.Apply == nil {
 		return nil, fmt.Errorf("metadata.name: Duplicate value: %q is there already: %s", state.object.GetName(), state.at)
 	}
-	return r.Apply(state.object, k.empty(), manifest)
+	out, lacks, err := r.Apply(state.object, k.empty(), manifest)
+	if len(lacks) > 0 {
+		r.tell("%s removes %s: %s has no last-applied-configuration, so the file is the whole", change.at, strings.Join(lacks, ", "),
+			state.at)
+	}
+	return out, err
 }
 
 // same reports whether objects differ in nothing but what kubectl and the API server note about them.

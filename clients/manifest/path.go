@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -19,14 +20,14 @@ var extensions = []string{".json", ".yaml", ".yml"}
 // in all files, up to a number of files.
 func (r *Reader) ReadPath(path string, stdin io.Reader) error {
 	if path == "-" {
-		return r.Read("standard input", stdin)
+		return r.readSome("standard input", stdin)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() {
-		return r.readFile(path)
+		return r.readFile(path, r.readSome)
 	}
 	found, wrong := false, []error(nil)
 	root := path + string(filepath.Separator)                                      // so that a link to a directory is followed
@@ -40,7 +41,7 @@ func (r *Reader) ReadPath(path string, stdin io.Reader) error {
 			return nil
 		}
 		found = true
-		if err := r.readFile(at); err != nil {
+		if err := r.readFile(at, r.Read); err != nil {
 			wrong = append(wrong, err)
 		}
 		if len(wrong) == maximumErrors {
@@ -61,11 +62,35 @@ func (r *Reader) ReadPath(path string, stdin io.Reader) error {
 	return nil
 }
 
-func (r *Reader) readFile(path string) error {
+// readSome reads what must not be empty: an empty file is one that some command failed to write.
+func (r *Reader) readSome(name string, in io.Reader) error {
+	text := &noted{in: in}
+	if err := r.Read(name, text); err != nil {
+		return err
+	}
+	if !text.some {
+		return fmt.Errorf("%s: is empty", name)
+	}
+	return nil
+}
+
+// noted is a reader that notes whether there was anything but blanks.
+type noted struct {
+	in   io.Reader
+	some bool
+}
+
+func (n *noted) Read(p []byte) (int, error) {
+	read, err := n.in.Read(p)
+	n.some = n.some || len(bytes.TrimSpace(p[:read])) > 0
+	return read, err
+}
+
+func (r *Reader) readFile(path string, read func(string, io.Reader) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	return r.Read(path, f)
+	return read(path, f)
 }

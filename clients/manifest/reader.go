@@ -16,6 +16,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/validate"
 )
 
 const (
@@ -35,7 +36,8 @@ type Reader struct {
 	Recursive bool
 	// Apply applies a manifest to an object of a cluster, apply.Manifest; into is an empty object of its type. Without it such a
 	// manifest is an error.
-	Apply func(current, into metav1.Object, manifest map[string]any) (metav1.Object, error)
+	// lacks are fields that the manifest removes because the object has no last applied one.
+	Apply func(current, into metav1.Object, manifest map[string]any) (out metav1.Object, lacks []string, err error)
 
 	options   kube.Options
 	builder   *kube.Builder
@@ -201,12 +203,26 @@ func (r *Reader) fail(at string, err error) {
 	r.errs = append(r.errs, fmt.Errorf("%s: %w", at, err))
 }
 
+// invalid returns why the API server would refuse an object. One that it has accepted is valid until a manifest changes it.
+func (e *entry) invalid() error {
+	if e.object.GetUID() != "" && e.before == nil {
+		return nil
+	}
+	return validate.Object(e.object).ToAggregate()
+}
+
 // Snapshot builds the snapshot. The Reader must not be used afterwards.
 func (r *Reader) Snapshot() (*kube.Snapshot, error) {
 	r.errs = nil
 	r.builder.UnreadPodGroups(r.groups)
 	for _, e := range r.entries {
 		r.builder.From(e.at)
+		if err := e.invalid(); err != nil {
+			if len(r.errs) < maximumErrors {
+				r.fail(e.at, err)
+			}
+			continue
+		}
 		if e.before != nil {
 			r.builder.Before(e.before)
 		}
