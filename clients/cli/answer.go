@@ -13,6 +13,7 @@ func (q *question) printAnswer(s *session, of result.AnswerOf, write func(w io.W
 		q.writeDoubts(s)
 		return nil
 	}
+	of.Warn = of.Warn || q.caveat != ""
 	of.Text = &result.Paper{}
 	write(of.Text, result.PaperWidth)
 	d, err := result.NewAnswer(of)

@@ -76,6 +76,7 @@ func (c *drainCommand) print(s *session, snapshot *kube.Snapshot, parts []*stowa
 	*code = c.verdict(s, snapshot, c.success(parts))
 	r := &report.Drain{
 		Cluster: snapshot.Cluster, Moves: c.moves(), LargestSet: c.LargestSet, Verbose: c.Verbose, Width: s.width, Ink: s.ink,
+		Caveat: c.caveat,
 	}
 	if c.Output == table {
 		r.Write(s.stdout, parts)

@@ -257,7 +257,7 @@ func (c *explainCommand) waiting(a *asked, t *chosen, one *explained) (answer *s
 	if request, err = c.beyond(a, t.pending, answer, x); err != nil {
 		return nil, request, err
 	}
-	one.Rollout = x.Rollout
+	one.Rollout, x.Caveat = x.Rollout, caveat(c.unsure(a.snapshot))
 	if err := one.after(x, answer); err != nil {
 		return nil, nil, err
 	}

@@ -45,6 +45,7 @@ type question struct {
 	findings  []review.Finding // for an answer that lists them; nil for none
 	notes     []string         // what was said beside the answer
 	doubts    report.Doubts    // what the answer does not decide
+	caveat    string           // of a yes, in its headline
 
 	execute func(io.Writer, any) error // the template of --output
 }

@@ -10,7 +10,7 @@ import (
 
 // queueFlag is the flag that all verbs have that place a queue. Its default follows the cluster, not the verb.
 type queueFlag struct {
-	Queue string `enum:"auto,kube-scheduler,in-order" default:"auto" help:"Place pods as kube-scheduler's queue, which preempts and tries pods again, or each once in order: ${enum}. auto is kube-scheduler if the nodes were read from a cluster."`
+	Queue string `enum:"auto,kube-scheduler,in-order" default:"auto" help:"Place pods by kube-scheduler's queue, which preempts and retries, or once, in order: ${enum}. auto means kube-scheduler if the nodes come from a cluster."`
 }
 
 // queueMode returns how the queue is placed by a value of --queue, and says so if it is not as asked for. returning says that

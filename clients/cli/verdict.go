@@ -51,6 +51,26 @@ func (q *question) verdict(s *session, snapshot *kube.Snapshot, ok bool) answere
 	if !ok {
 		return exitNo
 	}
+	why := q.unsure(snapshot)
+	q.caveat = caveat(why)
+	if len(why) == 0 || q.AllowUnread {
+		return exitYes
+	}
+	fmt.Fprintf(s.stderr, "stowage: kube-scheduler might decide otherwise, as %s: exit status 3 (--allow-unread makes it 0)\n",
+		strings.Join(why, " and "))
+	return exitUnsure
+}
+
+// caveat completes the headline of a yes that is not sure; empty if it is.
+func caveat(why []string) string {
+	if len(why) == 0 {
+		return ""
+	}
+	return ", but " + strings.Join(why, " and ")
+}
+
+// unsure lists why a yes is not sure.
+func (q *question) unsure(snapshot *kube.Snapshot) []string {
 	why := q.doubts.Counts()
 	unknown := slices.DeleteFunc(slices.Clone(snapshot.Misreads), func(m *kube.Misread) bool { return m.OwnPods })
 	if n := len(unknown); n > 0 {
@@ -65,12 +85,7 @@ func (q *question) verdict(s *session, snapshot *kube.Snapshot, ok bool) answere
 	if n := len(snapshot.Undecided); n > 0 {
 		why = append(why, fmt.Sprintf("%s not decided", counted(n, "change is", "changes are")))
 	}
-	if len(why) == 0 || q.AllowUnread {
-		return exitYes
-	}
-	fmt.Fprintf(s.stderr, "stowage: kube-scheduler might decide otherwise, as %s: exit status 3 (--allow-unread makes it 0)\n",
-		strings.Join(why, " and "))
-	return exitUnsure
+	return why
 }
 
 // nothingAsked reports whether there was nothing to place although the manifests have workloads, which is no success.

@@ -18,6 +18,8 @@ type Drain struct {
 	Verbose bool
 	Width   int
 	Ink     Ink
+	// Caveat completes a yes that is not sure.
+	Caveat string
 }
 
 // List is lines of one kind.
@@ -114,8 +116,17 @@ func (d *Drain) Who(p *stowagev1.PodReference) string {
 	return name
 }
 
-// Verdict says how many nodes can be drained.
+// Verdict says how many nodes can be drained, and what makes that unsure.
 func (d *Drain) Verdict(parts []*stowagev1.DrainResponse) string {
+	text := d.outcome(parts)
+	if Drained(drainsOf(parts)) > 0 {
+		text += d.Caveat
+	}
+	return text
+}
+
+// outcome says how many nodes can be drained.
+func (d *Drain) outcome(parts []*stowagev1.DrainResponse) string {
 	drains := drainsOf(parts)
 	if d.LargestSet {
 		for _, p := range parts {

@@ -19,6 +19,8 @@ type Explain struct {
 	Explanation
 	Nominated string // the pod's nominated node, "" if it has none
 	Verbose   bool
+	// Caveat completes a yes that is not sure.
+	Caveat string
 	// After is what becomes of the pod after other pending pods; nil if they do not count.
 	After *After
 }
@@ -76,7 +78,11 @@ func (x *Explain) Good(a *stowagev1.FilterResponse) bool {
 
 // Verdict is After, or else Now.
 func (x *Explain) Verdict(a *stowagev1.FilterResponse) string {
-	return cmp.Or(x.After.String(), x.After.Later(), x.Now(a))
+	text := cmp.Or(x.After.String(), x.After.Later(), x.Now(a))
+	if x.Good(a) && x.After.String() == "" || x.After.Later() != "" {
+		text += x.Caveat
+	}
+	return text
 }
 
 // Now says which nodes can take the pod before other pending pods, or in kube-scheduler's words why none can.

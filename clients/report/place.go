@@ -20,6 +20,8 @@ type Place struct {
 	// Verbose names every node of a workload, and adds a table of how full the nodes are.
 	Verbose bool
 	Ink     Ink
+	// Caveat completes a yes that is not sure.
+	Caveat string
 	// Rollouts are those that were decided with the pods.
 	Rollouts []*whatif.Rollout
 
@@ -50,6 +52,9 @@ func (p *Place) Headline(a *stowagev1.PlaceResponse) string {
 	}
 	if len(out) == 0 {
 		return "no pods to place"
+	}
+	if a.GetUnplacedCount()+a.GetEvictedCount() == 0 && whatif.Complete(p.Rollouts) {
+		out[len(out)-1] += p.Caveat
 	}
 	return strings.Join(out, "; ")
 }

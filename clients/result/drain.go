@@ -129,6 +129,7 @@ func (d *Drain) Names() []string {
 func (d *Drain) Page() *page.Page {
 	out := &page.Page{
 		Title: "Draining nodes", Verdict: d.Verdict, Good: report.Drained(d.drains) == len(d.drains),
+		Warn:    d.words.Caveat != "",
 		Picture: picture(d.TopologyKey, d.Nodes, &d.pods, nil),
 	}
 	drains := page.Section{Title: "Drains", Columns: []string{"Node", "Result", "Evicted", "Placed", "Staying"}}

@@ -116,6 +116,7 @@ func (x *Explain) Page() *page.Page {
 	out := &page.Page{
 		Title: "Nodes for " + x.Pod.Namespace + "/" + x.Pod.Name, Verdict: x.Verdict,
 		Good:    x.words.Good(x.answer),
+		Warn:    x.words.Caveat != "",
 		Picture: picture(x.TopologyKey, x.Nodes, &report.Picture{Cluster: x.words.Cluster, TopologyKey: x.TopologyKey}, nil),
 	}
 	if now := x.words.Now(x.answer); now != x.Verdict {

@@ -146,7 +146,7 @@ func (p *Place) Names() []string {
 // Page is the answer for a browser.
 func (p *Place) Page() *page.Page {
 	out := &page.Page{
-		Title: "Where pods go", Verdict: p.Verdict, Good: p.good(),
+		Title: "Where pods go", Verdict: p.Verdict, Good: p.good(), Warn: p.words.Caveat != "",
 		Picture: picture(p.TopologyKey, p.Nodes, p.words.Picture(p.answer), nil),
 	}
 	pods := page.Section{Title: "Pods", Columns: []string{"Pods", "Kind", "Placed", "Nodes"}}
