@@ -59,5 +59,8 @@ func (b *Builder) AddPodDisruptionBudget(p api.PodDisruptionBudget) {
 	b.compiling.AddPodDisruptionBudget(p)
 }
 
+// AddPodGroup adds a pod group.
+func (b *Builder) AddPodGroup(g api.PodGroup) { b.compiling.AddPodGroup(g) }
+
 // Build returns the compiled cluster. The builder must not be used afterwards.
 func (b *Builder) Build() *Cluster { return newCluster(b.compiling.Build()) }

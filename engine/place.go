@@ -20,9 +20,6 @@ type Pending = place.Pending
 // PodGroup is queue entries that are placed together.
 type PodGroup = gang.PodGroup
 
-// ScheduledPod is a pod of a group that has a node.
-type ScheduledPod = gang.ScheduledPod
-
 // Watcher receives placements as they are decided.
 type Watcher = place.Watcher
 
@@ -41,10 +38,11 @@ type PlaceOptions struct {
 	Changes bool
 	// Preempt asks for Placement.Preemption.
 	Preempt bool
-	// Scheduler places the queue as kube-scheduler's does: by priority, with preemption, and with further attempts. Groups are not
-	// joint then, without Preferred, and with at most one key.
+	// Scheduler places the queue as kube-scheduler's does: by priority, with preemption, and with further attempts. Groups count
+	// as not joint then, without Preferred, and with their first key only.
 	Scheduler bool
-	// Groups are entries that are placed together. An entry is in at most one.
+	// Groups are entries that are placed together. An entry is in at most one. One that is in none is in the group that its pod names,
+	// if the cluster has it or one of Groups is called so.
 	Groups []PodGroup
 	// StopAtUnplaced ends the queue after the first entry or group with an unplaced pod. Not with Scheduler.
 	StopAtUnplaced bool
@@ -61,8 +59,10 @@ type PlaceOptions struct {
 
 // Place places the pods of the queue one by one, assuming each placed pod on its node, and those of a group together.
 func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) (*verdict.Place, error) {
+	o.Groups = c.grouped(queue, o.Groups)
 	place := c.inOrder
 	if o.Scheduler {
+		o.Groups = asScheduler(o.Groups)
 		place = c.schedule
 	}
 	result, err := place(ctx, queue, &o)

@@ -47,6 +47,12 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 		}
 		return nodes
 	}
+	members := func(nodes []*enginetest.Node, on ...int) []*enginetest.Node {
+		for _, n := range on {
+			nodes[n].Run(enginetest.MakePod("r").Group("job").Request("cpu", int64(0), "memory", int64(0)))
+		}
+		return nodes
+	}
 	const failed = "0/4 nodes are available: 4 Insufficient cpu."
 	const none = "pod group is unschedulable, 0/1 placements are available, first placement status: "
 	for _, test := range []struct {
@@ -218,27 +224,22 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 		},
 		{
 			name:  "with pods that run, in their domain",
-			nodes: busy(racked(1, 3, 2), 4, 5),
+			nodes: members(busy(racked(1, 3, 2), 4, 5), 2),
 			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 2}},
-			group: engine.PodGroup{
-				Entries: []int{0}, Minimum: 2, Keys: []string{rack}, Scheduled: []engine.ScheduledPod{{Name: "r", Node: 2}},
-			},
+			group: engine.PodGroup{Name: "default/job", Entries: []int{0}, Minimum: 2, Keys: []string{rack}},
 			want: verdict.PodGroupPlacement{
-				Status: verdict.GroupComplete, Placed: 2, First: -1, Domains: []verdict.Domain{{Key: rack, Value: "rack-0-1"}},
+				Name: "default/job", Status: verdict.GroupComplete, Placed: 2, First: -1, Domains: []verdict.Domain{{Key: rack, Value: "rack-0-1"}},
 			},
 			placed:  [][]uint32{{2, 3}},
 			message: []string{""},
 		},
 		{
 			name:  "with pods that run in two domains",
-			nodes: racked(1, 3, 2),
+			nodes: members(racked(1, 3, 2), 2, 5),
 			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 2}},
-			group: engine.PodGroup{
-				Entries: []int{0}, Keys: []string{rack},
-				Scheduled: []engine.ScheduledPod{{Namespace: "ml", Name: "r", Node: 2}, {Namespace: "ml", Name: "s", Node: 5}},
-			},
+			group: engine.PodGroup{Name: "default/job", Entries: []int{0}, Keys: []string{rack}},
 			want: verdict.PodGroupPlacement{
-				Status: verdict.GroupInfeasible, Unplaced: 2, First: 0, Failed: true,
+				Name: "default/job", Status: verdict.GroupInfeasible, Unplaced: 2, First: 0, Failed: true,
 				Message: "cannot determine domain for already scheduled pods: more than 1 domain found for pod group: rack-0-1, rack-0-2",
 			},
 			placed:  [][]uint32{nil},
@@ -246,13 +247,11 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 		},
 		{
 			name:  "jointly, in the domain of the pods that run",
-			nodes: racked(1, 3, 2),
+			nodes: members(racked(1, 3, 2), 5),
 			queue: []engine.Pending{{Pod: job(3000).Pod, Count: 2}},
-			group: engine.PodGroup{
-				Entries: []int{0}, Keys: []string{rack}, Joint: true, Scheduled: []engine.ScheduledPod{{Name: "r", Node: 5}},
-			},
+			group: engine.PodGroup{Name: "default/job", Entries: []int{0}, Keys: []string{rack}, Joint: true},
 			want: verdict.PodGroupPlacement{
-				Status: verdict.GroupComplete, Placed: 2, First: -1, LocallyOptimal: true, Most: true,
+				Name: "default/job", Status: verdict.GroupComplete, Placed: 2, First: -1, LocallyOptimal: true, Most: true,
 				Domains: []verdict.Domain{{Key: rack, Value: "rack-0-2"}},
 			},
 			placed:  [][]uint32{{4, 5}},

@@ -40,19 +40,13 @@ func gangOf(pods int, priority int32) ([]engine.Pending, engine.PodGroup) {
 
 // TestPreemptGroup has what kube-scheduler's pod group cycle ends with.
 func TestPreemptGroup(t *testing.T) {
-	running := func(all bool, pods ...string) engine.PodGroup {
-		g := engine.PodGroup{Name: "running", Priority: new(int32(1)), DisruptAll: all}
-		for _, name := range pods {
-			g.Scheduled = append(g.Scheduled, engine.ScheduledPod{Namespace: "default", Name: name, Node: uint32(name[0] - 'a')})
-		}
-		return g
-	}
 	for _, c := range []struct {
 		name    string
 		cluster map[string][2]int32
 		pods    int
-		policy  bool // Never
-		groups  []engine.PodGroup
+		policy  bool     // Never
+		running []string // pods of a group that runs
+		all     bool     // which can be evicted only as a whole
 		victims string
 		message string
 	}{
@@ -67,25 +61,34 @@ func TestPreemptGroup(t *testing.T) {
 			message: "deallocation and deletion of ResourceClaims completed, pod group preemption: " +
 				"not eligible due to preemptionPolicy=Never."},
 		{name: "a group as a whole", cluster: map[string][2]int32{"a": {1, 5}, "b": {1, 5}}, pods: 1,
-			groups: []engine.PodGroup{running(true, "a-0", "b-0")}, victims: "a-0 b-0",
+			running: []string{"a-0", "b-0"}, all: true, victims: "a-0 b-0",
 			message: "pod group preemption: found a placement for podgroup, preempting 2 victims"},
 		{name: "a pod of a group", cluster: map[string][2]int32{"a": {1, 5}, "b": {1, 5}}, pods: 1,
-			groups: []engine.PodGroup{running(false, "a-0", "b-0")}, victims: "a-0",
+			running: []string{"a-0", "b-0"}, victims: "a-0",
 			message: "pod group preemption: found a placement for podgroup, preempting 1 victims"},
 		{name: "a group is more important than a pod", cluster: map[string][2]int32{"a": {1, 1}, "b": {50, 50}}, pods: 1,
-			groups: []engine.PodGroup{running(false, "a-1")}, victims: "a-0",
+			running: []string{"a-1"}, victims: "a-0",
 			message: "pod group preemption: found a placement for podgroup, preempting 1 victims"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			queue, gang := gangOf(c.pods, 10)
 			queue[0].Pod.Template.Spec.NeverPreempts = c.policy
 			for _, preempt := range []bool{false, true} {
-				compiled, err := engine.Compile(context.Background(), fullOf(c.cluster))
+				stated := fullOf(c.cluster)
+				for i := range stated.Nodes {
+					for j := range stated.Nodes[i].Pods {
+						if p := &stated.Nodes[i].Pods[j]; slices.Contains(c.running, p.Name) {
+							p.Template.Spec.SchedulingGroup = "running"
+						}
+					}
+				}
+				stated.PodGroups = []api.PodGroup{{Name: "default/running", Priority: new(int32(1)), DisruptAll: c.all}}
+				compiled, err := engine.Compile(context.Background(), stated)
 				if err != nil {
 					t.Fatal(err)
 				}
 				got, err := compiled.Place(context.Background(), queue, engine.PlaceOptions{
-					Profile: api.Kube137(), Preempt: preempt, Groups: append([]engine.PodGroup{gang}, c.groups...),
+					Profile: api.Kube137(), Preempt: preempt, Groups: []engine.PodGroup{gang},
 				})
 				if err != nil {
 					t.Fatal(err)

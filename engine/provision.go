@@ -18,7 +18,7 @@ type ProvisionOptions struct {
 	Profile *api.Profile
 	// Candidates are the nodes of the cluster that pods may be placed on, as in PlaceOptions. All new nodes are candidates.
 	Candidates []uint32
-	// Seed and Groups are as in PlaceOptions. No group is joint.
+	// Seed and Groups are as in PlaceOptions. Groups count as not joint.
 	Seed   uint64
 	Groups []PodGroup
 	// Templates have distinct names, and prices whose sum over MaxNodes nodes is an int64. At least one.
@@ -67,7 +67,7 @@ func newNodesBytes(templates []NodeTemplate, nodes int) int64 {
 func (c *Cluster) Provision(ctx context.Context, queue []Pending, o ProvisionOptions) (*verdict.Provision, error) {
 	p := &provision.Problem{
 		Cluster: c.compiled, Framework: c.framework(o.Profile), Profile: o.Profile, Candidates: c.candidates(o.Candidates),
-		Queue: queue, Groups: o.Groups, Seed: o.Seed, Templates: o.Templates, MaxNodes: o.MaxNodes, Steps: o.Steps,
+		Queue: queue, Groups: inOrder(c.grouped(queue, o.Groups)), Seed: o.Seed, Templates: o.Templates, MaxNodes: o.MaxNodes, Steps: o.Steps,
 		Workers: o.workers,
 	}
 	if p.Workers == 0 {

@@ -91,10 +91,8 @@ func TestScheduleGroupLosesPods(t *testing.T) {
 		minimum int
 		want    verdict.GroupStatus
 	}{{1, verdict.GroupBestEffort}, {2, verdict.GroupBestEffort}, {3, verdict.GroupEvicted}, {0, verdict.GroupEvicted}} {
-		c := compile(t, node4("a").Zone("z").Run(cpu("r-0", 4, 1)), node4("b").Run(cpu("r-1", 4, 1)), node4("c").Zone("z"))
-		g := engine.PodGroup{Name: "gang", Minimum: test.minimum, Priority: new(int32(1)), Scheduled: []engine.ScheduledPod{
-			{Namespace: "default", Name: "r-0", Node: 0, Priority: 1}, {Namespace: "default", Name: "r-1", Node: 1, Priority: 1},
-		}}
+		c := compile(t, node4("a").Zone("z").Run(cpu("r-0", 4, 1).Group("gang")), node4("b").Run(cpu("r-1", 4, 1).Group("gang")), node4("c").Zone("z"))
+		g := engine.PodGroup{Name: "default/gang", Minimum: test.minimum, Priority: new(int32(1))}
 		whole := g
 		whole.Entries = []int{0}
 		waits := cpu("waits", 4, 5).Affinity("topology.kubernetes.io/zone", enginetest.Selects("app", "x"))
@@ -117,8 +115,8 @@ func TestScheduleGroupLosesPods(t *testing.T) {
 			t.Errorf("minimum %d, without pods in the queue: %+v, %+v", test.minimum, got, p.Evictions)
 		}
 	}
-	c := compile(t, node4("a").Run(cpu("r-0", 4, 1)))
-	g := engine.PodGroup{Name: "gang", Scheduled: []engine.ScheduledPod{{Namespace: "default", Name: "r-0", Node: 0, Priority: 1}}}
+	c := compile(t, node4("a").Run(cpu("r-0", 4, 1).Group("gang")))
+	g := engine.PodGroup{Name: "default/gang"}
 	if got := scheduledGroups(t, c, []engine.PodGroup{g}, cpu("low", 4, 0)).Groups[0]; got.Status != verdict.GroupComplete {
 		t.Errorf("a group that keeps its pods: %+v", got)
 	}
@@ -127,46 +125,44 @@ func TestScheduleGroupLosesPods(t *testing.T) {
 // TestScheduleVictimsInGroups: which pods may be evicted, and in which order, depends on the priorities of their groups; which node is
 // the best one on those of the pods.
 func TestScheduleVictimsInGroups(t *testing.T) {
-	in := func(name string, node uint32, own, groups int32) engine.PodGroup {
-		return engine.PodGroup{Name: name, Priority: &groups, Scheduled: []engine.ScheduledPod{
-			{Namespace: "default", Name: name, Node: node, Priority: own},
-		}}
+	in := func(name string, priority int32) engine.PodGroup {
+		return engine.PodGroup{Name: "default/" + name, Priority: &priority}
 	}
 	high := cpu("high", 4, 10)
 	t.Run("highest", func(t *testing.T) {
-		c := compile(t, node4("a").Run(cpu("m", 4, 1)), node4("b").Run(cpu("x", 4, 3)))
-		p := scheduledGroups(t, c, []engine.PodGroup{in("m", 0, 1, 5)}, high)
+		c := compile(t, node4("a").Run(cpu("m", 4, 1).Group("m")), node4("b").Run(cpu("x", 4, 3)))
+		p := scheduledGroups(t, c, []engine.PodGroup{in("m", 5)}, high)
 		expect(t, p, []came{{Nodes: []uint32{0}, Attempts: 2}}, []evicted{{0, 0, []string{"m"}}})
 	})
 	t.Run("of the first victim", func(t *testing.T) { // m-0 is the more important one of a, though x-0 has a higher priority
-		c := compile(t, node4("a").Run(cpu("x-0", 2, 4)).Run(cpu("m-0", 2, 1)), node4("b").Run(cpu("x-1", 2, 2)).Run(cpu("x-2", 2, 1)))
-		p := scheduledGroups(t, c, []engine.PodGroup{in("m-0", 0, 1, 5)}, high)
+		c := compile(t, node4("a").Run(cpu("x-0", 2, 4)).Run(cpu("m-0", 2, 1).Group("m-0")), node4("b").Run(cpu("x-1", 2, 2)).Run(cpu("x-2", 2, 1)))
+		p := scheduledGroups(t, c, []engine.PodGroup{in("m-0", 5)}, high)
 		expect(t, p, []came{{Nodes: []uint32{0}, Attempts: 2}}, []evicted{{0, 0, []string{"m-0", "x-0"}}})
 	})
 	t.Run("sum", func(t *testing.T) {
-		c := compile(t, node4("a").Run(cpu("x-0", 2, 5)).Run(cpu("m-0", 2, 1)), node4("b").Run(cpu("x-1", 2, 5)).Run(cpu("x-2", 2, 3)))
-		p := scheduledGroups(t, c, []engine.PodGroup{in("m-0", 0, 1, 4)}, high)
+		c := compile(t, node4("a").Run(cpu("x-0", 2, 5)).Run(cpu("m-0", 2, 1).Group("m-0")), node4("b").Run(cpu("x-1", 2, 5)).Run(cpu("x-2", 2, 3)))
+		p := scheduledGroups(t, c, []engine.PodGroup{in("m-0", 4)}, high)
 		expect(t, p, []came{{Nodes: []uint32{0}, Attempts: 2}}, []evicted{{0, 0, []string{"x-0", "m-0"}}})
 	})
 	t.Run("start", func(t *testing.T) { // of all pods with the highest priority, m-0 included
-		x0, m0, x1, x2 := cpu("x-0", 2, 3), cpu("m-0", 2, 3), cpu("x-1", 2, 3), cpu("x-2", 2, 3)
+		x0, m0, x1, x2 := cpu("x-0", 2, 3), cpu("m-0", 2, 3).Group("m-0"), cpu("x-1", 2, 3), cpu("x-2", 2, 3)
 		x0.StartTime, m0.StartTime, x1.StartTime, x2.StartTime = 200, 50, 100, 300
 		c := compile(t, node4("a").Run(x0).Run(m0), node4("b").Run(x1).Run(x2))
-		p := scheduledGroups(t, c, []engine.PodGroup{in("m-0", 0, 3, 2)}, high)
+		p := scheduledGroups(t, c, []engine.PodGroup{in("m-0", 2)}, high)
 		expect(t, p, []came{{Nodes: []uint32{1}, Attempts: 2}}, []evicted{{0, 1, []string{"x-1", "x-2"}}})
 	})
 	t.Run("ongoing", func(t *testing.T) {
-		leaving := cpu("m", 2, 20)
+		leaving := cpu("m", 2, 20).Group("m")
 		leaving.Terminating, leaving.Preempted = true, true
 		c := compile(t, node4("a").Run(leaving).Run(cpu("x", 2, 0)))
 		nominated := cpu("high", 4, 10)
 		nominated.NominatedNode = "a"
-		p := scheduledGroups(t, c, []engine.PodGroup{in("m", 0, 20, 1)}, nominated)
+		p := scheduledGroups(t, c, []engine.PodGroup{in("m", 1)}, nominated)
 		const want = "preemption: not eligible due to a terminating pod on the nominated node."
 		if got := p.Placements[0].Message; len(p.Evictions) > 0 || !strings.HasSuffix(got, want) {
 			t.Errorf("%+v, %s", p.Evictions, got)
 		}
-		if p = scheduledGroups(t, c, []engine.PodGroup{in("m", 0, 20, 20)}, nominated); strings.HasSuffix(p.Placements[0].Message, want) {
+		if p = scheduledGroups(t, c, []engine.PodGroup{in("m", 20)}, nominated); strings.HasSuffix(p.Placements[0].Message, want) {
 			t.Errorf("%+v", p.Placements[0])
 		}
 	})

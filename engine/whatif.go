@@ -27,7 +27,7 @@ type Scenario struct {
 	Requeue bool
 
 	Queue []Pending
-	// Groups are those of entries of Queue. Their scheduled pods are neither evicted nor on nodes that are removed.
+	// Groups are those of entries of Queue, as PlaceOptions.Groups.
 	Groups []PodGroup
 	// Stop is PlaceOptions.StopAtUnplaced.
 	Stop bool
@@ -56,17 +56,6 @@ type WhatIfOptions struct {
 // NamedPods iterates over the namespaces and names of the pods of a node that are not only counted.
 func (c *Cluster) NamedPods(node uint32) iter.Seq2[string, string] { return c.compiled.NamedOn(node) }
 
-// EvictedPods iterates over the namespaces and names of the pods that are evicted, except those that are only counted.
-func (c *Cluster) EvictedPods(n *NodeEvictions) iter.Seq2[string, string] {
-	return func(yield func(namespace, name string) bool) {
-		for _, e := range c.evictedOn(nil, n) {
-			if p := c.compiled.Reference(&e); p.Name != "" && !yield(p.Namespace, p.Name) {
-				return
-			}
-		}
-	}
-}
-
 // CountedPods returns the number of counted pods of a template on a node. The function looks through the pods of the node once.
 func (c *Cluster) CountedPods(node uint32) func(template int, terminating bool) int {
 	counted := c.compiled.CountedOn(node)
@@ -94,7 +83,6 @@ func (c *Cluster) WhatIf(ctx context.Context, s *Scenario, o WhatIfOptions) (*ve
 	var before []uint32 // nodes by index after the removal; nil for the same
 	if len(s.Removed) > 0 {
 		before = remaining(c.Len(), s.Removed)
-		place.Groups = regrouped(s.Groups, before)
 	}
 	result, err := newCluster(after).Place(ctx, queue, place)
 	if err != nil {
@@ -197,20 +185,6 @@ func remaining(n int, removed []uint32) []uint32 {
 		left = append(left, i)
 	}
 	return left
-}
-
-// regrouped returns groups whose scheduled pods are on the nodes by their indexes after a removal.
-func regrouped(groups []PodGroup, before []uint32) []PodGroup {
-	groups = slices.Clone(groups)
-	for i := range groups {
-		g := &groups[i]
-		g.Scheduled = slices.Clone(g.Scheduled)
-		for j := range g.Scheduled {
-			at, _ := slices.BinarySearch(before, g.Scheduled[j].Node)
-			g.Scheduled[j].Node = uint32(at)
-		}
-	}
-	return groups
 }
 
 // renumber sets the indexes of nodes to those before a removal. Placements of one equivalence class share rejections.

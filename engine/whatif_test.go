@@ -136,6 +136,9 @@ func randomDisruptable(rng *rand.Rand) (*api.Cluster, []api.Pod) {
 			control(n.Pods[j].Template)
 		}
 	}
+	for _, t := range stated.Templates {
+		t.Spec.SchedulingGroup = []string{"", "", "0", "1"}[rng.IntN(4)]
+	}
 	return stated, pods
 }
 
@@ -186,16 +189,11 @@ func randomScenario(rng *rand.Rand, stated *api.Cluster, pods []api.Pod, schedul
 		return s
 	}
 	for len(s.Groups) < 2 {
-		g := engine.PodGroup{Name: fmt.Sprint(len(s.Groups)), Minimum: rng.IntN(2)}
+		g := engine.PodGroup{Name: fmt.Sprint("default/", len(s.Groups)), Minimum: rng.IntN(2)}
 		for e := range s.Queue {
 			taken := slices.ContainsFunc(s.Groups, func(o engine.PodGroup) bool { return slices.Contains(o.Entries, e) })
 			if !taken && rng.IntN(3) == 0 {
 				g.Entries = append(g.Entries, e)
-			}
-		}
-		for i, n := range stated.Nodes {
-			if rng.IntN(4) == 0 && !slices.Contains(s.Removed, uint32(i)) {
-				g.Scheduled = append(g.Scheduled, engine.ScheduledPod{Namespace: "default", Name: n.Name, Node: uint32(i)})
 			}
 		}
 		if rng.IntN(2) == 0 {
@@ -274,15 +272,8 @@ func statedAfter(t testing.TB, stated *api.Cluster, s *engine.Scenario, o engine
 		}
 	}
 	after.Nodes = kept
-	groups := slices.Clone(s.Groups)
-	for i := range groups {
-		groups[i].Scheduled = slices.Clone(groups[i].Scheduled)
-		for j := range groups[i].Scheduled {
-			groups[i].Scheduled[j].Node = uint32(slices.Index(before, groups[i].Scheduled[j].Node))
-		}
-	}
 	p, err := compiled(t, &after).Place(t.Context(), queue, engine.PlaceOptions{
-		Profile: o.Profile, Seed: o.Seed, FewestPods: o.FewestPods, Scheduler: o.Scheduler, Groups: groups, StopAtUnplaced: s.Stop,
+		Profile: o.Profile, Seed: o.Seed, FewestPods: o.FewestPods, Scheduler: o.Scheduler, Groups: s.Groups, StopAtUnplaced: s.Stop,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -352,24 +352,35 @@ func TestWhatIfNamesAddedNodes(t *testing.T) {
 	}
 }
 
-// TestWhatIfScheduledPodsStay evicts pods beside the scheduled pods of a group, which stay and count.
-func TestWhatIfScheduledPodsStay(t *testing.T) {
+// TestWhatIfMembers evicts pods beside pods of a group, which stay and count, and pods of the group, which do not.
+func TestWhatIfMembers(t *testing.T) {
 	r := run(t, testConfig(), t.Output(), nil, nil)
 	c := busy(3)
 	daemon := &stowagev1.PodTemplate{Controller: &stowagev1.ControllerReference{ApiVersion: "apps/v1", Kind: "DaemonSet", Name: "d"}}
-	daemon.Spec = &stowagev1.PodSpec{}
+	daemon.Spec = &stowagev1.PodSpec{SchedulingGroup: "g"}
 	c.Nodes[0].Pods = append(c.Nodes[0].Pods, &stowagev1.Pod{Name: "stays", Source: &stowagev1.Pod_Template{Template: daemon}})
-	groups := scheduled("node-0/stays", "node-2/counted")
-	groups[0].MinCount = proto.Uint32(3)
-	got, err := whatIf(t.Context(), r, &stowagev1.WhatIfRequest{Context: inline(c), Scenarios: []*stowagev1.Scenario{{
-		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Drained: true}, {NodeName: "node-2", Pods: names("web-2")}},
-		Queue:     grouped(), PodGroups: groups,
-	}}})
+	member := &stowagev1.PodTemplate{Spec: &stowagev1.PodSpec{SchedulingGroup: "g"}}
+	c.Nodes[2].Pods = append(c.Nodes[2].Pods, &stowagev1.Pod{Name: "member", Source: &stowagev1.Pod_Template{Template: member}})
+	c.PodGroups = []*stowagev1.PodGroup{{Name: "default/g", MinCount: proto.Uint32(3)}}
+	scenario := func(evicted string) *stowagev1.Scenario {
+		return &stowagev1.Scenario{
+			Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Drained: true}, {NodeName: "node-2", Pods: names(evicted)}},
+			Queue:     grouped(),
+		}
+	}
+	got, err := whatIf(t.Context(), r, &stowagev1.WhatIfRequest{
+		Context: inline(c), Scenarios: []*stowagev1.Scenario{scenario("web-2"), scenario("member")},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status := got[0].GetPlacement().GetPodGroups()[0].GetStatus(); status != stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE {
-		t.Errorf("the group is %v", status)
+	for i, want := range []stowagev1.PodGroupStatus{
+		stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE, stowagev1.PodGroupStatus_POD_GROUP_STATUS_INFEASIBLE,
+	} {
+		g := got[i].GetPlacement().GetPodGroups()[0]
+		if g.GetStatus() != want || g.GetName() != "default/g" {
+			t.Errorf("scenario %d: %v", i, g)
+		}
 	}
 }
 
@@ -401,43 +412,17 @@ var malformedScenarios = map[string]*stowagev1.Scenario{
 	"queue":              {Queue: []*stowagev1.PendingPods{batch(1_000_001)}},
 	"queue[0].pod_group": {Queue: []*stowagev1.PendingPods{{Pod: batch(1).Pod, PodGroup: "none"}}},
 	"pod_groups[0].name": {PodGroups: []*stowagev1.PodGroup{{}}},
-	"pod_groups[0].scheduled_pods[0].node": {
-		RemovedNodes: []string{"node-1"},
-		PodGroups:    []*stowagev1.PodGroup{{Name: "g", ScheduledPods: []*stowagev1.ScheduledPod{{Name: "p", Node: "node-1"}}}},
-	},
-	"pod_groups[0].scheduled_pods[1]": {
-		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-2", Pods: names("web-2")}},
-		Queue:     grouped(), PodGroups: scheduled("node-0/web-0", "node-2/web-2"),
-	},
-	"pod_groups[0].scheduled_pods[0]": {
-		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Drained: true}},
-		Queue:     grouped(), PodGroups: scheduled("node-0/web-0", "node-2/web-2"),
-	},
-	"pod_groups[0].scheduled_pods[2]": { // one of Node.pod_counts
-		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Drained: true}},
-		Queue:     grouped(), PodGroups: scheduled("node-1/counted", "node-2/web-2", "node-0/other"),
-	},
 	"requeue_evicted": {
 		RequeueEvicted: true, Queue: []*stowagev1.PendingPods{batch(1_000_000)},
 		Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Drained: true}},
 	},
 }
 
-// grouped returns a pod of the group of scheduled.
+// grouped returns a pod of a group.
 func grouped() []*stowagev1.PendingPods {
 	of := batch(1)
-	of.PodGroup = "g"
+	of.PodGroup = "default/g"
 	return []*stowagev1.PendingPods{of}
-}
-
-// scheduled returns a group with scheduled pods by node and name.
-func scheduled(pods ...string) []*stowagev1.PodGroup {
-	g := &stowagev1.PodGroup{Name: "g"}
-	for _, pod := range pods {
-		node, name, _ := strings.Cut(pod, "/")
-		g.ScheduledPods = append(g.ScheduledPods, &stowagev1.ScheduledPod{Namespace: "default", Name: name, Node: node})
-	}
-	return []*stowagev1.PodGroup{g}
 }
 
 func evicting(e *stowagev1.NodeEvictions) *stowagev1.Scenario {

@@ -140,7 +140,7 @@ func (a *audit) gather() error {
 	a.cluster = &stowagev1.Cluster{
 		PodTemplates: a.snapshot.Cluster.PodTemplates, Namespaces: a.snapshot.Cluster.Namespaces,
 		WorkloadSelectors: a.snapshot.Cluster.WorkloadSelectors, NodeClasses: a.snapshot.Cluster.NodeClasses,
-		PodDisruptionBudgets: a.snapshot.Cluster.PodDisruptionBudgets,
+		PodDisruptionBudgets: a.snapshot.Cluster.PodDisruptionBudgets, PodGroups: a.snapshot.Cluster.PodGroups,
 	}
 	for i, n := range a.snapshot.Cluster.Nodes {
 		pods, err := a.snapshot.PodsOn(i)

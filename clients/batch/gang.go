@@ -2,11 +2,10 @@ package batch
 
 import (
 	"errors"
+	"maps"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // errTakenBack is returned if a decision was forgotten and its pod is pending again.
@@ -31,12 +30,9 @@ type member struct {
 	sent bool
 }
 
-// join adds the placed pods of a response to their gangs, and refers to the gangs in their verdicts.
-func (g *gangs) join(verdicts []verdict, groups []*stowagev1.PodGroup) {
-	needs := map[string]int{}
-	for _, group := range groups {
-		needs[group.Name] = max(0, int(group.GetMinCount())-len(group.ScheduledPods))
-	}
+// join adds the placed pods of a response to their gangs, which need numbers of them, and refers to the gangs in their verdicts.
+func (g *gangs) join(verdicts []verdict, needs map[string]int) {
+	needs = maps.Clone(needs)
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	for i := range verdicts {

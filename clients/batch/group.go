@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -13,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/live"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -30,10 +28,10 @@ type groupKey struct {
 }
 
 func (k groupKey) String() string {
-	if k.object {
-		return k.namespace + "/" + k.name + " (PodGroup)"
+	if !k.object {
+		return k.namespace + "/" + k.name + " (labels)"
 	}
-	return k.namespace + "/" + k.name
+	return k.namespace + "/" + k.name // the name that its pods on nodes have for the server
 }
 
 // groupOf returns the group of a pod, if any: that of its PodGroup rather than that of its labels.
@@ -105,110 +103,58 @@ func (s *Scheduler) succeeded(ctx context.Context, key groupKey) (int, error) {
 	return n, nil
 }
 
-// podGroup returns the group of a PodGroup with a number of pending pods, or kube-scheduler's reason for which they wait
+// podGroup returns the group of a PodGroup with a number of pending pods, and how many of them it needs, or kube-scheduler's reason for which they wait
 // (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go PreEnqueue, v1.37).
-func (s *Scheduler) podGroup(key groupKey, pods int) (*stowagev1.PodGroup, error) {
+func (s *Scheduler) podGroup(key groupKey, pods int) (*stowagev1.PodGroup, int, error) {
 	object := s.cluster.PodGroup(key.namespace, key.name)
 	if object == nil {
-		return nil, because(gated, "waiting for pods's pod group %q to appear in scheduling queue", key.name)
+		return nil, 0, because(gated, "waiting for pods's pod group %q to appear in scheduling queue", key.name)
 	}
 	scheduled, astray, err := s.scheduled(key)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	out, err := kube.PodGroup(object, scheduled)
+	out, err := kube.PodGroup(object)
 	if err != nil {
-		return nil, fmt.Errorf("PodGroup %s/%s: %w", key.namespace, key.name, err)
+		return nil, 0, fmt.Errorf("PodGroup %s/%s: %w", key.namespace, key.name, err)
 	}
 	if len(object.Spec.ResourceClaims) > 0 {
-		return nil, fmt.Errorf("this scheduler leaves the pod alone, because it does not read spec.resourceClaims of PodGroup %s/%s",
+		return nil, 0, fmt.Errorf("this scheduler leaves the pod alone, because it does not read spec.resourceClaims of PodGroup %s/%s",
 			key.namespace, key.name)
 	}
-	if int(out.GetMinCount()) > pods+len(scheduled)+len(astray) {
-		return nil, because(gated, "waiting for minCount pods from a gang to appear in scheduling queue")
+	if int(out.GetMinCount()) > pods+scheduled+len(astray) {
+		return nil, 0, because(gated, "waiting for minCount pods from a gang to appear in scheduling queue")
 	}
 	// For kube-scheduler such a pod counts towards minCount, but is in no domain
 	// (pkg/scheduler/framework/plugins/topologyaware/topology_placement.go getScheduledPodsTopologyDomain, v1.37).
 	if len(astray) > 0 && len(out.GetTopology().GetKeys()) > 0 {
-		return nil, because(failed, "cannot determine domain for already scheduled pods: getting node for pod %s/%s: "+
-			"nodeinfo not found for node name %q", astray[0].Namespace, astray[0].Name, astray[0].Node)
+		return nil, 0, because(failed, "cannot determine domain for already scheduled pods: getting node for pod %s/%s: "+
+			"nodeinfo not found for node name %q", astray[0].Namespace, astray[0].Name, astray[0].Spec.NodeName)
 	}
 	out.MinCount = new(max(1, out.GetMinCount()-min(out.GetMinCount(), uint32(len(astray)))))
 	out.Name, out.Mode = key.String(), cmp.Or(out.Mode, s.options.GroupMode)
-	return out, nil
+	return out, max(0, int(out.GetMinCount())-scheduled), nil
 }
 
-// scheduled returns the pods of a group that have a node and have not ended, by name; astray are those whose node is not in
-// the cluster, which the server refuses.
-func (s *Scheduler) scheduled(key groupKey) (there, astray []*stowagev1.ScheduledPod, err error) {
+// scheduled returns how many pods of a group have a node and have not ended; astray are those whose node is not in the cluster, by
+// name.
+func (s *Scheduler) scheduled(key groupKey) (there int, astray []*corev1.Pod, err error) {
 	members, err := s.pods.ByIndex(groupIndex, key.String())
 	if err != nil {
-		return nil, nil, err
+		return 0, nil, err
 	}
 	for _, o := range members {
 		p := o.(*corev1.Pod)
 		switch node, _ := s.cluster.NodeOf(p.UID); {
 		case node == "":
 		case s.cluster.HasNode(node):
-			there = append(there, kube.ScheduledPod(p, node))
+			there++
 		default:
-			astray = append(astray, kube.ScheduledPod(p, node))
+			p = p.DeepCopy()
+			p.Spec.NodeName = node
+			astray = append(astray, p)
 		}
 	}
-	byName := func(a, b *stowagev1.ScheduledPod) int { return cmp.Compare(a.Name, b.Name) }
-	slices.SortFunc(there, byName)
-	slices.SortFunc(astray, byName)
+	slices.SortFunc(astray, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	return there, astray, nil
-}
-
-// runningPods is the number of pods on nodes up to which a request says which group each is in.
-const runningPods = 500_000
-
-// maximumGroups is the contract's limit of groups.
-const maximumGroups = 100_000
-
-// running returns the PodGroups that are not in a request and have pods of lower priority than its groups, for their preemption.
-// ok is false if these pods are too many.
-func (s *Scheduler) running(q *question, view *live.View) (out []*stowagev1.PodGroup, ok bool) {
-	if len(q.groups) == 0 {
-		return nil, true
-	}
-	in, top := map[string]bool{}, int32(math.MinInt32)
-	for _, g := range q.groups {
-		in[g.Name] = true
-	}
-	for i, e := range q.queue {
-		if e.PodGroup != "" {
-			top = max(top, priority(q.pods[i][0].pod))
-		}
-	}
-	pods := 0
-	for _, name := range slices.Sorted(slices.Values(s.pods.ListIndexFuncValues(groupIndex))) {
-		members, err := s.pods.ByIndex(groupIndex, name)
-		if err != nil || len(members) == 0 || in[name] {
-			continue
-		}
-		key, _ := groupOf(members[0].(*corev1.Pod))
-		if !key.object {
-			continue // for kube-scheduler labels make no group
-		}
-		object := s.cluster.PodGroup(key.namespace, key.name)
-		g := kube.RunningPodGroup(strconv.Itoa(len(out)), object, nil) // its own name may be longer than the contract allows
-		lower := func(o any) bool { return priority(o.(*corev1.Pod)) < top }
-		if (g.Priority == nil || *g.Priority >= top) && !slices.ContainsFunc(members, lower) {
-			continue
-		}
-		scheduled, _, err := s.scheduled(key)
-		if err != nil {
-			return nil, false
-		}
-		g.ScheduledPods = slices.DeleteFunc(scheduled, func(p *stowagev1.ScheduledPod) bool {
-			_, there := view.NodeIndex(p.Node)
-			return !there
-		})
-		if pods += len(g.ScheduledPods); len(g.ScheduledPods) > 0 {
-			out = append(out, g)
-		}
-	}
-	return out, pods <= runningPods && len(out)+len(q.groups) <= maximumGroups
 }

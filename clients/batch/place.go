@@ -190,17 +190,11 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 	for len(q.queue) > 0 {
 		begin := time.Now()
 		err := s.cluster.Ask(ctx, func(ctx context.Context, v *live.View) (err error) {
-			groups := q.groups
-			if view, asked = v, s.asksPreemption(q.single(), len(q.groups), v.NodeCount()); asked && s.evicts() {
-				var running []*stowagev1.PodGroup
-				if running, asked = s.running(q, v); asked {
-					groups = slices.Concat(groups, running)
-				}
-			}
+			view, asked = v, s.asksPreemption(q.single(), len(q.groups), v.NodeCount())
 			answer, err = s.client.Place(ctx, &stowagev1.PlaceRequest{
 				Context: &stowagev1.DecisionContext{
 					Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, Profile: s.options.Profile,
-				}, Queue: q.queue, PodGroups: groups, IncludePreemption: asked, TieBreak: s.options.TieBreak,
+				}, Queue: q.queue, PodGroups: q.groups, IncludePreemption: asked, TieBreak: s.options.TieBreak,
 			})
 			return err
 		})
@@ -240,7 +234,7 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 	if err := s.cluster.Assume(at, assumed...); err != nil {
 		return nil, nil, err
 	}
-	s.gangs.join(verdicts, q.groups)
+	s.gangs.join(verdicts, q.needs)
 	s.pending.bind(placed...)
 	for _, c := range placed {
 		s.reports.drop(c.pod.UID)

@@ -18,12 +18,13 @@ import (
 type question struct {
 	queue  []*stowagev1.PendingPods
 	groups []*stowagev1.PodGroup
-	pods   [][]candidate // of each entry of queue
+	needs  map[string]int // pods that each group still needs for its minimum
+	pods   [][]candidate  // of each entry of queue
 }
 
 // ask builds the queue of some pods, in their order. It rejects pods that cannot be placed, with the reason.
 func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, refused []verdict) {
-	q = &question{}
+	q = &question{needs: map[string]int{}}
 	classes := s.cluster.DeviceClasses()
 	for rest := pods; len(rest) > 0; {
 		members := rest[:1]
@@ -38,8 +39,9 @@ func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, ref
 		rest = rest[len(members):]
 		converted, err := convert(members, classes)
 		var group *stowagev1.PodGroup
+		var needs int
 		if err == nil && grouped {
-			group, err = s.group(ctx, key, members)
+			group, needs, err = s.group(ctx, key, members)
 		}
 		if err != nil {
 			for _, c := range members {
@@ -50,7 +52,7 @@ func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, ref
 		name := ""
 		if group != nil {
 			name = group.Name
-			q.groups = append(q.groups, group)
+			q.groups, q.needs[name] = append(q.groups, group), needs
 		}
 		for i, c := range members {
 			q.add(c, converted[i], name)
@@ -59,16 +61,17 @@ func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, ref
 	return q, refused
 }
 
-// group returns the group of some pods, which are all of its pending pods; nil if they are placed one by one.
-func (s *Scheduler) group(ctx context.Context, key groupKey, pods []candidate) (*stowagev1.PodGroup, error) {
+// group returns the group of some pods, which are all of its pending pods, and how many of them it needs; nil if they are placed one
+// by one.
+func (s *Scheduler) group(ctx context.Context, key groupKey, pods []candidate) (*stowagev1.PodGroup, int, error) {
 	if key.object {
 		return s.podGroup(key, len(pods))
 	}
 	minimum, err := s.stillNeeded(ctx, key, pods)
 	if err != nil || minimum == 0 {
-		return nil, err
+		return nil, 0, err
 	}
-	return &stowagev1.PodGroup{Name: key.String(), MinCount: new(uint32(minimum)), Mode: s.options.GroupMode}, nil
+	return &stowagev1.PodGroup{Name: key.String(), MinCount: new(uint32(minimum)), Mode: s.options.GroupMode}, minimum, nil
 }
 
 // stillNeeded is how many more pods of a group must be placed for its minimum, in addition to those that have a node or
@@ -203,7 +206,7 @@ type verdict struct {
 // verdicts reads a response. evicts says whether victims are evicted.
 func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) string, evicts bool) []verdict {
 	refused := map[string]verdict{} // reasons of groups that are not placed
-	for i := range q.groups {       // the answer also has the groups that run
+	for i := range q.groups {
 		g := a.PodGroups[i]
 		if g.PlacedCount > 0 {
 			continue

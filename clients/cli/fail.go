@@ -75,11 +75,6 @@ func (f *failAnswer) domains(key string) map[string]result.DomainNote {
 func (c *failCommand) Run(s *session, code *answered) error {
 	var mode stowagev1.QueueMode
 	return c.ask(s, func(a *asked) error {
-		failures, err := c.failures(a.snapshot)
-		if err != nil {
-			return err
-		}
-		a.tellGroups(a.snapshot.Displaced(together(failures)))
 		mode = a.queueMode(c.Queue, true)
 		return nil
 	}, func(a *asked) (proto.Message, error) {

@@ -81,7 +81,7 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 	s, snapshot := a.session, a.snapshot
 	key := c.TopologyKey
 	if key == "" {
-		key = report.TopologyKey(snapshot.Cluster, snapshot.PodGroups)
+		key = report.TopologyKey(snapshot.Cluster, snapshot.QueueGroups())
 	}
 	p := &report.Place{Snapshot: snapshot, TopologyKey: key, Width: s.width, Changes: c.Changes, Verbose: c.Verbose, Ink: s.ink}
 	var answer *stowagev1.PlaceResponse

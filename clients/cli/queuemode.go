@@ -32,7 +32,12 @@ func (a *asked) queueMode(queue string, returning bool) stowagev1.QueueMode {
 func inOrderOnly(snapshot *kube.Snapshot, returning bool) string {
 	single := returning ||
 		slices.ContainsFunc(snapshot.Queue, func(e kube.Entry) bool { return e.Pods.GetPodGroup() == "" })
-	for _, g := range snapshot.PodGroups {
+	for _, g := range snapshot.Cluster.PodGroups {
+		if single && g.GetDisruptionMode() == stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL {
+			return "there are pods without a group, and pod group " + g.GetName() + " is evicted only as a whole"
+		}
+	}
+	for _, g := range snapshot.QueueGroups() {
 		switch t := g.GetTopology(); {
 		case g.GetMode() == stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT:
 			return "pod group " + g.GetName() + " is placed as a whole"
@@ -40,8 +45,6 @@ func inOrderOnly(snapshot *kube.Snapshot, returning bool) string {
 			return "pod group " + g.GetName() + " only prefers its topology"
 		case len(t.GetKeys()) > 1:
 			return "pod group " + g.GetName() + " has several topology keys"
-		case single && g.GetDisruptionMode() == stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL:
-			return "there are pods without a group, and pod group " + g.GetName() + " is evicted only as a whole"
 		}
 	}
 	return ""

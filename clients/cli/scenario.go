@@ -3,14 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"slices"
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -36,25 +32,6 @@ func whatIf(
 		}
 		return nil
 	}
-}
-
-// tellGroups says of pod groups whose pods come back that their pods are placed one by one, which is not decided as
-// kube-scheduler does.
-func (a *asked) tellGroups(displaced []kube.Displaced) {
-	var groups []string
-	for _, p := range displaced {
-		if p.Fate == kube.Returns && p.PodGroup != "" && !slices.Contains(groups, p.PodGroup) {
-			groups = append(groups, p.PodGroup)
-		}
-	}
-	if len(groups) == 0 {
-		return
-	}
-	u := kube.Undecided{
-		At: "pod groups " + report.Names(groups), Message: "their pods that come back are placed one by one, and not as groups",
-	}
-	a.snapshot.Undecided = append(a.snapshot.Undecided, u)
-	fmt.Fprintf(a.stderr, "stowage: not decided: %v\n", &u)
 }
 
 // scenarioFlag returns the flag that sets a field of a request about failures.

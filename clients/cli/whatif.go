@@ -69,7 +69,6 @@ func (c *whatIfCommand) Run(s *session, code *answered) error {
 	defer stop()
 	is := &asked{session: s, services: client, snapshot: after, scheduler: scheduler}
 	displaced := after.Displaced(disruption)
-	is.tellGroups(displaced)
 	mode := is.queueMode(c.Queue, len(displaced) > 0)
 	was := &asked{session: s, services: client, snapshot: before, scheduler: scheduler}
 	if err := c.reviewChange(was, is); err != nil {

@@ -42,7 +42,7 @@ func Cluster(c *stowagev1.Cluster, o Options) (*stowagev1.Cluster, error) {
 	}
 	out := &stowagev1.Cluster{
 		PodTemplates: templates.List(), Namespaces: c.GetNamespaces(), WorkloadSelectors: c.GetWorkloadSelectors(),
-		PodDisruptionBudgets: c.GetPodDisruptionBudgets(),
+		PodDisruptionBudgets: c.GetPodDisruptionBudgets(), PodGroups: c.GetPodGroups(),
 	}
 	out.Nodes, out.NodeClasses = Nodes(nodes)
 	return out, nil

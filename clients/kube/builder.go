@@ -81,7 +81,7 @@ type Snapshot struct {
 	LeftOut uint64
 	// Waiting are pending pods that are not in the queue: kube-scheduler does not queue them, or they do not convert.
 	Waiting []Entry
-	// PodGroups are the groups that entries of the queue name, then those that only have pods on nodes.
+	// PodGroups are groups of the queue that the cluster does not have.
 	PodGroups []*stowagev1.PodGroup
 	// HomelessPods are the pods on nodes that are not in the cluster. Neither kube-scheduler nor Cluster counts them.
 	HomelessPods []HomelessPod
@@ -143,8 +143,8 @@ type Builder struct {
 	asked       []Budget // what they ask for
 	stated      []StatedBudget
 	running     []runningPod
-	runningIn   map[string][]*stowagev1.ScheduledPod // by group name
-	residents   map[int][]resident                   // by node
+	runningIn   map[string]int     // pods on nodes by group name
+	residents   map[int][]resident // by node
 	nominated   []nomination
 	queue       []slot
 	waiting     []Entry
@@ -191,7 +191,7 @@ type slot struct {
 func NewBuilder(o Options) *Builder {
 	return &Builder{
 		options: o, nodeIndex: map[string]int{}, seen: map[string]bool{}, places: map[proto.Message]place{},
-		generated: map[string]int{}, residents: map[int][]resident{}, runningIn: map[string][]*stowagev1.ScheduledPod{},
+		generated: map[string]int{}, residents: map[int][]resident{}, runningIn: map[string]int{},
 		groups: map[string]addedGroup{}, deployments: map[Origin]*appsv1.Deployment{},
 		workloads: map[string]*schedulingv1beta1.Workload{}, closed: map[string]bool{}, withPods: withPods{pods: map[string][]labels.Set{}, owned: map[types.UID]int{}, owners: map[types.UID][]metav1.OwnerReference{}},
 		admission: admission{
@@ -379,7 +379,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	if !b.options.GivenOrder {
 		b.sortQueue()
 	}
-	out.PodGroups = b.grouped()
+	out.Cluster.PodGroups = b.grouped()
 	out.Scalables = b.scaled()
 	out.Unread = b.tell(out.Scalables)
 	for _, s := range b.queue {

@@ -32,7 +32,7 @@ func (s *Snapshot) WhatIfRequest() *stowagev1.WhatIfRequest {
 }
 
 // Scenario returns a disruption with the pods to place afterwards: the queue of the snapshot, then the pods that controllers
-// create again. Those are in no pod group.
+// create again. The latter are in their pod groups.
 func (s *Snapshot) Scenario(d *Disruption) (*stowagev1.Scenario, error) {
 	out := &stowagev1.Scenario{Name: d.Name, RequeueEvicted: true}
 	for _, e := range s.Queue {
@@ -58,7 +58,7 @@ func (s *Snapshot) Scenario(d *Disruption) (*stowagev1.Scenario, error) {
 	if err := s.evict(d, lost.GetNames(), out); err != nil {
 		return nil, err
 	}
-	out.PodGroups = s.groupsWithout(d)
+	out.PodGroups = s.PodGroups
 	return out, nil
 }
 
@@ -110,23 +110,6 @@ func (s *Snapshot) evict(d *Disruption, lost []string, out *stowagev1.Scenario) 
 		}
 	}
 	return nil
-}
-
-// groupsWithout returns the pod groups without the pods that a disruption takes off their nodes.
-func (s *Snapshot) groupsWithout(d *Disruption) []*stowagev1.PodGroup {
-	leaves := func(p *stowagev1.ScheduledPod) bool {
-		return slices.Contains(d.Lost, p.GetNode()) ||
-			slices.Contains(d.Evicted, Origin{Kind: "Pod", Namespace: p.GetNamespace(), Name: p.GetName()})
-	}
-	out := slices.Clone(s.PodGroups)
-	for i, g := range out {
-		if slices.ContainsFunc(g.GetScheduledPods(), leaves) {
-			out[i] = proto.CloneOf(g)
-			out[i].ScheduledPods = slices.DeleteFunc(out[i].ScheduledPods, leaves)
-			s.places[out[i]] = s.places[g]
-		}
-	}
-	return out
 }
 
 // Fate is what becomes of a pod that leaves its node.

@@ -104,30 +104,29 @@ func (b *Builder) templated(g *schedulingv1beta1.PodGroup) (*schedulingv1beta1.P
 	return nil, field.NotFound(path.Child("templateName"), ref.TemplateName)
 }
 
-// grouped returns the groups of the queue's entries, in the queue's order. As in kube-scheduler, pods that wait for their
-// group or for other members leave the queue (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go PreEnqueue,
-// v1.37).
+// grouped returns the PodGroups by name. As in kube-scheduler, pods that wait for their group or for other members leave the queue
+// (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go PreEnqueue, v1.37).
 func (b *Builder) grouped() []*stowagev1.PodGroup {
-	var names []string
 	pods := map[string]int{}
 	for _, s := range b.queue {
-		name := s.pods.PodGroup
-		if name != "" && pods[name] == 0 {
-			names = append(names, name)
+		pods[s.pods.PodGroup] += int(s.pods.PodCount())
+	}
+	waiting := map[string]string{}
+	for name := range pods {
+		if _, added := b.groups[name]; name != "" && !added {
+			_, base, _ := strings.Cut(name, "/")
+			if waiting[name] = missingGroup(base); b.unread[name] != "" {
+				waiting[name] = fmt.Sprintf("PodGroup %s is there as %s, which is not read", name, b.unread[name])
+			}
 		}
-		pods[name] += int(s.pods.PodCount())
 	}
 	var out []*stowagev1.PodGroup
-	waiting := map[string]string{}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(b.groups)) {
 		g, message := b.group(name, pods[name])
-		if message != "" {
-			waiting[name] = message
-		} else {
+		if waiting[name] = message; g != nil {
 			out = append(out, g)
 		}
 	}
-	out = append(out, b.runningGroups(out)...)
 	queue := b.queue
 	b.queue = nil
 	for _, s := range queue {
@@ -136,37 +135,6 @@ func (b *Builder) grouped() []*stowagev1.PodGroup {
 			continue
 		}
 		b.queue = append(b.queue, s)
-	}
-	return out
-}
-
-// runningGroups returns the groups that are not in the queue and have pods on nodes, by name, for preemption by the queue. A group
-// without a PodGroup has no priority and no disruption mode.
-func (b *Builder) runningGroups(queued []*stowagev1.PodGroup) []*stowagev1.PodGroup {
-	if len(b.queue) == 0 {
-		return nil
-	}
-	in := map[string]bool{}
-	for _, g := range queued {
-		in[g.Name] = true
-	}
-	var out []*stowagev1.PodGroup
-	for _, name := range slices.Sorted(maps.Keys(b.runningIn)) {
-		if in[name] {
-			continue
-		}
-		added, ok := b.groups[name]
-		g := RunningPodGroup(name, added.object, b.runningIn[name])
-		if ok {
-			of := added.object
-			if of.Spec.ParentCompositePodGroupName != nil {
-				namespace, base, _ := strings.Cut(name, "/")
-				path := field.NewPath("spec", "parentCompositePodGroupName")
-				_ = b.note(added.at, Origin{Kind: "PodGroup", Namespace: namespace, Name: base}, true, field.Forbidden(path, notComposite))
-			}
-			b.places[g] = place{at: added.at}
-		}
-		out = append(out, g)
 	}
 	return out
 }
@@ -182,34 +150,51 @@ func missingGroup(name string) string {
 }
 
 // group returns the group with a name and a number of queued pods. If they are not placed at all, message is
-// kube-scheduler's reason. A group that the API server would reject counts as missing.
+// kube-scheduler's reason. A group that the API server would reject counts as missing for them.
 func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message string) {
 	namespace, base, _ := strings.Cut(name, "/")
-	missing := missingGroup(base)
-	added, ok := b.groups[name]
-	if version := b.unread[name]; !ok && version != "" {
-		return nil, fmt.Sprintf("PodGroup %s is there as %s, which is not read", name, version)
-	}
-	if !ok {
-		return nil, missing
-	}
+	added := b.groups[name]
 	object, err := b.templated(added.object)
 	if err == nil {
-		out, err = PodGroup(object, b.runningIn[name])
+		out, err = PodGroup(object)
 	}
 	if err != nil {
-		_ = b.note(added.at, Origin{Kind: "PodGroup", Namespace: namespace, Name: base}, true, err)
-		return nil, missing
+		if pods+b.runningIn[name] > 0 {
+			_ = b.note(added.at, Origin{Kind: "PodGroup", Namespace: namespace, Name: base}, true, err)
+		}
+		if b.runningIn[name] > 0 {
+			out = RunningPodGroup(added.object)
+			b.places[out] = place{at: added.at}
+		}
+		return out, missingGroup(base)
 	}
-	b.around.groups[name] = groupUnread(object)
-	if int(out.GetMinCount()) > pods+len(out.ScheduledPods) {
-		return nil, TooFewMembers
+	if pods > 0 {
+		b.around.groups[name] = groupUnread(object)
 	}
 	b.places[out] = place{at: added.at}
 	if out.Topology != nil {
 		b.places[out.Topology] = place{at: added.at, path: "spec.schedulingConstraints"}
 	}
+	if int(out.GetMinCount()) > pods+b.runningIn[name] {
+		return out, TooFewMembers
+	}
 	return out, ""
+}
+
+// QueueGroups returns the groups of the entries of the queue, each once.
+func (s *Snapshot) QueueGroups() []*stowagev1.PodGroup {
+	byName := map[string]*stowagev1.PodGroup{}
+	for _, g := range slices.Concat(s.Cluster.PodGroups, s.PodGroups) {
+		byName[g.Name] = g
+	}
+	var out []*stowagev1.PodGroup
+	for _, e := range s.Queue {
+		if g := byName[e.Pods.GetPodGroup()]; g != nil {
+			out = append(out, g)
+			delete(byName, g.Name)
+		}
+	}
+	return out
 }
 
 // PlaceRestJointly puts all queue entries without a group into one that is placed jointly, named RestGroup. At least

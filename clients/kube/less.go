@@ -36,7 +36,9 @@ func Less(t *stowagev1.PodTemplate, field string) (out *stowagev1.PodTemplate, u
 		},
 		func(t *stowagev1.PodTemplate) {
 			if t.Spec != nil {
-				t.Spec = &stowagev1.PodSpec{Affinity: t.Spec.Affinity, Priority: t.Spec.Priority}
+				t.Spec = &stowagev1.PodSpec{
+					Affinity: t.Spec.Affinity, Priority: t.Spec.Priority, SchedulingGroup: t.Spec.SchedulingGroup,
+				}
 			}
 		},
 		func(t *stowagev1.PodTemplate) { t.Spec = nil },

@@ -56,6 +56,9 @@ func occupying(p *corev1.Pod) Occupant {
 		Containers: p.Spec.Containers, InitContainers: p.Spec.InitContainers, Overhead: p.Spec.Overhead,
 		Resources: p.Spec.Resources, HostNetwork: p.Spec.HostNetwork, Priority: p.Spec.Priority, NodeName: p.Spec.NodeName,
 	}
+	if g := p.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil { // preemption and the pods of the group read these
+		read.Spec.SchedulingGroup, read.Spec.PreemptionPolicy = g, p.Spec.PreemptionPolicy
+	}
 	var out Occupant
 	out.Pod, out.Amounts = onNode(&read)
 	spec := out.Pod.GetTemplate().Spec

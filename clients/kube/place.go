@@ -137,6 +137,7 @@ var names = map[string]string{
 	"WorkloadSelector.name":             "metadata.name",
 	"WorkloadSelector.namespace":        "metadata.namespace",
 	"WorkloadSelector.selector":         "spec.selector",
+	"PodSpec.scheduling_group":          "schedulingGroup.podGroupName",
 	"PendingPods.count":                 "number of pods",
 	"PendingPods.pod_group":             "schedulingGroup.podGroupName",
 	"PodGroup.name":                     "metadata.name",

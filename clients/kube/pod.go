@@ -139,6 +139,9 @@ func (c *converter) podSpec(s *corev1.PodSpec, merged bool, path *field.Path) *s
 	if s.SchedulerName != corev1.DefaultSchedulerName {
 		out.SchedulerName = s.SchedulerName
 	}
+	if g := s.SchedulingGroup; g != nil && g.PodGroupName != nil {
+		out.SchedulingGroup = *g.PodGroupName
+	}
 	return out
 }
 

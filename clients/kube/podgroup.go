@@ -52,13 +52,13 @@ func PodGroupName(p *corev1.Pod) string {
 	return ""
 }
 
-// PodGroup converts a PodGroup. scheduled are its pods that have a node. Its priority is that of the API server, or one that it
+// PodGroup converts a PodGroup. Its priority is that of the API server, or one that it
 // states: a group that is about to be created may get another one. As for kube-scheduler, the basic policy requires one pod
 // (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go getMinCount, v1.37).
-func PodGroup(g *schedulingv1beta1.PodGroup, scheduled []*stowagev1.ScheduledPod) (*stowagev1.PodGroup, error) {
+func PodGroup(g *schedulingv1beta1.PodGroup) (*stowagev1.PodGroup, error) {
 	c := &converter{}
 	out := &stowagev1.PodGroup{
-		Name: namespaceOf(g) + "/" + g.Name, MinCount: new(uint32(1)), ScheduledPods: scheduled,
+		Name: namespaceOf(g) + "/" + g.Name, MinCount: new(uint32(1)),
 		Priority: priorityOf(g), DisruptionMode: disruptionMode(g),
 	}
 	policy := field.NewPath("spec", "schedulingPolicy")
@@ -92,14 +92,11 @@ func PodGroup(g *schedulingv1beta1.PodGroup, scheduled []*stowagev1.ScheduledPod
 	return out, nil
 }
 
-// RunningPodGroup is a group without pending pods, for preemption by other groups. g is its PodGroup; without one it has no
-// priority and no disruption mode.
-func RunningPodGroup(name string, g *schedulingv1beta1.PodGroup, scheduled []*stowagev1.ScheduledPod) *stowagev1.PodGroup {
-	out := &stowagev1.PodGroup{Name: name, ScheduledPods: scheduled}
-	if g != nil {
-		out.Priority, out.DisruptionMode = priorityOf(g), disruptionMode(g)
+// RunningPodGroup converts what preemption reads of a PodGroup, for one whose pending pods wait.
+func RunningPodGroup(g *schedulingv1beta1.PodGroup) *stowagev1.PodGroup {
+	return &stowagev1.PodGroup{
+		Name: namespaceOf(g) + "/" + g.Name, MinCount: new(uint32(1)), Priority: priorityOf(g), DisruptionMode: disruptionMode(g),
 	}
-	return out
 }
 
 // priorityOf returns a group's priority: that of the API server, or one that it states.
@@ -115,17 +112,6 @@ func disruptionMode(g *schedulingv1beta1.PodGroup) stowagev1.PodGroupDisruptionM
 		return stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL
 	}
 	return stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_UNSPECIFIED
-}
-
-// ScheduledPod converts a pod of a group that has a node.
-func ScheduledPod(p *corev1.Pod, node string) *stowagev1.ScheduledPod {
-	out := &stowagev1.ScheduledPod{
-		Namespace: namespaceOf(p), Name: p.Name, Node: node, PreemptionPolicy: preemptionPolicy(&p.Spec),
-	}
-	if p.Spec.Priority != nil {
-		out.Priority = *p.Spec.Priority
-	}
-	return out
 }
 
 func (c *converter) groupTopology(g *schedulingv1beta1.PodGroup, annotations *field.Path) *stowagev1.PodGroupTopology {

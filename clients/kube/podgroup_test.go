@@ -19,24 +19,20 @@ import (
 func TestPodGroup(t *testing.T) {
 	for _, c := range []struct {
 		name, group string
-		scheduled   []*stowagev1.ScheduledPod
 		want        string
 	}{
-		{"a gang", `{metadata: {name: g}, spec: {schedulingPolicy: {gang: {minCount: 3}}}}`, nil, `{name: default/g, minCount: 3}`},
-		{"running pods", `{metadata: {name: g, namespace: ml}, spec: {schedulingPolicy: {gang: {minCount: 3}}}}`,
-			[]*stowagev1.ScheduledPod{{Namespace: "ml", Name: "r", Node: "a"}},
-			`{name: ml/g, minCount: 3, scheduledPods: [{namespace: ml, name: r, node: a}]}`},
-		{"a priority", `{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, priority: 5}}`, nil, `{name: default/g, minCount: 1, priority: 5}`},
-		{"a disruption mode", `{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, disruptionMode: {all: {}}}}`, nil,
+		{"a gang", `{metadata: {name: g}, spec: {schedulingPolicy: {gang: {minCount: 3}}}}`, `{name: default/g, minCount: 3}`},
+		{"a priority", `{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, priority: 5}}`, `{name: default/g, minCount: 1, priority: 5}`},
+		{"a disruption mode", `{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, disruptionMode: {all: {}}}}`,
 			`{name: default/g, minCount: 1, disruptionMode: POD_GROUP_DISRUPTION_MODE_ALL}`},
-		{"the other disruption mode", `{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, disruptionMode: {single: {}}}}`, nil,
+		{"the other disruption mode", `{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, disruptionMode: {single: {}}}}`,
 			`{name: default/g, minCount: 1}`},
-		{"the API server's priority", `{metadata: {name: g, uid: u}, spec: {schedulingPolicy: {basic: {}}}}`, nil, `{name: default/g, minCount: 1, priority: 0}`},
-		{"each for itself", `{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}}}`, nil, `{name: default/g, minCount: 1}`},
+		{"the API server's priority", `{metadata: {name: g, uid: u}, spec: {schedulingPolicy: {basic: {}}}}`, `{name: default/g, minCount: 1, priority: 0}`},
+		{"each for itself", `{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}}}`, `{name: default/g, minCount: 1}`},
 		{"each for itself, in one domain", `
 metadata: {name: g}
 spec: {schedulingPolicy: {basic: {}}, schedulingConstraints: {topology: [{key: rack}]}}
-`, nil, `{name: default/g, minCount: 1, topology: {keys: [rack]}}`},
+`, `{name: default/g, minCount: 1, topology: {keys: [rack]}}`},
 		{"all extras", `
 metadata:
   name: g
@@ -46,7 +42,7 @@ metadata:
     stowage.scheduling/topology-levels: block, topology.kubernetes.io/zone
     stowage.scheduling/max-steps: "1000"
 spec: {schedulingPolicy: {gang: {minCount: 2}}, schedulingConstraints: {topology: [{key: rack}]}}
-`, nil, `
+`, `
 name: default/g
 minCount: 2
 mode: POD_GROUP_MODE_JOINT
@@ -55,10 +51,10 @@ topology: {keys: [rack, block, topology.kubernetes.io/zone], policy: POD_GROUP_T
 `},
 		{"as many as fit together", `
 {metadata: {name: g, annotations: {stowage.scheduling/mode: joint}}, spec: {schedulingPolicy: {basic: {}}}}
-`, nil, `{name: default/g, minCount: 1, mode: POD_GROUP_MODE_JOINT}`},
+`, `{name: default/g, minCount: 1, mode: POD_GROUP_MODE_JOINT}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := kube.PodGroup(parse[schedulingv1beta1.PodGroup](t, c.group), c.scheduled)
+			got, err := kube.PodGroup(parse[schedulingv1beta1.PodGroup](t, c.group))
 			must(t, err)
 			diff(t, message(t, &stowagev1.PodGroup{}, c.want), got)
 		})
@@ -85,7 +81,7 @@ func TestPodGroupNamesWhatIsWrongWithIt(t *testing.T) {
 		{`{metadata: {annotations: {stowage.scheduling/topology-levels: "a,b,c,d,e,f,g,h,i"}}, spec: {schedulingPolicy: {basic: {}}}}`,
 			`metadata.annotations[stowage.scheduling/topology-levels]: Too many: 9: must have at most 8 items`},
 	} {
-		_, err := kube.PodGroup(parse[schedulingv1beta1.PodGroup](t, c.group), nil)
+		_, err := kube.PodGroup(parse[schedulingv1beta1.PodGroup](t, c.group))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
@@ -114,24 +110,20 @@ spec: {replicas: ` + replicas + `, template: {spec: {schedulingGroup: {podGroupN
 `
 }
 
-// TestGroupsThatRunAreStated: pods without a group preempt their pods, too.
-func TestGroupsThatRunAreStated(t *testing.T) {
-	for _, pending := range []bool{false, true} {
-		b := kube.NewBuilder(kube.Options{})
-		must(t, b.AddNode(parse[corev1.Node](t, `{metadata: {name: a}}`)))
-		must(t, b.AddPod(parse[corev1.Pod](t,
-			`{metadata: {name: runs}, spec: {nodeName: a, schedulingGroup: {podGroupName: g}, containers: [{name: c}]}}`)))
-		must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t,
-			`{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, disruptionMode: {all: {}}}}`)))
-		var want []*stowagev1.PodGroup
-		if pending {
-			must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: alone}, spec: {containers: [{name: c}]}}`)))
-			want = []*stowagev1.PodGroup{{
-				Name: "default/g", DisruptionMode: stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL,
-				ScheduledPods: []*stowagev1.ScheduledPod{{Namespace: "default", Name: "runs", Node: "a"}},
-			}}
-		}
-		diff(t, want, build(t, b).PodGroups)
+// TestGroupsOfPodsOnNodes: the cluster has its groups, and the pods on nodes name them.
+func TestGroupsOfPodsOnNodes(t *testing.T) {
+	b := kube.NewBuilder(kube.Options{})
+	must(t, b.AddNode(parse[corev1.Node](t, `{metadata: {name: a}}`)))
+	must(t, b.AddPod(parse[corev1.Pod](t,
+		`{metadata: {name: runs}, spec: {nodeName: a, schedulingGroup: {podGroupName: g}, containers: [{name: c}]}}`)))
+	must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t,
+		`{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, disruptionMode: {all: {}}}}`)))
+	s := build(t, b)
+	diff(t, []*stowagev1.PodGroup{{
+		Name: "default/g", MinCount: new(uint32(1)), DisruptionMode: stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL,
+	}}, s.Cluster.PodGroups)
+	if got := s.Cluster.PodTemplates[0].GetSpec().GetSchedulingGroup(); got != "g" || len(s.PodGroups) > 0 {
+		t.Errorf("the pod is in group %q, the queue has %v", got, s.PodGroups)
 	}
 }
 
@@ -148,13 +140,13 @@ func TestPodsThatNameAGroupAreInIt(t *testing.T) {
 	s := build(t, b)
 	r := s.PlaceRequest()
 	loose := &stowagev1.PodGroup{Name: "ml/loose", MinCount: new(uint32(1))}
-	diff(t, []*stowagev1.PodGroup{{Name: "ml/training", MinCount: new(uint32(3))}, loose}, r.PodGroups)
+	diff(t, []*stowagev1.PodGroup{loose, {Name: "ml/training", MinCount: new(uint32(3))}}, s.Cluster.PodGroups)
 	var groups []string
 	for _, e := range r.Queue {
 		groups = append(groups, e.PodGroup)
 	}
 	diff(t, []string{"", "ml/training", "ml/training", "ml/loose"}, groups)
-	at, field, ok := s.Locate(r, "pod_groups[0].min_count")
+	at, field, ok := s.Locate(r, "context.cluster.pod_groups[1].min_count")
 	if at != "groups.yaml: PodGroup training" || field != "spec.schedulingPolicy.gang.minCount" || !ok {
 		t.Error(at, field, ok)
 	}
@@ -162,7 +154,6 @@ func TestPodsThatNameAGroupAreInIt(t *testing.T) {
 	s.PlaceRestJointly(0, 7)
 	r = s.PlaceRequest()
 	diff(t, []*stowagev1.PodGroup{
-		{Name: "ml/training", MinCount: new(uint32(3))}, loose,
 		{Name: kube.RestGroup, Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT, MaxSteps: new(uint32(7))},
 	}, r.PodGroups)
 	if r.Queue[0].PodGroup != kube.RestGroup || r.Queue[1].PodGroup != "ml/training" || r.Queue[3].PodGroup != "ml/loose" {
@@ -187,7 +178,7 @@ func TestJobsMakeTheirGroup(t *testing.T) {
 			continue
 		}
 		s := build(t, b)
-		diff(t, []*stowagev1.PodGroup{message(t, &stowagev1.PodGroup{}, c.want)}, s.PodGroups)
+		diff(t, []*stowagev1.PodGroup{message(t, &stowagev1.PodGroup{}, c.want)}, s.Cluster.PodGroups)
 		if s.Queue[0].Pods.PodGroup != "default/j-pgt-0" || s.Queue[0].Pods.PodCount() != 3 {
 			t.Error(s.Queue)
 		}
@@ -215,7 +206,7 @@ spec: {podGroupTemplates: [{name: workers, schedulingPolicy: {gang: {minCount: 4
 			diff(t, []string{`Deployment ml/worker: 4: waiting for pods's pod group "training" to appear in scheduling queue`}, waiting(s))
 			continue
 		}
-		diff(t, []*stowagev1.PodGroup{{Name: "ml/training", MinCount: new(uint32(4)), Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack"}}}}, s.PodGroups)
+		diff(t, []*stowagev1.PodGroup{{Name: "ml/training", MinCount: new(uint32(4)), Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack"}}}}, s.Cluster.PodGroups)
 	}
 }
 
@@ -286,11 +277,10 @@ func TestGroupsOfACluster(t *testing.T) {
 	must(t, b.AddPod(pod("r1", "gone", "a")))
 	s := build(t, b)
 	diff(t, []*stowagev1.PodGroup{{
-		Name: "default/grows", MinCount: new(uint32(3)), Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack"}},
-		ScheduledPods: []*stowagev1.ScheduledPod{{Namespace: "default", Name: "g1", Node: "a"}}, Priority: new(int32(0)),
+		Name: "default/grows", MinCount: new(uint32(3)), Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack"}}, Priority: new(int32(0)),
 	}, {
-		Name: "default/gone", ScheduledPods: []*stowagev1.ScheduledPod{{Namespace: "default", Name: "r1", Node: "a"}},
-	}}, s.PodGroups)
+		Name: "default/waits", MinCount: new(uint32(3)), Priority: new(int32(0)),
+	}}, s.Cluster.PodGroups)
 	var names []string
 	for _, e := range s.Queue {
 		names = append(names, e.Origin.Name)

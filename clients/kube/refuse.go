@@ -47,8 +47,8 @@ func (s *Snapshot) Refuse(violations []Violation) bool {
 	var all []*refusal
 	for _, v := range violations {
 		found := partPath.FindStringSubmatch(v.Field)
-		if found == nil {
-			continue
+		if found == nil || found[1] == "pod_groups" && !strings.HasPrefix(v.Field, "context.cluster.") {
+			continue // a group that the request adds
 		}
 		p := part{list: found[1], pod: -1}
 		p.index, _ = strconv.Atoi(found[2])
@@ -107,7 +107,7 @@ func (s *Snapshot) refuse(r *refusal) bool {
 	case r.list == "queue" && r.index < len(s.Queue):
 		e := s.Queue[r.index]
 		s.wait(e, s.misread(e.Pods, true, r))
-	case r.list == "pod_groups" && r.index < len(s.PodGroups) && s.PodGroups[r.index].Name != RestGroup:
+	case r.list == "pod_groups" && r.index < len(c.PodGroups):
 		s.refuseGroup(r)
 	default:
 		return false
@@ -255,9 +255,9 @@ func (s *Snapshot) whole(i int) *stowagev1.Node {
 
 // refuseGroup makes the pods of a group wait.
 func (s *Snapshot) refuseGroup(r *refusal) {
-	g := s.PodGroups[r.index]
+	g := s.Cluster.PodGroups[r.index]
 	_ = s.misread(g, true, r)
-	s.PodGroups = slices.Delete(s.PodGroups, r.index, r.index+1)
+	s.Cluster.PodGroups = slices.Delete(s.Cluster.PodGroups, r.index, r.index+1)
 	_, name, _ := strings.Cut(g.Name, "/")
 	s.groupWaits(g.Name, missingGroup(name))
 }
@@ -268,13 +268,18 @@ func (s *Snapshot) regroup() {
 	for _, e := range s.Queue {
 		pods[e.Pods.PodGroup] += int(e.Pods.PodCount())
 	}
-	s.PodGroups = slices.DeleteFunc(s.PodGroups, func(g *stowagev1.PodGroup) bool {
-		small := pods[g.Name] == 0 || g.Name != RestGroup && pods[g.Name] < int(g.GetMinCount())
-		if small {
+	running := map[string]int{}
+	for _, on := range s.residents {
+		for _, r := range on {
+			running[r.facts.group]++
+		}
+	}
+	for _, g := range s.Cluster.PodGroups {
+		if n := pods[g.Name]; n > 0 && n+running[g.Name] < int(g.GetMinCount()) {
 			s.groupWaits(g.Name, TooFewMembers)
 		}
-		return small
-	})
+	}
+	s.PodGroups = slices.DeleteFunc(s.PodGroups, func(g *stowagev1.PodGroup) bool { return pods[g.Name] == 0 })
 }
 
 func (s *Snapshot) groupWaits(name, message string) {

@@ -140,11 +140,7 @@ func (b *Builder) onNode(node int, r runningPod) {
 	b.converted[node].Pods = append(b.converted[node].Pods, r.pod)
 	b.residents[node] = append(b.residents[node], resident{r.facts, r.pod.GetTemplate().GetSpec(), r.stays != ""})
 	if r.facts.group != "" {
-		spec := r.pod.GetTemplate().GetSpec()
-		b.runningIn[r.facts.group] = append(b.runningIn[r.facts.group], &stowagev1.ScheduledPod{
-			Namespace: r.facts.object.Namespace, Name: r.facts.object.Name, Node: r.node,
-			Priority: spec.GetPriority(), PreemptionPolicy: spec.GetPreemptionPolicy(),
-		})
+		b.runningIn[r.facts.group]++
 	}
 	if s := &r.facts.stamp.pod.Spec; !admitted(r.facts.stamp.pod) && s.RuntimeClassName != nil && *s.RuntimeClassName != "" &&
 		b.admission.runtimeClass(s) == nil {

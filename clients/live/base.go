@@ -26,6 +26,7 @@ type origins struct {
 	namespaces []string
 	selectors  []selectorKey
 	budgets    []budgetKey
+	groups     []string
 }
 
 // restate builds a base from the whole model. The caller holds the mutex.
@@ -37,6 +38,7 @@ func (c *Cluster) restate() error {
 	from.namespaces, cluster.Namespaces = m.spaces.all(compareStrings)
 	from.selectors, cluster.WorkloadSelectors = m.selectors.all(selectorKey.compare)
 	from.budgets, cluster.PodDisruptionBudgets = m.budgets.all(budgetKey.compare)
+	from.groups, cluster.PodGroups = m.groups.all(compareStrings)
 	var names []string
 	var whole []*stowagev1.Node
 	for _, name := range slices.Sorted(maps.Keys(m.nodes)) {

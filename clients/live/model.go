@@ -32,6 +32,7 @@ type model struct {
 	spaces    table[string, *stowagev1.Namespace]
 	selectors table[selectorKey, *stowagev1.WorkloadSelector]
 	budgets   table[budgetKey, *stowagev1.PodDisruptionBudget]
+	groups    table[string, *stowagev1.PodGroup]
 	refused   refused
 	closed    map[string]*node  // nodes that are closed
 	devices   map[string]string // extended resources by DeviceClass
@@ -106,7 +107,7 @@ func newModel(log *slog.Logger) *model {
 		templates: newTemplates(), refused: newRefused(), closed: map[string]*node{}, devices: map[string]string{},
 		podGroups: map[groupKey]*schedulingv1beta1.PodGroup{},
 		spaces:    newTable[string, *stowagev1.Namespace](), selectors: newTable[selectorKey, *stowagev1.WorkloadSelector](),
-		budgets: newTable[budgetKey, *stowagev1.PodDisruptionBudget](),
+		budgets: newTable[budgetKey, *stowagev1.PodDisruptionBudget](), groups: newTable[string, *stowagev1.PodGroup](),
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
 // groupKey identifies a PodGroup.
@@ -29,6 +31,21 @@ func (m *model) podGroupSet(g *schedulingv1beta1.PodGroup) {
 	before := m.podGroups[key]
 	m.podGroups[key] = g
 	m.changed = m.changed || before == nil || !sameGroup(before, g) // its pods are decided again
+	m.setGroup(g.Namespace+"/"+g.Name, g)
+}
+
+// setGroup gives the snapshot a group. Of one that does not convert, it has what preemption reads.
+func (m *model) setGroup(name string, g *schedulingv1beta1.PodGroup) {
+	m.refused.clear("PodGroup", name)
+	converted, err := kube.PodGroup(g)
+	if err != nil {
+		converted = kube.RunningPodGroup(g)
+	}
+	if _, err := encoding(converted); err != nil {
+		m.refused.tell(m.log, "PodGroup", name, err.Error())
+		converted = nil
+	}
+	m.changed = m.groups.set(name, converted) || m.changed
 }
 
 // sameGroup reports whether two states of a PodGroup are decided alike. The status is written for every attempt, and the API
@@ -38,7 +55,10 @@ func sameGroup(a, b *schedulingv1beta1.PodGroup) bool {
 }
 
 func (m *model) podGroupGone(g *schedulingv1beta1.PodGroup) {
+	name := g.Namespace + "/" + g.Name
 	delete(m.podGroups, groupKey{g.Namespace, g.Name})
+	m.refused.clear("PodGroup", name)
+	m.groups.set(name, nil)
 	m.changed = true
 }
 

@@ -54,7 +54,7 @@ var (
 	anyPath      = regexp.MustCompile(``)
 )
 
-var partPath = regexp.MustCompile(`^(?:part\.)?(nodes|pod_templates|node_classes|namespaces|workload_selectors|pod_disruption_budgets)\[(\d+)\](.*)$`)
+var partPath = regexp.MustCompile(`^(?:part\.)?(nodes|pod_templates|node_classes|namespaces|workload_selectors|pod_disruption_budgets|pod_groups)\[(\d+)\](.*)$`)
 
 // refuse leaves out the object that a path leads to, and reports whether to retry.
 func (c *Cluster) refuse(b *base, p stowage.Violation) bool {
@@ -100,6 +100,9 @@ func (c *Cluster) refuse(b *base, p stowage.Violation) bool {
 		key := from.budgets[i]
 		m.refused.tell(m.log, "PodDisruptionBudget", key.namespace+"/"+key.name, reason)
 		return m.budgets.set(key, nil)
+	case found[1] == "pod_groups" && i < len(from.groups):
+		m.refused.tell(m.log, "PodGroup", from.groups[i], reason)
+		return m.groups.set(from.groups[i], nil)
 	}
 	return false
 }

@@ -65,7 +65,7 @@ func (c *Cluster) current() (*View, error) {
 		}
 	case c.base.upload.underWay(): // another base would have to be uploaded whole as well
 	case len(m.dirty) > differentNodes || len(m.templates.list)-c.base.templates > differentTemplates ||
-		len(m.spaces.was)+len(m.selectors.was)+len(m.budgets.was) > differentOthers:
+		len(m.spaces.was)+len(m.selectors.was)+len(m.budgets.was)+len(m.groups.was) > differentOthers:
 		if err := c.rebase(); err != nil {
 			return nil, err
 		}
@@ -107,6 +107,7 @@ func (m *model) settle() {
 	m.spaces.settle()
 	m.selectors.settle()
 	m.budgets.settle()
+	m.groups.settle()
 }
 
 // after returns the nodes of the base after a delta.
@@ -159,7 +160,13 @@ func (m *model) delta(b *base) *stowagev1.ClusterDelta {
 		d.RemovedPodDisruptionBudgets = append(d.RemovedPodDisruptionBudgets,
 			&stowagev1.NamespacedName{Namespace: b.Namespace, Name: b.Name})
 	}
-	if different || len(d.Namespaces)+len(gone)+len(d.WorkloadSelectors)+len(removed)+len(d.PodDisruptionBudgets)+len(without) > 0 {
+	var dissolved []*stowagev1.PodGroup
+	d.PodGroups, dissolved = m.groups.differences(compareStrings)
+	for _, g := range dissolved {
+		d.RemovedPodGroups = append(d.RemovedPodGroups, g.Name)
+	}
+	if different || len(d.Namespaces)+len(gone)+len(d.WorkloadSelectors)+len(removed)+len(d.PodDisruptionBudgets)+len(without)+
+		len(d.PodGroups)+len(dissolved) > 0 {
 		return d
 	}
 	return nil

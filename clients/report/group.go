@@ -40,7 +40,7 @@ func (p *Place) Groups(groups []*stowagev1.PodGroupPlacement) string {
 // groups writes a table of the groups, then the reasons of those that are not placed.
 func (p *Place) groups(w io.Writer, groups []*stowagev1.PodGroupPlacement) {
 	needs := make(map[string]uint32)
-	for _, g := range p.Snapshot.PodGroups {
+	for _, g := range p.Snapshot.QueueGroups() {
 		needs[g.GetName()] = g.GetMinCount()
 	}
 	groups = slices.DeleteFunc(slices.Clone(groups), onlyRuns)

@@ -109,7 +109,7 @@ func (s *Snapshot) ScheduleGroup(ctx context.Context, g *schedulingv1beta1.PodGr
 	o ScheduleOptions,
 ) (*GroupResult, error) {
 	name := keyOf(g.Namespace, g.Name)
-	group, err := kube.PodGroup(g, s.scheduled(name))
+	group, err := kube.PodGroup(g)
 	if err != nil {
 		return nil, fmt.Errorf("PodGroup %s: %w", name, err)
 	}
@@ -126,7 +126,7 @@ func (s *Snapshot) ScheduleGroup(ctx context.Context, g *schedulingv1beta1.PodGr
 	if len(pods) == 0 {
 		return nil, fmt.Errorf("PodGroup %s: has no pods to schedule", name)
 	}
-	if int(group.GetMinCount()) > len(pods)+len(group.ScheduledPods) {
+	if int(group.GetMinCount()) > len(pods)+len(s.base.members(&s.now, name)) {
 		out := &GroupResult{Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_INFEASIBLE, Message: kube.TooFewMembers}
 		for _, p := range pods {
 			out.Results = append(out.Results, Result{Pod: p, Why: &Why{Message: out.Message}})

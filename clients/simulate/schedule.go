@@ -322,10 +322,3 @@ type GroupResult struct {
 	// Results are those of the pods, in their order.
 	Results []Result
 }
-
-func (s *Snapshot) scheduled(group string) (out []*stowagev1.ScheduledPod) {
-	for _, p := range s.base.members(&s.now, group) {
-		out = append(out, kube.ScheduledPod(p.object, p.node))
-	}
-	return out
-}

@@ -19,35 +19,43 @@ type Parts struct {
 // NewParts returns an empty response to a request.
 func NewParts(request *stowagev1.PlaceRequest) *Parts {
 	p := &Parts{request: request, answer: &stowagev1.PlaceResponse{}, groups: map[string]*stowagev1.PodGroupPlacement{}}
+	for _, g := range request.GetPodGroups() {
+		p.group(g.GetName())
+	}
 	for _, q := range request.GetQueue() {
 		p.answer.Placements = append(p.answer.Placements, &stowagev1.Placement{Nodes: &stowagev1.NodeList{}})
 		p.total += q.PodCount()
-	}
-	for _, g := range request.GetPodGroups() {
-		placed := &stowagev1.PodGroupPlacement{Name: g.GetName()}
-		p.groups[g.GetName()] = placed
-		p.answer.PodGroups = append(p.answer.PodGroups, placed)
+		if name := q.GetPodGroup(); name != "" {
+			p.group(name)
+		}
 	}
 	return p
 }
 
-// Add merges the next part. It fails, and merges nothing, if the part has an entry or a group that the request lacks.
+// group returns the placement of a group, of which the response may not have any part yet.
+func (p *Parts) group(name string) *stowagev1.PodGroupPlacement {
+	placed := p.groups[name]
+	if placed == nil {
+		placed = &stowagev1.PodGroupPlacement{Name: name}
+		p.groups[name] = placed
+		p.answer.PodGroups = append(p.answer.PodGroups, placed)
+	}
+	return placed
+}
+
+// Add merges the next part. It fails, and merges nothing, if the part has an entry that the request lacks. Groups that the request
+// does not name are groups of the cluster that its pods name.
 func (p *Parts) Add(part *stowagev1.PlaceStreamResponse) error {
 	for _, q := range part.GetPlacements() {
 		if int(q.GetQueueIndex()) >= len(p.answer.Placements) {
 			return fmt.Errorf("the server answers about entry %d of a queue of %d", q.GetQueueIndex(), len(p.answer.Placements))
 		}
 	}
-	for _, g := range part.GetPodGroups() {
-		if p.groups[g.GetName()] == nil {
-			return fmt.Errorf("the server answers about a pod group %q", g.GetName())
-		}
-	}
 	for _, q := range part.GetPlacements() {
 		proto.Merge(p.answer.Placements[q.GetQueueIndex()], q.GetPlacement())
 	}
 	for _, g := range part.GetPodGroups() {
-		proto.Merge(p.groups[g.GetName()], g)
+		proto.Merge(p.group(g.GetName()), g)
 	}
 	p.answer.PlacedCount, p.answer.UnplacedCount = part.GetPlacedCount(), part.GetUnplacedCount()
 	p.answer.SnapshotAddress, p.answer.Partial = part.GetSnapshotAddress(), part.GetPartial()

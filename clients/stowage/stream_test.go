@@ -215,7 +215,6 @@ func TestParts(t *testing.T) {
 	}
 	for _, foreign := range []*stowagev1.PlaceStreamResponse{
 		{Placements: []*stowagev1.QueuePlacement{{QueueIndex: 4}}},
-		{PodGroups: []*stowagev1.PodGroupPlacement{{Name: "i"}}},
 	} {
 		if err := build().Add(foreign); err == nil {
 			t.Errorf("took %v", foreign)

@@ -12,10 +12,11 @@ type Change struct {
 	Replaced []Replacement
 	// Added are nodes to append.
 	Added []Node
-	// Namespaces, WorkloadSelectors and Budgets are complete lists; nil for no change.
+	// Namespaces, WorkloadSelectors, Budgets and PodGroups are complete lists; nil for no change.
 	Namespaces        []Namespace
 	WorkloadSelectors []WorkloadSelector
 	Budgets           []PodDisruptionBudget
+	PodGroups         []PodGroup
 }
 
 // IndexedTemplate is a template with its index in Cluster.Templates. The index of a new one is the number of templates

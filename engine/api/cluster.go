@@ -8,6 +8,7 @@ type Cluster struct {
 	Namespaces        []Namespace // names unique
 	WorkloadSelectors []WorkloadSelector
 	Budgets           []PodDisruptionBudget // namespaces and names unique
+	PodGroups         []PodGroup            // names unique
 }
 
 // NodeClass is what nodes of one kind share.

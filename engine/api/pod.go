@@ -60,6 +60,8 @@ type PodSpec struct {
 	NeverPreempts bool
 	// SchedulerName is the scheduler that places the pod, DefaultScheduler if empty.
 	SchedulerName string
+	// SchedulingGroup is the name of the pod's group in its namespace, empty if it is in none.
+	SchedulingGroup string
 }
 
 // Container is a container or an init container.

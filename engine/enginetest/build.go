@@ -116,6 +116,12 @@ func (p *Pod) Label(key, value string) *Pod {
 	return p
 }
 
+// Group puts the pod into a pod group of its namespace.
+func (p *Pod) Group(name string) *Pod {
+	p.spec().SchedulingGroup = name
+	return p
+}
+
 // Request sets the container's requests from pairs of name and amount.
 func (p *Pod) Request(pairs ...any) *Pod {
 	p.spec().Containers[0].Requests = Resources(pairs...)

@@ -35,20 +35,23 @@ func (c *Content) seal() {
 			if l.Len() == 0 {
 				continue
 			}
-			b = binary.BigEndian.AppendUint64(b, budgetsField)
+			b = binary.BigEndian.AppendUint64(b, uint64(budgetsField+i-firstOptional))
 		}
 		b = append(b, l.root[:]...)
 	}
 	c.address = sha256.Sum256(b)
 }
 
-// budgetsField is the number of Cluster.pod_disruption_budgets.
-const budgetsField = 6
+// The numbers of Cluster.pod_disruption_budgets and Cluster.pod_groups, which follow each other as in lists.
+const (
+	budgetsField = 6
+	groupsField  = 7
+)
 
-// firstOptional is the index in lists of the first one that the address has only if it is not empty.
+// firstOptional is the index in lists of the first one that the address has only if it is not empty, as it has those after it.
 const firstOptional = 5
 
 // lists returns the lists in the order that the address hashes them.
-func (c *Content) lists() [6]*List {
-	return [...]*List{&c.templates, &c.classes, &c.nodes, &c.namespaces, &c.selectors, &c.budgets}
+func (c *Content) lists() [7]*List {
+	return [...]*List{&c.templates, &c.classes, &c.nodes, &c.namespaces, &c.selectors, &c.budgets, &c.groups}
 }

@@ -73,6 +73,8 @@ func (e *encoder) item(item proto.Message) error {
 		write(e, item, workloadSelector)
 	case *stowagev1.PodDisruptionBudget:
 		write(e, normalizedBudget(item), podDisruptionBudget)
+	case *stowagev1.PodGroup:
+		write(e, item, podGroup)
 	default:
 		return fmt.Errorf("is a %T, not an item of a cluster", item)
 	}

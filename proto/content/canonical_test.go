@@ -22,7 +22,7 @@ import (
 func items() []proto.Message {
 	return []proto.Message{
 		&stowagev1.Node{}, &stowagev1.PodTemplate{}, &stowagev1.NodeClass{}, &stowagev1.Namespace{},
-		&stowagev1.WorkloadSelector{}, &stowagev1.PodDisruptionBudget{},
+		&stowagev1.WorkloadSelector{}, &stowagev1.PodDisruptionBudget{}, &stowagev1.PodGroup{},
 	}
 }
 
@@ -221,6 +221,7 @@ func disorder(t *rapid.T, m proto.Message) {
 			disorder(t, p)
 		}
 		m.PodDisruptionBudgets = shuffled(t, m.PodDisruptionBudgets)
+		m.PodGroups = shuffled(t, m.PodGroups)
 	}
 }
 
@@ -255,6 +256,8 @@ func canonical(m proto.Message, raw []byte) ([]byte, error) {
 		return Canonical[stowagev1.Namespace](raw)
 	case *stowagev1.PodDisruptionBudget:
 		return Canonical[stowagev1.PodDisruptionBudget](raw)
+	case *stowagev1.PodGroup:
+		return Canonical[stowagev1.PodGroup](raw)
 	default:
 		return Canonical[stowagev1.WorkloadSelector](raw)
 	}

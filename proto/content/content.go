@@ -13,7 +13,7 @@ import (
 
 // Content is the content of a cluster. It is immutable and safe for concurrent use.
 type Content struct {
-	templates, classes, nodes, namespaces, selectors, budgets List
+	templates, classes, nodes, namespaces, selectors, budgets, groups List
 
 	names   names
 	address Address
@@ -39,6 +39,9 @@ func (c *Content) WorkloadSelectors() *List { return &c.selectors }
 
 // PodDisruptionBudgets returns the budgets, ordered by namespace and name.
 func (c *Content) PodDisruptionBudgets() *List { return &c.budgets }
+
+// PodGroups returns the pod groups, ordered by name.
+func (c *Content) PodGroups() *List { return &c.groups }
 
 // Len returns the number of all items.
 func (c *Content) Len() (n int) {
@@ -73,6 +76,7 @@ func (c *Content) Cluster() (*stowagev1.Cluster, error) {
 		decodeAll(&c.namespaces, &out.Namespaces),
 		decodeAll(&c.selectors, &out.WorkloadSelectors),
 		decodeAll(&c.budgets, &out.PodDisruptionBudgets),
+		decodeAll(&c.groups, &out.PodGroups),
 	} {
 		if err != nil {
 			return nil, err
@@ -100,10 +104,10 @@ type Builder struct {
 	// AddressOnly keeps no items, only what the address and Lookup need.
 	AddressOnly bool
 
-	content                        Content
-	namespaces, selectors, budgets unordered
-	sealed                         bool   // all lists except the nodes are complete
-	nodeNames                      []byte // name fields of the nodes, with AddressOnly
+	content                                Content
+	namespaces, selectors, budgets, groups unordered
+	sealed                                 bool   // all lists except the nodes are complete
+	nodeNames                              []byte // name fields of the nodes, with AddressOnly
 }
 
 // Seal completes all lists except the nodes, before any node is added. After Seal, only Fork may be called.
@@ -118,7 +122,8 @@ func (b *Builder) Seal() {
 	c.namespaces = b.namespaces.list()
 	c.selectors = b.selectors.list()
 	c.budgets = b.budgets.list()
-	b.namespaces, b.selectors, b.budgets = nil, nil, nil // the content keeps the builder
+	c.groups = b.groups.list()
+	b.namespaces, b.selectors, b.budgets, b.groups = nil, nil, nil, nil // the content keeps the builder
 }
 
 // Fork returns a builder that adds nodes to a copy of b, which must be sealed. Fork is safe for concurrent use, and forks are
@@ -177,7 +182,7 @@ func (b *Builder) Lookup(name string) (uint32, bool) {
 
 // AddNamespace adds a namespace unless its name exists. It reports whether the name is new.
 func (b *Builder) AddNamespace(canonical []byte) bool {
-	return b.namespaces.add(namespaceIdentity(canonical), canonical)
+	return b.namespaces.add(namedIdentity(canonical), canonical)
 }
 
 // AddWorkloadSelector adds a workload selector unless its kind, namespace and name exist. It reports whether they are new.
@@ -188,6 +193,11 @@ func (b *Builder) AddWorkloadSelector(canonical []byte) bool {
 // AddPodDisruptionBudget adds a budget unless its namespace and name exist. It reports whether they are new.
 func (b *Builder) AddPodDisruptionBudget(canonical []byte) bool {
 	return b.budgets.add(budgetIdentity(canonical), canonical)
+}
+
+// AddPodGroup adds a pod group unless its name exists. It reports whether it is new.
+func (b *Builder) AddPodGroup(canonical []byte) bool {
+	return b.groups.add(namedIdentity(canonical), canonical)
 }
 
 // Build returns the content. The builder must not be used afterwards.
@@ -213,6 +223,7 @@ func Of(cluster *stowagev1.Cluster) (*Content, error) {
 		addAll("namespaces", cluster.GetNamespaces(), b.AddNamespace),
 		addAll("workload_selectors", cluster.GetWorkloadSelectors(), b.AddWorkloadSelector),
 		addAll("pod_disruption_budgets", cluster.GetPodDisruptionBudgets(), b.AddPodDisruptionBudget),
+		addAll("pod_groups", cluster.GetPodGroups(), b.AddPodGroup),
 	} {
 		if err != nil {
 			return nil, err
@@ -235,7 +246,7 @@ func addAll[M proto.Message](list string, items []M, add func([]byte) bool) erro
 	return nil
 }
 
-// unordered collects namespaces, workload selectors or budgets.
+// unordered collects items that are ordered by identity.
 type unordered map[identity][]byte
 
 // add adds a copy of an item unless its identity exists.

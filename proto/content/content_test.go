@@ -45,6 +45,10 @@ func described(c *stowagev1.Cluster) Address {
 		h.Write([]byte{0, 0, 0, 0, 0, 0, 0, 6})
 		root(n, func(i int) protoreflect.ProtoMessage { return c.PodDisruptionBudgets[i] })
 	}
+	if n := len(c.PodGroups); n > 0 {
+		h.Write([]byte{0, 0, 0, 0, 0, 0, 0, 7})
+		root(n, func(i int) protoreflect.ProtoMessage { return c.PodGroups[i] })
+	}
 	return Address(h.Sum(nil))
 }
 
@@ -84,6 +88,12 @@ func TestAddressStays(t *testing.T) {
 		{Name: "b", Selector: &stowagev1.LabelSelector{MatchLabels: map[string]string{"b": "2"}}},
 	}
 	check("0db05c88fa4a7fc686a47064e0fd02e3005f22e6d1eae5feeaa4977ff5281ff4")
+	cluster.PodTemplates[0].Spec.SchedulingGroup = "g"
+	cluster.PodGroups = []*stowagev1.PodGroup{{
+		Name: "shop/g", MinCount: proto.Uint32(3), Priority: proto.Int32(0), Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack"}},
+		DisruptionMode: stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL,
+	}}
+	check("ae28097cf76248bd366796641bfabe68ae6e8d623695158879b01c349ac6faf6")
 }
 
 func TestAddress(t *testing.T) {
@@ -114,10 +124,14 @@ func TestAddress(t *testing.T) {
 				{Namespace: "e", Name: "a"},
 			}
 		}
+		if rapid.Bool().Draw(t, "groups") {
+			c.PodGroups = []*stowagev1.PodGroup{{Name: "a/b"}, {Name: "a/c", Priority: new(int32(0))}, {Name: "b/a"}}
+		}
 		want := described(c)
 		c.Namespaces = shuffled(t, c.Namespaces)
 		c.WorkloadSelectors = shuffled(t, c.WorkloadSelectors)
 		c.PodDisruptionBudgets = shuffled(t, c.PodDisruptionBudgets)
+		c.PodGroups = shuffled(t, c.PodGroups)
 		if got := mustOf(t, c).Address(); got != want {
 			t.Errorf("with %d nodes the address is %v, want %v", len(c.Nodes), got, want)
 		}

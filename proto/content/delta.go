@@ -31,6 +31,9 @@ type Change struct {
 	// BudgetsChanged reports whether the delta sets or removes PodDisruptionBudgets. Budgets then lists all of the result.
 	BudgetsChanged bool
 	Budgets        []*stowagev1.PodDisruptionBudget
+	// GroupsChanged reports whether the delta sets or removes pod groups. Groups then lists all of the result.
+	GroupsChanged bool
+	Groups        []*stowagev1.PodGroup
 }
 
 // IndexedNode is a normalized node and its index.
@@ -47,13 +50,13 @@ type IndexedNode struct {
 // pods of its new version. If a delta sets a template or class more than once, the last one wins.
 //
 // Apply is linear in the size of the delta and of the nodes that it names. It is also linear in the namespaces, workload
-// selectors or budgets if the delta changes any, in the number of nodes if it adds or removes any, and in the size of all
+// selectors, budgets or pod groups if the delta changes any, in the number of nodes if it adds or removes any, and in the size of all
 // nodes if it replaces a template or class.
 func (c *Content) Apply(ctx context.Context, d *stowagev1.ClusterDelta) (*Content, *Change, error) {
 	next := *c
 	a := applier{ctx: ctx, base: c, next: &next, change: &Change{}, named: make(map[string]location)}
 	for _, step := range []func(*stowagev1.ClusterDelta) error{
-		a.claimNodes, a.templates, a.classes, a.checkUnreferenced, a.nodes, a.namespaces, a.selectors, a.budgets,
+		a.claimNodes, a.templates, a.classes, a.checkUnreferenced, a.nodes, a.namespaces, a.selectors, a.budgets, a.groups,
 	} {
 		if err := step(d); err != nil {
 			return nil, nil, err
@@ -268,14 +271,26 @@ func (a *applier) putNodes(nodes []*stowagev1.Node) error {
 }
 
 func (a *applier) namespaces(d *stowagev1.ClusterDelta) error {
-	removed := make([]identity, len(d.GetRemovedNamespaces()))
-	for i, name := range d.GetRemovedNamespaces() {
-		removed[i] = identity{name: name}
-	}
 	var err error
-	a.change.Namespaces, err = change(&a.next.namespaces, namespaceIdentity, removed, d.GetNamespaces(), "namespace")
+	a.change.Namespaces, err = change(&a.next.namespaces, namedIdentity, named(d.GetRemovedNamespaces()), d.GetNamespaces(), "namespace")
 	a.change.NamespacesChanged = a.change.Namespaces != nil
 	return err
+}
+
+func (a *applier) groups(d *stowagev1.ClusterDelta) error {
+	var err error
+	a.change.Groups, err = change(&a.next.groups, namedIdentity, named(d.GetRemovedPodGroups()), d.GetPodGroups(), "pod_group")
+	a.change.GroupsChanged = a.change.Groups != nil
+	return err
+}
+
+// named returns the identities of items without a namespace.
+func named(names []string) []identity {
+	out := make([]identity, len(names))
+	for i, name := range names {
+		out[i] = identity{name: name}
+	}
+	return out
 }
 
 func (a *applier) selectors(d *stowagev1.ClusterDelta) error {

@@ -62,6 +62,14 @@ func (s *sound) budget() *stowagev1.PodDisruptionBudget {
 	}
 }
 
+func (s *sound) group() *stowagev1.PodGroup {
+	return &stowagev1.PodGroup{
+		Name:           "default/" + s.name("group"),
+		Topology:       &stowagev1.PodGroupTopology{Keys: []string{s.name("key")}},
+		DisruptionMode: stowagev1.PodGroupDisruptionMode(rapid.Int32Range(0, 2).Draw(s.t, "mode")),
+	}
+}
+
 func (s *sound) count() *stowagev1.PodCount {
 	return &stowagev1.PodCount{
 		TemplateIndex: rapid.Uint32Range(0, s.templates-1).Draw(s.t, "template"),
@@ -124,6 +132,7 @@ func (s *sound) cluster() *stowagev1.Cluster {
 		Namespaces:           uniqueBy(some(s, s.namespace), (*stowagev1.Namespace).GetName),
 		WorkloadSelectors:    uniqueBy(some(s, s.selector), selectorKey),
 		PodDisruptionBudgets: uniqueBy(some(s, s.budget), budgetKey),
+		PodGroups:            uniqueBy(some(s, s.group), (*stowagev1.PodGroup).GetName),
 	}
 	s.templates, s.classes = uint32(len(c.PodTemplates)), uint32(len(c.NodeClasses))
 	c.Nodes = uniqueBy(append(some(s, s.node), some(s, s.node)...), (*stowagev1.Node).GetName)
@@ -174,6 +183,12 @@ func (s *sound) delta(c *stowagev1.Cluster) *stowagev1.ClusterDelta {
 	}
 	for often("budget") {
 		d.PodDisruptionBudgets = append(d.PodDisruptionBudgets, s.budget())
+	}
+	for often("remove group") {
+		d.RemovedPodGroups = append(d.RemovedPodGroups, s.group().Name)
+	}
+	for often("group") {
+		d.PodGroups = append(d.PodGroups, s.group())
 	}
 	if rapid.Bool().Draw(s.t, "valid") {
 		return applicable(c, d)
@@ -257,6 +272,9 @@ func replay(c *stowagev1.Cluster, change *Change) *stowagev1.Cluster {
 	}
 	if change.BudgetsChanged {
 		c.PodDisruptionBudgets = change.Budgets
+	}
+	if change.GroupsChanged {
+		c.PodGroups = change.Groups
 	}
 	return c
 }

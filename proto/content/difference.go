@@ -27,7 +27,7 @@ func (c *Content) Difference(to *Content, most int) *stowagev1.ClusterDelta {
 	if !indexed(&c.templates, &to.templates, setTemplate) || !indexed(&c.classes, &to.classes, setClass) || !c.movedNodes(to, d, left) {
 		return nil
 	}
-	if !merged(&c.namespaces, &to.namespaces, namespaceIdentity, left, &d.Namespaces, func(id identity) {
+	if !merged(&c.namespaces, &to.namespaces, namedIdentity, left, &d.Namespaces, func(id identity) {
 		d.RemovedNamespaces = append(d.RemovedNamespaces, id.name)
 	}) || !merged(&c.selectors, &to.selectors, selectorIdentity, left, &d.WorkloadSelectors, func(id identity) {
 		d.RemovedWorkloadSelectors = append(d.RemovedWorkloadSelectors,
@@ -35,6 +35,8 @@ func (c *Content) Difference(to *Content, most int) *stowagev1.ClusterDelta {
 	}) || !merged(&c.budgets, &to.budgets, budgetIdentity, left, &d.PodDisruptionBudgets, func(id identity) {
 		d.RemovedPodDisruptionBudgets = append(d.RemovedPodDisruptionBudgets,
 			&stowagev1.NamespacedName{Namespace: id.namespace, Name: id.name})
+	}) || !merged(&c.groups, &to.groups, namedIdentity, left, &d.PodGroups, func(id identity) {
+		d.RemovedPodGroups = append(d.RemovedPodGroups, id.name)
 	}) {
 		return nil
 	}

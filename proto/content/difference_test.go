@@ -44,7 +44,7 @@ func TestDifference(t *testing.T) {
 			}
 			items := len(change.Templates) + len(change.Classes) + len(change.Removed) + len(change.Nodes) + len(d.Namespaces) +
 				len(d.RemovedNamespaces) + len(d.WorkloadSelectors) + len(d.RemovedWorkloadSelectors) + len(d.PodDisruptionBudgets) +
-				len(d.RemovedPodDisruptionBudgets)
+				len(d.RemovedPodDisruptionBudgets) + len(d.PodGroups) + len(d.RemovedPodGroups)
 			if from.Difference(to, items) == nil || items > 0 && from.Difference(to, items-1) != nil {
 				t.Fatalf("a difference of %d items is not bounded", items)
 			}

@@ -3,7 +3,8 @@
 //
 // # Canonical form
 //
-// The items of a cluster are its nodes, pod templates, node classes, namespaces, workload selectors and PodDisruptionBudgets.
+// The items of a cluster are its nodes, pod templates, node classes, namespaces, workload selectors, PodDisruptionBudgets and pod
+// groups.
 // Two items are equal if their canonical encodings are equal. The canonical encoding of a message is its protobuf encoding with
 //
 //   - fields in ascending order of their numbers, the members of a oneof among them, and elements of a list in order;
@@ -42,9 +43,9 @@
 // namespace and name. Strings compare by their bytes; an empty namespace of a workload selector compares as "default".
 //
 // Every further list contributes only if it is not empty: the number of its field in Cluster as 8 bytes, big-endian, and its
-// root, after those above and in ascending order of the numbers. So far that is pod_disruption_budgets, in ascending order of
-// namespace and name, where an empty namespace compares as "default". What a later release adds to the cluster contributes in
-// the same way, a message by the digest of its canonical encoding.
+// root, after those above and in ascending order of the numbers. So far these lists are pod_disruption_budgets, in ascending order
+// of namespace and name, where an empty namespace compares as "default", and pod_groups, in ascending order of their names. What a
+// later release adds to the cluster contributes in the same way, a message by the digest of its canonical encoding.
 //
 // A changed node therefore costs four digests: of the node, its page, the list and the cluster.
 package content

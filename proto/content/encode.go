@@ -185,6 +185,21 @@ func podDisruptionBudget(e *encoder, p *stowagev1.PodDisruptionBudget) {
 	e.strings(5, p.DisruptedPods)
 }
 
+func podGroup(e *encoder, g *stowagev1.PodGroup) {
+	e.string(1, g.Name)
+	optional(e, 2, g.MinCount)
+	e.varint(3, int64(g.Mode))
+	one(e, 4, g.Topology, podGroupTopology)
+	optional(e, 5, g.MaxSteps)
+	optional(e, 6, g.Priority)
+	e.varint(7, int64(g.DisruptionMode))
+}
+
+func podGroupTopology(e *encoder, t *stowagev1.PodGroupTopology) {
+	e.strings(1, t.Keys)
+	e.varint(2, int64(t.Policy))
+}
+
 func timestamp(e *encoder, t *timestamppb.Timestamp) {
 	e.varint(1, t.Seconds)
 	e.varint(2, int64(t.Nanos))
@@ -243,6 +258,7 @@ func podSpec(e *encoder, s *stowagev1.PodSpec) {
 		e.varint(13, int64(s.PreemptionPolicy))
 	}
 	e.string(14, s.SchedulerName)
+	e.string(15, s.SchedulingGroup)
 }
 
 func volume(e *encoder, v *stowagev1.Volume) {

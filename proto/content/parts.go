@@ -13,9 +13,10 @@ type field struct {
 }
 
 // fields returns the lists in an order in which nodes come last: what they refer to precedes them.
-func (c *Content) fields() [6]field {
+func (c *Content) fields() [7]field {
 	return [...]field{
-		{2, &c.templates}, {5, &c.classes}, {3, &c.namespaces}, {4, &c.selectors}, {budgetsField, &c.budgets}, {1, &c.nodes},
+		{2, &c.templates}, {5, &c.classes}, {3, &c.namespaces}, {4, &c.selectors}, {budgetsField, &c.budgets},
+		{groupsField, &c.groups}, {1, &c.nodes},
 	}
 }
 

@@ -39,7 +39,7 @@ func fields(b []byte) iter.Seq2[protowire.Number, value] {
 	}
 }
 
-// nameOf returns field 1 if it is the first field: the name of a node or namespace, the namespace of a pod template.
+// nameOf returns field 1 if it is the first field: the name of a node, namespace or pod group, the namespace of a pod template.
 func nameOf(item []byte) []byte {
 	field := nameField(item)
 	if field == nil {
@@ -112,7 +112,7 @@ func nominatedPods(node []byte) (n int) {
 	return n
 }
 
-// identity is the unique key of a namespace, workload selector or PodDisruptionBudget. Canonical order is by identity.
+// identity is the unique key of a namespace, workload selector, PodDisruptionBudget or pod group. Canonical order is by identity.
 type identity struct {
 	kind            int32
 	namespace, name string
@@ -122,7 +122,8 @@ func (a identity) compare(b identity) int {
 	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
 }
 
-func namespaceIdentity(item []byte) identity { return identity{name: string(nameOf(item))} }
+// namedIdentity is the identity of a namespace or pod group.
+func namedIdentity(item []byte) identity { return identity{name: string(nameOf(item))} }
 
 func selectorIdentity(item []byte) identity {
 	id := identity{namespace: defaultNamespace}

@@ -152,6 +152,7 @@ var unlimited = map[protoreflect.FullName]string{
 	"stowage.v1.ClusterDelta.removed_namespaces":             "the cluster must have them",
 	"stowage.v1.ClusterDelta.removed_workload_selectors":     "the cluster must have them",
 	"stowage.v1.ClusterDelta.removed_pod_disruption_budgets": "the cluster must have them",
+	"stowage.v1.ClusterDelta.removed_pod_groups":             "the cluster must have them",
 	"stowage.v1.ClusterDelta.node_pods":                      "the cluster must have the nodes, each once",
 	"stowage.v1.PendingPods.pod_group":                       "it names one of pod_groups",
 	"stowage.v1.TopologySpreadConstraint.topology_key":       "no node has a longer one",

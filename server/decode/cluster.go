@@ -34,13 +34,14 @@ type known struct {
 	// pods is the number of pods on all nodes and nominated to them, nominated that of the latter, inherited that of what
 	// nodes inherit from their classes.
 	pods, nominated, inherited uint64
+	groups                     groups
 	names
 }
 
 // shared returns a copy whose changes do not affect k.
 func (k known) shared() known {
 	k.templates, k.pinned, k.classes = slices.Clip(k.templates), slices.Clip(k.pinned), slices.Clip(k.classes)
-	k.names = k.names.shared()
+	k.names, k.groups.own = k.names.shared(), false
 	return k
 }
 
@@ -55,6 +56,7 @@ type sink interface {
 	AddNamespace(api.Namespace)
 	AddWorkloadSelector(api.WorkloadSelector)
 	AddPodDisruptionBudget(api.PodDisruptionBudget)
+	AddPodGroup(api.PodGroup)
 }
 
 // Message decodes the cluster of a request from its message, nil if the request has none.

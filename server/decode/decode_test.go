@@ -89,6 +89,8 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 			Priority:       9,
 			NeverPreempts:  true,
 			SchedulerName:  "mine",
+
+			SchedulingGroup: "crew",
 		},
 	}
 	pinned := &api.PodTemplate{
@@ -161,6 +163,10 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 				},
 				{Kind: api.ReplicaSet, Namespace: "prod", Name: "web-1", Selector: wantSelector("web")},
 			},
+			PodGroups: []api.PodGroup{
+				{Name: "prod/crew", Minimum: 2, Priority: new(int32(0)), Keys: []string{"rack"}, Constrained: true, DisruptAll: true},
+				{Name: "default/other", Joint: true, Steps: 5},
+			},
 			Budgets: []api.PodDisruptionBudget{
 				{Namespace: "default", Name: "web"},
 				{Namespace: "prod", Name: "all", Selector: &api.LabelSelector{}, DisruptionsAllowed: -1},
@@ -205,8 +211,9 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 			Explain:    true,
 			Groups: []engine.PodGroup{{
 				Name: "pinned", Entries: []int{1}, Minimum: 3, Joint: true, Steps: 9, Keys: []string{"rack", "zone"}, Preferred: true, Constrained: true,
-				Scheduled: []engine.ScheduledPod{{Namespace: "ns", Name: "runs", Node: 1, Priority: 7, NeverPreempts: true}},
-				Priority:  new(int32(7)), DisruptAll: true,
+				Priority: new(int32(7)), DisruptAll: true,
+			}, {
+				Name: "prod/crew", Entries: []int{0}, Minimum: 2, Priority: new(int32(0)), Keys: []string{"rack"}, Constrained: true, DisruptAll: true,
 			}},
 			Partial: true,
 			Preempt: true,

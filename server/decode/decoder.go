@@ -29,12 +29,13 @@ type decoder struct {
 	own       *reader // reports problems
 	chunks    []*chunk
 
-	counts      [clusterDisruptionBudgets + 1]int // of items, by field of Cluster
+	counts      [clusterPodGroups + 1]int // of items, by field of Cluster
 	namespaces  identities[string]
 	workloads   identities[workload]
 	selectors   []api.WorkloadSelector
 	budgetNames identities[[2]string]
 	budgets     []api.PodDisruptionBudget
+	groupNames  identities[string]
 }
 
 // identities maps the identity of each element of a list to the first element that has it.

@@ -33,6 +33,7 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 	r.within(&at, "namespaces", next.Namespaces().Len(), MaxNamespaces)
 	r.within(&at, "workload_selectors", next.WorkloadSelectors().Len(), MaxWorkloadSelectors)
 	r.within(&at, "pod_disruption_budgets", next.PodDisruptionBudgets().Len(), MaxDisruptionBudgets)
+	r.within(&at, "pod_groups", next.PodGroups().Len(), MaxPodGroups)
 	r.bounds(&at)
 	r.bound(&at, next)
 	if r.Err() != nil {
@@ -105,6 +106,7 @@ func (c *Cluster) CopiedBy(in *stowagev1.ClusterDelta) int64 {
 		{len(in.GetNamespaces()) + len(in.GetRemovedNamespaces()), c.Content.Namespaces()},
 		{len(in.GetWorkloadSelectors()) + len(in.GetRemovedWorkloadSelectors()), c.Content.WorkloadSelectors()},
 		{len(in.GetPodDisruptionBudgets()) + len(in.GetRemovedPodDisruptionBudgets()), c.Content.PodDisruptionBudgets()},
+		{len(in.GetPodGroups()) + len(in.GetRemovedPodGroups()), c.Content.PodGroups()},
 	} {
 		if l.changes > 0 {
 			bytes += copiedList * l.list.Memory()
@@ -217,6 +219,9 @@ func (d *decoder) checkDelta(at *path, in *stowagev1.ClusterDelta) {
 	for i, p := range in.GetPodDisruptionBudgets() {
 		submessage(d, at.item("pod_disruption_budgets", i), p, (*reader).disruptionBudget)
 	}
+	for i, g := range in.GetPodGroups() {
+		submessage(d, at.item("pod_groups", i), g, (*reader).clusterGroup)
+	}
 }
 
 func (d *decoder) checkNodePods(at *path, in *stowagev1.NodePodsDelta) {
@@ -261,11 +266,20 @@ func (r *Request) changes(at *path, by *reader, next *content.Content, made *con
 	if made.BudgetsChanged {
 		out.Budgets = itemsOf(by, at, next.PodDisruptionBudgets(), (*reader).disruptionBudget)
 	}
+	if made.GroupsChanged {
+		out.PodGroups = itemsOf(by, at, next.PodGroups(), (*reader).clusterGroup)
+	}
 	if len(by.violations) > 0 {
 		return false
 	}
 	for i := range nodes {
 		r.addNames(&nodes[i].names)
+	}
+	if made.GroupsChanged {
+		r.groups = groups{}
+		for i := range out.PodGroups {
+			r.groups.add(&out.PodGroups[i])
+		}
 	}
 	r.nodesOf(nodes, made, out)
 	return true

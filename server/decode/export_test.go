@@ -37,6 +37,8 @@ func (s *stated) AddWorkloadSelector(w api.WorkloadSelector) {
 
 func (s *stated) AddPodDisruptionBudget(p api.PodDisruptionBudget) { s.Budgets = append(s.Budgets, p) }
 
+func (s *stated) AddPodGroup(g api.PodGroup) { s.PodGroups = append(s.PodGroups, g) }
+
 func (s *stated) Preparer() func(*engine.Draft, *api.Node) { return func(*engine.Draft, *api.Node) {} }
 
 func (s *stated) AddDraft(ctx context.Context, _ *engine.Draft, n *api.Node) error {

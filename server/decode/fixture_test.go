@@ -104,7 +104,7 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 			Requests: &stowagev1.Resources{CpuMillis: proto.Int64(600)},
 			Overhead: &stowagev1.Resources{MemoryBytes: proto.Int64(1 << 20)},
 			Volumes:  []*stowagev1.Volume{{Source: &stowagev1.Volume_Image{Image: &stowagev1.ImageVolumeSource{Reference: "data:1"}}}},
-			Priority: 9, PreemptionPolicy: stowagev1.PreemptionPolicy_PREEMPTION_POLICY_NEVER, SchedulerName: "mine",
+			Priority: 9, PreemptionPolicy: stowagev1.PreemptionPolicy_PREEMPTION_POLICY_NEVER, SchedulerName: "mine", SchedulingGroup: "crew",
 		},
 	}
 	return &stowagev1.PlaceRequest{
@@ -182,6 +182,14 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 					Selector: selector("web"),
 				},
 			},
+			PodGroups: []*stowagev1.PodGroup{
+				{
+					Name: "prod/crew", MinCount: new(uint32(2)), Priority: new(int32(0)),
+					Topology:       &stowagev1.PodGroupTopology{Keys: []string{"rack"}},
+					DisruptionMode: stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL,
+				},
+				{Name: "default/other", Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT, MaxSteps: new(uint32(5))},
+			},
 			PodDisruptionBudgets: []*stowagev1.PodDisruptionBudget{
 				{
 					Namespace: "prod", Name: "web", Selector: selector("web"), DisruptionsAllowed: 1,
@@ -236,10 +244,6 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 				Keys:   []string{"rack", "zone"},
 				Policy: stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED,
 			},
-			ScheduledPods: []*stowagev1.ScheduledPod{{
-				Namespace: "ns", Name: "runs", Node: "b", Priority: 7,
-				PreemptionPolicy: stowagev1.PreemptionPolicy_PREEMPTION_POLICY_NEVER,
-			}},
 			Priority: new(int32(7)), DisruptionMode: stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL,
 		}},
 		AllowPartial:   true,

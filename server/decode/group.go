@@ -2,13 +2,17 @@ package decode
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.PendingPods) []engine.PodGroup {
+// podGroups decodes the groups of a queue: those of the request, then those of the cluster that its entries are in.
+func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.PendingPods, pending []engine.Pending) []engine.PodGroup {
 	var root *path
 	const field = "pod_groups"
 	if !d.within(root, field, len(in), MaxPodGroups) {
@@ -16,20 +20,17 @@ func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.Pending
 	}
 	byName := make(identities[string], len(in))
 	var groups []engine.PodGroup
-	scheduled := 0
 	for i, g := range in {
 		at := root.item(field, i)
-		if scheduled += len(g.GetScheduledPods()); scheduled > MaxScheduledPods {
-			d.refuse(at.field("scheduled_pods"), wrongCount, "the scheduled pods of all groups are more than %d", MaxScheduledPods)
-			return nil
+		var group engine.PodGroup
+		if read := submessage(d, at, g, (*reader).podGroup); read != nil {
+			group = *read
 		}
-		groups = append(groups, d.podGroup(&at, g))
-		d.name(&at, "name", g.GetName(), MaxNameBytes)
+		groups = append(groups, group)
 		if first, again := byName.add(g.GetName(), i); again {
 			d.refuse(at.field("name"), duplicate, "is that of pod_groups[%d]", first)
 		}
 	}
-	pods := make([]uint64, len(in))
 	for i, p := range queue {
 		if d.full {
 			return nil
@@ -39,33 +40,59 @@ func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.Pending
 			continue
 		}
 		g, ok := byName[name]
+		if of := d.groups.byName[name]; !ok && of != nil {
+			g, ok = len(groups), true
+			byName[name] = g
+			groups = append(groups, *of)
+		}
 		if !ok {
 			at := root.item("queue", i)
-			d.refuse(at.field("pod_group"), notFound, "is none of pod_groups")
+			d.refuse(at.field("pod_group"), notFound, "is none of pod_groups, and no group of the cluster")
 			continue
 		}
 		groups[g].Entries = append(groups[g].Entries, i)
-		pods[g] += uint64(p.PodCount())
 	}
-	for i, g := range in {
-		at := root.item(field, i)
-		switch least := g.GetMinCount(); {
-		case g.MinCount == nil:
-		case least == 0:
-			d.refuse(at.field("min_count"), outOfRange, "is 0, at least 1 is required")
-		case uint64(least) > pods[i]+uint64(len(g.GetScheduledPods())):
-			all := pods[i] + uint64(len(g.GetScheduledPods()))
-			d.refuse(at.field("min_count"), outOfRange, "is %d, the group has %d pods", least, all)
+	for i := range groups {
+		pods := uint64(0)
+		for _, e := range groups[i].Entries {
+			pods += uint64(queue[e].PodCount())
 		}
-		if groups[i].Joint && pods[i] > MaxJointPods {
-			d.refuse(at, wrongCount, "has %d pods, at most %d can be placed jointly", pods[i], MaxJointPods)
+		if least := groups[i].Minimum; i < len(in) && uint64(max(least, 0)) > pods && !strings.Contains(groups[i].Name, "/") {
+			at := root.item(field, i) // no pod on a node is in a group of that name
+			d.refuse(at.field("min_count"), outOfRange, "is %d, the group has %d pods", least, pods)
+		}
+		switch {
+		case !groups[i].Joint || pods <= engine.MaxJointPods:
+		case i < len(in):
+			d.refuse(root.item(field, i), wrongCount, "has %d pods, at most %d can be placed jointly", pods, engine.MaxJointPods)
+		default:
+			groups[i].Joint = false
 		}
 	}
-	return groups
+	if len(d.violations) > 0 || len(pending) < len(queue) {
+		return groups
+	}
+	return engine.Grouped(pending, groups, func(name string) *api.PodGroup { return d.groups.byName[name] })
+}
+
+// groups are pod groups of a cluster by name. Copies share the map until one adds a group.
+type groups struct {
+	byName map[string]*api.PodGroup
+	own    bool // no copy shares the map
+}
+
+func (g *groups) add(group *api.PodGroup) {
+	if !g.own {
+		g.byName, g.own = maps.Clone(g.byName), true
+		if g.byName == nil {
+			g.byName = make(map[string]*api.PodGroup)
+		}
+	}
+	g.byName[group.Name] = group
 }
 
 // scheduledGroups refuses groups that kube-scheduler does not have, and those that pods without a group cannot preempt as
-// kube-scheduler lets them. returning says that evicted pods come back, which are in no group.
+// kube-scheduler lets them. returning says that evicted pods come back, which may be in no group.
 func (d *decoder) scheduledGroups(in []*stowagev1.PodGroup, queue []*stowagev1.PendingPods, returning bool) {
 	const only = "is only allowed with QUEUE_MODE_IN_ORDER"
 	var root *path
@@ -98,74 +125,68 @@ func (d *decoder) scheduledGroups(in []*stowagev1.PodGroup, queue []*stowagev1.P
 	}
 }
 
-func (d *decoder) podGroup(at *path, in *stowagev1.PodGroup) engine.PodGroup {
-	out := engine.PodGroup{Name: in.GetName(), Minimum: int(in.GetMinCount()), Steps: int(in.GetMaxSteps())}
-	mode := cmp.Or(in.GetMode(), stowagev1.PodGroupMode_POD_GROUP_MODE_IN_ORDER)
+// clusterGroup reads a group of a cluster.
+func (r *reader) clusterGroup(at *path, in *scan) api.PodGroup {
+	g := r.podGroup(at, in)
+	namespace, name, found := strings.Cut(g.Name, "/")
+	if g.Name != "" && (!found || namespace == "" || name == "" || strings.Contains(name, "/")) {
+		r.refuse(at.field("name"), invalidSyntax, "must be a namespace and a name with a slash between them")
+	}
+	return g
+}
+
+func (r *reader) podGroup(at *path, in *scan) (out api.PodGroup) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, MaxLabelKeyBytes)
+	if in.next(number(2)) {
+		if out.Minimum = int(in.uint32Value()); out.Minimum == 0 {
+			r.refuse(at.field("min_count"), outOfRange, "is 0, at least 1 is required")
+		}
+	}
+	mode := cmp.Or(stowagev1.PodGroupMode(in.int32(3)), stowagev1.PodGroupMode_POD_GROUP_MODE_IN_ORDER)
+	if t := some(r, at, in, 4, "topology", (*reader).podGroupTopology); t != nil {
+		out.Keys, out.Preferred, out.Constrained = t.keys, t.preferred, true
+	}
+	bounded := in.next(number(5))
+	if bounded {
+		out.Steps = int(in.uint32Value())
+	}
+	if in.next(number(6)) {
+		out.Priority = new(in.int32Value())
+	}
+	disruption := cmp.Or(stowagev1.PodGroupDisruptionMode(in.int32(7)), stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_SINGLE)
 	var known bool
-	out.Joint, known = enum(&d.problems, at, "mode", mode, false, true)
+	out.Joint, known = enum(r.problems, at, "mode", mode, false, true)
 	switch {
-	case !known || in.MaxSteps == nil:
+	case !known || !bounded:
 	case !out.Joint:
-		d.refuse(at.field("max_steps"), notAllowed, "is only allowed with POD_GROUP_MODE_JOINT")
+		r.refuse(at.field("max_steps"), notAllowed, "is only allowed with POD_GROUP_MODE_JOINT")
 	case out.Steps < 1 || out.Steps > MaxSteps:
-		d.refuse(at.field("max_steps"), outOfRange, "is %d, 1 to %d are allowed", out.Steps, MaxSteps)
+		r.refuse(at.field("max_steps"), outOfRange, "is %d, 1 to %d are allowed", out.Steps, MaxSteps)
 	}
-	out.Priority = in.Priority
-	disruption := cmp.Or(in.GetDisruptionMode(), stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_SINGLE)
-	out.DisruptAll, _ = enum(&d.problems, at, "disruption_mode", disruption, false, true)
-	out.Scheduled = d.scheduledPods(at, in.GetScheduledPods())
-	if t := in.GetTopology(); t != nil {
-		at := at.field("topology")
-		d.podGroupTopology(&at, t, &out)
-	}
+	out.DisruptAll, _ = enum(r.problems, at, "disruption_mode", disruption, false, true)
 	return out
 }
 
-func (d *decoder) scheduledPods(at *path, in []*stowagev1.ScheduledPod) []engine.ScheduledPod {
-	if len(in) == 0 {
-		return nil
-	}
-	_, lookup := d.nodes()
-	out := make([]engine.ScheduledPod, len(in))
-	names := make(identities[[2]string], len(in))
-	for i, p := range in {
-		at := at.item("scheduled_pods", i)
-		d.length(at.field("namespace"), p.GetNamespace(), MaxNameBytes)
-		d.name(&at, "name", p.GetName(), MaxNameBytes)
-		if first, again := names.add([2]string{p.GetNamespace(), p.GetName()}, i); again {
-			d.refuse(at.field("name"), duplicate, "is that of scheduled_pods[%d], in the same namespace, too", first)
-		}
-		node, ok := lookup(p.GetNode())
-		if d.require(p.GetNode() != "", at.field("node")) && !ok {
-			d.refuse(at.field("node"), notFound, "no node is called %s", quote(p.GetNode()))
-		}
-		policy := cmp.Or(p.GetPreemptionPolicy(), stowagev1.PreemptionPolicy_PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY)
-		never, _ := enum(&d.problems, &at, "preemption_policy", policy, false, true)
-		out[i] = engine.ScheduledPod{
-			Namespace: p.GetNamespace(), Name: p.GetName(), Node: node, Priority: p.GetPriority(), NeverPreempts: never,
-		}
-	}
-	return out
+type groupTopology struct {
+	keys      []string
+	preferred bool
 }
 
-func (d *decoder) podGroupTopology(at *path, in *stowagev1.PodGroupTopology, out *engine.PodGroup) {
-	policy := cmp.Or(in.GetPolicy(), stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_REQUIRED)
-	out.Preferred, _ = enum(&d.problems, at, "policy", policy, false, true)
+func (r *reader) podGroupTopology(at *path, in *scan) (out groupTopology) {
 	const field = "keys"
-	keys := in.GetKeys()
-	out.Constrained = true
-	if !d.within(at, field, len(keys), MaxGroupKeys) {
-		return
-	}
+	out.keys = r.texts(at, in, 1, field, MaxGroupKeys)
 	var first identities[string]
-	for i, key := range keys {
+	for i, key := range out.keys {
 		at := at.item(field, i)
 		if before, again := first.add(key, i); again {
-			d.refuse(at, duplicate, "is that of keys[%d]", before)
+			r.refuse(at, duplicate, "is that of keys[%d]", before)
 			continue
 		}
-		d.labelKey(at, key)
-		d.countName(at, topologyKey, key)
-		out.Keys = append(out.Keys, key)
+		r.labelKey(at, key)
+		r.countName(at, topologyKey, key)
 	}
+	policy := cmp.Or(stowagev1.PodGroupTopologyPolicy(in.int32(2)), stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_REQUIRED)
+	out.preferred, _ = enum(r.problems, at, "policy", policy, false, true)
+	return out
 }

@@ -22,12 +22,13 @@ const (
 	clusterWorkloadSelectors
 	clusterNodeClasses
 	clusterDisruptionBudgets
+	clusterPodGroups
 )
 
 func isNode(field protowire.Number) bool { return field == clusterNodes }
 
 func isItem(field protowire.Number) bool {
-	return field > clusterNodes && field <= clusterDisruptionBudgets
+	return field > clusterNodes && field <= clusterPodGroups
 }
 
 // clusterLists are the lists of a cluster by field number.
@@ -42,6 +43,7 @@ var clusterLists = [...]struct {
 	clusterWorkloadSelectors: {"workload_selectors", MaxWorkloadSelectors, new(stowagev1.WorkloadSelector)},
 	clusterNodeClasses:       {"node_classes", MaxClasses, new(stowagev1.NodeClass)},
 	clusterDisruptionBudgets: {"pod_disruption_budgets", MaxDisruptionBudgets, new(stowagev1.PodDisruptionBudget)},
+	clusterPodGroups:         {"pod_groups", MaxPodGroups, new(stowagev1.PodGroup)},
 }
 
 func newItem(field protowire.Number) proto.Message {
@@ -88,6 +90,8 @@ func (r *reader) item(at path, field protowire.Number, raw []byte, to *readItem)
 		message = (*reader).classItem
 	case clusterDisruptionBudgets:
 		message = (*reader).disruptionBudgetItem
+	case clusterPodGroups:
+		message = (*reader).podGroupItem
 	}
 	to.names = newNames{}
 	r.begin(&to.names)
@@ -233,6 +237,18 @@ func (r *reader) disruptionBudgetItem(at *path, in *scan) addItem {
 		}
 		d.budgets = append(d.budgets, p)
 		d.content.AddPodDisruptionBudget(form)
+	}
+}
+
+func (r *reader) podGroupItem(at *path, in *scan) addItem {
+	g := r.clusterGroup(at, in)
+	return func(d *decoder, at *path, item *readItem) {
+		if first, again := d.groupNames.add(g.Name, d.counts[item.field]); again && g.Name != "" {
+			d.refuse(at.field("name"), duplicate, "is that of %s.pod_groups[%d] too, names must be unique", at.parent.String(), first)
+		}
+		d.groups.add(&g)
+		d.to.AddPodGroup(g)
+		d.content.AddPodGroup(item.form)
 	}
 }
 

@@ -24,12 +24,8 @@ const (
 	// MaxQueuePods bounds the pods to place in one request; the answer has an entry for each.
 	MaxQueuePods = 1_000_000
 
-	// MaxPodGroups bounds the pod groups of one request.
+	// MaxPodGroups bounds the pod groups of one request, and of a cluster.
 	MaxPodGroups = 100_000
-	// MaxScheduledPods bounds PodGroup.scheduled_pods of all groups.
-	MaxScheduledPods = 1_000_000
-	// MaxJointPods bounds the pods of a group that is placed jointly.
-	MaxJointPods = 1_000
 	// MaxSteps bounds max_steps of PodGroup, AcrossNodesOptions and the requests of SimulationService.
 	MaxSteps = 1 << 26
 	// MaxCascades bounds SafePreemptionOptions.max_cascades.

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/stowage-scheduler/stowage/engine"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/wire"
@@ -48,7 +49,7 @@ var malformed = []struct {
 	}},
 	{"context.cluster.nodes[1].name", "REQUIRED", "is required", func(r *place) {
 		node(r, 1).Name = ""
-		r.CandidateNodes, r.PodGroups[0].ScheduledPods = nil, nil
+		r.CandidateNodes = nil
 	}},
 	{"context.cluster.nodes[2].name", "DUPLICATE", "is that of context.cluster.nodes[0]", func(r *place) {
 		node(r, 2).Name = "a"
@@ -300,6 +301,30 @@ var malformed = []struct {
 		budget(r).DisruptedPods = slices.Repeat([]string{"p"}, decode.MaxDisruptedPods+1)
 	}},
 
+	{"context.cluster.pod_groups[1].name", "REQUIRED", "is required", func(r *place) { cluster(r).PodGroups[1].Name = "" }},
+	{"context.cluster.pod_groups[1].name", "INVALID_SYNTAX", "must be a namespace and a name", func(r *place) {
+		cluster(r).PodGroups[1].Name = "other"
+	}},
+	{"context.cluster.pod_groups[1].name", "INVALID_SYNTAX", "must be a namespace and a name", func(r *place) {
+		cluster(r).PodGroups[1].Name = "a/b/c"
+	}},
+	{"context.cluster.pod_groups[1].name", "DUPLICATE", "is that of context.cluster.pod_groups[0] too", func(r *place) {
+		cluster(r).PodGroups[1].Name = "prod/crew"
+	}},
+	{"context.cluster.pod_groups[0].min_count", "OUT_OF_RANGE", "is 0", func(r *place) {
+		cluster(r).PodGroups[0].MinCount = new(uint32(0))
+	}},
+	{"context.cluster.pod_groups[0].max_steps", "NOT_ALLOWED", "only allowed with POD_GROUP_MODE_JOINT", func(r *place) {
+		cluster(r).PodGroups[0].MaxSteps = new(uint32(1))
+	}},
+	{"context.cluster.pod_groups[0].topology.keys[0]", "INVALID_SYNTAX", "", func(r *place) {
+		cluster(r).PodGroups[0].Topology.Keys[0] = "a b"
+	}},
+	{"context.cluster.pod_groups[0].disruption_mode", "UNKNOWN_VALUE", "", func(r *place) { cluster(r).PodGroups[0].DisruptionMode = 3 }},
+	{"context.cluster.pod_templates[0].spec.scheduling_group", "TOO_LONG", "at most 253", func(r *place) {
+		spec(r).SchedulingGroup = strings.Repeat("g", 254)
+	}},
+
 	{"context.cluster.pod_templates[0].namespace", "TOO_LONG", "at most 63", func(r *place) {
 		template(r).Namespace = strings.Repeat("n", 64)
 	}},
@@ -536,9 +561,6 @@ var malformed = []struct {
 	{"pod_groups[1].name", "DUPLICATE", "is that of pod_groups[0]", func(r *place) {
 		r.PodGroups = append(r.PodGroups, &stowagev1.PodGroup{Name: "pinned"})
 	}},
-	{"pod_groups[0].min_count", "OUT_OF_RANGE", "is 7, the group has 6 pods", func(r *place) {
-		r.PodGroups[0].MinCount = new(uint32(7))
-	}},
 	{"pod_groups[0].mode", "UNKNOWN_VALUE", "must be POD_GROUP_MODE_IN_ORDER or POD_GROUP_MODE_JOINT", func(r *place) {
 		r.PodGroups[0].Mode = 7
 	}},
@@ -548,29 +570,14 @@ var malformed = []struct {
 	{"pod_groups[0].max_steps", "NOT_ALLOWED", "only allowed with POD_GROUP_MODE_JOINT", func(r *place) {
 		r.PodGroups[0].Mode = 0
 	}},
+	{"pod_groups[0].min_count", "OUT_OF_RANGE", "is 6, the group has 5 pods", func(r *place) {
+		r.PodGroups[0].MinCount = new(uint32(6))
+	}},
 	{"pod_groups[0].min_count", "OUT_OF_RANGE", "is 0", func(r *place) { r.PodGroups[0].MinCount = new(uint32(0)) }},
 	{"pod_groups[0].max_steps", "OUT_OF_RANGE", "is 0", func(r *place) { r.PodGroups[0].MaxSteps = new(uint32(0)) }},
 	{"pod_groups[0].max_steps", "OUT_OF_RANGE", "1 to 67108864 are allowed", func(r *place) {
 		r.PodGroups[0].MaxSteps = new(uint32(decode.MaxSteps + 1))
 	}},
-	{"pod_groups[0].scheduled_pods", "WRONG_COUNT", "are more than 1000000", func(r *place) {
-		r.PodGroups[0].ScheduledPods = make([]*stowagev1.ScheduledPod, decode.MaxScheduledPods+1)
-	}},
-	{"pod_groups[0].scheduled_pods[0].namespace", "TOO_LONG", "has 254 bytes", func(r *place) {
-		r.PodGroups[0].ScheduledPods[0].Namespace = strings.Repeat("n", 254)
-	}},
-	{"pod_groups[0].scheduled_pods[0].name", "REQUIRED", "is required", func(r *place) { r.PodGroups[0].ScheduledPods[0].Name = "" }},
-	{"pod_groups[0].scheduled_pods[1].name", "DUPLICATE", "is that of scheduled_pods[0], in the same", func(r *place) {
-		r.PodGroups[0].ScheduledPods = slices.Repeat(r.PodGroups[0].ScheduledPods[:1], 2)
-	}},
-	{"pod_groups[0].scheduled_pods[0].node", "REQUIRED", "is required", func(r *place) { r.PodGroups[0].ScheduledPods[0].Node = "" }},
-	{"pod_groups[0].scheduled_pods[0].node", "NOT_FOUND", "no node is called", func(r *place) {
-		r.PodGroups[0].ScheduledPods[0].Node = "nowhere"
-	}},
-	{"pod_groups[0].scheduled_pods[0].preemption_policy", "UNKNOWN_VALUE",
-		"must be PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY or PREEMPTION_POLICY_NEVER", func(r *place) {
-			r.PodGroups[0].ScheduledPods[0].PreemptionPolicy = 3
-		}},
 	{"pod_groups[0].topology.keys", "WRONG_COUNT", "at most 8", func(r *place) {
 		r.PodGroups[0].Topology.Keys = make([]string, decode.MaxGroupKeys+1)
 	}},
@@ -583,7 +590,7 @@ var malformed = []struct {
 			r.PodGroups[0].Topology.Policy = 7
 		}},
 	{"pod_groups[0]", "WRONG_COUNT", "at most 1000 can be placed jointly", func(r *place) {
-		r.Queue[1].Count = new(uint32(decode.MaxJointPods + 1))
+		r.Queue[1].Count = new(uint32(engine.MaxJointPods + 1))
 	}},
 	{"pod_groups", "WRONG_COUNT", "entries", func(r *place) { r.PodGroups = make([]*stowagev1.PodGroup, decode.MaxPodGroups+1) }},
 	{"tie_break", "UNKNOWN_VALUE", "must be TIE_BREAK_FIRST or TIE_BREAK_FEWEST_PODS", func(r *place) { r.TieBreak = 3 }},
@@ -833,6 +840,7 @@ func TestListsOfAClusterAreBounded(t *testing.T) {
 		"nodes": decode.MaxNodes, "pod_templates": decode.MaxTemplates, "namespaces": decode.MaxNamespaces,
 		"workload_selectors": decode.MaxWorkloadSelectors, "node_classes": decode.MaxClasses,
 		"pod_disruption_budgets": decode.MaxDisruptionBudgets,
+		"pod_groups":             decode.MaxPodGroups,
 	} {
 		rules, err := protovalidate.ResolveFieldRules(lists.ByName(name))
 		if err != nil || rules.GetRepeated().GetMaxItems() != most {

@@ -177,6 +177,7 @@ func (nowhere) AddDraft(ctx context.Context, _ *engine.Draft, _ *api.Node) error
 func (nowhere) AddNamespace(api.Namespace)                                       {}
 func (nowhere) AddWorkloadSelector(api.WorkloadSelector)                         {}
 func (nowhere) AddPodDisruptionBudget(api.PodDisruptionBudget)                   {}
+func (nowhere) AddPodGroup(api.PodGroup)                                         {}
 
 // distinct is a set of names. Copies share the map until one adds a name.
 type distinct struct {

@@ -13,19 +13,20 @@ type ProvisionCall struct {
 
 // Provision decodes a ProvisionRequest except for its cluster.
 func (r *Request) Provision(in *stowagev1.ProvisionRequest) ProvisionCall {
+	queue := r.queue(in.GetQueue(), nil)
 	call := ProvisionCall{
-		Queue: r.queue(in.GetQueue(), nil),
+		Queue: queue,
 		Options: engine.ProvisionOptions{
 			Profile:    r.profile(in.GetContext().GetProfile()),
 			Candidates: r.candidates(in.GetCandidateNodes()),
 			Seed:       in.GetTieBreakSeed(),
-			Groups:     r.podGroups(in.GetPodGroups(), in.GetQueue()),
+			Groups:     r.podGroups(in.GetPodGroups(), in.GetQueue(), queue),
 			MaxNodes:   r.maxNodes(in),
 			Steps:      r.provisionSteps(in),
 		},
 	}
-	for i := range call.Options.Groups {
-		if call.Options.Groups[i].Joint {
+	for i, g := range in.GetPodGroups() {
+		if g.GetMode() == stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT {
 			at := (*path)(nil).item("pod_groups", i)
 			r.refuse(at.field("mode"), notAllowed, "must not be POD_GROUP_MODE_JOINT")
 		}

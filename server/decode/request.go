@@ -201,8 +201,9 @@ func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
 	if r.question != nil {
 		pods = r.question.queue
 	}
+	queue := r.queue(in.GetQueue(), pods)
 	return PlaceCall{
-		Queue: r.queue(in.GetQueue(), pods),
+		Queue: queue,
 		Options: engine.PlaceOptions{
 			Profile:    r.profile(in.GetContext().GetProfile()),
 			Candidates: r.candidates(in.GetCandidateNodes()),
@@ -210,7 +211,7 @@ func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
 			FewestPods: r.fewestPods(in.GetTieBreak()),
 			Explain:    in.GetExplain(),
 			Scheduler:  r.queueMode(in),
-			Groups:     r.podGroups(in.GetPodGroups(), in.GetQueue()),
+			Groups:     r.podGroups(in.GetPodGroups(), in.GetQueue(), queue),
 			Partial:    in.GetAllowPartial(),
 			Changes:    in.GetIncludeChanges(),
 			Preempt:    in.GetIncludePreemption(),

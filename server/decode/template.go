@@ -83,6 +83,8 @@ func (r *reader) podSpec(at *path, in *scan) (out api.PodSpec) {
 	}
 	out.SchedulerName = in.text(14)
 	r.length(at.field("scheduler_name"), out.SchedulerName, MaxNameBytes)
+	out.SchedulingGroup = in.text(15)
+	r.length(at.field("scheduling_group"), out.SchedulingGroup, MaxNameBytes)
 	return out
 }
 

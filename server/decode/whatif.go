@@ -129,7 +129,7 @@ func (s *StatedScenario) within(err error) error {
 // the scenario refers to nodes.
 func (s *StatedScenario) Check(ctx context.Context, c *Cluster) error {
 	r := On(ctx, c)
-	r.uncompiled = len(s.GetCordonedNodes())+len(s.GetEvictions())+len(s.GetRemovedNodes())+len(s.GetPodGroups()) == 0
+	r.uncompiled = len(s.GetCordonedNodes())+len(s.GetEvictions())+len(s.GetRemovedNodes()) == 0
 	r.scenario(s)
 	return s.within(r.Err())
 }
@@ -156,9 +156,9 @@ func (r *Request) scenario(in *StatedScenario) *engine.Scenario {
 		Removed:   r.nodesCalled("removed_nodes", in.GetRemovedNodes()),
 		Requeue:   in.GetRequeueEvicted(),
 		Queue:     r.queue(in.GetQueue(), in.pods),
-		Groups:    r.podGroups(in.GetPodGroups(), in.GetQueue()),
 		Stop:      in.GetStopAtFirstUnplaced(),
 	}
+	out.Groups = r.podGroups(in.GetPodGroups(), in.GetQueue(), out.Queue)
 	out.Terminating = r.terminating(in.GetEvictedPods())
 	slices.Sort(out.Removed)
 	if in.scheduler {
@@ -169,9 +169,6 @@ func (r *Request) scenario(in *StatedScenario) *engine.Scenario {
 		}
 	}
 	if r.Err() != nil {
-		return nil
-	}
-	if r.scheduledOn(out); r.ended != nil {
 		return nil
 	}
 	all, err := r.base.Returning(r.ctx, out)
@@ -186,63 +183,6 @@ func (r *Request) scenario(in *StatedScenario) *engine.Scenario {
 		r.refuse(path{name: "requeue_evicted"}, wrongCount, "leads to %d pods to place, at most %d are allowed", all, MaxQueuePods)
 	}
 	return out
-}
-
-// scheduledOn refuses scheduled pods of groups that are evicted, and those on nodes that are removed.
-func (r *Request) scheduledOn(s *engine.Scenario) {
-	var root *path
-	evictions := r.evictionsOf(s)
-	for i := range s.Groups {
-		for j, p := range s.Groups[i].Scheduled {
-			if r.endedAt(j) {
-				return
-			}
-			at := root.item("pod_groups", i)
-			pod := at.item("scheduled_pods", j)
-			if _, removed := slices.BinarySearch(s.Removed, p.Node); removed {
-				r.refuse(pod.field("node"), notAllowed, "is one of removed_nodes")
-			} else if e := evictions[p.Node]; e != nil && e.evicts(p.Namespace, p.Name) {
-				r.refuse(pod, notAllowed, "is evicted")
-			}
-		}
-	}
-}
-
-// nodeEvicted is what happens to the pods of a node that has evictions.
-type nodeEvicted struct {
-	evicted map[[2]string]bool // pods of Node.pods by namespace and name: whether they are evicted
-	drained bool
-}
-
-// evicts reports whether a pod is evicted. A drained node is taken to evict a pod that Node.pods does not have.
-func (e *nodeEvicted) evicts(namespace, name string) bool {
-	evicted, known := e.evicted[[2]string{cmp.Or(namespace, "default"), name}]
-	return evicted || !known && e.drained
-}
-
-// evictionsOf returns the evictions on nodes that have scheduled pods of groups.
-func (r *Request) evictionsOf(s *engine.Scenario) map[uint32]*nodeEvicted {
-	on := make(map[uint32]*nodeEvicted)
-	for i := range s.Groups {
-		for _, p := range s.Groups[i].Scheduled {
-			on[p.Node] = nil
-		}
-	}
-	for i := range s.Evictions {
-		n := &s.Evictions[i]
-		if _, has := on[n.Node]; !has || r.endedAt(0) {
-			continue
-		}
-		e := &nodeEvicted{evicted: make(map[[2]string]bool), drained: n.Drained}
-		for namespace, name := range r.base.NamedPods(n.Node) {
-			e.evicted[[2]string{namespace, name}] = false
-		}
-		for namespace, name := range r.base.EvictedPods(n) {
-			e.evicted[[2]string{namespace, name}] = true
-		}
-		on[n.Node] = e
-	}
-	return on
 }
 
 // endedAt reports whether there is nothing to do for the i-th item of a list. Now and then it looks at the context.

@@ -59,7 +59,7 @@ func (s *Service) GetServerInfo(_ context.Context, in *stowagev1.GetServerInfoRe
 		MaxSnapshotBytes:        bytesLimit(s.limits.SnapshotBytes),
 		MaxClusterPods:          decode.MaxClusterPods,
 		MaxQueuePods:            decode.MaxQueuePods,
-		MaxJointPods:            decode.MaxJointPods,
+		MaxJointPods:            engine.MaxJointPods,
 		MaxDeletions:            engine.MaxDeletions,
 		MaxDistinctResources:    decode.MaxDistinctResources,
 		MaxDistinctTopologyKeys: decode.MaxDistinctTopologyKeys,

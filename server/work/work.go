@@ -98,7 +98,7 @@ func (s *Size) Queue(queue []engine.Pending) {
 func (s *Size) Groups(groups []engine.PodGroup) {
 	for i := range groups {
 		g := &groups[i]
-		s.Steps += int64(len(g.Entries)+len(g.Scheduled)) * int64(1+len(g.Keys))
+		s.Steps += int64(len(g.Entries)) * int64(1+len(g.Keys))
 		if g.Joint {
 			s.Steps += int64(g.Steps) / 16 // a bound, which few searches reach
 		}

@@ -63,12 +63,10 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 	if err != nil {
 		return nil, err
 	}
-	for i, g := range r.PodGroups {
-		if !slices.ContainsFunc(r.Queue, func(p *stowagev1.PendingPods) bool { return p.PodGroup == g.Name }) {
-			continue
-		}
+	cluster := r.GetContext().GetCluster()
+	for i, g := range cluster.PodGroups {
 		at := slices.IndexFunc(s.PodGroups, func(o *schedulingv1beta1.PodGroup) bool { return o.Namespace+"/"+o.Name == g.Name })
-		if r.PodGroups[i], err = kube.PodGroup(groups[at], g.ScheduledPods); err != nil {
+		if cluster.PodGroups[i], err = kube.PodGroup(groups[at]); err != nil {
 			return nil, err
 		}
 	}

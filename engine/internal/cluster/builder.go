@@ -147,6 +147,9 @@ func (b *Builder) AddPodDisruptionBudget(p api.PodDisruptionBudget) {
 	b.c.budgets.add(b.c.symbols, &p)
 }
 
+// AddPodGroup adds a pod group.
+func (b *Builder) AddPodGroup(g api.PodGroup) { b.c.podGroups.add(b.c.symbols, g) }
+
 // AddWorkloadSelector adds a selector for default spreading.
 func (b *Builder) AddWorkloadSelector(s api.WorkloadSelector) {
 	b.c.workloads.add(b.c.symbols, &s)

@@ -41,6 +41,7 @@ type Cluster struct {
 	byName     map[intern.ID]selector.Labels // namespace labels by name
 	workloads  workloads
 	budgets    Budgets
+	podGroups  podGroups
 
 	columns *columns
 	counts  *counts
@@ -79,6 +80,9 @@ func Compile(ctx context.Context, stated *api.Cluster) (*Cluster, error) {
 	}
 	for _, p := range stated.Budgets {
 		b.AddPodDisruptionBudget(p)
+	}
+	for _, g := range stated.PodGroups {
+		b.AddPodGroup(g)
 	}
 	for _, t := range stated.Templates {
 		b.AddTemplate(t)

@@ -13,6 +13,7 @@ type load struct {
 	*Usage
 	priority   int32
 	controller api.WorkloadKind
+	never      bool // NeverPreempts of a pod in a pod group
 }
 
 // asTemplate is the load of pods whose usage, priority and controller are those of their template in the cluster.
@@ -24,11 +25,15 @@ func (l load) clone() load {
 	for i := range usage.Scalars {
 		usage.Scalars[i].Resource = strings.Clone(usage.Scalars[i].Resource)
 	}
-	return load{&usage, l.priority, l.controller}
+	return load{&usage, l.priority, l.controller, l.never}
 }
 
 func loadKey(key []byte, l load) []byte {
-	key = binary.AppendVarint(append(key, byte(l.controller)), int64(l.priority))
+	kind := byte(l.controller)
+	if l.never {
+		kind |= 0x80
+	}
+	key = binary.AppendVarint(append(key, kind), int64(l.priority))
 	for _, amount := range l.Amounts {
 		key = binary.AppendVarint(key, amount)
 	}
@@ -51,7 +56,9 @@ func (g *grouping) loadOf(p *api.Pod, t *template, usage *Usage) int32 {
 	case t.load > 0:
 		return t.load - 1
 	}
-	i := g.loads.find(load{usage, p.Template.Spec.Priority, p.Template.Controller.Kind}, load.clone)
+	spec := &p.Template.Spec
+	never := spec.NeverPreempts && spec.SchedulingGroup != ""
+	i := g.loads.find(load{usage, spec.Priority, p.Template.Controller.Kind, never}, load.clone)
 	if p.ResourceStatus == nil {
 		t.load = i + 1
 	}
@@ -65,6 +72,14 @@ func (c *Cluster) loadAt(index, group int32) (*Usage, int32) {
 	}
 	t := &c.templates[c.groups[group].Template]
 	return &t.usage, t.stated.Spec.Priority
+}
+
+// neverAt reports whether each pod of a group with a load, which is in a pod group, preempts no others.
+func (c *Cluster) neverAt(index, group int32) bool {
+	if index != asTemplate {
+		return c.loads[index].never
+	}
+	return c.templates[c.groups[group].Template].stated.Spec.NeverPreempts
 }
 
 // controllerAt returns the kind of the controller of each pod of a group with a load.

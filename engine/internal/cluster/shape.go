@@ -10,12 +10,14 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// Shape is the part of a pod that the rules of other pods read, except its resources. Pods of one shape are
+// Shape is the part of a pod that the rules of other pods read, except its resources, and its pod group. Pods of one shape are
 // interchangeable to every rule.
 type Shape struct {
 	Namespace   intern.ID
 	Labels      selector.Labels
 	Terminating bool
+	// PodGroup is the pod's group, noPodGroup for none. Only preemption reads it.
+	PodGroup intern.ID
 	*Rules
 }
 
@@ -41,6 +43,7 @@ func compileShape(t *intern.Table, template *api.PodTemplate, own api.Labels, te
 		Namespace:   t.Intern(template.Namespace),
 		Labels:      selector.CompileLabels(t, template.Labels.With(own)),
 		Terminating: terminating,
+		PodGroup:    podGroupOf(t, template),
 		Rules:       shared,
 	}
 	if shared != nil && (len(own) == 0 || !refersToOwnLabels(&template.Spec)) {
@@ -129,10 +132,15 @@ func (s *Shape) identity(t *intern.Table, template int) intern.ID {
 	b = binary.AppendVarint(b, int64(template))
 	b = binary.AppendUvarint(b, uint64(s.Rules.id))
 	b = binary.AppendUvarint(b, uint64(s.Namespace))
+	flags := byte(0)
 	if s.Terminating {
-		b = append(b, 1)
-	} else {
-		b = append(b, 0)
+		flags |= 1
+	}
+	if s.PodGroup != noPodGroup {
+		flags |= 2
+	}
+	if b = append(b, flags); s.PodGroup != noPodGroup {
+		b = binary.AppendUvarint(b, uint64(s.PodGroup))
 	}
 	for _, l := range s.Labels {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(l.Key)), uint64(l.Value))

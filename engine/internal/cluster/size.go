@@ -38,7 +38,7 @@ func (c *Cluster) Bytes() int64 {
 	s.add(8 * cap(c.ports))
 	for _, part := range []any{
 		c.resources, c.images, c.nominated, c.stated, c.classes, c.kinds, c.templates, c.loads, c.namespaces, c.byName, c.workloads,
-		c.budgets,
+		c.budgets, c.podGroups,
 	} {
 		s.deep(reflect.ValueOf(part))
 	}

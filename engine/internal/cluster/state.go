@@ -47,9 +47,11 @@ type State struct {
 	listed map[podName]uint32
 	// occupied are the sets of LeavePorts by node. The journal has what assumed pods add to them, and not what leaves them.
 	occupied map[uint32]occupied
-	// InGroup reports whether a pod of a node is in a pod group, and the group's priority, nil for none, which counts instead of the
-	// pod's where victims are compared; nil for no pods.
-	InGroup func(node uint32, v *Victim) (bool, *int32)
+	// EntryGroup returns the pod group of a queue entry, whose assumed pods are in it, nil for none; nil for the groups that the pods
+	// name.
+	EntryGroup func(entry int) *Membership
+	joined     map[intern.ID]*Membership // by name: groups of the request
+	membersOf  map[intern.ID][]int32     // groups of the cluster by name of their pod group; nil until needed
 	// Scores is memory that scores of one pod after the other are in.
 	Scores []int64
 	// unnumbered is set while no image is known to be on any node.

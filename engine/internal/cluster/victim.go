@@ -18,7 +18,7 @@ type Victim struct {
 	Count    int32
 	order    int32 // in the order of Victims
 	place    int32 // index in row.named; counted, or assumedPlace of the index in State.assumed
-	grouped  bool  // in a pod group, as State.InGroup says
+	grouped  bool  // in a pod group
 }
 
 // counted is the place of counted pods.
@@ -119,10 +119,9 @@ func (s *State) victims(victims []Victim, node uint32, below int64) []Victim {
 		if v.started == 0 {
 			v.started = math.MaxInt64
 		}
-		if s.InGroup != nil {
-			var of *int32
-			if v.grouped, of = s.InGroup(node, &v); of != nil {
-				v.Priority = *of
+		if of := s.Membership(&v); of != nil {
+			if v.grouped = true; of.Priority != nil {
+				v.Priority = *of.Priority
 			}
 		}
 		if int64(v.Priority) >= below {
@@ -268,10 +267,8 @@ func (s *State) AnyPreempted(node uint32, below int32) bool {
 			continue
 		}
 		_, priority := s.loadAt(p.load, p.Group)
-		if s.InGroup != nil {
-			if _, of := s.InGroup(node, &Victim{Group: p.Group, place: int32(i)}); of != nil {
-				priority = *of
-			}
+		if of := s.Membership(&Victim{Group: p.Group, place: int32(i)}); of != nil && of.Priority != nil {
+			priority = *of.Priority
 		}
 		if priority < below {
 			return true

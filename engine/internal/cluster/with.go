@@ -72,6 +72,12 @@ func (b *Builder) restate(change *api.Change) {
 			b.AddWorkloadSelector(s)
 		}
 	}
+	if change.PodGroups != nil {
+		c.podGroups = podGroups{}
+		for _, g := range change.PodGroups {
+			b.AddPodGroup(g)
+		}
+	}
 	if change.Budgets != nil {
 		c.budgets = Budgets{}
 		for _, p := range change.Budgets {

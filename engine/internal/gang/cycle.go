@@ -1,9 +1,7 @@
 package gang
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
@@ -16,14 +14,12 @@ import (
 // that kube-scheduler does not have.
 type Cycle struct {
 	placer
-	gone map[member]bool // scheduled pods that have left
+	there, minimum []int // by group: pods that had a node, and that must have one
 }
 
 // NewCycle returns a Cycle for the groups of a queue.
 func NewCycle(q *place.Queue, profile *api.Profile, groups []PodGroup) *Cycle {
-	c := &Cycle{
-		placer: placer{Queue: q, groups: groups, profile: profile, roster: &preempt.Roster{}}, gone: make(map[member]bool),
-	}
+	c := &Cycle{placer: placer{Queue: q, groups: groups, profile: profile, roster: &preempt.Roster{}}}
 	c.of = make([]*queued, len(q.Pending))
 	for i := range groups {
 		g := &queued{PodGroup: &groups[i], index: i}
@@ -31,16 +27,11 @@ func NewCycle(q *place.Queue, profile *api.Profile, groups []PodGroup) *Cycle {
 			c.of[e] = g
 			g.pods += q.Pending[e].Count
 		}
+		g.have(c.State.Members(g.Name))
+		c.there, c.minimum = append(c.there, g.there), append(c.minimum, g.all())
 	}
+	c.join()
 	return c
-}
-
-// InGroup is a cluster.State.InGroup.
-func (c *Cycle) InGroup(node uint32, v *cluster.Victim) (bool, *int32) {
-	if of := c.memberOf(node, v); of != nil {
-		return true, of.Priority
-	}
-	return false, nil
 }
 
 // GroupOf returns the index of the group of a queue entry, -1 for none.
@@ -55,33 +46,13 @@ func (c *Cycle) GroupOf(entry int) int {
 func (c *Cycle) Priority(group int) int32 { return c.priority(&queued{PodGroup: &c.groups[group]}) }
 
 // Minimum returns the number of pods of a group that must have a node.
-func (c *Cycle) Minimum(group int) int {
-	g := &c.groups[group]
-	pods := 0
-	for _, e := range g.Entries {
-		pods += c.Pending[e].Count
-	}
-	return (&queued{PodGroup: g, pods: pods}).all()
-}
+func (c *Cycle) Minimum(group int) int { return c.minimum[group] }
 
-// Leave tells that a victim leaves its node. The state still has it.
-func (c *Cycle) Leave(node uint32, v *cluster.Victim) {
-	if _, assumed := v.Assumed(); !assumed && c.memberOf(node, v) != nil {
-		c.gone[member{c.State.Group(int(v.Group)).Namespace, c.State.VictimName(node, v), node}] = true
-	}
-}
+// There returns the number of pods of a group that had a node before.
+func (c *Cycle) There(group int) int { return c.there[group] }
 
-// Scheduled returns the pods of a group that had a node before, and have not left.
-func (c *Cycle) Scheduled(group int) []ScheduledPod {
-	pods := slices.Clip(c.groups[group].Scheduled)
-	if len(c.gone) == 0 {
-		return pods
-	}
-	return slices.DeleteFunc(slices.Clone(pods), func(pod ScheduledPod) bool {
-		id, known := c.State.Symbols.Lookup(cmp.Or(pod.Namespace, "default"))
-		return known && c.gone[member{id, pod.Name, pod.Node}]
-	})
-}
+// Scheduled returns the pods of a group that have a node, without pods of the queue.
+func (c *Cycle) Scheduled(group int) []cluster.Member { return c.State.Members(c.groups[group].Name) }
 
 // Attempt is the result of a pod group cycle. Entries in it are indexes of runs.
 type Attempt struct {
@@ -104,21 +75,21 @@ type Attempt struct {
 // have no node, which are runs in their order, with the minimum of the group and its pods that have a node. It looks for victims
 // with whose eviction the group can be placed, and tells of that if tell is set. If the group is placed, the state has its pods
 // assumed; otherwise it is what it was.
-func (c *Cycle) Attempt(ctx context.Context, group int, runs []place.Run, minimum int, scheduled []ScheduledPod, tell bool) (*Attempt, error) {
+func (c *Cycle) Attempt(ctx context.Context, group int, runs []place.Run, minimum int, scheduled []cluster.Member, tell bool) (*Attempt, error) {
 	stated := c.groups[group]
-	stated.Minimum, stated.Scheduled, stated.Entries = minimum, scheduled, make([]int, len(runs))
+	stated.Minimum, stated.Entries = minimum, make([]int, len(runs))
 	g := &queued{PodGroup: &stated, index: group, counts: make([]int, len(runs))}
+	g.have(scheduled)
 	for i, r := range runs {
 		stated.Entries[i], g.counts[i] = i, r.Count
 		g.pods += r.Count
 	}
 	// kube-scheduler does not attempt the pods of a group that cannot reach its minimum.
-	g.minimum = max(1, minimum-len(scheduled))
+	g.minimum = max(1, minimum-g.there)
 	p := c.placer
 	p.Queue = c.Of(runs)
 	defer func() {
 		c.Rejoin(p.Queue)
-		c.members = p.members
 	}()
 	a := &Attempt{Fit: make([]int, len(runs)), Rejected: make([]bool, len(runs))}
 	t, after, err := p.cycle(ctx, g, &a.PodGroupPlacement)

@@ -8,44 +8,14 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // PodGroup is a set of queue entries. They are placed together when the first of them is at the head of the queue.
-type PodGroup struct {
-	Name string
-	// Entries are queue indexes in ascending order.
-	Entries []int
-	// Minimum is the minimum number of pods that have a node afterwards, Scheduled included. A group that cannot reach it, or
-	// that gets no further pod placed, is not placed at all. 0 means all pods.
-	Minimum int
-	// Scheduled are pods of the group that have a node. The group is placed in their domain.
-	Scheduled []ScheduledPod
-	// Priority is the group's priority, which its pods must have; nil for any.
-	Priority *int32
-	// DisruptAll reports whether preemption evicts the group's pods only all together.
-	DisruptAll bool
-	// Joint asks for a placement of the group as a whole, by Joining, within a number of Steps.
-	Joint bool
-	Steps int
-	// Keys are topology keys, in order of preference. The group is placed in one domain: of the first key that has a
-	// domain with room for the minimum. With Preferred, a group without such a domain is placed in several domains of the
-	// last key, or else on any candidates.
-	Keys      []string
-	Preferred bool
-	// Constrained says that the group has a topology, even if that has no key.
-	Constrained bool
-}
-
-// ScheduledPod is a pod that has a node.
-type ScheduledPod struct {
-	Namespace, Name string
-	Node            uint32
-	Priority        int32
-	NeverPreempts   bool
-}
+type PodGroup = api.PodGroup
 
 // placer places a queue with groups.
 type placer struct {
@@ -54,7 +24,6 @@ type placer struct {
 	results []verdict.PodGroupPlacement
 	profile *api.Profile
 	of      []*queued // by entry; nil for an entry without a group
-	members *members  // nil until needed
 	roster  *preempt.Roster
 }
 
@@ -66,6 +35,7 @@ func Place(ctx context.Context, q *place.Queue, profile *api.Profile, groups []P
 	if p.of, err = p.queued(); err != nil {
 		return err
 	}
+	p.join()
 	for i := range q.Pending {
 		switch g := p.of[i]; {
 		case g == nil:
@@ -105,11 +75,21 @@ func CutOff(q *place.Queue, groups []PodGroup, results []verdict.PodGroupPlaceme
 // queued is a group and the number of pods of its entries.
 type queued struct {
 	*PodGroup
-	index   int
-	counts  []int // number of pods by Entries
-	pods    int
-	minimum int // of its pods that must be placed
-	done    bool
+	index     int
+	counts    []int            // number of pods by Entries
+	pods      int              // of Entries
+	scheduled []cluster.Member // pods that have a node
+	there     int              // number of pods in scheduled
+	minimum   int              // of its pods that must be placed
+	done      bool
+}
+
+// have sets the pods of the group that have a node.
+func (g *queued) have(scheduled []cluster.Member) {
+	g.scheduled, g.there = scheduled, 0
+	for i := range scheduled {
+		g.there += scheduled[i].Count
+	}
 }
 
 // constrained reports whether the group has a topology, which kube-scheduler's DynamicResources leaves alone.
@@ -121,7 +101,7 @@ func (g *queued) mirrored() bool { return !g.Joint && !g.Preferred && len(g.Keys
 // all is the number of the group's pods that must have a node afterwards.
 func (g *queued) all() int {
 	if g.Minimum == 0 {
-		return g.pods + len(g.Scheduled)
+		return g.pods + g.there
 	}
 	return g.Minimum
 }
@@ -136,7 +116,10 @@ func (p *placer) queued() ([]*queued, error) {
 			g.counts = append(g.counts, p.Pending[e].Count)
 			g.pods += p.Pending[e].Count
 		}
-		g.minimum = min(max(1, g.all()-len(g.Scheduled)), g.pods)
+		g.have(p.State.Members(g.Name))
+		if g.minimum = max(1, g.all()-g.there); g.pods == 0 {
+			g.minimum = 0
+		}
 		if len(g.Entries) == 0 {
 			p.results[i] = verdict.PodGroupPlacement{Name: g.Name, Status: verdict.GroupComplete, First: -1}
 			if err := p.tell(g); err != nil {
@@ -171,6 +154,9 @@ func (g *queued) nowhere() *trial {
 func (p *placer) group(ctx context.Context, g *queued) error {
 	g.done = true
 	found := &p.results[g.index]
+	if g.minimum > g.pods {
+		return p.wait(g, found)
+	}
 	t, after, err := p.cycle(ctx, g, found)
 	if t == nil {
 		*found = verdict.PodGroupPlacement{}
@@ -181,6 +167,21 @@ func (p *placer) group(ctx context.Context, g *queued) error {
 		p.Placements[e] = t.placements[i]
 	}
 	return cmp.Or(p.tell(g), err)
+}
+
+// TooFewMembers is why kube-scheduler does not attempt a group that cannot reach its minimum
+// (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go PreEnqueue, v1.37).
+const TooFewMembers = "waiting for minCount pods from a gang to appear in scheduling queue"
+
+// wait reports a group that waits for more pods.
+func (p *placer) wait(g *queued, found *verdict.PodGroupPlacement) error {
+	*found = verdict.PodGroupPlacement{
+		Name: g.Name, Status: verdict.GroupInfeasible, Unplaced: g.pods, First: g.Entries[0], Message: TooFewMembers,
+	}
+	for i, e := range g.Entries {
+		p.Placements[e] = verdict.Placement{Unplaced: g.counts[i], Message: TooFewMembers}
+	}
+	return p.tell(g)
 }
 
 // cycle attempts a group. If it is placed, the state has its pods assumed. Otherwise the postFilter is what kube-scheduler does
@@ -316,8 +317,8 @@ func (g *queued) outcome(t *trial) string {
 	if !g.mirrored() {
 		return fmt.Sprintf("%d of the %s required can be placed", t.placed, g.required())
 	}
-	all, scheduled := g.all(), len(g.Scheduled)+t.placed
-	if len(g.Scheduled) >= all {
+	all, scheduled := g.all(), g.there+t.placed
+	if g.there >= all {
 		return unschedulable // the minimum is met, and no pod can be placed
 	}
 	status := unschedulable

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
-	"github.com/stowage-scheduler/stowage/engine/internal/intern"
 	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -58,7 +57,7 @@ func (p *placer) postFilter(ctx context.Context, g *queued, t *trial) (*postFilt
 		const message = groupPrefix + "ongoing preemption on nominated nodes"
 		return &postFilter{found: &verdict.GroupPreemption{Ongoing: true, Message: message}, message: message, waits: true}, ctx.Err()
 	}
-	units, err := p.roster.Units(ctx, p.State, priority, p.memberOf)
+	units, err := p.roster.Units(ctx, p.State, priority)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +156,7 @@ func (p *placer) ongoing(g *queued, priority int32) bool {
 			continue
 		}
 		seen[name] = true
-		if node, known := p.State.Node(name); known && preempt.OngoingOn(p.State, node, priority, p.memberOf) {
+		if node, known := p.State.Node(name); known && p.State.AnyPreempted(node, priority) {
 			return true
 		}
 	}
@@ -191,46 +190,18 @@ func (p *placer) assigned(g *queued, t *trial) []preempt.Assigned {
 	return out
 }
 
-// members are the pods on nodes of all groups.
-type members struct {
-	scheduled map[member]*preempt.Membership
-	queued    []*preempt.Membership // by group
-}
-
-type member struct {
-	namespace intern.ID
-	name      string
-	node      uint32
-}
-
-// memberOf is a preempt.MemberOf.
-func (p *placer) memberOf(node uint32, v *cluster.Victim) *preempt.Membership {
-	if p.members == nil {
-		p.members = p.newMembers()
-	}
-	if e := p.State.QueueOf(v); e >= 0 {
-		if g := p.of[e]; g != nil {
-			return p.members.queued[g.index]
-		}
-		return nil
-	}
-	if len(p.members.scheduled) == 0 {
-		return nil
-	}
-	return p.members.scheduled[member{p.State.Group(int(v.Group)).Namespace, p.State.VictimName(node, v), node}]
-}
-
-func (p *placer) newMembers() *members {
-	m := &members{scheduled: make(map[member]*preempt.Membership), queued: make([]*preempt.Membership, len(p.groups))}
+// join lets preemption know the groups of the queue.
+func (p *placer) join() {
+	memberships := make([]*cluster.Membership, len(p.groups))
 	for i := range p.groups {
-		g := &p.groups[i]
-		m.queued[i] = &preempt.Membership{Priority: g.Priority, All: g.DisruptAll}
-		for j := range g.Scheduled {
-			pod := &g.Scheduled[j]
-			if id, known := p.State.Symbols.Lookup(cmp.Or(pod.Namespace, "default")); known {
-				m.scheduled[member{id, pod.Name, pod.Node}] = m.queued[i]
-			}
-		}
+		memberships[i] = cluster.MembershipOf(&p.groups[i])
+		p.State.Join(p.groups[i].Name, memberships[i])
 	}
-	return m
+	of := p.of
+	p.State.EntryGroup = func(entry int) *cluster.Membership {
+		if g := of[entry]; g != nil {
+			return memberships[g.index]
+		}
+		return nil
+	}
 }

@@ -36,8 +36,8 @@ func (p *placer) invalid(g *queued) string {
 			return failure
 		}
 	}
-	for i := range g.Scheduled {
-		if failure := check(g.Scheduled[i].Priority, g.Scheduled[i].NeverPreempts); failure != "" {
+	for i := range g.scheduled {
+		if failure := check(g.scheduled[i].Priority, g.scheduled[i].NeverPreempts); failure != "" {
 			return failure
 		}
 	}
@@ -54,7 +54,7 @@ func policy(never bool) string {
 // pinned returns the domain of a key that the scheduled pods of a group are in, topology.None for any, or why it is unknown
 // (pkg/scheduler/framework/plugins/topologyaware/topology_placement.go getScheduledPodsTopologyDomain, v1.37).
 func (p *placer) pinned(g *queued, key string) (domain int32, unknown string) {
-	if len(g.Scheduled) == 0 {
+	if len(g.scheduled) == 0 {
 		return topology.None, ""
 	}
 	unknown = "cannot determine domain for already scheduled pods: "
@@ -63,8 +63,8 @@ func (p *placer) pinned(g *queued, key string) (domain int32, unknown string) {
 	if ok {
 		column = p.State.Column(id)
 	}
-	for i := range g.Scheduled {
-		pod := &g.Scheduled[i]
+	for i := range g.scheduled {
+		pod := &g.scheduled[i]
 		d := column.Domain[pod.Node]
 		switch {
 		case d == topology.None:

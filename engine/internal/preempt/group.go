@@ -13,17 +13,6 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Membership is what preemption knows of the pod group that a pod is in.
-type Membership struct {
-	// Priority is the group's, which counts instead of the pod's; nil for none.
-	Priority *int32
-	// All reports whether the pods of the group can be evicted only all together.
-	All bool
-}
-
-// MemberOf returns the membership of a pod of a node, equal for pods of one group; nil for none.
-type MemberOf func(node uint32, v *cluster.Victim) *Membership
-
 // Units are what a pod group may preempt: pods, and pod groups as a whole, on any nodes
 // (pkg/scheduler/framework/preemption/podgrouppreemption.go, v1.37).
 type Units struct {
@@ -40,7 +29,7 @@ type unit struct {
 	started  int64
 	placed   int // how many pods the request had assumed before; -1 if it has not assumed them
 	order    int // by node, and by the order of AllVictims on it
-	whole    *Membership
+	whole    *cluster.Membership
 }
 
 // leaving is a unit, and how many of its copies are evicted in the end.
@@ -64,7 +53,7 @@ type Roster struct {
 }
 
 // fill adds the units of some nodes, as a state has them, in the order of nodes.
-func (r *Roster) fill(ctx context.Context, s *cluster.State, nodes iter.Seq[uint32], of MemberOf) error {
+func (r *Roster) fill(ctx context.Context, s *cluster.State, nodes iter.Seq[uint32]) error {
 	var victims []cluster.Victim
 	looked := 0
 	for n := range nodes {
@@ -74,16 +63,13 @@ func (r *Roster) fill(ctx context.Context, s *cluster.State, nodes iter.Seq[uint
 		victims = s.AllVictims(victims[:0], n)
 		for i := range victims {
 			v := &victims[i]
-			in := of(n, v)
+			in := s.Membership(v)
 			u := unit{
 				pods: []VictimOn{{n, *v}}, copies: v.Count, priority: v.Priority, grouped: in != nil, started: v.Started(), placed: -1,
 				order: int(n)<<32 | i,
 			}
 			if at, assumed := v.Assumed(); assumed {
 				u.placed = at
-			}
-			if in != nil && in.Priority != nil {
-				u.priority = *in.Priority
 			}
 			if in != nil && in.All {
 				u.whole = in
@@ -99,18 +85,17 @@ func (r *Roster) fill(ctx context.Context, s *cluster.State, nodes iter.Seq[uint
 
 // Units returns the units with a priority below a given one, as a state has them that differs from the cluster in pods that the
 // request assumed and evicted.
-func (r *Roster) Units(ctx context.Context, s *cluster.State, below int32, of MemberOf) (*Units, error) {
+func (r *Roster) Units(ctx context.Context, s *cluster.State, below int32) (*Units, error) {
 	if !r.known {
-		stated := cluster.NewState(ctx, s.Cluster)
-		stated.InGroup = s.InGroup
+		stated := s.Original(ctx)
 		filled := Roster{known: true}
-		if err := filled.fill(ctx, stated, nodeset.Full(s.Len()).All(), of); err != nil {
+		if err := filled.fill(ctx, stated, nodeset.Full(s.Len()).All()); err != nil {
 			return nil, err
 		}
 		*r = filled
 	}
 	touched, now := s.Touched(), Roster{}
-	if err := now.fill(ctx, s, touched.All(), of); err != nil {
+	if err := now.fill(ctx, s, touched.All()); err != nil {
 		return nil, err
 	}
 	now.single = append(now.single, together(r.whole, now.whole, touched)...)
@@ -153,12 +138,12 @@ func together(stated, now []unit, touched nodeset.Set) (groups []unit) {
 	}
 	pods = append(pods, now...)
 	slices.SortFunc(pods, func(a, b unit) int { return cmp.Compare(a.order, b.order) })
-	index := make(map[*Membership]int)
+	index := make(map[*cluster.Membership]int)
 	for _, u := range pods {
 		at, known := index[u.whole]
 		if !known {
 			index[u.whole] = len(groups)
-			u.pods = slices.Clip(u.pods)
+			u.pods, u.copies = slices.Clip(u.pods), 1
 			groups = append(groups, u)
 			continue
 		}
@@ -179,8 +164,28 @@ func compareUnits(a, b *unit) int {
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(rank(b), rank(a)), cmp.Compare(len(b.pods), len(a.pods)),
+	return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(rank(b), rank(a)), cmp.Compare(b.size(), a.size()),
 		cmp.Compare(a.started, b.started), cmp.Compare(a.placed, b.placed), cmp.Compare(a.order, b.order))
+}
+
+// size is the number of pods that leave together.
+func (u *unit) size() int {
+	if u.whole == nil {
+		return 1
+	}
+	n := 0
+	for i := range u.pods {
+		n += int(u.pods[i].Count)
+	}
+	return n
+}
+
+// each returns how many pods of an entry come or leave at once.
+func (u *unit) each(v *VictimOn) int64 {
+	if u.whole == nil {
+		return 1
+	}
+	return int64(v.Count)
 }
 
 // Empty reports whether there are no units.
@@ -239,7 +244,7 @@ func (all *Units) Reprieve(ctx context.Context, assigned []Assigned) (*verdict.G
 	var within []part // of no budget's violation
 	for i := range all.list {
 		u := &all.list[i]
-		if len(u.pods) == 1 {
+		if u.whole == nil {
 			n, err := all.spend(ctx, &budgets, &u.pods[0])
 			if err != nil {
 				return nil, err
@@ -299,7 +304,7 @@ func (all *Units) Gone() []VictimOn {
 			continue
 		}
 		for _, v := range u.pods {
-			if len(u.pods) == 1 {
+			if u.whole == nil {
 				v.Count = u.gone
 			}
 			gone = append(gone, v)
@@ -312,7 +317,7 @@ func (all *Units) Gone() []VictimOn {
 func (all *Units) report(out *verdict.GroupPreemption) {
 	for i := range all.list {
 		u := &all.list[i]
-		out.Count += int(u.gone) * len(u.pods)
+		out.Count += int(u.gone) * u.size()
 		if u.grouped {
 			out.Disruptions += int(u.gone)
 		}
@@ -474,11 +479,16 @@ func (r *reprieving) come(ctx context.Context, u *leaving, sign int64) (spreads 
 			return spreads, err
 		}
 		for _, pass := range r.on[v.Node] {
-			r.passes[pass].Occupy(v.Usage, sign)
+			r.passes[pass].Occupy(v.Usage, sign*u.each(v))
 			r.touch(pass)
 		}
 		for _, in := range r.countedIn(v.Group) {
-			r.passes[in.pass].Add(v.Node, in.weights, sign)
+			for range u.each(v) { // one by one, as kube-scheduler counts them
+				if err := r.ended(ctx); err != nil {
+					return spreads, err
+				}
+				r.passes[in.pass].Add(v.Node, in.weights, sign)
+			}
 			spreads = spreads || in.spreads
 			r.touch(in.pass)
 		}
@@ -537,18 +547,4 @@ func (r *reprieving) countedIn(group int32) []countedIn {
 	}
 	r.counts[group] = known
 	return known
-}
-
-// OngoingOn reports whether kube-scheduler preempts a pod of a node for a group with a priority already.
-func OngoingOn(s *cluster.State, node uint32, below int32, of MemberOf) bool {
-	return slices.ContainsFunc(s.AllVictims(nil, node), func(v cluster.Victim) bool {
-		if !s.Preempted(node, &v) {
-			return false
-		}
-		priority := v.Priority
-		if in := of(node, &v); in != nil && in.Priority != nil {
-			priority = *in.Priority
-		}
-		return priority < below
-	})
 }

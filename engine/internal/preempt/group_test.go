@@ -78,12 +78,19 @@ func TestRosterEqualsSortingAnew(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	differed := 0
 	for range 300 {
+		groups := []string{"", "absent", "single", "all", "ranked"}
 		stated := enginetest.Cluster()
+		stated.PodGroups = []api.PodGroup{
+			{Name: "default/single", Priority: new(random.Int32N(4))}, {Name: "default/all", DisruptAll: true},
+			{Name: "default/ranked", DisruptAll: true, Priority: new(random.Int32N(4))},
+		}
+		whole := cluster.MembershipOf(&stated.PodGroups[2])
 		for i := range 1 + random.IntN(5) {
 			n := enginetest.MakeNode(fmt.Sprint("n", i)).Allocate("cpu", 1000, "pods", 110)
 			for j := range random.IntN(6) {
 				p := enginetest.MakePod(fmt.Sprint("p-", i, "-", j)).Label("app", fmt.Sprint(random.IntN(2))).Priority(random.Int32N(4))
 				p.StartTime = random.Int64N(3)
+				p.Template.Spec.SchedulingGroup = groups[random.IntN(len(groups))]
 				n.Run(p)
 			}
 			stated.Nodes = append(stated.Nodes, n.Node)
@@ -93,10 +100,7 @@ func TestRosterEqualsSortingAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := cluster.NewState(t.Context(), c)
-		memberships := []*Membership{nil, {Priority: new(random.Int32N(4))}, {All: true}, {All: true, Priority: new(random.Int32N(4))}}
-		of := func(node uint32, v *cluster.Victim) *Membership {
-			return memberships[(len(s.VictimName(node, v))+int(v.Group)+int(node)+int(v.Started()&1))%len(memberships)]
-		}
+		s.EntryGroup = func(int) *cluster.Membership { return whole }
 		var pending []*cluster.Pending
 		for range 3 {
 			p := enginetest.MakePod("new").Label("app", fmt.Sprint(random.IntN(3))).Priority(random.Int32N(4))
@@ -113,12 +117,12 @@ func TestRosterEqualsSortingAnew(t *testing.T) {
 				}
 			}
 			below := random.Int32N(6)
-			got, err := shared.Units(t.Context(), s, below, of)
+			got, err := shared.Units(t.Context(), s, below)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var anew Roster
-			if err := anew.fill(t.Context(), s, nodeset.Full(s.Len()).All(), of); err != nil {
+			if err := anew.fill(t.Context(), s, nodeset.Full(s.Len()).All()); err != nil {
 				t.Fatal(err)
 			}
 			all := slices.Concat(anew.single, together(anew.whole, nil, nodeset.New(s.Len())))

@@ -139,7 +139,7 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 		s.victims = s.sorter.Sort(s.victims)
 	}
 	s.current = loss{node: node, earliest: math.MaxInt64, highest: math.MinInt32, victims: s.current.victims[:0]}
-	s.apart = s.State.InGroup != nil && slices.ContainsFunc(s.victims, func(v cluster.Victim) bool {
+	s.apart = slices.ContainsFunc(s.victims, func(v cluster.Victim) bool {
 		_, apart := s.State.Apart(node, &v)
 		return apart
 	})

@@ -30,6 +30,7 @@ type group struct {
 	gated   *decide.PodRejection // of the first pod with gates, which is of gatedEntry; nil for none
 	// gatedEntry is an entry of the group.
 	gatedEntry int
+	short      bool          // it cannot reach its minimum
 	last       *gang.Attempt // nil before the first
 	runs       []int         // entries of the runs of last
 	round      int           // queue.rounds at the last attempt
@@ -69,10 +70,20 @@ func (q *queue) join(g *group, p *pods, gated *decide.PodRejection) {
 	g.members = append(g.members, p)
 }
 
-// gateGroups takes the groups out of the queue that have a pod with gates (scheduling_queue.go runPreEnqueuePlugins), and puts the
-// members of the others into their order (pkg/scheduler/framework/types.go PodGroupMemberPodsOrderingFunc, v1.37).
+// gateGroups takes the groups out of the queue that have a pod with gates (scheduling_queue.go runPreEnqueuePlugins), and those with
+// fewer pods than their minimum (gangscheduling.go PreEnqueue). It puts the members of the others into their order
+// (pkg/scheduler/framework/types.go PodGroupMemberPodsOrderingFunc, v1.37).
 func (q *queue) gateGroups() {
-	q.active = slices.DeleteFunc(q.active, func(p *pods) bool { return p.group != nil && p.group.gated != nil })
+	for _, g := range q.groups {
+		if g != nil {
+			pods := q.cycle.There(g.index)
+			for _, m := range g.members {
+				pods += m.count
+			}
+			g.short = pods < g.minimum
+		}
+	}
+	q.active = slices.DeleteFunc(q.active, func(p *pods) bool { return p.group != nil && (p.group.gated != nil || p.group.short) })
 	for _, g := range q.groups {
 		if g != nil {
 			slices.SortStableFunc(g.members, func(a, b *pods) int { return cmp.Compare(b.priority(), a.priority()) })
@@ -80,14 +91,21 @@ func (q *queue) gateGroups() {
 	}
 }
 
+func count(members []cluster.Member) (pods int) {
+	for i := range members {
+		pods += members[i].Count
+	}
+	return pods
+}
+
 // scheduled returns the pods of a group that have a node.
-func (q *queue) scheduled(g *group) []gang.ScheduledPod {
+func (q *queue) scheduled(g *group) []cluster.Member {
 	scheduled := q.cycle.Scheduled(g.index)
 	for _, at := range g.placed {
 		if p := &q.placed[at]; !p.evicted {
 			pod := &q.Pending[p.entry].Pod
-			scheduled = append(scheduled, gang.ScheduledPod{
-				Namespace: pod.Template.Namespace, Name: pod.Name, Node: p.node, Priority: pod.Template.Spec.Priority,
+			scheduled = append(scheduled, cluster.Member{
+				Namespace: pod.Template.Namespace, Name: pod.Name, Node: p.node, Count: 1, Priority: pod.Template.Spec.Priority,
 				NeverPreempts: pod.Template.Spec.NeverPreempts,
 			})
 		}
@@ -134,7 +152,7 @@ func (q *queue) attemptGroup(p *pods) (left bool, err error) {
 	}
 	// Otherwise it waits for pods that never come (gangscheduling.go PreEnqueue). A group that backs off already is attempted once more
 	// if it loses pods meanwhile (scheduling_queue.go moveToActiveQ, movesFromBackoffQ).
-	if pods+len(scheduled) >= g.minimum {
+	if pods+count(scheduled) >= g.minimum {
 		q.leftover = append(q.leftover, p)
 	}
 	return false, q.failGroup(g, a)
@@ -328,6 +346,8 @@ func (q *queue) explainMember(g *group, entry int, result *verdict.Placement, al
 		} else {
 			result.Message = waiting + g.gated.Reason.Message
 		}
+	case g.short:
+		result.Unattempted, result.Message = 0, gang.TooFewMembers
 	case g.last != nil:
 		i := g.unplaced(entry)
 		if i < 0 {
@@ -360,6 +380,8 @@ func (q *queue) results(all *listed) {
 			*result = verdict.PodGroupPlacement{
 				Status: verdict.GroupInfeasible, Message: waiting + g.gated.Reason.Message, First: g.gatedEntry,
 			}
+		case g != nil && g.short:
+			*result = verdict.PodGroupPlacement{Status: verdict.GroupInfeasible, Message: gang.TooFewMembers, First: stated.Entries[0]}
 		default:
 			*result = verdict.PodGroupPlacement{Status: verdict.GroupUnattempted, First: -1}
 		}
@@ -377,7 +399,8 @@ func (q *queue) results(all *listed) {
 // standing sets the status of a group that an attempt has placed, or that has no pods to place, from its pods that have a node.
 func (q *queue) standing(group int, result *verdict.PodGroupPlacement) {
 	stated := &q.Options.Groups[group]
-	all, evicted := len(stated.Scheduled), len(stated.Scheduled)-len(q.cycle.Scheduled(group))
+	all := q.cycle.There(group)
+	evicted := all - count(q.cycle.Scheduled(group))
 	for _, e := range stated.Entries {
 		all, evicted = all+q.Pending[e].Count, evicted+q.entries[e].evicted
 	}

@@ -42,9 +42,6 @@ func (q *queue) evictOn(e verdict.Eviction, nodes []uint32, on map[uint32][]clus
 				q.placed[at].evicted = true
 				q.entries[q.placed[at].entry].evicted++
 			}
-			if q.cycle != nil {
-				q.cycle.Leave(node, v)
-			}
 			left.add(q.State.Group(int(v.Group)).Shape, math.MaxInt32)
 		}
 	}

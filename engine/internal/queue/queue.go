@@ -152,7 +152,6 @@ func Place(ctx context.Context, q *place.Queue, nominated []string, o Options) (
 	}
 	if len(o.Groups) > 0 {
 		r.cycle = gang.NewCycle(q, o.Profile, o.Groups)
-		q.State.InGroup = r.cycle.InGroup
 	}
 	err := ctx.Err()
 	if err == nil && len(q.Classes) == len(q.Pending) {

@@ -172,6 +172,20 @@ func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluste
 			func(o *stowagev1.PodDisruptionBudget) bool { return budgetKey(o) == budgetKey(p) })
 		c.PodDisruptionBudgets = append(c.PodDisruptionBudgets, p)
 	}
+	for _, name := range d.RemovedPodGroups {
+		i := slices.IndexFunc(c.PodGroups, func(g *stowagev1.PodGroup) bool { return g.Name == name })
+		if twice("group/"+name) || i < 0 {
+			return nil, false
+		}
+		c.PodGroups = slices.Delete(c.PodGroups, i, i+1)
+	}
+	for _, g := range d.PodGroups {
+		if twice("group/" + g.Name) {
+			return nil, false
+		}
+		c.PodGroups = slices.DeleteFunc(c.PodGroups, func(o *stowagev1.PodGroup) bool { return o.Name == g.Name })
+		c.PodGroups = append(c.PodGroups, g)
+	}
 	return c, true
 }
 

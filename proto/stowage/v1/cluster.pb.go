@@ -83,6 +83,168 @@ func (WorkloadKind) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{0}
 }
 
+// PodGroupDisruptionMode is what preemption evicts of a group.
+type PodGroupDisruptionMode int32
+
+const (
+	// As SINGLE.
+	PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_UNSPECIFIED PodGroupDisruptionMode = 0
+	// Any of its pods.
+	PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_SINGLE PodGroupDisruptionMode = 1
+	// All of its pods or none.
+	PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL PodGroupDisruptionMode = 2
+)
+
+// Enum value maps for PodGroupDisruptionMode.
+var (
+	PodGroupDisruptionMode_name = map[int32]string{
+		0: "POD_GROUP_DISRUPTION_MODE_UNSPECIFIED",
+		1: "POD_GROUP_DISRUPTION_MODE_SINGLE",
+		2: "POD_GROUP_DISRUPTION_MODE_ALL",
+	}
+	PodGroupDisruptionMode_value = map[string]int32{
+		"POD_GROUP_DISRUPTION_MODE_UNSPECIFIED": 0,
+		"POD_GROUP_DISRUPTION_MODE_SINGLE":      1,
+		"POD_GROUP_DISRUPTION_MODE_ALL":         2,
+	}
+)
+
+func (x PodGroupDisruptionMode) Enum() *PodGroupDisruptionMode {
+	p := new(PodGroupDisruptionMode)
+	*p = x
+	return p
+}
+
+func (x PodGroupDisruptionMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PodGroupDisruptionMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_stowage_v1_cluster_proto_enumTypes[1].Descriptor()
+}
+
+func (PodGroupDisruptionMode) Type() protoreflect.EnumType {
+	return &file_stowage_v1_cluster_proto_enumTypes[1]
+}
+
+func (x PodGroupDisruptionMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PodGroupDisruptionMode.Descriptor instead.
+func (PodGroupDisruptionMode) EnumDescriptor() ([]byte, []int) {
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{1}
+}
+
+// PodGroupMode is the mode of placing a group.
+type PodGroupMode int32
+
+const (
+	// As IN_ORDER.
+	PodGroupMode_POD_GROUP_MODE_UNSPECIFIED PodGroupMode = 0
+	// One by one in the order of the queue, as in kube-scheduler's pod group cycle
+	// (pkg/scheduler/schedule_one_podgroup.go, v1.37): the rules of a pod hold when it is placed.
+	PodGroupMode_POD_GROUP_MODE_IN_ORDER PodGroupMode = 1
+	// As a whole, which kube-scheduler does not do: all rules hold at the end. A placement is valid if Filter would
+	// accept the node of each pod with all other pods placed.
+	PodGroupMode_POD_GROUP_MODE_JOINT PodGroupMode = 2
+)
+
+// Enum value maps for PodGroupMode.
+var (
+	PodGroupMode_name = map[int32]string{
+		0: "POD_GROUP_MODE_UNSPECIFIED",
+		1: "POD_GROUP_MODE_IN_ORDER",
+		2: "POD_GROUP_MODE_JOINT",
+	}
+	PodGroupMode_value = map[string]int32{
+		"POD_GROUP_MODE_UNSPECIFIED": 0,
+		"POD_GROUP_MODE_IN_ORDER":    1,
+		"POD_GROUP_MODE_JOINT":       2,
+	}
+)
+
+func (x PodGroupMode) Enum() *PodGroupMode {
+	p := new(PodGroupMode)
+	*p = x
+	return p
+}
+
+func (x PodGroupMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PodGroupMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_stowage_v1_cluster_proto_enumTypes[2].Descriptor()
+}
+
+func (PodGroupMode) Type() protoreflect.EnumType {
+	return &file_stowage_v1_cluster_proto_enumTypes[2]
+}
+
+func (x PodGroupMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PodGroupMode.Descriptor instead.
+func (PodGroupMode) EnumDescriptor() ([]byte, []int) {
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{2}
+}
+
+// PodGroupTopologyPolicy is the policy for a group that no single domain has room for.
+type PodGroupTopologyPolicy int32
+
+const (
+	// As REQUIRED.
+	PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED PodGroupTopologyPolicy = 0
+	// The group is not placed.
+	PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_REQUIRED PodGroupTopologyPolicy = 1
+	// The group is placed in few domains of the last key: as many pods as possible in one domain, of the rest as many as
+	// possible in another one, and so on. If this places fewer than min_count pods, the constraint is ignored.
+	PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED PodGroupTopologyPolicy = 2
+)
+
+// Enum value maps for PodGroupTopologyPolicy.
+var (
+	PodGroupTopologyPolicy_name = map[int32]string{
+		0: "POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED",
+		1: "POD_GROUP_TOPOLOGY_POLICY_REQUIRED",
+		2: "POD_GROUP_TOPOLOGY_POLICY_PREFERRED",
+	}
+	PodGroupTopologyPolicy_value = map[string]int32{
+		"POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED": 0,
+		"POD_GROUP_TOPOLOGY_POLICY_REQUIRED":    1,
+		"POD_GROUP_TOPOLOGY_POLICY_PREFERRED":   2,
+	}
+)
+
+func (x PodGroupTopologyPolicy) Enum() *PodGroupTopologyPolicy {
+	p := new(PodGroupTopologyPolicy)
+	*p = x
+	return p
+}
+
+func (x PodGroupTopologyPolicy) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PodGroupTopologyPolicy) Descriptor() protoreflect.EnumDescriptor {
+	return file_stowage_v1_cluster_proto_enumTypes[3].Descriptor()
+}
+
+func (PodGroupTopologyPolicy) Type() protoreflect.EnumType {
+	return &file_stowage_v1_cluster_proto_enumTypes[3]
+}
+
+func (x PodGroupTopologyPolicy) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PodGroupTopologyPolicy.Descriptor instead.
+func (PodGroupTopologyPolicy) EnumDescriptor() ([]byte, []int) {
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{3}
+}
+
 // Cluster is everything that a decision depends on, except the pod and the profile.
 type Cluster struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -101,8 +263,10 @@ type Cluster struct {
 	// PodDisruptionBudgets, which preemption respects where it can. Of several that select a victim, it uses up those with
 	// lower names first; kube-scheduler has no fixed order.
 	PodDisruptionBudgets []*PodDisruptionBudget `protobuf:"bytes,6,rep,name=pod_disruption_budgets,json=podDisruptionBudgets,proto3" json:"pod_disruption_budgets,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// Pod groups: those of pods on nodes, and those of pods to be placed. Requests may add others.
+	PodGroups     []*PodGroup `protobuf:"bytes,7,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Cluster) Reset() {
@@ -173,6 +337,13 @@ func (x *Cluster) GetNodeClasses() []*NodeClass {
 func (x *Cluster) GetPodDisruptionBudgets() []*PodDisruptionBudget {
 	if x != nil {
 		return x.PodDisruptionBudgets
+	}
+	return nil
+}
+
+func (x *Cluster) GetPodGroups() []*PodGroup {
+	if x != nil {
+		return x.PodGroups
 	}
 	return nil
 }
@@ -853,12 +1024,188 @@ func (x *PodDisruptionBudget) GetDisruptedPods() []string {
 	return nil
 }
 
+// PodGroup is pods that are placed together, such as the pods of a PodGroup of scheduling.k8s.io/v1beta1. Its pods on nodes are the
+// pods of the cluster whose PodSpec.scheduling_group is the name of the group in their namespace.
+type PodGroup struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "namespace/name" in a cluster. In a request also any other name, which queue entries refer to; a group with the name of a group
+	// of the cluster replaces it for the request. Required, unique in the cluster and in the request.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The minimum number of the group's pods that have a node afterwards, at least 1; all pods in the queue and on nodes if absent. It
+	// is 1 for a group with the basic policy. If fewer can have one, or if no pod can be placed, no pod of the group is, and the
+	// group does not affect the pods after it.
+	MinCount *uint32 `protobuf:"varint,2,opt,name=min_count,json=minCount,proto3,oneof" json:"min_count,omitempty"`
+	// The mode of placing. Where not all pods can be placed, JOINT places as many as it finds. Of a group of more than 12 pods that
+	// only resources connect (no spread constraints, no affinity, no anti-affinity or host ports between them) it places as many of the
+	// highest priority as it finds, then of the next one, unless that is less than min_count. In this sense it is never less than
+	// what IN_ORDER places on the same nodes, if no pods are nominated, whatever max_steps; nor whatever the deadline, unless that
+	// comes before all pods were attempted in order. With PlaceRequest.allow_partial those that are placed by then count, if they are
+	// min_count.
+	Mode PodGroupMode `protobuf:"varint,3,opt,name=mode,proto3,enum=stowage.v1.PodGroupMode" json:"mode,omitempty"`
+	// The topology constraint, none if absent. A group with pods on nodes is placed in the domain of these pods. If one of them is in
+	// no domain, or if they are in several domains, a group with IN_ORDER and one REQUIRED key fails with kube-scheduler's error, and
+	// any other group has no domain of that key.
+	Topology *PodGroupTopology `protobuf:"bytes,4,opt,name=topology,proto3" json:"topology,omitempty"`
+	// With JOINT: the step budget of the search, 1 to 67,108,864. 1,048,576 if absent. A step is a unit of this server's
+	// search: another release may need more or fewer steps for the same group, and a step has no guaranteed duration.
+	MaxSteps *uint32 `protobuf:"varint,5,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
+	// spec.priority of the PodGroup. kube-scheduler fails a group with pods of another priority, and so does IN_ORDER. Not
+	// compared with the pods if absent. The group preempts pods with lower priorities, and preemption compares the group's pods on
+	// nodes by it. If absent, the group preempts with the priority of its first pod, and its pods are victims with priorities of their
+	// own, or with the highest of them if they can be evicted only all together.
+	Priority *int32 `protobuf:"varint,6,opt,name=priority,proto3,oneof" json:"priority,omitempty"`
+	// spec.disruptionMode of the PodGroup: what preemption evicts of the group's pods that have a node.
+	DisruptionMode PodGroupDisruptionMode `protobuf:"varint,7,opt,name=disruption_mode,json=disruptionMode,proto3,enum=stowage.v1.PodGroupDisruptionMode" json:"disruption_mode,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *PodGroup) Reset() {
+	*x = PodGroup{}
+	mi := &file_stowage_v1_cluster_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PodGroup) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PodGroup) ProtoMessage() {}
+
+func (x *PodGroup) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_cluster_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PodGroup.ProtoReflect.Descriptor instead.
+func (*PodGroup) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *PodGroup) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PodGroup) GetMinCount() uint32 {
+	if x != nil && x.MinCount != nil {
+		return *x.MinCount
+	}
+	return 0
+}
+
+func (x *PodGroup) GetMode() PodGroupMode {
+	if x != nil {
+		return x.Mode
+	}
+	return PodGroupMode_POD_GROUP_MODE_UNSPECIFIED
+}
+
+func (x *PodGroup) GetTopology() *PodGroupTopology {
+	if x != nil {
+		return x.Topology
+	}
+	return nil
+}
+
+func (x *PodGroup) GetMaxSteps() uint32 {
+	if x != nil && x.MaxSteps != nil {
+		return *x.MaxSteps
+	}
+	return 0
+}
+
+func (x *PodGroup) GetPriority() int32 {
+	if x != nil && x.Priority != nil {
+		return *x.Priority
+	}
+	return 0
+}
+
+func (x *PodGroup) GetDisruptionMode() PodGroupDisruptionMode {
+	if x != nil {
+		return x.DisruptionMode
+	}
+	return PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_UNSPECIFIED
+}
+
+// PodGroupTopology constrains a group to one topology domain.
+type PodGroupTopology struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Topology keys, the narrowest first, such as a rack's and a zone's. The group is placed in one domain of the first
+	// key that has a domain with room for at least min_count of its pods. Of several domains the one with the highest
+	// score wins. The score is that of kube-scheduler (v1.37): 100 for the domain with room for the most pods and
+	// proportionally less for the others (PodGroupPodsCount), plus the utilization of the domain's nodes with the pods
+	// (NodeResourcesFit, MostAllocated). Ties go to the domain whose first node is first in the order of
+	// PlaceRequest.tie_break_seed. At most 8. Without a key the group is not constrained, as with empty schedulingConstraints of a
+	// PodGroup: kube-scheduler (v1.37) then does not run DynamicResources for it, which is told by its event.
+	Keys []string `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
+	// The policy if no key has such a domain.
+	Policy        PodGroupTopologyPolicy `protobuf:"varint,2,opt,name=policy,proto3,enum=stowage.v1.PodGroupTopologyPolicy" json:"policy,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PodGroupTopology) Reset() {
+	*x = PodGroupTopology{}
+	mi := &file_stowage_v1_cluster_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PodGroupTopology) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PodGroupTopology) ProtoMessage() {}
+
+func (x *PodGroupTopology) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_cluster_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PodGroupTopology.ProtoReflect.Descriptor instead.
+func (*PodGroupTopology) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *PodGroupTopology) GetKeys() []string {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+func (x *PodGroupTopology) GetPolicy() PodGroupTopologyPolicy {
+	if x != nil {
+		return x.Policy
+	}
+	return PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED
+}
+
 var File_stowage_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\n" +
 	"\x18stowage/v1/cluster.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xcc\x03\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\x8d\x04\n" +
 	"\aCluster\x122\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x10.stowage.v1.NodeB\n" +
 	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x05nodes\x12H\n" +
@@ -873,7 +1220,10 @@ const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\fnode_classes\x18\x05 \x03(\v2\x15.stowage.v1.NodeClassB\n" +
 	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\vnodeClasses\x12a\n" +
 	"\x16pod_disruption_budgets\x18\x06 \x03(\v2\x1f.stowage.v1.PodDisruptionBudgetB\n" +
-	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x14podDisruptionBudgets\"\x85\x03\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x14podDisruptionBudgets\x12?\n" +
+	"\n" +
+	"pod_groups\x18\a \x03(\v2\x14.stowage.v1.PodGroupB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\tpodGroups\"\x85\x03\n" +
 	"\tNodeClass\x12S\n" +
 	"\x06labels\x18\x01 \x03(\v2!.stowage.v1.NodeClass.LabelsEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\x06labels\x124\n" +
 	"\x06taints\x18\x02 \x03(\v2\x11.stowage.v1.TaintB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x06taints\x127\n" +
@@ -942,13 +1292,42 @@ const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x125\n" +
 	"\bselector\x18\x03 \x01(\v2\x19.stowage.v1.LabelSelectorR\bselector\x12/\n" +
 	"\x13disruptions_allowed\x18\x04 \x01(\x05R\x12disruptionsAllowed\x12:\n" +
-	"\x0edisrupted_pods\x18\x05 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10\xa0\x8d\x06\"\ar\x05\x10\x01(\xfd\x01R\rdisruptedPods*\xb1\x01\n" +
+	"\x0edisrupted_pods\x18\x05 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10\xa0\x8d\x06\"\ar\x05\x10\x01(\xfd\x01R\rdisruptedPods\"\x98\x03\n" +
+	"\bPodGroup\x12\x1e\n" +
+	"\x04name\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xbd\x02R\x04name\x12)\n" +
+	"\tmin_count\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01H\x00R\bminCount\x88\x01\x01\x126\n" +
+	"\x04mode\x18\x03 \x01(\x0e2\x18.stowage.v1.PodGroupModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04mode\x128\n" +
+	"\btopology\x18\x04 \x01(\v2\x1c.stowage.v1.PodGroupTopologyR\btopology\x12.\n" +
+	"\tmax_steps\x18\x05 \x01(\rB\f\xbaH\t*\a\x18\x80\x80\x80 (\x01H\x01R\bmaxSteps\x88\x01\x01\x12\x1f\n" +
+	"\bpriority\x18\x06 \x01(\x05H\x02R\bpriority\x88\x01\x01\x12U\n" +
+	"\x0fdisruption_mode\x18\a \x01(\x0e2\".stowage.v1.PodGroupDisruptionModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0edisruptionModeB\f\n" +
+	"\n" +
+	"_min_countB\f\n" +
+	"\n" +
+	"_max_stepsB\v\n" +
+	"\t_priority\"\x81\x01\n" +
+	"\x10PodGroupTopology\x12'\n" +
+	"\x04keys\x18\x01 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10\b\x18\x01\"\ar\x05\x10\x01(\xbd\x02R\x04keys\x12D\n" +
+	"\x06policy\x18\x02 \x01(\x0e2\".stowage.v1.PodGroupTopologyPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06policy*\xb1\x01\n" +
 	"\fWorkloadKind\x12\x1d\n" +
 	"\x19WORKLOAD_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15WORKLOAD_KIND_SERVICE\x10\x01\x12(\n" +
 	"$WORKLOAD_KIND_REPLICATION_CONTROLLER\x10\x02\x12\x1d\n" +
 	"\x19WORKLOAD_KIND_REPLICA_SET\x10\x03\x12\x1e\n" +
-	"\x1aWORKLOAD_KIND_STATEFUL_SET\x10\x04BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x1aWORKLOAD_KIND_STATEFUL_SET\x10\x04*\x8c\x01\n" +
+	"\x16PodGroupDisruptionMode\x12)\n" +
+	"%POD_GROUP_DISRUPTION_MODE_UNSPECIFIED\x10\x00\x12$\n" +
+	" POD_GROUP_DISRUPTION_MODE_SINGLE\x10\x01\x12!\n" +
+	"\x1dPOD_GROUP_DISRUPTION_MODE_ALL\x10\x02*e\n" +
+	"\fPodGroupMode\x12\x1e\n" +
+	"\x1aPOD_GROUP_MODE_UNSPECIFIED\x10\x00\x12\x1b\n" +
+	"\x17POD_GROUP_MODE_IN_ORDER\x10\x01\x12\x18\n" +
+	"\x14POD_GROUP_MODE_JOINT\x10\x02*\x94\x01\n" +
+	"\x16PodGroupTopologyPolicy\x12)\n" +
+	"%POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED\x10\x00\x12&\n" +
+	"\"POD_GROUP_TOPOLOGY_POLICY_REQUIRED\x10\x01\x12'\n" +
+	"#POD_GROUP_TOPOLOGY_POLICY_PREFERRED\x10\x02BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_cluster_proto_rawDescOnce sync.Once
@@ -962,58 +1341,68 @@ func file_stowage_v1_cluster_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_cluster_proto_rawDescData
 }
 
-var file_stowage_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_stowage_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_stowage_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_stowage_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_stowage_v1_cluster_proto_goTypes = []any{
 	(WorkloadKind)(0),            // 0: stowage.v1.WorkloadKind
-	(*Cluster)(nil),              // 1: stowage.v1.Cluster
-	(*NodeClass)(nil),            // 2: stowage.v1.NodeClass
-	(*Node)(nil),                 // 3: stowage.v1.Node
-	(*PodCount)(nil),             // 4: stowage.v1.PodCount
-	(*ContainerImage)(nil),       // 5: stowage.v1.ContainerImage
-	(*Taint)(nil),                // 6: stowage.v1.Taint
-	(*Namespace)(nil),            // 7: stowage.v1.Namespace
-	(*WorkloadSelector)(nil),     // 8: stowage.v1.WorkloadSelector
-	(*WorkloadSelectorName)(nil), // 9: stowage.v1.WorkloadSelectorName
-	(*PodDisruptionBudget)(nil),  // 10: stowage.v1.PodDisruptionBudget
-	nil,                          // 11: stowage.v1.NodeClass.LabelsEntry
-	nil,                          // 12: stowage.v1.Node.LabelsEntry
-	nil,                          // 13: stowage.v1.Namespace.LabelsEntry
-	(*PodTemplate)(nil),          // 14: stowage.v1.PodTemplate
-	(*Resources)(nil),            // 15: stowage.v1.Resources
-	(*Pod)(nil),                  // 16: stowage.v1.Pod
-	(TaintEffect)(0),             // 17: stowage.v1.TaintEffect
-	(*LabelSelector)(nil),        // 18: stowage.v1.LabelSelector
+	(PodGroupDisruptionMode)(0),  // 1: stowage.v1.PodGroupDisruptionMode
+	(PodGroupMode)(0),            // 2: stowage.v1.PodGroupMode
+	(PodGroupTopologyPolicy)(0),  // 3: stowage.v1.PodGroupTopologyPolicy
+	(*Cluster)(nil),              // 4: stowage.v1.Cluster
+	(*NodeClass)(nil),            // 5: stowage.v1.NodeClass
+	(*Node)(nil),                 // 6: stowage.v1.Node
+	(*PodCount)(nil),             // 7: stowage.v1.PodCount
+	(*ContainerImage)(nil),       // 8: stowage.v1.ContainerImage
+	(*Taint)(nil),                // 9: stowage.v1.Taint
+	(*Namespace)(nil),            // 10: stowage.v1.Namespace
+	(*WorkloadSelector)(nil),     // 11: stowage.v1.WorkloadSelector
+	(*WorkloadSelectorName)(nil), // 12: stowage.v1.WorkloadSelectorName
+	(*PodDisruptionBudget)(nil),  // 13: stowage.v1.PodDisruptionBudget
+	(*PodGroup)(nil),             // 14: stowage.v1.PodGroup
+	(*PodGroupTopology)(nil),     // 15: stowage.v1.PodGroupTopology
+	nil,                          // 16: stowage.v1.NodeClass.LabelsEntry
+	nil,                          // 17: stowage.v1.Node.LabelsEntry
+	nil,                          // 18: stowage.v1.Namespace.LabelsEntry
+	(*PodTemplate)(nil),          // 19: stowage.v1.PodTemplate
+	(*Resources)(nil),            // 20: stowage.v1.Resources
+	(*Pod)(nil),                  // 21: stowage.v1.Pod
+	(TaintEffect)(0),             // 22: stowage.v1.TaintEffect
+	(*LabelSelector)(nil),        // 23: stowage.v1.LabelSelector
 }
 var file_stowage_v1_cluster_proto_depIdxs = []int32{
-	3,  // 0: stowage.v1.Cluster.nodes:type_name -> stowage.v1.Node
-	14, // 1: stowage.v1.Cluster.pod_templates:type_name -> stowage.v1.PodTemplate
-	7,  // 2: stowage.v1.Cluster.namespaces:type_name -> stowage.v1.Namespace
-	8,  // 3: stowage.v1.Cluster.workload_selectors:type_name -> stowage.v1.WorkloadSelector
-	2,  // 4: stowage.v1.Cluster.node_classes:type_name -> stowage.v1.NodeClass
-	10, // 5: stowage.v1.Cluster.pod_disruption_budgets:type_name -> stowage.v1.PodDisruptionBudget
-	11, // 6: stowage.v1.NodeClass.labels:type_name -> stowage.v1.NodeClass.LabelsEntry
-	6,  // 7: stowage.v1.NodeClass.taints:type_name -> stowage.v1.Taint
-	15, // 8: stowage.v1.NodeClass.allocatable:type_name -> stowage.v1.Resources
-	5,  // 9: stowage.v1.NodeClass.images:type_name -> stowage.v1.ContainerImage
-	12, // 10: stowage.v1.Node.labels:type_name -> stowage.v1.Node.LabelsEntry
-	6,  // 11: stowage.v1.Node.taints:type_name -> stowage.v1.Taint
-	15, // 12: stowage.v1.Node.allocatable:type_name -> stowage.v1.Resources
-	5,  // 13: stowage.v1.Node.images:type_name -> stowage.v1.ContainerImage
-	4,  // 14: stowage.v1.Node.pod_counts:type_name -> stowage.v1.PodCount
-	16, // 15: stowage.v1.Node.pods:type_name -> stowage.v1.Pod
-	16, // 16: stowage.v1.Node.nominated_pods:type_name -> stowage.v1.Pod
-	17, // 17: stowage.v1.Taint.effect:type_name -> stowage.v1.TaintEffect
-	13, // 18: stowage.v1.Namespace.labels:type_name -> stowage.v1.Namespace.LabelsEntry
-	0,  // 19: stowage.v1.WorkloadSelector.kind:type_name -> stowage.v1.WorkloadKind
-	18, // 20: stowage.v1.WorkloadSelector.selector:type_name -> stowage.v1.LabelSelector
-	0,  // 21: stowage.v1.WorkloadSelectorName.kind:type_name -> stowage.v1.WorkloadKind
-	18, // 22: stowage.v1.PodDisruptionBudget.selector:type_name -> stowage.v1.LabelSelector
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	6,  // 0: stowage.v1.Cluster.nodes:type_name -> stowage.v1.Node
+	19, // 1: stowage.v1.Cluster.pod_templates:type_name -> stowage.v1.PodTemplate
+	10, // 2: stowage.v1.Cluster.namespaces:type_name -> stowage.v1.Namespace
+	11, // 3: stowage.v1.Cluster.workload_selectors:type_name -> stowage.v1.WorkloadSelector
+	5,  // 4: stowage.v1.Cluster.node_classes:type_name -> stowage.v1.NodeClass
+	13, // 5: stowage.v1.Cluster.pod_disruption_budgets:type_name -> stowage.v1.PodDisruptionBudget
+	14, // 6: stowage.v1.Cluster.pod_groups:type_name -> stowage.v1.PodGroup
+	16, // 7: stowage.v1.NodeClass.labels:type_name -> stowage.v1.NodeClass.LabelsEntry
+	9,  // 8: stowage.v1.NodeClass.taints:type_name -> stowage.v1.Taint
+	20, // 9: stowage.v1.NodeClass.allocatable:type_name -> stowage.v1.Resources
+	8,  // 10: stowage.v1.NodeClass.images:type_name -> stowage.v1.ContainerImage
+	17, // 11: stowage.v1.Node.labels:type_name -> stowage.v1.Node.LabelsEntry
+	9,  // 12: stowage.v1.Node.taints:type_name -> stowage.v1.Taint
+	20, // 13: stowage.v1.Node.allocatable:type_name -> stowage.v1.Resources
+	8,  // 14: stowage.v1.Node.images:type_name -> stowage.v1.ContainerImage
+	7,  // 15: stowage.v1.Node.pod_counts:type_name -> stowage.v1.PodCount
+	21, // 16: stowage.v1.Node.pods:type_name -> stowage.v1.Pod
+	21, // 17: stowage.v1.Node.nominated_pods:type_name -> stowage.v1.Pod
+	22, // 18: stowage.v1.Taint.effect:type_name -> stowage.v1.TaintEffect
+	18, // 19: stowage.v1.Namespace.labels:type_name -> stowage.v1.Namespace.LabelsEntry
+	0,  // 20: stowage.v1.WorkloadSelector.kind:type_name -> stowage.v1.WorkloadKind
+	23, // 21: stowage.v1.WorkloadSelector.selector:type_name -> stowage.v1.LabelSelector
+	0,  // 22: stowage.v1.WorkloadSelectorName.kind:type_name -> stowage.v1.WorkloadKind
+	23, // 23: stowage.v1.PodDisruptionBudget.selector:type_name -> stowage.v1.LabelSelector
+	2,  // 24: stowage.v1.PodGroup.mode:type_name -> stowage.v1.PodGroupMode
+	15, // 25: stowage.v1.PodGroup.topology:type_name -> stowage.v1.PodGroupTopology
+	1,  // 26: stowage.v1.PodGroup.disruption_mode:type_name -> stowage.v1.PodGroupDisruptionMode
+	3,  // 27: stowage.v1.PodGroupTopology.policy:type_name -> stowage.v1.PodGroupTopologyPolicy
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_cluster_proto_init() }
@@ -1025,13 +1414,14 @@ func file_stowage_v1_cluster_proto_init() {
 	file_stowage_v1_resources_proto_init()
 	file_stowage_v1_selector_proto_init()
 	file_stowage_v1_cluster_proto_msgTypes[2].OneofWrappers = []any{}
+	file_stowage_v1_cluster_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_cluster_proto_rawDesc), len(file_stowage_v1_cluster_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   13,
+			NumEnums:      4,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -644,7 +644,8 @@ type PlaceRequest struct {
 	Explain bool `protobuf:"varint,4,opt,name=explain,proto3" json:"explain,omitempty"`
 	// Whether to include Placement.changes of entries with unplaced pods. The cost is per such entry, as for Filter.
 	IncludeChanges bool `protobuf:"varint,5,opt,name=include_changes,json=includeChanges,proto3" json:"include_changes,omitempty"`
-	// Groups of pods that are placed together. Entries without a group are placed pod by pod, in order.
+	// Groups of pods that are placed together, in addition to the groups of the cluster. Entries without a group are placed pod by
+	// pod, in order.
 	PodGroups []*PodGroup `protobuf:"bytes,6,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
 	// The order of nodes in which ties between the nodes with the highest score are broken, as tie_break says. With 0 it is that of
 	// indexes. Otherwise it is ascending by splitmix64(seed xor FNV-1a-64(name)), then by index.
@@ -779,8 +780,9 @@ type PendingPods struct {
 	Pod *Pod `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
 	// The number of pods to place. 1 if absent; 0 places no pod.
 	Count *uint32 `protobuf:"varint,2,opt,name=count,proto3,oneof" json:"count,omitempty"`
-	// The name of a group of PlaceRequest.pod_groups; empty for none. A group is placed when its first entry is at the
-	// head of the queue; with KUBE_SCHEDULER, as queue_mode says.
+	// The name of a group of PlaceRequest.pod_groups or of the cluster. If empty, the entry is in the group of its pod
+	// (PodSpec.scheduling_group), if that is one of these groups. A group is placed when its first entry is at the head of the queue;
+	// with KUBE_SCHEDULER, as queue_mode says.
 	PodGroup      string `protobuf:"bytes,3,opt,name=pod_group,json=podGroup,proto3" json:"pod_group,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -848,7 +850,8 @@ type PlaceResponse struct {
 	UnplacedCount uint32 `protobuf:"varint,3,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
 	// The content address of the cluster, with the delta applied.
 	SnapshotAddress string `protobuf:"bytes,4,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
-	// One for each of PlaceRequest.pod_groups, in the same order.
+	// One for each of PlaceRequest.pod_groups, in the same order, then one for each other group of the cluster that an entry of the
+	// queue is in, in the order of their first entries.
 	PodGroups []*PodGroupPlacement `protobuf:"bytes,6,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
 	// Whether the deadline came before the end. Only with PlaceRequest.allow_partial.
 	Partial bool `protobuf:"varint,5,opt,name=partial,proto3" json:"partial,omitempty"`
@@ -1457,7 +1460,7 @@ var File_stowage_v1_placement_service_proto protoreflect.FileDescriptor
 const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\n" +
 	"\"stowage/v1/placement_service.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/context.proto\x1a\x16stowage/v1/doubt.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x1bstowage/v1/preemption.proto\x1a\x1bstowage/v1/scale_down.proto\x1a\x1cstowage/v1/server_info.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\"\xb0\x02\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/context.proto\x1a\x16stowage/v1/doubt.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x1bstowage/v1/preemption.proto\x1a\x1bstowage/v1/scale_down.proto\x1a\x1cstowage/v1/server_info.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\"\xb0\x02\n" +
 	"\rFilterRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12C\n" +
@@ -1737,6 +1740,7 @@ func file_stowage_v1_placement_service_proto_init() {
 		return
 	}
 	file_stowage_v1_change_proto_init()
+	file_stowage_v1_cluster_proto_init()
 	file_stowage_v1_context_proto_init()
 	file_stowage_v1_doubt_proto_init()
 	file_stowage_v1_explanation_proto_init()

@@ -594,12 +594,14 @@ type PodSpec struct {
 	SchedulingGates []string `protobuf:"bytes,11,rep,name=scheduling_gates,json=schedulingGates,proto3" json:"scheduling_gates,omitempty"`
 	// spec.priority. A pod preempts pods with lower priorities. The queue of Place is placed in the caller's order.
 	Priority int32 `protobuf:"varint,12,opt,name=priority,proto3" json:"priority,omitempty"`
-	// spec.preemptionPolicy. Read only for pods to be placed.
+	// spec.preemptionPolicy. Read only for pods to be placed, and for pods of a group.
 	PreemptionPolicy PreemptionPolicy `protobuf:"varint,13,opt,name=preemption_policy,json=preemptionPolicy,proto3,enum=stowage.v1.PreemptionPolicy" json:"preemption_policy,omitempty"`
 	// spec.schedulerName, "default-scheduler" if empty. See Profile.scheduler_name.
 	SchedulerName string `protobuf:"bytes,14,opt,name=scheduler_name,json=schedulerName,proto3" json:"scheduler_name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// spec.schedulingGroup.podGroupName: the pod group of the pod, in its namespace. Empty if it is in none.
+	SchedulingGroup string `protobuf:"bytes,15,opt,name=scheduling_group,json=schedulingGroup,proto3" json:"scheduling_group,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *PodSpec) Reset() {
@@ -726,6 +728,13 @@ func (x *PodSpec) GetPreemptionPolicy() PreemptionPolicy {
 func (x *PodSpec) GetSchedulerName() string {
 	if x != nil {
 		return x.SchedulerName
+	}
+	return ""
+}
+
+func (x *PodSpec) GetSchedulingGroup() string {
+	if x != nil {
+		return x.SchedulingGroup
 	}
 	return ""
 }
@@ -1184,7 +1193,7 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\vapi_version\x18\x01 \x01(\tR\n" +
 	"apiVersion\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1c\n" +
-	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\"\xc2\a\n" +
+	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\"\xf7\a\n" +
 	"\aPodSpec\x12d\n" +
 	"\rnode_selector\x18\x01 \x03(\v2%.stowage.v1.PodSpec.NodeSelectorEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\fnodeSelector\x120\n" +
 	"\baffinity\x18\x02 \x01(\v2\x14.stowage.v1.AffinityR\baffinity\x12C\n" +
@@ -1202,7 +1211,8 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\x10scheduling_gates\x18\v \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x0fschedulingGates\x12\x1a\n" +
 	"\bpriority\x18\f \x01(\x05R\bpriority\x12S\n" +
 	"\x11preemption_policy\x18\r \x01(\x0e2\x1c.stowage.v1.PreemptionPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x10preemptionPolicy\x12/\n" +
-	"\x0escheduler_name\x18\x0e \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\rschedulerName\x1a?\n" +
+	"\x0escheduler_name\x18\x0e \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\rschedulerName\x123\n" +
+	"\x10scheduling_group\x18\x0f \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x0fschedulingGroup\x1a?\n" +
 	"\x11NodeSelectorEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"P\n" +

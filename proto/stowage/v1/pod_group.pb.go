@@ -7,7 +7,6 @@
 package stowagev1
 
 import (
-	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -21,168 +20,6 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
-
-// PodGroupDisruptionMode is what preemption evicts of a group.
-type PodGroupDisruptionMode int32
-
-const (
-	// As SINGLE.
-	PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_UNSPECIFIED PodGroupDisruptionMode = 0
-	// Any of its pods.
-	PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_SINGLE PodGroupDisruptionMode = 1
-	// All of its pods or none.
-	PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL PodGroupDisruptionMode = 2
-)
-
-// Enum value maps for PodGroupDisruptionMode.
-var (
-	PodGroupDisruptionMode_name = map[int32]string{
-		0: "POD_GROUP_DISRUPTION_MODE_UNSPECIFIED",
-		1: "POD_GROUP_DISRUPTION_MODE_SINGLE",
-		2: "POD_GROUP_DISRUPTION_MODE_ALL",
-	}
-	PodGroupDisruptionMode_value = map[string]int32{
-		"POD_GROUP_DISRUPTION_MODE_UNSPECIFIED": 0,
-		"POD_GROUP_DISRUPTION_MODE_SINGLE":      1,
-		"POD_GROUP_DISRUPTION_MODE_ALL":         2,
-	}
-)
-
-func (x PodGroupDisruptionMode) Enum() *PodGroupDisruptionMode {
-	p := new(PodGroupDisruptionMode)
-	*p = x
-	return p
-}
-
-func (x PodGroupDisruptionMode) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (PodGroupDisruptionMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_pod_group_proto_enumTypes[0].Descriptor()
-}
-
-func (PodGroupDisruptionMode) Type() protoreflect.EnumType {
-	return &file_stowage_v1_pod_group_proto_enumTypes[0]
-}
-
-func (x PodGroupDisruptionMode) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use PodGroupDisruptionMode.Descriptor instead.
-func (PodGroupDisruptionMode) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{0}
-}
-
-// PodGroupMode is the mode of placing a group.
-type PodGroupMode int32
-
-const (
-	// As IN_ORDER.
-	PodGroupMode_POD_GROUP_MODE_UNSPECIFIED PodGroupMode = 0
-	// One by one in the order of the queue, as in kube-scheduler's pod group cycle
-	// (pkg/scheduler/schedule_one_podgroup.go, v1.37): the rules of a pod hold when it is placed.
-	PodGroupMode_POD_GROUP_MODE_IN_ORDER PodGroupMode = 1
-	// As a whole, which kube-scheduler does not do: all rules hold at the end. A placement is valid if Filter would
-	// accept the node of each pod with all other pods placed.
-	PodGroupMode_POD_GROUP_MODE_JOINT PodGroupMode = 2
-)
-
-// Enum value maps for PodGroupMode.
-var (
-	PodGroupMode_name = map[int32]string{
-		0: "POD_GROUP_MODE_UNSPECIFIED",
-		1: "POD_GROUP_MODE_IN_ORDER",
-		2: "POD_GROUP_MODE_JOINT",
-	}
-	PodGroupMode_value = map[string]int32{
-		"POD_GROUP_MODE_UNSPECIFIED": 0,
-		"POD_GROUP_MODE_IN_ORDER":    1,
-		"POD_GROUP_MODE_JOINT":       2,
-	}
-)
-
-func (x PodGroupMode) Enum() *PodGroupMode {
-	p := new(PodGroupMode)
-	*p = x
-	return p
-}
-
-func (x PodGroupMode) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (PodGroupMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_pod_group_proto_enumTypes[1].Descriptor()
-}
-
-func (PodGroupMode) Type() protoreflect.EnumType {
-	return &file_stowage_v1_pod_group_proto_enumTypes[1]
-}
-
-func (x PodGroupMode) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use PodGroupMode.Descriptor instead.
-func (PodGroupMode) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{1}
-}
-
-// PodGroupTopologyPolicy is the policy for a group that no single domain has room for.
-type PodGroupTopologyPolicy int32
-
-const (
-	// As REQUIRED.
-	PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED PodGroupTopologyPolicy = 0
-	// The group is not placed.
-	PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_REQUIRED PodGroupTopologyPolicy = 1
-	// The group is placed in few domains of the last key: as many pods as possible in one domain, of the rest as many as
-	// possible in another one, and so on. If this places fewer than min_count pods, the constraint is ignored.
-	PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED PodGroupTopologyPolicy = 2
-)
-
-// Enum value maps for PodGroupTopologyPolicy.
-var (
-	PodGroupTopologyPolicy_name = map[int32]string{
-		0: "POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED",
-		1: "POD_GROUP_TOPOLOGY_POLICY_REQUIRED",
-		2: "POD_GROUP_TOPOLOGY_POLICY_PREFERRED",
-	}
-	PodGroupTopologyPolicy_value = map[string]int32{
-		"POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED": 0,
-		"POD_GROUP_TOPOLOGY_POLICY_REQUIRED":    1,
-		"POD_GROUP_TOPOLOGY_POLICY_PREFERRED":   2,
-	}
-)
-
-func (x PodGroupTopologyPolicy) Enum() *PodGroupTopologyPolicy {
-	p := new(PodGroupTopologyPolicy)
-	*p = x
-	return p
-}
-
-func (x PodGroupTopologyPolicy) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (PodGroupTopologyPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_pod_group_proto_enumTypes[2].Descriptor()
-}
-
-func (PodGroupTopologyPolicy) Type() protoreflect.EnumType {
-	return &file_stowage_v1_pod_group_proto_enumTypes[2]
-}
-
-func (x PodGroupTopologyPolicy) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use PodGroupTopologyPolicy.Descriptor instead.
-func (PodGroupTopologyPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{2}
-}
 
 // PodGroupStatus is the outcome of a group.
 type PodGroupStatus int32
@@ -240,11 +77,11 @@ func (x PodGroupStatus) String() string {
 }
 
 func (PodGroupStatus) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_pod_group_proto_enumTypes[3].Descriptor()
+	return file_stowage_v1_pod_group_proto_enumTypes[0].Descriptor()
 }
 
 func (PodGroupStatus) Type() protoreflect.EnumType {
-	return &file_stowage_v1_pod_group_proto_enumTypes[3]
+	return &file_stowage_v1_pod_group_proto_enumTypes[0]
 }
 
 func (x PodGroupStatus) Number() protoreflect.EnumNumber {
@@ -253,274 +90,7 @@ func (x PodGroupStatus) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodGroupStatus.Descriptor instead.
 func (PodGroupStatus) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{3}
-}
-
-// PodGroup is pods of a queue that are placed together, such as those of a PodGroup of scheduling.k8s.io/v1beta1.
-type PodGroup struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name by which queue entries refer to the group. Required, unique in the request.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The minimum number of the group's pods that have a node afterwards: at least 1, at most the number of its pods in the
-	// queue and in scheduled_pods; all of them if absent. It is 1 for a group with the basic policy. If fewer can have one, or
-	// if no pod can be placed, no pod of the group is, and the group does not affect the pods after it.
-	MinCount *uint32 `protobuf:"varint,2,opt,name=min_count,json=minCount,proto3,oneof" json:"min_count,omitempty"`
-	// The mode of placing. Where not all pods can be placed, JOINT places as many as it finds. Of a group of more than 12 pods that
-	// only resources connect (no spread constraints, no affinity, no anti-affinity or host ports between them) it places as many of the
-	// highest priority as it finds, then of the next one, unless that is less than min_count. In this sense it is never less than
-	// what IN_ORDER places on the same nodes, if no pods are nominated, whatever max_steps; nor whatever the deadline, unless that
-	// comes before all pods were attempted in order. With PlaceRequest.allow_partial those that are placed by then count, if they are
-	// min_count.
-	Mode PodGroupMode `protobuf:"varint,3,opt,name=mode,proto3,enum=stowage.v1.PodGroupMode" json:"mode,omitempty"`
-	// The topology constraint, none if absent.
-	Topology *PodGroupTopology `protobuf:"bytes,4,opt,name=topology,proto3" json:"topology,omitempty"`
-	// With JOINT: the step budget of the search, 1 to 67,108,864. 1,048,576 if absent. A step is a unit of this server's
-	// search: another release may need more or fewer steps for the same group, and a step has no guaranteed duration.
-	MaxSteps *uint32 `protobuf:"varint,5,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
-	// The group's pods that have a node. They count towards min_count. With a topology the group is placed in the domain that
-	// they are in; if one of them is in none, or if they are in several, a group with IN_ORDER and one REQUIRED key fails
-	// with kube-scheduler's error, and any other group has no domain of that key. At most 1,000,000 in the request.
-	ScheduledPods []*ScheduledPod `protobuf:"bytes,6,rep,name=scheduled_pods,json=scheduledPods,proto3" json:"scheduled_pods,omitempty"`
-	// spec.priority of the PodGroup. kube-scheduler fails a group with pods of another priority, and so does IN_ORDER. Not
-	// compared with the pods if absent. The group preempts pods with lower priorities, and it is the priority of the group's pods
-	// as victims of other groups. If absent, the group preempts with the priority of its first pod, and its pods are victims with
-	// priorities of their own, or with the highest of them if they can be evicted only all together.
-	Priority *int32 `protobuf:"varint,7,opt,name=priority,proto3,oneof" json:"priority,omitempty"`
-	// spec.disruptionMode of the PodGroup: what preemption evicts of the group's pods that have a node. Only preemption by other
-	// groups reads it. A group without pods in the queue is there for that alone.
-	DisruptionMode PodGroupDisruptionMode `protobuf:"varint,8,opt,name=disruption_mode,json=disruptionMode,proto3,enum=stowage.v1.PodGroupDisruptionMode" json:"disruption_mode,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *PodGroup) Reset() {
-	*x = PodGroup{}
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PodGroup) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PodGroup) ProtoMessage() {}
-
-func (x *PodGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PodGroup.ProtoReflect.Descriptor instead.
-func (*PodGroup) Descriptor() ([]byte, []int) {
 	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *PodGroup) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *PodGroup) GetMinCount() uint32 {
-	if x != nil && x.MinCount != nil {
-		return *x.MinCount
-	}
-	return 0
-}
-
-func (x *PodGroup) GetMode() PodGroupMode {
-	if x != nil {
-		return x.Mode
-	}
-	return PodGroupMode_POD_GROUP_MODE_UNSPECIFIED
-}
-
-func (x *PodGroup) GetTopology() *PodGroupTopology {
-	if x != nil {
-		return x.Topology
-	}
-	return nil
-}
-
-func (x *PodGroup) GetMaxSteps() uint32 {
-	if x != nil && x.MaxSteps != nil {
-		return *x.MaxSteps
-	}
-	return 0
-}
-
-func (x *PodGroup) GetScheduledPods() []*ScheduledPod {
-	if x != nil {
-		return x.ScheduledPods
-	}
-	return nil
-}
-
-func (x *PodGroup) GetPriority() int32 {
-	if x != nil && x.Priority != nil {
-		return *x.Priority
-	}
-	return 0
-}
-
-func (x *PodGroup) GetDisruptionMode() PodGroupDisruptionMode {
-	if x != nil {
-		return x.DisruptionMode
-	}
-	return PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_UNSPECIFIED
-}
-
-// ScheduledPod is a pod of a group that has a node. The cluster has it as well, as a pod of the node. Preemption recognizes it
-// there by namespace and name, which Node.pods has and Node.pod_counts has not.
-type ScheduledPod struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The namespace.
-	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The name. Required, unique among the scheduled pods of a group and a namespace.
-	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The name of the node, one of the cluster's. Required.
-	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
-	// spec.priority.
-	Priority int32 `protobuf:"varint,4,opt,name=priority,proto3" json:"priority,omitempty"`
-	// spec.preemptionPolicy.
-	PreemptionPolicy PreemptionPolicy `protobuf:"varint,5,opt,name=preemption_policy,json=preemptionPolicy,proto3,enum=stowage.v1.PreemptionPolicy" json:"preemption_policy,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
-}
-
-func (x *ScheduledPod) Reset() {
-	*x = ScheduledPod{}
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ScheduledPod) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ScheduledPod) ProtoMessage() {}
-
-func (x *ScheduledPod) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ScheduledPod.ProtoReflect.Descriptor instead.
-func (*ScheduledPod) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *ScheduledPod) GetNamespace() string {
-	if x != nil {
-		return x.Namespace
-	}
-	return ""
-}
-
-func (x *ScheduledPod) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *ScheduledPod) GetNode() string {
-	if x != nil {
-		return x.Node
-	}
-	return ""
-}
-
-func (x *ScheduledPod) GetPriority() int32 {
-	if x != nil {
-		return x.Priority
-	}
-	return 0
-}
-
-func (x *ScheduledPod) GetPreemptionPolicy() PreemptionPolicy {
-	if x != nil {
-		return x.PreemptionPolicy
-	}
-	return PreemptionPolicy_PREEMPTION_POLICY_UNSPECIFIED
-}
-
-// PodGroupTopology constrains a group to one topology domain.
-type PodGroupTopology struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Topology keys, the narrowest first, such as a rack's and a zone's. The group is placed in one domain of the first
-	// key that has a domain with room for at least min_count of its pods. Of several domains the one with the highest
-	// score wins. The score is that of kube-scheduler (v1.37): 100 for the domain with room for the most pods and
-	// proportionally less for the others (PodGroupPodsCount), plus the utilization of the domain's nodes with the pods
-	// (NodeResourcesFit, MostAllocated). Ties go to the domain whose first node is first in the order of
-	// PlaceRequest.tie_break_seed. At most 8. Without a key the group is not constrained, as with empty schedulingConstraints of a
-	// PodGroup: kube-scheduler (v1.37) then does not run DynamicResources for it, which is told by its event.
-	Keys []string `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
-	// The policy if no key has such a domain.
-	Policy        PodGroupTopologyPolicy `protobuf:"varint,2,opt,name=policy,proto3,enum=stowage.v1.PodGroupTopologyPolicy" json:"policy,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PodGroupTopology) Reset() {
-	*x = PodGroupTopology{}
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PodGroupTopology) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PodGroupTopology) ProtoMessage() {}
-
-func (x *PodGroupTopology) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PodGroupTopology.ProtoReflect.Descriptor instead.
-func (*PodGroupTopology) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *PodGroupTopology) GetKeys() []string {
-	if x != nil {
-		return x.Keys
-	}
-	return nil
-}
-
-func (x *PodGroupTopology) GetPolicy() PodGroupTopologyPolicy {
-	if x != nil {
-		return x.Policy
-	}
-	return PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED
 }
 
 // PodGroupPlacement is the result of a group. The nodes of its pods are in the placements of its entries.
@@ -577,7 +147,7 @@ type PodGroupPlacement struct {
 
 func (x *PodGroupPlacement) Reset() {
 	*x = PodGroupPlacement{}
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[3]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -589,7 +159,7 @@ func (x *PodGroupPlacement) String() string {
 func (*PodGroupPlacement) ProtoMessage() {}
 
 func (x *PodGroupPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[3]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -602,7 +172,7 @@ func (x *PodGroupPlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodGroupPlacement.ProtoReflect.Descriptor instead.
 func (*PodGroupPlacement) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{3}
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *PodGroupPlacement) GetName() string {
@@ -741,7 +311,7 @@ type PodGroupPreemption struct {
 
 func (x *PodGroupPreemption) Reset() {
 	*x = PodGroupPreemption{}
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[4]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -753,7 +323,7 @@ func (x *PodGroupPreemption) String() string {
 func (*PodGroupPreemption) ProtoMessage() {}
 
 func (x *PodGroupPreemption) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[4]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -766,7 +336,7 @@ func (x *PodGroupPreemption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodGroupPreemption.ProtoReflect.Descriptor instead.
 func (*PodGroupPreemption) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{4}
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *PodGroupPreemption) GetVictims() []*PodReference {
@@ -831,7 +401,7 @@ type PodGroupNomination struct {
 
 func (x *PodGroupNomination) Reset() {
 	*x = PodGroupNomination{}
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[5]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -843,7 +413,7 @@ func (x *PodGroupNomination) String() string {
 func (*PodGroupNomination) ProtoMessage() {}
 
 func (x *PodGroupNomination) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[5]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -856,7 +426,7 @@ func (x *PodGroupNomination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodGroupNomination.ProtoReflect.Descriptor instead.
 func (*PodGroupNomination) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{5}
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *PodGroupNomination) GetQueueIndex() uint32 {
@@ -886,7 +456,7 @@ type TopologyDomain struct {
 
 func (x *TopologyDomain) Reset() {
 	*x = TopologyDomain{}
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[6]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -898,7 +468,7 @@ func (x *TopologyDomain) String() string {
 func (*TopologyDomain) ProtoMessage() {}
 
 func (x *TopologyDomain) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[6]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -911,7 +481,7 @@ func (x *TopologyDomain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopologyDomain.ProtoReflect.Descriptor instead.
 func (*TopologyDomain) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{6}
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *TopologyDomain) GetTopologyKey() string {
@@ -952,7 +522,7 @@ type PodRule struct {
 
 func (x *PodRule) Reset() {
 	*x = PodRule{}
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[7]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -964,7 +534,7 @@ func (x *PodRule) String() string {
 func (*PodRule) ProtoMessage() {}
 
 func (x *PodRule) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_group_proto_msgTypes[7]
+	mi := &file_stowage_v1_pod_group_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -977,7 +547,7 @@ func (x *PodRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodRule.ProtoReflect.Descriptor instead.
 func (*PodRule) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{7}
+	return file_stowage_v1_pod_group_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *PodRule) GetQueueIndex() uint32 {
@@ -1034,34 +604,7 @@ var File_stowage_v1_pod_group_proto protoreflect.FileDescriptor
 const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\n" +
 	"\x1astowage/v1/pod_group.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/verdict.proto\"\xe5\x03\n" +
-	"\bPodGroup\x12\x1e\n" +
-	"\x04name\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x12)\n" +
-	"\tmin_count\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01H\x00R\bminCount\x88\x01\x01\x126\n" +
-	"\x04mode\x18\x03 \x01(\x0e2\x18.stowage.v1.PodGroupModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04mode\x128\n" +
-	"\btopology\x18\x04 \x01(\v2\x1c.stowage.v1.PodGroupTopologyR\btopology\x12.\n" +
-	"\tmax_steps\x18\x05 \x01(\rB\f\xbaH\t*\a\x18\x80\x80\x80 (\x01H\x01R\bmaxSteps\x88\x01\x01\x12K\n" +
-	"\x0escheduled_pods\x18\x06 \x03(\v2\x18.stowage.v1.ScheduledPodB\n" +
-	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\rscheduledPods\x12\x1f\n" +
-	"\bpriority\x18\a \x01(\x05H\x02R\bpriority\x88\x01\x01\x12U\n" +
-	"\x0fdisruption_mode\x18\b \x01(\x0e2\".stowage.v1.PodGroupDisruptionModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0edisruptionModeB\f\n" +
-	"\n" +
-	"_min_countB\f\n" +
-	"\n" +
-	"_max_stepsB\v\n" +
-	"\t_priority\"\xe7\x01\n" +
-	"\fScheduledPod\x12&\n" +
-	"\tnamespace\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\tnamespace\x12\x1e\n" +
-	"\x04name\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x12\x1e\n" +
-	"\x04node\x18\x03 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04node\x12\x1a\n" +
-	"\bpriority\x18\x04 \x01(\x05R\bpriority\x12S\n" +
-	"\x11preemption_policy\x18\x05 \x01(\x0e2\x1c.stowage.v1.PreemptionPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x10preemptionPolicy\"\x81\x01\n" +
-	"\x10PodGroupTopology\x12'\n" +
-	"\x04keys\x18\x01 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10\b\x18\x01\"\ar\x05\x10\x01(\xbd\x02R\x04keys\x12D\n" +
-	"\x06policy\x18\x02 \x01(\x0e2\".stowage.v1.PodGroupTopologyPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06policy\"\x96\x05\n" +
+	"stowage.v1\x1a\x1cstowage/v1/explanation.proto\x1a\x18stowage/v1/verdict.proto\"\x96\x05\n" +
 	"\x11PodGroupPlacement\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1a.stowage.v1.PodGroupStatusR\x06status\x12!\n" +
@@ -1106,19 +649,7 @@ const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\x05index\x18\x04 \x01(\rR\x05index\x12!\n" +
 	"\ftopology_key\x18\x05 \x01(\tR\vtopologyKey\x12\x1a\n" +
 	"\bresource\x18\x06 \x01(\tR\bresource\x12\x14\n" +
-	"\x05error\x18\a \x01(\tR\x05error*\x8c\x01\n" +
-	"\x16PodGroupDisruptionMode\x12)\n" +
-	"%POD_GROUP_DISRUPTION_MODE_UNSPECIFIED\x10\x00\x12$\n" +
-	" POD_GROUP_DISRUPTION_MODE_SINGLE\x10\x01\x12!\n" +
-	"\x1dPOD_GROUP_DISRUPTION_MODE_ALL\x10\x02*e\n" +
-	"\fPodGroupMode\x12\x1e\n" +
-	"\x1aPOD_GROUP_MODE_UNSPECIFIED\x10\x00\x12\x1b\n" +
-	"\x17POD_GROUP_MODE_IN_ORDER\x10\x01\x12\x18\n" +
-	"\x14POD_GROUP_MODE_JOINT\x10\x02*\x94\x01\n" +
-	"\x16PodGroupTopologyPolicy\x12)\n" +
-	"%POD_GROUP_TOPOLOGY_POLICY_UNSPECIFIED\x10\x00\x12&\n" +
-	"\"POD_GROUP_TOPOLOGY_POLICY_REQUIRED\x10\x01\x12'\n" +
-	"#POD_GROUP_TOPOLOGY_POLICY_PREFERRED\x10\x02*\xf4\x01\n" +
+	"\x05error\x18\a \x01(\tR\x05error*\xf4\x01\n" +
 	"\x0ePodGroupStatus\x12 \n" +
 	"\x1cPOD_GROUP_STATUS_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19POD_GROUP_STATUS_COMPLETE\x10\x01\x12 \n" +
@@ -1140,48 +671,35 @@ func file_stowage_v1_pod_group_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_pod_group_proto_rawDescData
 }
 
-var file_stowage_v1_pod_group_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_stowage_v1_pod_group_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_stowage_v1_pod_group_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_stowage_v1_pod_group_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_stowage_v1_pod_group_proto_goTypes = []any{
-	(PodGroupDisruptionMode)(0), // 0: stowage.v1.PodGroupDisruptionMode
-	(PodGroupMode)(0),           // 1: stowage.v1.PodGroupMode
-	(PodGroupTopologyPolicy)(0), // 2: stowage.v1.PodGroupTopologyPolicy
-	(PodGroupStatus)(0),         // 3: stowage.v1.PodGroupStatus
-	(*PodGroup)(nil),            // 4: stowage.v1.PodGroup
-	(*ScheduledPod)(nil),        // 5: stowage.v1.ScheduledPod
-	(*PodGroupTopology)(nil),    // 6: stowage.v1.PodGroupTopology
-	(*PodGroupPlacement)(nil),   // 7: stowage.v1.PodGroupPlacement
-	(*PodGroupPreemption)(nil),  // 8: stowage.v1.PodGroupPreemption
-	(*PodGroupNomination)(nil),  // 9: stowage.v1.PodGroupNomination
-	(*TopologyDomain)(nil),      // 10: stowage.v1.TopologyDomain
-	(*PodRule)(nil),             // 11: stowage.v1.PodRule
-	(PreemptionPolicy)(0),       // 12: stowage.v1.PreemptionPolicy
-	(*PodReference)(nil),        // 13: stowage.v1.PodReference
-	(*NodeList)(nil),            // 14: stowage.v1.NodeList
-	(Plugin)(0),                 // 15: stowage.v1.Plugin
-	(TopologyRule)(0),           // 16: stowage.v1.TopologyRule
+	(PodGroupStatus)(0),        // 0: stowage.v1.PodGroupStatus
+	(*PodGroupPlacement)(nil),  // 1: stowage.v1.PodGroupPlacement
+	(*PodGroupPreemption)(nil), // 2: stowage.v1.PodGroupPreemption
+	(*PodGroupNomination)(nil), // 3: stowage.v1.PodGroupNomination
+	(*TopologyDomain)(nil),     // 4: stowage.v1.TopologyDomain
+	(*PodRule)(nil),            // 5: stowage.v1.PodRule
+	(*PodReference)(nil),       // 6: stowage.v1.PodReference
+	(*NodeList)(nil),           // 7: stowage.v1.NodeList
+	(Plugin)(0),                // 8: stowage.v1.Plugin
+	(TopologyRule)(0),          // 9: stowage.v1.TopologyRule
 }
 var file_stowage_v1_pod_group_proto_depIdxs = []int32{
-	1,  // 0: stowage.v1.PodGroup.mode:type_name -> stowage.v1.PodGroupMode
-	6,  // 1: stowage.v1.PodGroup.topology:type_name -> stowage.v1.PodGroupTopology
-	5,  // 2: stowage.v1.PodGroup.scheduled_pods:type_name -> stowage.v1.ScheduledPod
-	0,  // 3: stowage.v1.PodGroup.disruption_mode:type_name -> stowage.v1.PodGroupDisruptionMode
-	12, // 4: stowage.v1.ScheduledPod.preemption_policy:type_name -> stowage.v1.PreemptionPolicy
-	2,  // 5: stowage.v1.PodGroupTopology.policy:type_name -> stowage.v1.PodGroupTopologyPolicy
-	3,  // 6: stowage.v1.PodGroupPlacement.status:type_name -> stowage.v1.PodGroupStatus
-	10, // 7: stowage.v1.PodGroupPlacement.domains:type_name -> stowage.v1.TopologyDomain
-	11, // 8: stowage.v1.PodGroupPlacement.conflict:type_name -> stowage.v1.PodRule
-	8,  // 9: stowage.v1.PodGroupPlacement.preemption:type_name -> stowage.v1.PodGroupPreemption
-	13, // 10: stowage.v1.PodGroupPreemption.victims:type_name -> stowage.v1.PodReference
-	9,  // 11: stowage.v1.PodGroupPreemption.nominations:type_name -> stowage.v1.PodGroupNomination
-	14, // 12: stowage.v1.PodGroupNomination.nodes:type_name -> stowage.v1.NodeList
-	15, // 13: stowage.v1.PodRule.plugin:type_name -> stowage.v1.Plugin
-	16, // 14: stowage.v1.PodRule.rule:type_name -> stowage.v1.TopologyRule
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	0, // 0: stowage.v1.PodGroupPlacement.status:type_name -> stowage.v1.PodGroupStatus
+	4, // 1: stowage.v1.PodGroupPlacement.domains:type_name -> stowage.v1.TopologyDomain
+	5, // 2: stowage.v1.PodGroupPlacement.conflict:type_name -> stowage.v1.PodRule
+	2, // 3: stowage.v1.PodGroupPlacement.preemption:type_name -> stowage.v1.PodGroupPreemption
+	6, // 4: stowage.v1.PodGroupPreemption.victims:type_name -> stowage.v1.PodReference
+	3, // 5: stowage.v1.PodGroupPreemption.nominations:type_name -> stowage.v1.PodGroupNomination
+	7, // 6: stowage.v1.PodGroupNomination.nodes:type_name -> stowage.v1.NodeList
+	8, // 7: stowage.v1.PodRule.plugin:type_name -> stowage.v1.Plugin
+	9, // 8: stowage.v1.PodRule.rule:type_name -> stowage.v1.TopologyRule
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_pod_group_proto_init() }
@@ -1190,17 +708,15 @@ func file_stowage_v1_pod_group_proto_init() {
 		return
 	}
 	file_stowage_v1_explanation_proto_init()
-	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_verdict_proto_init()
 	file_stowage_v1_pod_group_proto_msgTypes[0].OneofWrappers = []any{}
-	file_stowage_v1_pod_group_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_pod_group_proto_rawDesc), len(file_stowage_v1_pod_group_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   8,
+			NumEnums:      1,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -478,7 +478,7 @@ var File_stowage_v1_provision_proto protoreflect.FileDescriptor
 const file_stowage_v1_provision_proto_rawDesc = "" +
 	"\n" +
 	"\x1astowage/v1/provision.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/context.proto\x1a\"stowage/v1/placement_service.proto\x1a\x1astowage/v1/pod_group.proto\"\xf8\x03\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/context.proto\x1a\"stowage/v1/placement_service.proto\"\xf8\x03\n" +
 	"\x10ProvisionRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x129\n" +
 	"\x05queue\x18\x02 \x03(\v2\x17.stowage.v1.PendingPodsB\n" +
@@ -577,7 +577,6 @@ func file_stowage_v1_provision_proto_init() {
 	file_stowage_v1_cluster_proto_init()
 	file_stowage_v1_context_proto_init()
 	file_stowage_v1_placement_service_proto_init()
-	file_stowage_v1_pod_group_proto_init()
 	file_stowage_v1_provision_proto_msgTypes[0].OneofWrappers = []any{}
 	file_stowage_v1_provision_proto_msgTypes[1].OneofWrappers = []any{}
 	type x struct{}

@@ -50,7 +50,7 @@ const (
 	Feature_FEATURE_SAFE_PREEMPTION Feature = 10
 	// PreemptRequest.across_nodes.
 	Feature_FEATURE_PREEMPTION_ACROSS_NODES Feature = 11
-	// PodGroup.scheduled_pods and PodGroup.priority.
+	// Pods of groups that have a node, and PodGroup.priority.
 	Feature_FEATURE_SCHEDULED_GROUP_PODS Feature = 12
 	// SimulationService.WhatIf.
 	Feature_FEATURE_WHAT_IF Feature = 13

@@ -78,8 +78,8 @@ func (x *SnapshotReference) GetDelta() *ClusterDelta {
 }
 
 // ClusterDelta changes a cluster. All of its fields apply, or none. Indexes of templates and classes are those in the
-// resulting cluster. A delta may change or remove a node, a namespace, a workload selector or a
-// PodDisruptionBudget only once.
+// resulting cluster. A delta may change or remove a node, a namespace, a workload selector, a
+// PodDisruptionBudget or a pod group only once.
 type ClusterDelta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// New templates, and replacements of templates that no unchanged node of the resulting cluster has pods of.
@@ -104,8 +104,12 @@ type ClusterDelta struct {
 	RemovedPodDisruptionBudgets []*NamespacedName `protobuf:"bytes,10,rep,name=removed_pod_disruption_budgets,json=removedPodDisruptionBudgets,proto3" json:"removed_pod_disruption_budgets,omitempty"`
 	// PodDisruptionBudgets to add, or to replace by namespace and name.
 	PodDisruptionBudgets []*PodDisruptionBudget `protobuf:"bytes,11,rep,name=pod_disruption_budgets,json=podDisruptionBudgets,proto3" json:"pod_disruption_budgets,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// Names of pod groups to remove. The cluster must have them.
+	RemovedPodGroups []string `protobuf:"bytes,12,rep,name=removed_pod_groups,json=removedPodGroups,proto3" json:"removed_pod_groups,omitempty"`
+	// Pod groups to add, or to replace by name.
+	PodGroups     []*PodGroup `protobuf:"bytes,13,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ClusterDelta) Reset() {
@@ -211,6 +215,20 @@ func (x *ClusterDelta) GetRemovedPodDisruptionBudgets() []*NamespacedName {
 func (x *ClusterDelta) GetPodDisruptionBudgets() []*PodDisruptionBudget {
 	if x != nil {
 		return x.PodDisruptionBudgets
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetRemovedPodGroups() []string {
+	if x != nil {
+		return x.RemovedPodGroups
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetPodGroups() []*PodGroup {
+	if x != nil {
+		return x.PodGroups
 	}
 	return nil
 }
@@ -878,7 +896,7 @@ const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x14stowage/v1/pod.proto\"t\n" +
 	"\x11SnapshotReference\x12/\n" +
 	"\aaddress\x18\x01 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\aaddress\x12.\n" +
-	"\x05delta\x18\x02 \x01(\v2\x18.stowage.v1.ClusterDeltaR\x05delta\"\xac\x06\n" +
+	"\x05delta\x18\x02 \x01(\v2\x18.stowage.v1.ClusterDeltaR\x05delta\"\x9b\a\n" +
 	"\fClusterDelta\x12O\n" +
 	"\rpod_templates\x18\x01 \x03(\v2\x1e.stowage.v1.IndexedPodTemplateB\n" +
 	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\fpodTemplates\x12K\n" +
@@ -899,7 +917,11 @@ const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"\x1eremoved_pod_disruption_budgets\x18\n" +
 	" \x03(\v2\x1a.stowage.v1.NamespacedNameR\x1bremovedPodDisruptionBudgets\x12a\n" +
 	"\x16pod_disruption_budgets\x18\v \x03(\v2\x1f.stowage.v1.PodDisruptionBudgetB\n" +
-	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x14podDisruptionBudgets\"g\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x14podDisruptionBudgets\x12,\n" +
+	"\x12removed_pod_groups\x18\f \x03(\tR\x10removedPodGroups\x12?\n" +
+	"\n" +
+	"pod_groups\x18\r \x03(\v2\x14.stowage.v1.PodGroupB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\tpodGroups\"g\n" +
 	"\x12IndexedPodTemplate\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12;\n" +
 	"\btemplate\x18\x02 \x01(\v2\x17.stowage.v1.PodTemplateB\x06\xbaH\x03\xc8\x01\x01R\btemplate\"f\n" +
@@ -977,11 +999,12 @@ var file_stowage_v1_snapshot_proto_goTypes = []any{
 	(*WorkloadSelectorName)(nil), // 13: stowage.v1.WorkloadSelectorName
 	(*WorkloadSelector)(nil),     // 14: stowage.v1.WorkloadSelector
 	(*PodDisruptionBudget)(nil),  // 15: stowage.v1.PodDisruptionBudget
-	(*PodTemplate)(nil),          // 16: stowage.v1.PodTemplate
-	(*NodeClass)(nil),            // 17: stowage.v1.NodeClass
-	(*PodCount)(nil),             // 18: stowage.v1.PodCount
-	(*Pod)(nil),                  // 19: stowage.v1.Pod
-	(*Cluster)(nil),              // 20: stowage.v1.Cluster
+	(*PodGroup)(nil),             // 16: stowage.v1.PodGroup
+	(*PodTemplate)(nil),          // 17: stowage.v1.PodTemplate
+	(*NodeClass)(nil),            // 18: stowage.v1.NodeClass
+	(*PodCount)(nil),             // 19: stowage.v1.PodCount
+	(*Pod)(nil),                  // 20: stowage.v1.Pod
+	(*Cluster)(nil),              // 21: stowage.v1.Cluster
 }
 var file_stowage_v1_snapshot_proto_depIdxs = []int32{
 	1,  // 0: stowage.v1.SnapshotReference.delta:type_name -> stowage.v1.ClusterDelta
@@ -994,24 +1017,25 @@ var file_stowage_v1_snapshot_proto_depIdxs = []int32{
 	14, // 7: stowage.v1.ClusterDelta.workload_selectors:type_name -> stowage.v1.WorkloadSelector
 	5,  // 8: stowage.v1.ClusterDelta.removed_pod_disruption_budgets:type_name -> stowage.v1.NamespacedName
 	15, // 9: stowage.v1.ClusterDelta.pod_disruption_budgets:type_name -> stowage.v1.PodDisruptionBudget
-	16, // 10: stowage.v1.IndexedPodTemplate.template:type_name -> stowage.v1.PodTemplate
-	17, // 11: stowage.v1.IndexedNodeClass.node_class:type_name -> stowage.v1.NodeClass
-	18, // 12: stowage.v1.NodePodsDelta.removed_pod_counts:type_name -> stowage.v1.PodCount
-	5,  // 13: stowage.v1.NodePodsDelta.removed_pods:type_name -> stowage.v1.NamespacedName
-	18, // 14: stowage.v1.NodePodsDelta.pod_counts:type_name -> stowage.v1.PodCount
-	19, // 15: stowage.v1.NodePodsDelta.pods:type_name -> stowage.v1.Pod
-	5,  // 16: stowage.v1.NodePodsDelta.removed_nominated_pods:type_name -> stowage.v1.NamespacedName
-	19, // 17: stowage.v1.NodePodsDelta.nominated_pods:type_name -> stowage.v1.Pod
-	20, // 18: stowage.v1.PutSnapshotRequest.part:type_name -> stowage.v1.Cluster
-	1,  // 19: stowage.v1.PutSnapshotRequest.delta:type_name -> stowage.v1.ClusterDelta
-	7,  // 20: stowage.v1.PutSnapshotRequest.end:type_name -> stowage.v1.PutSnapshotEnd
-	20, // 21: stowage.v1.GetSnapshotResponse.part:type_name -> stowage.v1.Cluster
-	0,  // 22: stowage.v1.GetSnapshotResponse.difference:type_name -> stowage.v1.SnapshotReference
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	16, // 10: stowage.v1.ClusterDelta.pod_groups:type_name -> stowage.v1.PodGroup
+	17, // 11: stowage.v1.IndexedPodTemplate.template:type_name -> stowage.v1.PodTemplate
+	18, // 12: stowage.v1.IndexedNodeClass.node_class:type_name -> stowage.v1.NodeClass
+	19, // 13: stowage.v1.NodePodsDelta.removed_pod_counts:type_name -> stowage.v1.PodCount
+	5,  // 14: stowage.v1.NodePodsDelta.removed_pods:type_name -> stowage.v1.NamespacedName
+	19, // 15: stowage.v1.NodePodsDelta.pod_counts:type_name -> stowage.v1.PodCount
+	20, // 16: stowage.v1.NodePodsDelta.pods:type_name -> stowage.v1.Pod
+	5,  // 17: stowage.v1.NodePodsDelta.removed_nominated_pods:type_name -> stowage.v1.NamespacedName
+	20, // 18: stowage.v1.NodePodsDelta.nominated_pods:type_name -> stowage.v1.Pod
+	21, // 19: stowage.v1.PutSnapshotRequest.part:type_name -> stowage.v1.Cluster
+	1,  // 20: stowage.v1.PutSnapshotRequest.delta:type_name -> stowage.v1.ClusterDelta
+	7,  // 21: stowage.v1.PutSnapshotRequest.end:type_name -> stowage.v1.PutSnapshotEnd
+	21, // 22: stowage.v1.GetSnapshotResponse.part:type_name -> stowage.v1.Cluster
+	0,  // 23: stowage.v1.GetSnapshotResponse.difference:type_name -> stowage.v1.SnapshotReference
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_snapshot_proto_init() }

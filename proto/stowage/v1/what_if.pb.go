@@ -195,7 +195,7 @@ type Scenario struct {
 	// Pods that are evicted. Each node at most once.
 	Evictions []*NodeEvictions `protobuf:"bytes,4,rep,name=evictions,proto3" json:"evictions,omitempty"`
 	// Nodes that are removed, with the pods that they still have. Each at most once. Indexes in the response are those before the
-	// removal. PodGroup.scheduled_pods must not be on them.
+	// removal.
 	RemovedNodes []string `protobuf:"bytes,5,rep,name=removed_nodes,json=removedNodes,proto3" json:"removed_nodes,omitempty"`
 	// Whether evicted pods are gone.
 	EvictedPods EvictedPods `protobuf:"varint,6,opt,name=evicted_pods,json=evictedPods,proto3,enum=stowage.v1.EvictedPods" json:"evicted_pods,omitempty"`
@@ -207,9 +207,8 @@ type Scenario struct {
 	RequeueEvicted bool `protobuf:"varint,7,opt,name=requeue_evicted,json=requeueEvicted,proto3" json:"requeue_evicted,omitempty"`
 	// The pods to place.
 	Queue []*PendingPods `protobuf:"bytes,8,rep,name=queue,proto3" json:"queue,omitempty"`
-	// Groups of the entries of queue, as PlaceRequest.pod_groups. No scheduled pod may be one of NodeEvictions.pods, nor be on a
-	// drained node, unless it is in Node.pods and stays. Scheduled pods that only Node.pod_counts has are taken not to be among
-	// NodeEvictions.pod_counts. Groups preempt nothing here: disruption_mode, and groups without pods in the queue, change nothing.
+	// Groups of the entries of queue, as PlaceRequest.pod_groups. Pods on nodes that the scenario evicts, or removes with their nodes,
+	// no longer belong to the pods of a group on nodes.
 	PodGroups []*PodGroup `protobuf:"bytes,9,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
 	// Whether to place no more pods after the first entry, or the first group, with an unplaced pod. Only with IN_ORDER.
 	StopAtFirstUnplaced bool `protobuf:"varint,10,opt,name=stop_at_first_unplaced,json=stopAtFirstUnplaced,proto3" json:"stop_at_first_unplaced,omitempty"`
@@ -545,7 +544,7 @@ var File_stowage_v1_what_if_proto protoreflect.FileDescriptor
 const file_stowage_v1_what_if_proto_rawDesc = "" +
 	"\n" +
 	"\x18stowage/v1/what_if.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\"stowage/v1/placement_service.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x19stowage/v1/snapshot.proto\"\xcf\x02\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/context.proto\x1a\x1cstowage/v1/explanation.proto\x1a\"stowage/v1/placement_service.proto\x1a\x19stowage/v1/snapshot.proto\"\xcf\x02\n" +
 	"\rWhatIfRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12>\n" +
 	"\tscenarios\x18\x02 \x03(\v2\x14.stowage.v1.ScenarioB\n" +
@@ -658,7 +657,6 @@ func file_stowage_v1_what_if_proto_init() {
 	file_stowage_v1_context_proto_init()
 	file_stowage_v1_explanation_proto_init()
 	file_stowage_v1_placement_service_proto_init()
-	file_stowage_v1_pod_group_proto_init()
 	file_stowage_v1_snapshot_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

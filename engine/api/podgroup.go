@@ -1,0 +1,27 @@
+package api
+
+// PodGroup is pods that are placed together: those of a cluster whose PodSpec.SchedulingGroup names it in their namespace, and those of
+// queue entries.
+type PodGroup struct {
+	// Name is "namespace/name" in a cluster. A group of a request with the name of one of the cluster replaces it.
+	Name string
+	// Entries are queue indexes in ascending order, for a group of a request.
+	Entries []int
+	// Minimum is the minimum number of pods that have a node afterwards, those that had one before included. A group that cannot
+	// reach it, or that gets no further pod placed, is not placed at all. 0 means all pods.
+	Minimum int
+	// Priority is the group's priority, which its pods must have; nil for any.
+	Priority *int32
+	// DisruptAll reports whether preemption evicts the group's pods only all together.
+	DisruptAll bool
+	// Joint asks for a placement of the group as a whole within a number of Steps.
+	Joint bool
+	Steps int
+	// Keys are topology keys, in order of preference. The group is placed in one domain: of the first key that has a
+	// domain with room for the minimum. With Preferred, a group without such a domain is placed in several domains of the
+	// last key, or else on any candidates. Pods that have a node determine the domain.
+	Keys      []string
+	Preferred bool
+	// Constrained says that the group has a topology, even if that has no key.
+	Constrained bool
+}

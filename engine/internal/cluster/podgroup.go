@@ -1,0 +1,162 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+)
+
+// podGroups are the pod groups of a cluster.
+type podGroups struct {
+	list  []api.PodGroup
+	index map[intern.ID]int // by name
+	of    []*Membership
+}
+
+// noPodGroup is no pod group.
+const noPodGroup = ^intern.ID(0)
+
+func (g *podGroups) add(t *intern.Table, group api.PodGroup) {
+	if g.index == nil {
+		g.index = make(map[intern.ID]int)
+	}
+	g.index[t.Intern(group.Name)] = len(g.list)
+	g.list = append(g.list, group)
+	g.of = append(g.of, MembershipOf(&group))
+}
+
+// PodGroup returns the group of the cluster with a name.
+func (c *Cluster) PodGroup(name string) (*api.PodGroup, bool) {
+	id, known := c.symbols.Lookup(name)
+	if !known {
+		return nil, false
+	}
+	i, known := c.podGroups.index[id]
+	if !known {
+		return nil, false
+	}
+	return &c.podGroups.list[i], true
+}
+
+// PodGroupOf returns the name of the group of a template's pods, empty for none.
+func PodGroupOf(t *api.PodTemplate) string {
+	if t.Spec.SchedulingGroup == "" {
+		return ""
+	}
+	return t.Namespace + "/" + t.Spec.SchedulingGroup
+}
+
+func podGroupOf(t *intern.Table, template *api.PodTemplate) intern.ID {
+	if name := PodGroupOf(template); name != "" {
+		return t.Intern(name)
+	}
+	return noPodGroup
+}
+
+// Membership is what preemption reads of the pod group of a pod. Pods of one group share it.
+type Membership struct {
+	// Priority is the group's, which counts instead of the pod's; nil for none.
+	Priority *int32
+	// All reports whether the pods of the group can be evicted only all together.
+	All bool
+}
+
+// MembershipOf returns what preemption reads of a group.
+func MembershipOf(g *api.PodGroup) *Membership {
+	return &Membership{Priority: g.Priority, All: g.DisruptAll}
+}
+
+// absent is the membership of pods whose group the cluster lacks: it has no priority, and they are evicted one by one
+// (pkg/scheduler/framework/preemption/types.go getHighestAllAncestor, NewPodVictim, v1.37).
+var absent = &Membership{}
+
+// Join makes a group of the request replace the cluster's group of the same name.
+func (s *State) Join(name string, m *Membership) {
+	if id, known := s.Symbols.Lookup(name); known {
+		if s.joined == nil {
+			s.joined = make(map[intern.ID]*Membership)
+		}
+		s.joined[id] = m
+	}
+}
+
+// Original returns a state of the cluster as it was stated, with the pod groups of s.
+func (s *State) Original(ctx context.Context) *State {
+	o := NewState(ctx, s.Cluster)
+	o.joined = s.joined
+	return o
+}
+
+// Membership returns that of a pod of a node; nil for a pod in no group.
+func (s *State) Membership(v *Victim) *Membership {
+	if e := s.QueueOf(v); e >= 0 && s.EntryGroup != nil {
+		return s.EntryGroup(e)
+	}
+	key := s.groups[v.Group].PodGroup
+	if key == noPodGroup {
+		return nil
+	}
+	if m := s.joined[key]; m != nil {
+		return m
+	}
+	if i, known := s.podGroups.index[key]; known {
+		return s.podGroups.of[i]
+	}
+	return absent
+}
+
+// Member is equal pods of a pod group on a node.
+type Member struct {
+	Namespace, Name string // the name is empty for counted pods
+	Node            uint32
+	Count           int
+	Priority        int32
+	NeverPreempts   bool
+}
+
+// Members returns the pods of a pod group on nodes without those that the request assumed, by node.
+func (s *State) Members(name string) []Member {
+	id, known := s.Symbols.Lookup(name)
+	if !known {
+		return nil
+	}
+	if s.membersOf == nil {
+		s.membersOf = make(map[intern.ID][]int32)
+		for i := range s.Cluster.groups {
+			if key := s.Cluster.groups[i].PodGroup; key != noPodGroup && !s.Cluster.groups[i].empty() {
+				s.membersOf[key] = append(s.membersOf[key], int32(i))
+			}
+		}
+	}
+	var members []Member
+	for _, group := range s.membersOf[id] {
+		g := &s.groups[group]
+		for i, node := range g.Nodes {
+			members = s.membersOn(members, node, group, g.Count(i))
+		}
+	}
+	slices.SortStableFunc(members, func(a, b Member) int { return int(a.Node) - int(b.Node) })
+	return members
+}
+
+// membersOn appends a number of pods of a group on a node.
+func (s *State) membersOn(members []Member, node uint32, group int32, count int) []Member {
+	namespace := s.Symbols.Name(s.groups[group].Namespace)
+	row := s.rows[node]
+	for i := range row.named {
+		p := &row.named[i]
+		if p.Group != group || s.gone[namedPod{node, int32(i)}] {
+			continue
+		}
+		_, priority := s.loadAt(p.load, group)
+		members = append(members, Member{namespace, p.Name, node, 1, priority, s.neverAt(p.load, group)})
+		count--
+	}
+	if count > 0 {
+		_, priority := s.loadAt(asTemplate, group)
+		members = append(members, Member{namespace, "", node, count, priority, s.neverAt(asTemplate, group)})
+	}
+	return members
+}

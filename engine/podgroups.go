@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+)
+
+// MaxJointPods bounds the pods of a group that is placed jointly.
+const MaxJointPods = 1_000
+
+// Grouped returns groups of a queue with the entries that are in none of them and whose pods name a group: one of these, or one that
+// find returns. The latter follow, in the order of their first entries; those with too many pods are placed in order.
+func Grouped(queue []Pending, groups []PodGroup, find func(name string) *api.PodGroup) []PodGroup {
+	if !slices.ContainsFunc(queue, func(p Pending) bool { return p.Pod.Template.Spec.SchedulingGroup != "" }) {
+		return groups
+	}
+	taken := make([]bool, len(queue))
+	index := make(map[string]int)
+	for i := range groups {
+		index[groups[i].Name] = i
+		for _, e := range groups[i].Entries {
+			taken[e] = true
+		}
+	}
+	stated := len(groups)
+	groups = slices.Clone(groups)
+	own := make([]bool, stated) // whether the entries of the group are its own
+	for e := range queue {
+		name := cluster.PodGroupOf(queue[e].Pod.Template)
+		if name == "" || taken[e] {
+			continue
+		}
+		i, known := index[name]
+		if !known {
+			of := find(name)
+			if of == nil {
+				continue
+			}
+			i, index[name] = len(groups), len(groups)
+			groups, own = append(groups, *of), append(own, true)
+		}
+		g := &groups[i]
+		if !own[i] {
+			g.Entries, own[i] = slices.Clone(g.Entries), true
+		}
+		at, _ := slices.BinarySearch(g.Entries, e)
+		g.Entries = slices.Insert(g.Entries, at, e)
+	}
+	for i := stated; i < len(groups); i++ {
+		pods := 0
+		for _, e := range groups[i].Entries {
+			pods += queue[e].Count
+		}
+		groups[i].Joint = groups[i].Joint && pods <= MaxJointPods
+	}
+	return groups
+}
+
+// grouped is Grouped with the groups of the cluster.
+func (c *Cluster) grouped(queue []Pending, groups []PodGroup) []PodGroup {
+	return Grouped(queue, groups, func(name string) *api.PodGroup {
+		g, _ := c.compiled.PodGroup(name)
+		return g
+	})
+}
+
+// asScheduler returns groups without what kube-scheduler does not have.
+func asScheduler(groups []PodGroup) []PodGroup {
+	extends := func(g PodGroup) bool { return g.Joint || g.Preferred || len(g.Keys) > 1 }
+	if !slices.ContainsFunc(groups, extends) {
+		return groups
+	}
+	groups = slices.Clone(groups)
+	for i := range groups {
+		g := &groups[i]
+		g.Joint, g.Preferred, g.Keys = false, false, g.Keys[:min(len(g.Keys), 1)]
+	}
+	return groups
+}
+
+// inOrder returns groups that are placed in order.
+func inOrder(groups []PodGroup) []PodGroup {
+	if !slices.ContainsFunc(groups, func(g PodGroup) bool { return g.Joint }) {
+		return groups
+	}
+	groups = slices.Clone(groups)
+	for i := range groups {
+		groups[i].Joint = false
+	}
+	return groups
+}
