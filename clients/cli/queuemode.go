@@ -32,7 +32,7 @@ func (a *asked) queueMode(queue string, returning bool) stowagev1.QueueMode {
 func inOrderOnly(snapshot *kube.Snapshot, returning bool) string {
 	single := returning ||
 		slices.ContainsFunc(snapshot.Queue, func(e kube.Entry) bool { return e.Pods.GetPodGroup() == "" })
-	for _, g := range snapshot.Cluster.PodGroups {
+	for _, g := range snapshot.Cluster.GetPodGroups() {
 		if single && g.GetDisruptionMode() == stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL {
 			return "there are pods without a group, and pod group " + g.GetName() + " is evicted only as a whole"
 		}

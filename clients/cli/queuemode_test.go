@@ -30,7 +30,7 @@ func TestQueueMode(t *testing.T) {
 		for _, queue := range []string{"auto", "kube-scheduler", "in-order"} {
 			test.group.Name = "g"
 			snapshot := &kube.Snapshot{
-				Live: true, PodGroups: []*stowagev1.PodGroup{test.group}, Queue: []kube.Entry{{Pods: test.pods}},
+				Live: true, Cluster: &stowagev1.Cluster{PodGroups: []*stowagev1.PodGroup{test.group}}, Queue: []kube.Entry{{Pods: test.pods}},
 			}
 			var told strings.Builder
 			a := &asked{

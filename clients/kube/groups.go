@@ -184,7 +184,7 @@ func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message
 // QueueGroups returns the groups of the entries of the queue, each once.
 func (s *Snapshot) QueueGroups() []*stowagev1.PodGroup {
 	byName := map[string]*stowagev1.PodGroup{}
-	for _, g := range slices.Concat(s.Cluster.PodGroups, s.PodGroups) {
+	for _, g := range slices.Concat(s.Cluster.GetPodGroups(), s.PodGroups) {
 		byName[g.Name] = g
 	}
 	var out []*stowagev1.PodGroup

@@ -40,7 +40,7 @@ func (p *Place) Groups(groups []*stowagev1.PodGroupPlacement) string {
 // groups writes a table of the groups, then the reasons of those that are not placed.
 func (p *Place) groups(w io.Writer, groups []*stowagev1.PodGroupPlacement) {
 	needs := make(map[string]uint32)
-	for _, g := range p.Snapshot.QueueGroups() {
+	for _, g := range slices.Concat(p.Snapshot.Cluster.GetPodGroups(), p.Snapshot.PodGroups) {
 		needs[g.GetName()] = g.GetMinCount()
 	}
 	groups = slices.DeleteFunc(slices.Clone(groups), onlyRuns)
