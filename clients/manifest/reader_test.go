@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -426,7 +427,7 @@ func FuzzManifest(f *testing.F) {
 			}
 		}
 		delete(groups, "")
-		for _, g := range s.PodGroups {
+		for _, g := range slices.Concat(s.Cluster.GetPodGroups(), s.PodGroups) {
 			if g.GetMinCount() == 0 || groups[g.Name] < uint64(g.GetMinCount()) {
 				t.Fatalf("group %s has %d pods and needs %d", g.Name, groups[g.Name], g.GetMinCount())
 			}
