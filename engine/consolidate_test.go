@@ -145,7 +145,7 @@ func (c *consolidateCase) drain(
 ) (*referenceDrain, *verdict.Drain) {
 	r := newReferenceDrain(t, stated, engine.DrainOptions{
 		Profile: c.options.Profile, Seed: c.options.Seed, FewestPods: c.options.FewestPods, Terminating: c.options.Terminating,
-		Moves: true,
+		Moves: true, DeleteEmptyDirData: true,
 	})
 	r.moved = st.moved
 	return r, r.drain(nodes...)
@@ -615,7 +615,7 @@ func (c *consolidateCase) sample(b *testing.B, got *verdict.Consolidation) {
 			came[n] = true
 		}
 	}
-	o := engine.DrainOptions{Profile: c.options.Profile, Scan: true}
+	o := engine.DrainOptions{Profile: c.options.Profile, Scan: true, DeleteEmptyDirData: true}
 	var want, kept []*verdict.Drain
 	for i, k := range got.Kept {
 		if i%50 == 0 && !came[k.Drain.Nodes[0]] {

@@ -35,8 +35,10 @@ type DrainOptions struct {
 	Scheduler bool
 	// Terminating lets evicted pods terminate while those of their round are placed. Otherwise they have left.
 	Terminating bool
-	// IgnoreBudgets evicts pods whatever their PodDisruptionBudgets allow, Force those without a controller.
-	IgnoreBudgets, Force bool
+	// IgnoreBudgets evicts pods whatever their PodDisruptionBudgets allow.
+	IgnoreBudgets bool
+	// Force, DeleteEmptyDirData and RefuseDaemonSetPods are as in drain.Filters.
+	Force, DeleteEmptyDirData, RefuseDaemonSetPods bool
 	// Moves asks for Drain.Moves.
 	Moves bool
 	// Steps is the step budget of DrainLargestSet.
@@ -81,7 +83,10 @@ func (c *Cluster) Drain(ctx context.Context, o DrainOptions, use func(*verdict.D
 	nodes := c.drained(&o)
 	options := &drain.Options{
 		Nodes: nodes, Targets: c.candidates(o.Targets), Seed: o.Seed, FewestPods: o.FewestPods,
-		Scheduler: o.Scheduler, Terminating: o.Terminating, IgnoreBudgets: o.IgnoreBudgets, Force: o.Force,
+		Scheduler: o.Scheduler, Terminating: o.Terminating, IgnoreBudgets: o.IgnoreBudgets,
+		Filters: drain.Filters{
+			Force: o.Force, DeleteEmptyDirData: o.DeleteEmptyDirData, RefuseDaemonSetPods: o.RefuseDaemonSetPods,
+		},
 		Moves: o.Moves, Steps: o.Steps, Scan: o.Scan, Workers: o.workers,
 	}
 	if options.Workers == 0 {

@@ -111,7 +111,7 @@ func TestBlockedBudgetsAreBounded(t *testing.T) {
 	}
 	for i := range pods {
 		n := &stated.Nodes[i%2]
-		n.Pods = append(n.Pods, api.Pod{Name: fmt.Sprint("pod-", i), Template: template})
+		n.Pods = append(n.Pods, api.Pod{Name: fmt.Sprint("pod-", i), Template: template, Readiness: api.Ready})
 	}
 	out, _ := drains(t, compiled(t, stated), engine.DrainOptions{Profile: api.Kube137()})
 	entries := 0
@@ -190,8 +190,8 @@ func TestPlacedAfterTermination(t *testing.T) {
 	}
 	stated := enginetest.Cluster(node("a", "1"), node("b", "1"), node("c", "2"), node("d", "2"))
 	stated.Templates = []*api.PodTemplate{web.Template, free.Template}
-	stated.Nodes[0].PodCounts = []api.PodCount{{Template: 0, Count: 1}}
-	stated.Nodes[2].PodCounts = []api.PodCount{{Template: 1, Count: 2}}
+	stated.Nodes[0].PodCounts = []api.PodCount{{Template: 0, Count: 1, Readiness: api.Ready}}
+	stated.Nodes[2].PodCounts = []api.PodCount{{Template: 1, Count: 2, Readiness: api.Ready}}
 	stated.Budgets = []api.PodDisruptionBudget{{Namespace: "default", Name: "one", Selector: alike, DisruptionsAllowed: 1}}
 	c := compiled(t, stated)
 	for _, scheduler := range []bool{false, true} {

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,10 +18,11 @@ import (
 
 // drainedPods are equal pods of a node, as the reference lists them.
 type drainedPods struct {
-	pod   api.Pod // without a name if they are counted
-	node  uint32
-	count int
-	at    int
+	pod     api.Pod // without a name if they are counted
+	node    uint32
+	count   int
+	at      int
+	evicted int
 }
 
 func (p *drainedPods) reference(count int) verdict.PodReference {
@@ -47,6 +47,7 @@ type drainBatch struct {
 	of      *drainedPods
 	count   int
 	round   int
+	spent   bool // the budget
 	message string
 }
 
@@ -56,6 +57,7 @@ type referenceDrain struct {
 	o      engine.DrainOptions
 	stated *api.Cluster
 	left   []int // by budget
+	short  []int // healthy pods that are missing
 	moved  int
 
 	out     *verdict.Drain
@@ -67,17 +69,67 @@ func newReferenceDrain(t testing.TB, stated *api.Cluster, o engine.DrainOptions)
 	r := &referenceDrain{t: t, o: o, stated: stated}
 	for i := range stated.Budgets {
 		r.left = append(r.left, int(max(0, stated.Budgets[i].DisruptionsAllowed)))
-		if len(stated.Budgets[i].Disrupted) > 2000 {
+		b := &stated.Budgets[i]
+		r.short = append(r.short, max(0, int(b.DesiredHealthy)-int(b.CurrentHealthy)))
+		if r.stuck(i) {
 			r.left[i] = 0
 		}
 	}
 	return r
 }
 
+func (r *referenceDrain) stuck(budget int) bool {
+	b := &r.stated.Budgets[budget]
+	return b.Outdated || len(b.Disrupted) > 2000
+}
+
+// guards returns the budgets that are looked at when a pod is evicted.
+func (r *referenceDrain) guards(p *api.Pod) []int {
+	if r.o.IgnoreBudgets || p.Terminating || p.Readiness == api.PhasePending {
+		return nil
+	}
+	return r.budgets(p)
+}
+
+// spends returns the budget that the eviction of a pod uses up, -1 for none.
+func (r *referenceDrain) spends(p *api.Pod) int {
+	of := r.guards(p)
+	if len(of) != 1 {
+		return -1
+	}
+	b := &r.stated.Budgets[of[0]]
+	if p.Readiness == api.NotReady && (b.AlwaysAllow || b.DesiredHealthy > 0 && r.short[of[0]] == 0) {
+		return -1
+	}
+	return of[0]
+}
+
+// healthy lets the budgets of pods that came back allow what the disruption controller computes.
+func (r *referenceDrain) healthy(b *drainBatch, count int) {
+	if r.o.IgnoreBudgets {
+		return
+	}
+	of := r.budgets(&b.of.pod)
+	for range count {
+		for _, i := range of {
+			switch {
+			case r.stuck(i):
+			case b.spent:
+				r.left[i]++
+			case b.of.pod.Readiness != api.NotReady && b.of.pod.Readiness != api.PhasePending, r.stated.Budgets[i].DesiredHealthy <= 0:
+			case r.short[i] > 0:
+				r.short[i]--
+			default:
+				r.left[i]++
+			}
+		}
+	}
+}
+
 // fork returns a reference that drains further without changing r.
 func (r *referenceDrain) fork() *referenceDrain {
 	f := *r
-	f.left = slices.Clone(r.left)
+	f.left, f.short = slices.Clone(r.left), slices.Clone(r.short)
 	return &f
 }
 
@@ -107,13 +159,14 @@ func (r *referenceDrain) list(node uint32) (out []*drainedPods) {
 	n := &r.stated.Nodes[node]
 	for _, p := range n.PodCounts {
 		same := func(o *drainedPods) bool {
-			return o.pod.TemplateIndex == p.Template && o.pod.Terminating == p.Terminating
+			return o.pod.TemplateIndex == p.Template && o.pod.Terminating == p.Terminating &&
+				(p.Terminating || o.pod.Readiness == p.Readiness)
 		}
 		if i := slices.IndexFunc(out, same); i >= 0 {
 			out[i].count += int(p.Count)
 			continue
 		}
-		pod := api.Pod{Template: r.stated.Templates[p.Template], TemplateIndex: p.Template, Terminating: p.Terminating}
+		pod := api.Pod{Template: r.stated.Templates[p.Template], TemplateIndex: p.Template, Terminating: p.Terminating, Readiness: p.Readiness}
 		out = append(out, &drainedPods{pod: pod, node: node, count: int(p.Count)})
 	}
 	for _, p := range n.Pods {
@@ -155,13 +208,21 @@ func (r *referenceDrain) drain(nodes ...uint32) *verdict.Drain {
 	refused := func(p *api.Pod) (reason verdict.BlockedReason, stays bool) {
 		kind := p.Template.Controller.Kind
 		switch {
+		case kind == api.DaemonSet && !p.Template.Controller.Mirror && p.Template.Controller.Gone:
+			if !r.o.Force {
+				return verdict.BlockedWithoutDaemonSet, false
+			}
+		case kind == api.DaemonSet && !p.Template.Controller.Mirror && r.o.RefuseDaemonSetPods:
+			return verdict.BlockedAsDaemonSetPod, false
 		case kind == api.DaemonSet:
 			return 0, true
-		case p.Terminating:
-			return 0, false
+		}
+		switch {
+		case p.Template.Spec.EmptyDir && !r.o.DeleteEmptyDirData:
+			return verdict.BlockedByEmptyDir, false
 		case kind == api.NoWorkload && !r.o.Force:
 			return verdict.BlockedWithoutController, false
-		case !r.o.IgnoreBudgets && len(r.budgets(p)) > 1:
+		case len(r.guards(p)) > 1:
 			return verdict.BlockedBySeveralBudgets, false
 		}
 		return 0, false
@@ -179,12 +240,14 @@ func (r *referenceDrain) drain(nodes ...uint32) *verdict.Drain {
 			if reason, _ := refused(&p.pod); reason != 0 {
 				continue
 			}
-			if of := r.budgets(&p.pod); !r.o.IgnoreBudgets && !p.pod.Terminating && len(of) == 1 {
-				count = min(count, r.left[of[0]])
-				r.left[of[0]] -= count
+			spent := r.spends(&p.pod)
+			if spent >= 0 {
+				count = min(count, r.left[spent])
+				r.left[spent] -= count
 			}
+			p.evicted += count
 			if p.count -= count; count > 0 {
-				now = append(now, drainBatch{of: p, count: count, round: r.out.Rounds})
+				now = append(now, drainBatch{of: p, count: count, round: r.out.Rounds, spent: spent >= 0})
 			}
 		}
 		if len(now) == 0 {
@@ -192,9 +255,8 @@ func (r *referenceDrain) drain(nodes ...uint32) *verdict.Drain {
 				break
 			}
 		}
-		ready := r.round(now, all)
-		for i, n := range ready {
-			r.left[i] += n
+		for _, b := range r.round(now, all) {
+			r.healthy(&b, b.count)
 		}
 		if len(now) > 0 {
 			r.out.Rounds++
@@ -209,13 +271,26 @@ func (r *referenceDrain) drain(nodes ...uint32) *verdict.Drain {
 			continue
 		}
 		reason, _ := refused(&p.pod)
-		b := verdict.BlockedPod{Pod: p.reference(p.count), Reason: cmp.Or(reason, verdict.BlockedByBudget)}
-		if b.Reason != verdict.BlockedWithoutController {
+		b := verdict.BlockedPod{Pod: p.reference(p.count), Reason: reason}
+		if reason == 0 {
+			b.Reason = verdict.BlockedByBudget
+			if of := r.spends(&p.pod); r.stated.Budgets[of].Outdated {
+				b.Reason = verdict.BlockedByOutdatedBudget
+			}
+		}
+		if reason == 0 || reason == verdict.BlockedBySeveralBudgets {
 			for _, i := range r.budgets(&p.pod) {
 				b.Budgets = append(b.Budgets, r.stated.Budgets[i].Name)
 			}
 		}
 		r.out.Blocked = append(r.out.Blocked, b)
+	}
+	for _, p := range all {
+		reason, stays := refused(&p.pod)
+		if n := p.evicted + p.count; n > 0 && !stays && (reason == 0 || reason == verdict.BlockedBySeveralBudgets) &&
+			p.pod.Readiness == api.ReadinessUnknown && len(r.guards(&p.pod)) > 0 {
+			r.out.Doubts = append(r.out.Doubts, verdict.Doubt{Kind: verdict.AssumedReady, Pod: p.reference(n)})
+		}
 	}
 	switch {
 	case len(r.out.Blocked) > 0:
@@ -225,17 +300,19 @@ func (r *referenceDrain) drain(nodes ...uint32) *verdict.Drain {
 	default:
 		r.out.Status = verdict.Drained
 	}
-	r.out.Doubts = preemptedForGood(r.stated, r.out.Preempted)
+	r.out.Doubts = append(r.out.Doubts, preemptedForGood(r.stated, r.out.Preempted)...)
 	return r.out
 }
 
-// round evicts and places pods, and returns how many pods became ready by budget.
-func (r *referenceDrain) round(now []drainBatch, all []*drainedPods) (ready map[int]int) {
-	ready = make(map[int]int)
+// round evicts and places pods, and returns the pods that became ready.
+func (r *referenceDrain) round(now []drainBatch, all []*drainedPods) (ready []drainBatch) {
 	var leaving []drainBatch
 	for _, b := range now {
 		r.out.Evicted += b.count
 		p := &b.of.pod
+		if p.Terminating {
+			r.out.Terminating += b.count
+		}
 		if r.o.Terminating {
 			if p.Name == "" {
 				r.remove(b.of.node, "", p.TemplateIndex, b.count, p.Terminating)
@@ -254,7 +331,7 @@ func (r *referenceDrain) round(now []drainBatch, all []*drainedPods) (ready map[
 			r.remove(b.of.node, p.Name, p.TemplateIndex, b.count, p.Terminating)
 		}
 		switch {
-		case p.Terminating || p.Template.Controller.Kind == api.NoWorkload:
+		case p.Terminating || p.Template.Controller.Kind == api.NoWorkload || p.Template.Controller.Gone:
 		case p.TemplateIndex < 0:
 			r.out.Unplaced = append(r.out.Unplaced, verdict.UnplacedPod{Pod: b.of.reference(b.count), Unknown: true})
 		default:
@@ -263,9 +340,9 @@ func (r *referenceDrain) round(now []drainBatch, all []*drainedPods) (ready map[
 	}
 	place := r.inOrder
 	if r.o.Scheduler {
-		place = func(ready map[int]int) { r.schedule(ready, leaving, all) }
+		place = func(ready *[]drainBatch) { r.schedule(ready, leaving, all) }
 	}
-	place(ready)
+	place(&ready)
 	for _, b := range leaving {
 		r.remove(b.of.node, b.of.pod.Name, b.of.pod.TemplateIndex, b.count, true)
 	}
@@ -282,11 +359,11 @@ func (r *referenceDrain) put(p *api.Pod, node uint32) {
 	n := r.node(node)
 	pod := comesBack(p)
 	r.moved++
-	pod.Name = fmt.Sprint(movedPrefix, r.moved)
+	pod.Name, pod.Readiness = fmt.Sprint(movedPrefix, r.moved), api.Ready
 	n.Pods = append(n.Pods, pod)
 }
 
-func (r *referenceDrain) inOrder(ready map[int]int) {
+func (r *referenceDrain) inOrder(ready *[]drainBatch) {
 	var still []drainBatch
 	for _, b := range r.pending {
 		var nodes []uint32
@@ -313,7 +390,7 @@ func (r *referenceDrain) inOrder(ready map[int]int) {
 	r.pending = still
 }
 
-func (r *referenceDrain) record(b *drainBatch, nodes []uint32, ready map[int]int) {
+func (r *referenceDrain) record(b *drainBatch, nodes []uint32, ready *[]drainBatch) {
 	if len(nodes) == 0 {
 		return
 	}
@@ -321,12 +398,12 @@ func (r *referenceDrain) record(b *drainBatch, nodes []uint32, ready map[int]int
 	if r.o.Moves {
 		r.out.Moves = append(r.out.Moves, verdict.PodMove{Pod: b.of.reference(len(nodes)), Nodes: nodes, Round: b.round})
 	}
-	if of := r.budgets(&b.of.pod); !r.o.IgnoreBudgets && len(of) == 1 {
-		ready[of[0]] += len(nodes)
-	}
+	placed := *b
+	placed.count = len(nodes)
+	*ready = append(*ready, placed)
 }
 
-func (r *referenceDrain) schedule(ready map[int]int, leaving []drainBatch, all []*drainedPods) {
+func (r *referenceDrain) schedule(ready *[]drainBatch, leaving []drainBatch, all []*drainedPods) {
 	var queue []engine.Pending
 	for _, b := range r.pending {
 		queue = append(queue, engine.Pending{Pod: comesBack(&b.of.pod), Count: b.count})
@@ -371,6 +448,11 @@ func (r *referenceDrain) preempted(v verdict.PodReference, leaving []drainBatch,
 		pod = &n.Pods[slices.IndexFunc(n.Pods, func(p api.Pod) bool { return p.Name == v.Name })]
 	} else {
 		pod = &api.Pod{Template: r.stated.Templates[v.Template], TemplateIndex: v.Template}
+		for _, p := range r.stated.Nodes[v.Node].PodCounts { // those of one template are alike
+			if p.Template == v.Template && !p.Terminating {
+				pod.Readiness = p.Readiness
+			}
+		}
 	}
 	for _, b := range leaving {
 		if b.of.node == v.Node && b.of.pod.Name == v.Name {
@@ -380,7 +462,9 @@ func (r *referenceDrain) preempted(v verdict.PodReference, leaving []drainBatch,
 	}
 	moved := statedName(v.Name) != v.Name
 	for _, b := range r.budgets(pod) {
-		r.left[b] = max(0, r.left[b]-v.Count)
+		if pod.Readiness != api.NotReady && pod.Readiness != api.PhasePending {
+			r.left[b] = max(0, r.left[b]-v.Count)
+		}
 	}
 	for _, p := range all {
 		if p.node == v.Node && p.pod.Name == v.Name && (v.Name != "" || p.pod.TemplateIndex == v.Template && !p.pod.Terminating) {
@@ -426,6 +510,8 @@ func (r *referenceDrain) addPreempted(v verdict.PodReference) {
 	r.out.Preempted = append(r.out.Preempted, v)
 }
 
+var readiness = []api.Readiness{api.ReadinessUnknown, api.Ready, api.Ready, api.NotReady, api.PhasePending}
+
 // randomDrain returns a cluster of few nodes and the options of a drain.
 func randomDrain(rng *rand.Rand) (*api.Cluster, engine.DrainOptions) {
 	stated, _ := enginetest.RandomShared(rng)
@@ -441,6 +527,10 @@ func randomDrain(rng *rand.Rand) (*api.Cluster, engine.DrainOptions) {
 		if t.Controller.Kind == api.NoWorkload {
 			t.Controller.Name = ""
 		}
+		if t.Controller.Kind == api.DaemonSet {
+			t.Controller.Mirror, t.Controller.Gone = rng.IntN(3) == 0, rng.IntN(4) == 0
+		}
+		t.Spec.EmptyDir = rng.IntN(6) == 0
 		t.Spec.Priority = rng.Int32N(3)
 		if rng.IntN(8) == 0 {
 			tolerates := api.Toleration{Key: unschedulable.Key, Operator: api.TolerationExists}
@@ -470,6 +560,17 @@ func randomDrain(rng *rand.Rand) (*api.Cluster, engine.DrainOptions) {
 			}
 			p.StartTime = start
 			start++
+			p.Readiness = readiness[rng.IntN(len(readiness))]
+		}
+	}
+	byTemplate := make(map[int]api.Readiness)
+	for i := range stated.Nodes {
+		for j := range stated.Nodes[i].PodCounts {
+			p := &stated.Nodes[i].PodCounts[j]
+			if _, drawn := byTemplate[p.Template]; !drawn {
+				byTemplate[p.Template] = readiness[rng.IntN(len(readiness))]
+			}
+			p.Readiness = byTemplate[p.Template]
 		}
 	}
 	for i := range rng.IntN(4) {
@@ -486,12 +587,15 @@ func randomDrain(rng *rand.Rand) (*api.Cluster, engine.DrainOptions) {
 			b.Disrupted = []string{stated.Nodes[0].Name + "-0"}
 		case 3:
 			b.Disrupted = slices.Repeat([]string{"gone"}, 1999+rng.IntN(3))
+		case 4:
+			b.Outdated = true
 		}
+		b.AlwaysAllow, b.CurrentHealthy, b.DesiredHealthy = rng.IntN(4) == 0, rng.Int32N(3), rng.Int32N(4)
 		stated.Budgets = append(stated.Budgets, b)
 	}
 	o := engine.DrainOptions{
 		Profile: api.Kube137(), Seed: rng.Uint64N(3), Terminating: rng.IntN(3) == 0, IgnoreBudgets: rng.IntN(6) == 0,
-		Force: rng.IntN(2) == 0, Moves: true,
+		Force: rng.IntN(2) == 0, Moves: true, DeleteEmptyDirData: rng.IntN(3) > 0, RefuseDaemonSetPods: rng.IntN(5) == 0,
 	}
 	o.FewestPods = o.Seed == 2
 	if rng.IntN(4) == 0 {
@@ -659,7 +763,7 @@ func TestDrainRounds(t *testing.T) {
 	stated := enginetest.Cluster(node("a", "1"), node("b", "1"), node("c", "1"), node("d", "2"))
 	stated.Templates = []*api.PodTemplate{db.Template, web.Template}
 	stated.Nodes[0].PodCounts = []api.PodCount{{Template: 1, Count: 1}}
-	stated.Nodes[1].PodCounts = []api.PodCount{{Template: 0, Count: 2}}
+	stated.Nodes[1].PodCounts = []api.PodCount{{Template: 0, Count: 2, Readiness: api.Ready}}
 	stated.Budgets = []api.PodDisruptionBudget{{Namespace: "default", Name: "one", Selector: selects, DisruptionsAllowed: 1}}
 	o := engine.DrainOptions{Profile: api.Kube137(), Mode: engine.DrainTogether, Nodes: []uint32{0, 1}, Moves: true}
 	got, _ := drains(t, compiled(t, stated), o)
@@ -687,7 +791,7 @@ func TestPreemptedAgain(t *testing.T) {
 			enginetest.MakeNode("a").Allocate("cpu", 2000, "pods", 10), enginetest.MakeNode("b").Allocate("cpu", c.cpu, "pods", 10),
 		)
 		stated.Templates = []*api.PodTemplate{db.Template, low.Template}
-		stated.Nodes[0].PodCounts = []api.PodCount{{Template: 0, Count: 2}, {Template: 1, Count: 2}}
+		stated.Nodes[0].PodCounts = []api.PodCount{{Template: 0, Count: 2, Readiness: api.Ready}, {Template: 1, Count: 2}}
 		selects := enginetest.Selects("app", "db")
 		stated.Budgets = []api.PodDisruptionBudget{{Namespace: "default", Name: "one", Selector: selects, DisruptionsAllowed: 1}}
 		o := engine.DrainOptions{Profile: api.Kube137(), Nodes: []uint32{0}, Scheduler: true, Moves: true}
@@ -776,6 +880,24 @@ func TestEvictionBudgets(t *testing.T) {
 		}
 		return names
 	}
+	in := func(r api.Readiness) *enginetest.Pod {
+		p := *web
+		p.Readiness = r
+		return &p
+	}
+	health := func(allowed, current, desired int32) api.PodDisruptionBudget {
+		b := budget(selects, allowed)
+		b.CurrentHealthy, b.DesiredHealthy = current, desired
+		return b
+	}
+	always := func(b api.PodDisruptionBudget) api.PodDisruptionBudget {
+		b.AlwaysAllow = true
+		return b
+	}
+	outdated := func(b api.PodDisruptionBudget) api.PodDisruptionBudget {
+		b.Outdated = true
+		return b
+	}
 	for _, c := range []struct {
 		name    string
 		budgets []api.PodDisruptionBudget
@@ -796,6 +918,19 @@ func TestEvictionBudgets(t *testing.T) {
 		{"several", []api.PodDisruptionBudget{budget(selects, 5), budget(all, 5)}, web, verdict.BlockedBySeveralBudgets},
 		{"terminating", []api.PodDisruptionBudget{budget(selects, 0)}, gone, 0},
 		{"terminating, several", []api.PodDisruptionBudget{budget(selects, 0), budget(all, 0)}, gone, 0},
+		{"pending", []api.PodDisruptionBudget{budget(selects, 0)}, in(api.PhasePending), 0},
+		{"pending, several", []api.PodDisruptionBudget{budget(selects, 0), budget(all, 0)}, in(api.PhasePending), 0},
+		{"not ready, several", []api.PodDisruptionBudget{budget(selects, 5), budget(all, 5)}, in(api.NotReady), verdict.BlockedBySeveralBudgets},
+		{"not ready, healthy", []api.PodDisruptionBudget{health(0, 2, 2)}, in(api.NotReady), 0},
+		{"ready, healthy", []api.PodDisruptionBudget{health(0, 2, 2)}, in(api.Ready), verdict.BlockedByBudget},
+		{"not ready, not healthy", []api.PodDisruptionBudget{health(0, 1, 2)}, in(api.NotReady), verdict.BlockedByBudget},
+		{"not ready, none desired", []api.PodDisruptionBudget{health(0, 0, 0)}, in(api.NotReady), verdict.BlockedByBudget},
+		{"not ready, none desired, allowed", []api.PodDisruptionBudget{health(1, 1, 0)}, in(api.NotReady), 0},
+		{"not ready, always", []api.PodDisruptionBudget{always(health(0, 0, 2))}, in(api.NotReady), 0},
+		{"ready, always", []api.PodDisruptionBudget{always(health(0, 2, 2))}, in(api.Ready), verdict.BlockedByBudget},
+		{"not ready, outdated", []api.PodDisruptionBudget{outdated(health(1, 2, 2))}, in(api.NotReady), 0},
+		{"not ready, not healthy, outdated", []api.PodDisruptionBudget{outdated(health(1, 1, 2))}, in(api.NotReady), verdict.BlockedByOutdatedBudget},
+		{"ready, outdated", []api.PodDisruptionBudget{outdated(health(1, 3, 2))}, in(api.Ready), verdict.BlockedByOutdatedBudget},
 	} {
 		stated := enginetest.Cluster(enginetest.MakeNode("a").Run(c.pod), enginetest.MakeNode("b"))
 		stated.Budgets = c.budgets

@@ -56,10 +56,11 @@ type WhatIfOptions struct {
 // NamedPods iterates over the namespaces and names of the pods of a node that are not only counted.
 func (c *Cluster) NamedPods(node uint32) iter.Seq2[string, string] { return c.compiled.NamedOn(node) }
 
-// CountedPods returns the number of counted pods of a template on a node. The function looks through the pods of the node once.
-func (c *Cluster) CountedPods(node uint32) func(template int, terminating bool) int {
+// CountedPods returns the number of counted pods on a node that are like those of a count. The function looks
+// through the pods of the node once.
+func (c *Cluster) CountedPods(node uint32) func(api.PodCount) int {
 	counted := c.compiled.CountedOn(node)
-	return func(template int, terminating bool) int { return int(counted(template, terminating).Count) }
+	return func(p api.PodCount) int { return int(counted(p.Template, p.Terminating, p.Readiness).Count) }
 }
 
 // WhatIf places the pods of a scenario. c stays unchanged, and calls for several scenarios share it. The result is that of Place
@@ -126,7 +127,7 @@ func (c *Cluster) evictedOn(evicted []cluster.Evictee, n *NodeEvictions) []clust
 	}
 	counted := c.compiled.CountedOn(n.Node)
 	for _, p := range n.Counted {
-		e := counted(p.Template, p.Terminating)
+		e := counted(p.Template, p.Terminating, p.Readiness)
 		e.Count = p.Count
 		evicted = append(evicted, e)
 	}

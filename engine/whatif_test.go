@@ -504,7 +504,7 @@ func TestWhatIfEvictsCountedPods(t *testing.T) {
 	}
 	c := compiled(t, &api.Cluster{Templates: []*api.PodTemplate{template}, Nodes: []api.Node{node}})
 	counted := c.CountedPods(0)
-	if got, terminating := counted(0, false), counted(0, true); got != pods || terminating != 0 {
+	if got, terminating := counted(api.PodCount{}), counted(api.PodCount{Terminating: true}); got != pods || terminating != 0 {
 		t.Errorf("%d pods are counted, %d of them terminating", got, terminating)
 	}
 	s := &engine.Scenario{Requeue: true, Evictions: []engine.NodeEvictions{

@@ -33,7 +33,9 @@ func drainable() *stowagev1.Cluster {
 	counts := func(n *stowagev1.Node, by ...uint32) *stowagev1.Node {
 		for i, count := range by {
 			if count > 0 {
-				n.PodCounts = append(n.PodCounts, &stowagev1.PodCount{TemplateIndex: uint32(i), Count: count})
+				n.PodCounts = append(n.PodCounts, &stowagev1.PodCount{
+					TemplateIndex: uint32(i), Count: count, Readiness: stowagev1.PodReadiness_POD_READINESS_READY,
+				})
 			}
 		}
 		return n

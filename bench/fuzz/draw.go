@@ -90,7 +90,7 @@ var often = map[protoreflect.Name]bool{
 
 // seldom are fields that refuse most requests, or that turn off much of what is to be compared.
 var seldom = map[protoreflect.Name]bool{
-	"unread": true, "resource_status": true, "profile": true, "delta": true, "preempted": true, "start_time": true,
+	"unread": true, "resource_status": true, "profile": true, "delta": true, "preempted": true, "start_time": true, "readiness": true, "gone": true, "volumes": true,
 	"disabled_filters": true, "disabled_post_filters": true, "disabled_pod_group_post_filters": true, "feature_gates": true, "scheduling_gates": true, "nominated_node_name": true, "added_affinity": true,
 }
 

@@ -61,12 +61,7 @@ func (c *consolidateCommand) print(
 			added = append(added, a.GetNewNodeName())
 		}
 	}
-	var evicted kube.Evicted
-	if len(removed) > 0 {
-		evicted = snapshot.Evicted(removed, false)
-	}
-	tellNotReady(s, evicted)
-	tellPending(s, snapshot, "actions")
+	c.notePending(s, snapshot, "actions")
 	for _, a := range answer.Actions {
 		c.doubt(snapshot, "", a)
 	}

@@ -25,7 +25,9 @@ type drainCommand struct {
 	LargestSet    bool     `help:"Drain as many of the nodes as possible, one after another. The exit status is 0 if at least one can be drained."`
 	MaxSteps      uint32   `placeholder:"NUMBER" help:"With --largest-set: search budget, in steps. Default: 65536."`
 	Target        []string `sep:"," placeholder:"NODE" help:"Node that evicted pods may move to. Repeatable. Default: all."`
-	Force         bool     `help:"Evict pods without a controller as well, as kubectl drain --force does. They are not recreated."`
+	Force         bool     `help:"Evict pods without a controller or with a deleted DaemonSet as well, as kubectl drain --force does. They are not recreated."`
+	DeleteData    bool     `name:"delete-emptydir-data" help:"Evict pods with an emptyDir volume as well, as kubectl drain --delete-emptydir-data does."`
+	DaemonSets    bool     `name:"ignore-daemonsets" default:"true" help:"Leave the pods of DaemonSets on their nodes. --ignore-daemonsets=false refuses these pods, as kubectl drain does without the flag."`
 	IgnoreBudgets bool     `help:"Ignore PodDisruptionBudgets."`
 	Moves         bool     `help:"List every pod that moves, with its new node."`
 }
@@ -65,11 +67,8 @@ func (c *drainCommand) Run(s *session, code *answered) error {
 
 // print prints an answer.
 func (c *drainCommand) print(s *session, snapshot *kube.Snapshot, parts []*stowagev1.DrainResponse, code *answered) error {
-	evicted := snapshot.Evicted(c.Nodes, c.Force)
-	if !c.IgnoreBudgets {
-		tellNotReady(s, evicted)
-	}
-	tellPending(s, snapshot, "drain")
+	c.notePending(s, snapshot, "drain")
+	c.noteTerminating(s, parts)
 	for _, part := range parts {
 		c.doubt(snapshot, "", part)
 	}
@@ -95,22 +94,26 @@ func (c *drainCommand) moves() bool {
 	return c.Moves || c.Verbose || c.Output == asHTML || c.Output == asSVG
 }
 
-// tellNotReady lists the evicted pods that do not run or are not ready.
-func tellNotReady(s *session, evicted kube.Evicted) {
-	if n := len(evicted.NotReady); n > 0 {
-		fmt.Fprintf(s.stderr, "stowage: taken for running and ready, though %s not, so that the API server "+
-			"might evict them by other rules: %s\n", counted(n, "pod is", "pods are"), names(evicted.NotReady))
-	}
-}
-
-// tellPending lists the pending pods, which do not count.
-func tellPending(s *session, snapshot *kube.Snapshot, before string) {
+// notePending notes the pending pods, which do not count.
+func (q *question) notePending(s *session, snapshot *kube.Snapshot, before string) {
 	var pending []kube.Origin
 	for _, e := range slices.Concat(snapshot.Queue, snapshot.Waiting) {
 		pending = append(pending, e.Origin)
 	}
 	if len(pending) > 0 {
-		fmt.Fprintf(s.stderr, "stowage: pending pods are not placed before the %s, and do not count: %s\n", before, names(pending))
+		q.note(s, "pending pods are not placed before the %s, and do not count: %s", before, names(pending))
+	}
+}
+
+// noteTerminating notes the pods that were terminating before the drain.
+func (c *drainCommand) noteTerminating(s *session, parts []*stowagev1.DrainResponse) {
+	n := 0
+	for _, p := range parts {
+		n += int(p.GetDrain().GetTerminatingCount())
+	}
+	if n > 0 {
+		c.note(s, "%s terminating already: the replacements are not placed here, as most controllers have created them; "+
+			"a StatefulSet does so once its pod is gone", counted(n, "pod is", "pods are"))
 	}
 }
 
@@ -133,6 +136,7 @@ func (c *drainCommand) request(snapshot *kube.Snapshot) (*stowagev1.DrainRequest
 	if c.MaxSteps > 0 {
 		request.MaxSteps = &c.MaxSteps
 	}
+	request.DeleteEmptyDirData, request.RefuseDaemonSetPods = c.DeleteData, !c.DaemonSets
 	request.Force, request.IgnoreBudgets, request.IncludeMoves = c.Force, c.IgnoreBudgets, c.moves()
 	request.TieBreak, request.TieBreakSeed = c.tieBreak(), c.Seed
 	return request, nil

@@ -63,6 +63,7 @@ func (t *Templates) shared(pods []*stowagev1.Pod) ([]*stowagev1.Pod, error) {
 		out[i] = &stowagev1.Pod{
 			Name: p.GetName(), Source: p.GetSource(), Labels: p.GetLabels(), Terminating: p.GetTerminating(),
 			ResourceStatus: p.GetResourceStatus(), StartTime: p.GetStartTime(), Preempted: p.GetPreempted(),
+			Readiness: p.GetReadiness(),
 		}
 		if err := t.Share(out[i]); err != nil {
 			return nil, fmt.Errorf("[%d]: %w", i, err)
@@ -85,10 +86,11 @@ func CountPods(n *stowagev1.Node) {
 	type group struct {
 		template    uint32
 		terminating bool
+		readiness   stowagev1.PodReadiness
 	}
 	counts := map[group]uint32{}
 	for _, c := range n.GetPodCounts() {
-		counts[group{c.GetTemplateIndex(), c.GetTerminating()}] += c.GetCount()
+		counts[group{c.GetTemplateIndex(), c.GetTerminating(), c.GetReadiness()}] += c.GetCount()
 	}
 	n.Pods = slices.DeleteFunc(n.Pods, func(p *stowagev1.Pod) bool {
 		source, ok := p.GetSource().(*stowagev1.Pod_TemplateIndex)
@@ -99,15 +101,18 @@ func CountPods(n *stowagev1.Node) {
 			p.Name, p.StartTime = "", nil
 			return false
 		}
-		counts[group{source.TemplateIndex, p.GetTerminating()}]++
+		counts[group{source.TemplateIndex, p.GetTerminating(), p.GetReadiness()}]++
 		return true
 	})
 	n.PodCounts = nil
 	for g, count := range counts {
-		n.PodCounts = append(n.PodCounts, &stowagev1.PodCount{TemplateIndex: g.template, Count: count, Terminating: g.terminating})
+		n.PodCounts = append(n.PodCounts, &stowagev1.PodCount{
+			TemplateIndex: g.template, Count: count, Terminating: g.terminating, Readiness: g.readiness,
+		})
 	}
 	slices.SortFunc(n.PodCounts, func(a, b *stowagev1.PodCount) int {
-		return cmp.Or(cmp.Compare(a.TemplateIndex, b.TemplateIndex), compareBools(a.Terminating, b.Terminating))
+		return cmp.Or(cmp.Compare(a.TemplateIndex, b.TemplateIndex), compareBools(a.Terminating, b.Terminating),
+			cmp.Compare(a.Readiness, b.Readiness))
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/suggest"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -66,38 +65,6 @@ func (s *Snapshot) otherNode(names []string, known map[string]bool) string {
 			}
 		}
 	})
-}
-
-// Evicted is what a drain of nodes does not read of the pods that it evicts.
-type Evicted struct {
-	// NotReady are pods in a namespace with PodDisruptionBudgets whose status says that they do not run or are not ready. The
-	// API server has other rules for them (pkg/registry/core/pod/storage/eviction.go, v1.37).
-	NotReady []Origin
-}
-
-// Evicted returns what a drain of nodes, all of the cluster if none is named, does not read. force is whether pods without a
-// controller are evicted.
-func (s *Snapshot) Evicted(nodes []string, force bool) (out Evicted) {
-	guarded := map[string]bool{}
-	for _, b := range s.Cluster.PodDisruptionBudgets {
-		guarded[b.Namespace] = true
-	}
-	for i, n := range s.Cluster.Nodes {
-		if len(nodes) > 0 && !slices.Contains(nodes, n.Name) {
-			continue
-		}
-		for _, r := range s.residents[i] {
-			p := r.facts.stamp.pod
-			owner := metav1.GetControllerOfNoCopy(p)
-			if r.stays || owner == nil && !force {
-				continue
-			}
-			if guarded[r.facts.object.Namespace] && notReady(p) {
-				out.NotReady = append(out.NotReady, r.facts.object)
-			}
-		}
-	}
-	return out
 }
 
 // notReady reports whether the status of a pod says that it does not run or is not ready.

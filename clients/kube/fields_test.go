@@ -35,19 +35,20 @@ const resized = `spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]
 
 // usedFields are those that the conversion reads, with an object for which the field makes a difference.
 var usedFields = map[string]string{
-	"PodSpec.Volumes.VolumeSource.Image":   `spec: {volumes: [{image: {reference: i}}]}`,
-	"PodSpec.InitContainers":               `spec: {initContainers: [{name: i}]}`, // converted as containers are
-	"PodSpec.NodeSelector":                 `spec: {nodeSelector: {a: b}}`,
-	"PodSpec.NodeName":                     `spec: {nodeName: m}`,
-	"PodSpec.HostNetwork":                  `spec: {hostNetwork: true, containers: [{ports: [{containerPort: 80}]}]}`,
-	"PodSpec.Priority":                     `spec: {priority: 3}`,
-	"PodSpec.PreemptionPolicy":             `spec: {preemptionPolicy: Never}`,
-	"PodSpec.SchedulerName":                `spec: {schedulerName: other}`,
-	"PodSpec.Overhead":                     `spec: {overhead: {cpu: 1}}`,
-	"PodSpec.SchedulingGates.Name":         `spec: {schedulingGates: [{name: g}]}`,
-	"PodSpec.SchedulingGroup.PodGroupName": `spec: {schedulingGroup: {podGroupName: g}}`,
-	"PodSpec.Resources.Requests":           `spec: {resources: {requests: {cpu: 1}}}`,
-	"PodSpec.Resources.Limits":             `spec: {resources: {limits: {cpu: 1}}}`,
+	"PodSpec.Volumes.VolumeSource.Image":    `spec: {volumes: [{image: {reference: i}}]}`,
+	"PodSpec.Volumes.VolumeSource.EmptyDir": `spec: {volumes: [{emptyDir: {}}]}`,
+	"PodSpec.InitContainers":                `spec: {initContainers: [{name: i}]}`, // converted as containers are
+	"PodSpec.NodeSelector":                  `spec: {nodeSelector: {a: b}}`,
+	"PodSpec.NodeName":                      `spec: {nodeName: m}`,
+	"PodSpec.HostNetwork":                   `spec: {hostNetwork: true, containers: [{ports: [{containerPort: 80}]}]}`,
+	"PodSpec.Priority":                      `spec: {priority: 3}`,
+	"PodSpec.PreemptionPolicy":              `spec: {preemptionPolicy: Never}`,
+	"PodSpec.SchedulerName":                 `spec: {schedulerName: other}`,
+	"PodSpec.Overhead":                      `spec: {overhead: {cpu: 1}}`,
+	"PodSpec.SchedulingGates.Name":          `spec: {schedulingGates: [{name: g}]}`,
+	"PodSpec.SchedulingGroup.PodGroupName":  `spec: {schedulingGroup: {podGroupName: g}}`,
+	"PodSpec.Resources.Requests":            `spec: {resources: {requests: {cpu: 1}}}`,
+	"PodSpec.Resources.Limits":              `spec: {resources: {limits: {cpu: 1}}}`,
 
 	"PodSpec.Containers.Name":                `spec: {containers: [{name: c}]}`,
 	"PodSpec.Containers.Image":               `spec: {containers: [{image: i}]}`,
@@ -141,7 +142,6 @@ const (
 var irrelevantFields = map[string]string{
 	"PodSpec.Volumes.Name":                              "volumes are told by index",
 	"PodSpec.Volumes.VolumeSource.HostPath":             volume,
-	"PodSpec.Volumes.VolumeSource.EmptyDir":             volume,
 	"PodSpec.Volumes.VolumeSource.GitRepo":              volume,
 	"PodSpec.Volumes.VolumeSource.Secret":               volume,
 	"PodSpec.Volumes.VolumeSource.NFS":                  volume,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,6 +95,9 @@ func (c *converter) pod(p *corev1.Pod, path *field.Path, o resourcehelper.PodRes
 // controller returns the pod's controller. Decisions read the names of some kinds alone; other names would only divide
 // templates that are otherwise equal.
 func controller(p *corev1.Pod) *stowagev1.ControllerReference {
+	if _, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
+		return &stowagev1.ControllerReference{ApiVersion: "v1", Kind: "Node"}
+	}
 	owner := metav1.GetControllerOfNoCopy(p)
 	if owner == nil {
 		return nil
@@ -128,6 +132,9 @@ func (c *converter) podSpec(s *corev1.PodSpec, merged bool, path *field.Path) *s
 			image := &stowagev1.ImageVolumeSource{Reference: v.Image.Reference}
 			out.Volumes = append(out.Volumes, &stowagev1.Volume{Source: &stowagev1.Volume_Image{Image: image}})
 		}
+	}
+	if slices.ContainsFunc(s.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil }) { // their number changes nothing
+		out.Volumes = append(out.Volumes, &stowagev1.Volume{Source: &stowagev1.Volume_EmptyDir{EmptyDir: &stowagev1.EmptyDirVolumeSource{}}})
 	}
 	for _, g := range s.SchedulingGates {
 		out.SchedulingGates = append(out.SchedulingGates, g.Name)

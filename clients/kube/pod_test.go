@@ -77,7 +77,7 @@ func TestPendingPod(t *testing.T) { //nolint:funlen // a table of cases
 			name: "sidecars, images, overhead, gates, priority and the node's name",
 			spec: `{initContainers: [{name: i, image: x, restartPolicy: Always}], volumes: [{name: v, image: {reference: data}}, {name: e, emptyDir: {}}],
 				overhead: {cpu: 10m}, schedulingGates: [{name: g}], priority: 7, nodeName: m}`,
-			want: `{initContainers: [{name: i, image: x, restartPolicy: CONTAINER_RESTART_POLICY_ALWAYS}], volumes: [{image: {reference: data}}],
+			want: `{initContainers: [{name: i, image: x, restartPolicy: CONTAINER_RESTART_POLICY_ALWAYS}], volumes: [{image: {reference: data}}, {emptyDir: {}}],
 				overhead: {cpuMillis: 10}, schedulingGates: [g], priority: 7, nodeName: m}`,
 		},
 		{

@@ -32,6 +32,11 @@ func PodDisruptionBudget(p *policyv1.PodDisruptionBudget) *stowagev1.PodDisrupti
 	out := &stowagev1.PodDisruptionBudget{
 		Namespace: namespaceOf(p), Name: p.Name, Selector: c.labelSelector(p.Spec.Selector, specPath.Child("selector")),
 		DisruptionsAllowed: p.Status.DisruptionsAllowed, DisruptedPods: slices.Sorted(maps.Keys(p.Status.DisruptedPods)),
+		CurrentHealthy: p.Status.CurrentHealthy, DesiredHealthy: p.Status.DesiredHealthy,
+		Outdated: p.Status.ObservedGeneration < p.Generation,
+	}
+	if policy := p.Spec.UnhealthyPodEvictionPolicy; policy != nil && *policy == policyv1.AlwaysAllow {
+		out.UnhealthyPodEvictionPolicy = stowagev1.UnhealthyPodEvictionPolicy_UNHEALTHY_POD_EVICTION_POLICY_ALWAYS_ALLOW
 	}
 	if c.err() != nil {
 		out.Selector = nil
@@ -53,7 +58,24 @@ func setVictim(out *stowagev1.Pod, p *corev1.Pod) {
 	if p.Spec.NodeName == "" {
 		return
 	}
-	out.StartTime, out.Preempted = startTime(p), Preempted(p)
+	out.StartTime, out.Preempted, out.Readiness = startTime(p), Preempted(p), readiness(p)
+}
+
+// readiness returns what the eviction API reads of the status of a pod on a node. It is unknown of a status that has neither the phase
+// Pending nor the condition Ready, such as that of a manifest. That of a terminating pod is left out, as nothing reads it.
+func readiness(p *corev1.Pod) stowagev1.PodReadiness {
+	at := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
+	switch {
+	case p.DeletionTimestamp != nil:
+		return stowagev1.PodReadiness_POD_READINESS_UNSPECIFIED
+	case p.Status.Phase == corev1.PodPending:
+		return stowagev1.PodReadiness_POD_READINESS_PENDING
+	case at < 0:
+		return stowagev1.PodReadiness_POD_READINESS_UNSPECIFIED
+	case p.Status.Conditions[at].Status == corev1.ConditionTrue:
+		return stowagev1.PodReadiness_POD_READINESS_READY
+	}
+	return stowagev1.PodReadiness_POD_READINESS_NOT_READY
 }
 
 // The limits of Pod.start_time.

@@ -2,7 +2,9 @@ package kube
 
 import (
 	"errors"
+	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -128,6 +130,16 @@ func (b *Builder) unreadOnNodes() {
 	}
 }
 
+// lacksDaemonSet reports whether the DaemonSet of a pod does not exist. That is not known if no DaemonSets were added, as manifests
+// may lack all of them.
+func (b *Builder) lacksDaemonSet(p *corev1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(p)
+	return owner != nil && owner.APIVersion == "apps/v1" && owner.Kind == "DaemonSet" && !MadeByKubelet(p) && len(b.daemonSets) > 0 &&
+		!slices.ContainsFunc(b.daemonSets, func(ds *appsv1.DaemonSet) bool {
+			return ds.Name == owner.Name && namespaceOf(ds) == namespaceOf(p)
+		})
+}
+
 // onNode puts a pod on a node.
 func (b *Builder) onNode(node int, r runningPod) {
 	if p := r.facts.stamp.pod; !admitted(p) && b.admission.concerns(p) {
@@ -136,6 +148,9 @@ func (b *Builder) onNode(node int, r runningPod) {
 		if again.Amounts != nil {
 			b.closed[r.node] = true
 		}
+	}
+	if b.lacksDaemonSet(r.facts.stamp.pod) {
+		r.pod.GetTemplate().GetController().Gone = true
 	}
 	b.converted[node].Pods = append(b.converted[node].Pods, r.pod)
 	b.residents[node] = append(b.residents[node], resident{r.facts, r.pod.GetTemplate().GetSpec(), r.stays != ""})

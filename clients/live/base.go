@@ -94,7 +94,7 @@ func (m *model) renumber() {
 	for _, n := range m.nodes {
 		counts := make(map[counted]uint32, len(n.counts))
 		for key, count := range n.counts {
-			counts[counted{moves[key.template], key.terminating}] = count
+			counts[counted{moves[key.template], key.terminating, key.readiness}] = count
 		}
 		n.counts = counts
 	}
@@ -104,7 +104,7 @@ func (m *model) renumber() {
 func onTemplate(p *stowagev1.Pod, template uint32) *stowagev1.Pod {
 	return &stowagev1.Pod{
 		Name: p.Name, Labels: p.Labels, Terminating: p.Terminating, ResourceStatus: p.ResourceStatus,
-		StartTime: p.StartTime, Preempted: p.Preempted,
+		StartTime: p.StartTime, Preempted: p.Preempted, Readiness: p.Readiness,
 		Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: template},
 	}
 }

@@ -26,8 +26,8 @@ func (m *model) podSet(o *corev1.Pod) {
 	delete(m.held, o.UID)
 	m.dismiss(o.UID)
 	fresh := m.podOf(o, o.Spec.NodeName)
-	if known != nil && known.node == fresh.node && known.counted == fresh.counted && known.unclear == fresh.unclear {
-		if same(known.named, fresh.named) {
+	if known != nil && known.node == fresh.node && known.counted.unready() == fresh.counted.unready() && known.unclear == fresh.unclear {
+		if known.counted == fresh.counted && same(known.named, fresh.named) {
 			known.assumed = false
 			return
 		}
@@ -44,7 +44,7 @@ func (m *model) podSet(o *corev1.Pod) {
 	m.put(o.UID, fresh)
 }
 
-// started replaces a pod by one that differs in its start time.
+// started replaces a pod by one that differs in its start time or readiness, which placement does not depend on.
 func (m *model) started(uid types.UID, fresh *pod) {
 	changed := m.changed
 	m.quiet = true
@@ -53,14 +53,20 @@ func (m *model) started(uid types.UID, fresh *pod) {
 	m.quiet, m.changed, m.aside = false, changed, true
 }
 
-// unstarted is a pod's message without its start time.
+// unstarted is a pod's message without its start time and readiness.
 func unstarted(p *stowagev1.Pod) *stowagev1.Pod {
-	if p.GetStartTime() == nil {
+	if p.GetStartTime() == nil && p.GetReadiness() == 0 {
 		return p
 	}
 	p = proto.CloneOf(p)
-	p.StartTime = nil
+	p.StartTime, p.Readiness = nil, 0
 	return p
+}
+
+// unready is the key without the readiness.
+func (c counted) unready() counted {
+	c.readiness = 0
+	return c
 }
 
 // podGone applies the deletion of a pod.
@@ -107,6 +113,7 @@ func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
 	}
 	out := &pod{namespace: o.Namespace, name: o.Name, node: onNode, unclear: unclear || stated.unclear, counted: counted{
 		template: m.templates.intern(stated.template, stated.key), terminating: converted.Terminating,
+		readiness: converted.Readiness,
 	}}
 	if len(converted.Labels) > 0 || converted.ResourceStatus != nil || converted.Preempted || m.startTimes {
 		converted.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: out.counted.template}

@@ -67,6 +67,7 @@ type was struct {
 type counted struct {
 	template    uint32
 	terminating bool
+	readiness   stowagev1.PodReadiness
 }
 
 // pod is a pod on a node, or nominated to it.
@@ -241,7 +242,7 @@ func sortedPods(pods map[types.UID]*stowagev1.Pod) (out []*stowagev1.Pod) {
 }
 
 func podCount(key counted, count uint32) *stowagev1.PodCount {
-	return &stowagev1.PodCount{TemplateIndex: key.template, Count: count, Terminating: key.terminating}
+	return &stowagev1.PodCount{TemplateIndex: key.template, Count: count, Terminating: key.terminating, Readiness: key.readiness}
 }
 
 func sortedCounts(counts map[counted]uint32) []counted {
@@ -251,7 +252,7 @@ func sortedCounts(counts map[counted]uint32) []counted {
 		}
 		switch {
 		case a.terminating == b.terminating:
-			return 0
+			return cmp.Compare(a.readiness, b.readiness)
 		case b.terminating:
 			return -1
 		}

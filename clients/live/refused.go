@@ -86,7 +86,7 @@ func (r *refused) template(t *stowagev1.PodTemplate, key string) rest {
 // own is the part of a pod that is not in its template.
 func own(p *stowagev1.Pod) digest {
 	key, _ := encoding(&stowagev1.Pod{Name: p.Name, Labels: p.Labels, Terminating: p.Terminating, ResourceStatus: p.ResourceStatus,
-		StartTime: p.StartTime, Preempted: p.Preempted})
+		StartTime: p.StartTime, Preempted: p.Preempted, Readiness: p.Readiness})
 	return digestOf(key)
 }
 

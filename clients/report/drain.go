@@ -277,6 +277,14 @@ func blockedBy(b *stowagev1.BlockedPod) string {
 		return "blocked by several budgets"
 	case stowagev1.BlockedReason_BLOCKED_REASON_NO_CONTROLLER:
 		return "without a controller"
+	case stowagev1.BlockedReason_BLOCKED_REASON_EMPTY_DIR:
+		return "with emptyDir data"
+	case stowagev1.BlockedReason_BLOCKED_REASON_DAEMON_SET_GONE:
+		return "of a DaemonSet that does not exist"
+	case stowagev1.BlockedReason_BLOCKED_REASON_DAEMON_SET:
+		return "of a DaemonSet"
+	case stowagev1.BlockedReason_BLOCKED_REASON_OUTDATED_BUDGET:
+		return "blocked by outdated budget " + budgets(b)
 	default:
 		return "blocked"
 	}
@@ -299,6 +307,14 @@ func whyBlocked(b *stowagev1.BlockedPod) string {
 		return "the API server evicts no pod that several PodDisruptionBudgets select: " + budgets(b)
 	case stowagev1.BlockedReason_BLOCKED_REASON_NO_CONTROLLER:
 		return "no controller would create it again; --force evicts it"
+	case stowagev1.BlockedReason_BLOCKED_REASON_EMPTY_DIR:
+		return "the data in its emptyDir volume would be lost; --delete-emptydir-data evicts it"
+	case stowagev1.BlockedReason_BLOCKED_REASON_DAEMON_SET_GONE:
+		return "its DaemonSet does not exist; --force evicts it"
+	case stowagev1.BlockedReason_BLOCKED_REASON_DAEMON_SET:
+		return "its DaemonSet would create it again on the node; --ignore-daemonsets leaves it there"
+	case stowagev1.BlockedReason_BLOCKED_REASON_OUTDATED_BUDGET:
+		return "the status of PodDisruptionBudget " + budgets(b) + " is older than its spec, and allows no disruption until it is updated"
 	default:
 		return "blocked"
 	}

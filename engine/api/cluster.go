@@ -43,6 +43,7 @@ type PodCount struct {
 	Template    int   // index into Cluster.Templates
 	Count       int32 // at least 1
 	Terminating bool
+	Readiness   Readiness
 }
 
 // Image is an image on a node.
@@ -89,4 +90,9 @@ type PodDisruptionBudget struct {
 	DisruptionsAllowed int32
 	// Disrupted are the names of pods that do not use up the budget.
 	Disrupted []string
+	// AlwaysAllow is the unhealthyPodEvictionPolicy AlwaysAllow.
+	AlwaysAllow                    bool
+	CurrentHealthy, DesiredHealthy int32
+	// Outdated reports whether the status is older than the spec.
+	Outdated bool
 }

@@ -17,9 +17,24 @@ type Pod struct {
 	StartTime int64
 	// Preempted reports whether a pod of a node is terminating because kube-scheduler preempted it.
 	Preempted bool
+	// Readiness is that of a pod of a node.
+	Readiness Readiness
 	// Unread are fields of the pod that kube-scheduler reads and decisions do not.
 	Unread []UnreadField
 }
+
+// Readiness is what the eviction API reads of the status of a pod of a node.
+type Readiness uint8
+
+// The values.
+const (
+	// ReadinessUnknown is that of a pod that is assumed to run and to be ready.
+	ReadinessUnknown Readiness = iota
+	Ready
+	NotReady
+	// PhasePending is that of a pod on a node with a container that has not started.
+	PhasePending
+)
 
 // UnreadField is a field of an object, and what kube-scheduler does with it.
 type UnreadField struct{ Object, Field, Consequence string }
@@ -36,6 +51,8 @@ type PodTemplate struct {
 type ControllerReference struct {
 	Kind WorkloadKind
 	Name string
+	// Mirror reports whether the kind is DaemonSet because the pod is a mirror pod, and Gone whether its DaemonSet does not exist.
+	Mirror, Gone bool
 }
 
 // PodSpec is the part of a pod's spec that scheduling reads.
@@ -62,6 +79,8 @@ type PodSpec struct {
 	SchedulerName string
 	// SchedulingGroup is the name of the pod's group in its namespace, empty if it is in none.
 	SchedulingGroup string
+	// EmptyDir reports whether the pod has an emptyDir volume.
+	EmptyDir bool
 }
 
 // Container is a container or an init container.

@@ -19,6 +19,8 @@ type Drain struct {
 	Status DrainStatus
 	// Evicted, Placed and Staying are numbers of pods: evicted, placed of those that come back, and not to be evicted.
 	Evicted, Placed, Staying int
+	// Terminating is the number of evicted pods that were terminating already.
+	Terminating int
 	// Rounds is the number of rounds that evicted pods.
 	Rounds int
 	// Moves are the pods that were placed, if requested.
@@ -69,6 +71,14 @@ const (
 	BlockedBySeveralBudgets
 	// BlockedWithoutController: the pod has no controller.
 	BlockedWithoutController
+	// BlockedByEmptyDir: the pod has an emptyDir volume.
+	BlockedByEmptyDir
+	// BlockedWithoutDaemonSet: the DaemonSet of the pod does not exist.
+	BlockedWithoutDaemonSet
+	// BlockedAsDaemonSetPod: the pod is a DaemonSet's.
+	BlockedAsDaemonSetPod
+	// BlockedByOutdatedBudget: the status of the pod's PodDisruptionBudget is older than its spec.
+	BlockedByOutdatedBudget
 )
 
 // BlockedPod is equal pods of one node that cannot be evicted.

@@ -120,7 +120,9 @@ func normalizedBudget(p *stowagev1.PodDisruptionBudget) *stowagev1.PodDisruption
 	}
 	return &stowagev1.PodDisruptionBudget{
 		Namespace: p.Namespace, Name: p.Name, Selector: p.Selector, DisruptionsAllowed: p.DisruptionsAllowed,
-		DisruptedPods: slices.Compact(slices.Sorted(slices.Values(p.DisruptedPods))),
+		DisruptedPods:              slices.Compact(slices.Sorted(slices.Values(p.DisruptedPods))),
+		UnhealthyPodEvictionPolicy: p.UnhealthyPodEvictionPolicy, CurrentHealthy: p.CurrentHealthy, DesiredHealthy: p.DesiredHealthy,
+		Outdated: p.Outdated,
 	}
 }
 
@@ -139,6 +141,7 @@ func compareCounts(a, b *stowagev1.PodCount) int {
 	return cmp.Or(
 		cmp.Compare(a.GetTemplateIndex(), b.GetTemplateIndex()),
 		compareBool(a.GetTerminating(), b.GetTerminating()),
+		cmp.Compare(a.GetReadiness(), b.GetReadiness()),
 	)
 }
 
@@ -171,7 +174,9 @@ func mergeCounts(counts []*stowagev1.PodCount) ([]*stowagev1.PodCount, error) {
 				sum, c.GetTemplateIndex(), uint32(math.MaxUint32))}
 		}
 		if next > first+1 {
-			c = &stowagev1.PodCount{TemplateIndex: c.GetTemplateIndex(), Count: uint32(sum), Terminating: c.GetTerminating()}
+			c = &stowagev1.PodCount{
+				TemplateIndex: c.GetTemplateIndex(), Count: uint32(sum), Terminating: c.GetTerminating(), Readiness: c.GetReadiness(),
+			}
 		}
 		out = append(out, c)
 	}

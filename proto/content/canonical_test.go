@@ -143,12 +143,14 @@ func reference(m protoreflect.Message) []byte {
 
 func referenceCounts(list []protoreflect.Message) []protoreflect.Message {
 	var out []protoreflect.Message
-	for index := range uint32(301) {
-		for _, terminating := range []bool{false, true} {
-			sum := &stowagev1.PodCount{TemplateIndex: index, Terminating: terminating}
+	const states = 7 // scalar draws enums from -1 to 5
+	for at := range uint32(301 * 2 * states) {
+		index, terminating, readiness := at/(2*states), at/states%2 == 1, stowagev1.PodReadiness(at%states)-1
+		if sum := (&stowagev1.PodCount{TemplateIndex: index, Terminating: terminating, Readiness: readiness}); len(list) > 0 {
 			found := false
 			for _, m := range list {
-				if c := m.Interface().(*stowagev1.PodCount); c.TemplateIndex == index && c.Terminating == terminating {
+				c := m.Interface().(*stowagev1.PodCount)
+				if c.TemplateIndex == index && c.Terminating == terminating && c.Readiness == readiness {
 					sum.Count += c.Count
 					found = true
 				}
@@ -193,7 +195,7 @@ func disorder(t *rapid.T, m proto.Message) {
 			if part := rapid.Uint32Range(0, c.Count).Draw(t, "part"); part > 0 {
 				c.Count -= part
 				m.PodCounts = append(m.PodCounts,
-					&stowagev1.PodCount{TemplateIndex: c.TemplateIndex, Count: part, Terminating: c.Terminating})
+					&stowagev1.PodCount{TemplateIndex: c.TemplateIndex, Count: part, Terminating: c.Terminating, Readiness: c.Readiness})
 			}
 		}
 		m.PodCounts = shuffled(t, m.PodCounts)

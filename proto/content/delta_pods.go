@@ -62,13 +62,14 @@ func removeCounts(n *stowagev1.Node, removed []*stowagev1.PodCount) error {
 	type pods struct {
 		template    uint32
 		terminating bool
+		readiness   stowagev1.PodReadiness
 	}
 	counts := make(map[pods]*stowagev1.PodCount, len(n.PodCounts))
 	for _, c := range n.PodCounts {
-		counts[pods{c.GetTemplateIndex(), c.GetTerminating()}] = c
+		counts[pods{c.GetTemplateIndex(), c.GetTerminating(), c.GetReadiness()}] = c
 	}
 	for i, r := range removed {
-		c := counts[pods{r.GetTemplateIndex(), r.GetTerminating()}]
+		c := counts[pods{r.GetTemplateIndex(), r.GetTerminating(), r.GetReadiness()}]
 		if r.GetCount() > c.GetCount() {
 			return refuse(location{"removed_pod_counts[%d].count", i}.String(), stowagev1.ViolationReason_VIOLATION_REASON_OUT_OF_RANGE,
 				"is %d, the node has only %d of these pods", r.GetCount(), c.GetCount())

@@ -75,6 +75,7 @@ func (s *sound) count() *stowagev1.PodCount {
 		TemplateIndex: rapid.Uint32Range(0, s.templates-1).Draw(s.t, "template"),
 		Count:         rapid.SampledFrom([]uint32{1, 1, 2, 3, 1 << 31}).Draw(s.t, "count"),
 		Terminating:   rapid.Bool().Draw(s.t, "terminating"),
+		Readiness:     stowagev1.PodReadiness(rapid.Int32Range(0, 3).Draw(s.t, "readiness")),
 	}
 }
 

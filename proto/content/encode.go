@@ -144,6 +144,7 @@ func podCount(e *encoder, c *stowagev1.PodCount) {
 	e.varint(1, int64(c.TemplateIndex))
 	e.varint(2, int64(c.Count))
 	e.bool(3, c.Terminating)
+	e.varint(4, int64(c.Readiness))
 }
 
 func image(e *encoder, i *stowagev1.ContainerImage) {
@@ -183,6 +184,10 @@ func podDisruptionBudget(e *encoder, p *stowagev1.PodDisruptionBudget) {
 	one(e, 3, p.Selector, labelSelector)
 	e.varint(4, int64(p.DisruptionsAllowed))
 	e.strings(5, p.DisruptedPods)
+	e.varint(6, int64(p.UnhealthyPodEvictionPolicy))
+	e.varint(7, int64(p.CurrentHealthy))
+	e.varint(8, int64(p.DesiredHealthy))
+	e.bool(9, p.Outdated)
 }
 
 func podGroup(e *encoder, g *stowagev1.PodGroup) {
@@ -220,6 +225,7 @@ func pod(e *encoder, p *stowagev1.Pod) {
 	e.string(8, p.NominatedNodeName)
 	one(e, 9, p.StartTime, timestamp)
 	e.bool(10, p.Preempted)
+	e.varint(11, int64(p.Readiness))
 }
 
 func unreadField(e *encoder, u *stowagev1.UnreadField) {
@@ -239,6 +245,7 @@ func controllerReference(e *encoder, r *stowagev1.ControllerReference) {
 	e.string(1, r.ApiVersion)
 	e.string(2, r.Kind)
 	e.string(3, r.Name)
+	e.bool(4, r.Gone)
 }
 
 func podSpec(e *encoder, s *stowagev1.PodSpec) {
@@ -262,8 +269,11 @@ func podSpec(e *encoder, s *stowagev1.PodSpec) {
 }
 
 func volume(e *encoder, v *stowagev1.Volume) {
-	if image, ok := v.GetSource().(*stowagev1.Volume_Image); ok {
-		e.lengthDelimited(1, func() { e.string(1, image.Image.GetReference()) })
+	switch source := v.GetSource().(type) {
+	case *stowagev1.Volume_Image:
+		e.lengthDelimited(1, func() { e.string(1, source.Image.GetReference()) })
+	case *stowagev1.Volume_EmptyDir:
+		e.lengthDelimited(2, func() {})
 	}
 }
 

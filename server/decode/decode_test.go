@@ -91,6 +91,7 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 			SchedulerName:  "mine",
 
 			SchedulingGroup: "crew",
+			EmptyDir:        true,
 		},
 	}
 	pinned := &api.PodTemplate{
@@ -118,9 +119,9 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 						{Resource: "pods", Amount: 110},
 					},
 					Images:    []api.Image{{Names: []string{"web:1"}, SizeBytes: 50 << 20}},
-					PodCounts: []api.PodCount{{Template: 0, Count: 3, Terminating: true}},
+					PodCounts: []api.PodCount{{Template: 0, Count: 3, Terminating: true, Readiness: api.Ready}},
 					Pods: []api.Pod{
-						{Name: "own", Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1, StartTime: 1},
+						{Name: "own", Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1, StartTime: 1, Readiness: api.NotReady},
 						{
 							Name: "web-1-x", Template: &template, StartTime: 1_790_000_000_000_000_005, Preempted: true,
 							Unread:      []api.UnreadField{{Object: "Pod prod/web-1-x", Field: "spec.x", Consequence: "c"}},
@@ -172,7 +173,8 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 				{Namespace: "prod", Name: "all", Selector: &api.LabelSelector{}, DisruptionsAllowed: -1},
 				{
 					Namespace: "prod", Name: "web", Selector: wantSelector("web"), DisruptionsAllowed: 1,
-					Disrupted: []string{"web-1-x", "web-1-z"},
+					Disrupted:   []string{"web-1-x", "web-1-z"},
+					AlwaysAllow: true, CurrentHealthy: 3, DesiredHealthy: 2, Outdated: true,
 				},
 			},
 		},
@@ -288,7 +290,7 @@ func TestControllers(t *testing.T) {
 		{"apps/v1", "ReplicaSet", api.ControllerReference{Kind: api.ReplicaSet, Name: "x"}},
 		{"apps/v1", "StatefulSet", api.ControllerReference{Kind: api.StatefulSet, Name: "x"}},
 		{"apps/v1", "DaemonSet", api.ControllerReference{Kind: api.DaemonSet}},
-		{"v1", "Node", api.ControllerReference{Kind: api.DaemonSet}},
+		{"v1", "Node", api.ControllerReference{Kind: api.DaemonSet, Mirror: true}},
 		{"batch/v1", "Job", api.ControllerReference{Kind: api.OtherController}},
 		{"apps/v1beta1", "StatefulSet", api.ControllerReference{Kind: api.OtherController}},
 		{"v1", "ReplicaSet", api.ControllerReference{Kind: api.OtherController}},

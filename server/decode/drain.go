@@ -17,8 +17,10 @@ func (r *Request) Drain(in *stowagev1.DrainRequest) engine.DrainOptions {
 		FewestPods:    r.fewestPods(in.GetTieBreak()),
 		IgnoreBudgets: in.GetIgnoreBudgets(),
 		Force:         in.GetForce(),
-		Moves:         in.GetIncludeMoves(),
-		Steps:         defaultDrainSteps,
+
+		DeleteEmptyDirData: in.GetDeleteEmptyDirData(), RefuseDaemonSetPods: in.GetRefuseDaemonSetPods(),
+		Moves: in.GetIncludeMoves(),
+		Steps: defaultDrainSteps,
 	}
 	mode := cmp.Or(in.GetMode(), stowagev1.DrainMode_DRAIN_MODE_EACH)
 	o.Mode, _ = enum(&r.problems, nil, "mode", mode, engine.DrainEach, engine.DrainTogether, engine.DrainLargestSet)

@@ -103,7 +103,10 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 			},
 			Requests: &stowagev1.Resources{CpuMillis: proto.Int64(600)},
 			Overhead: &stowagev1.Resources{MemoryBytes: proto.Int64(1 << 20)},
-			Volumes:  []*stowagev1.Volume{{Source: &stowagev1.Volume_Image{Image: &stowagev1.ImageVolumeSource{Reference: "data:1"}}}},
+			Volumes: []*stowagev1.Volume{
+				{Source: &stowagev1.Volume_Image{Image: &stowagev1.ImageVolumeSource{Reference: "data:1"}}},
+				{Source: &stowagev1.Volume_EmptyDir{EmptyDir: &stowagev1.EmptyDirVolumeSource{}}},
+			},
 			Priority: 9, PreemptionPolicy: stowagev1.PreemptionPolicy_PREEMPTION_POLICY_NEVER, SchedulerName: "mine", SchedulingGroup: "crew",
 		},
 	}
@@ -120,8 +123,10 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 						EphemeralStorageBytes: proto.Int64(100 << 30), Pods: proto.Int64(110),
 						Scalars: map[string]int64{"example.com/gpu": 4},
 					},
-					Images:    []*stowagev1.ContainerImage{{Names: []string{"web:1"}, SizeBytes: 50 << 20}},
-					PodCounts: []*stowagev1.PodCount{{TemplateIndex: 0, Count: 3, Terminating: true}},
+					Images: []*stowagev1.ContainerImage{{Names: []string{"web:1"}, SizeBytes: 50 << 20}},
+					PodCounts: []*stowagev1.PodCount{
+						{TemplateIndex: 0, Count: 3, Terminating: true, Readiness: stowagev1.PodReadiness_POD_READINESS_READY},
+					},
 					Pods: []*stowagev1.Pod{
 						{
 							Name:        "web-1-x",
@@ -147,6 +152,7 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 								Spec: &stowagev1.PodSpec{PreemptionPolicy: stowagev1.PreemptionPolicy_PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY},
 							}},
 							StartTime: &timestamppb.Timestamp{Nanos: 1},
+							Readiness: stowagev1.PodReadiness_POD_READINESS_NOT_READY,
 						},
 					},
 					NominatedPods: []*stowagev1.Pod{
@@ -193,7 +199,9 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 			PodDisruptionBudgets: []*stowagev1.PodDisruptionBudget{
 				{
 					Namespace: "prod", Name: "web", Selector: selector("web"), DisruptionsAllowed: 1,
-					DisruptedPods: []string{"web-1-z", "web-1-x", "web-1-z"},
+					DisruptedPods:              []string{"web-1-z", "web-1-x", "web-1-z"},
+					UnhealthyPodEvictionPolicy: stowagev1.UnhealthyPodEvictionPolicy_UNHEALTHY_POD_EVICTION_POLICY_ALWAYS_ALLOW,
+					CurrentHealthy:             3, DesiredHealthy: 2, Outdated: true,
 				},
 				{Namespace: "prod", Name: "all", Selector: &stowagev1.LabelSelector{}, DisruptionsAllowed: -1},
 				{Name: "web"},

@@ -259,6 +259,10 @@ func (r *reader) disruptionBudget(at *path, in *scan) (out api.PodDisruptionBudg
 	out.Selector = some(r, at, in, 3, "selector", (*reader).labelSelector)
 	out.DisruptionsAllowed = in.int32(4)
 	out.Disrupted = r.texts(at, in, 5, "disrupted_pods", MaxDisruptedPods)
+	if policy := stowagev1.UnhealthyPodEvictionPolicy(in.int32(6)); policy != 0 {
+		out.AlwaysAllow, _ = enum(r.problems, at, "unhealthy_pod_eviction_policy", policy, false, true)
+	}
+	out.CurrentHealthy, out.DesiredHealthy, out.Outdated = in.int32(7), in.int32(8), in.bool(9)
 	r.name(at, "name", out.Name, MaxNameBytes)
 	for i, name := range out.Disrupted {
 		if name == "" {

@@ -213,6 +213,18 @@ var malformed = []struct {
 	{"queue[1].pod.preempted", "NOT_ALLOWED", "must be false, as only pods that run", func(r *place) {
 		r.Queue[1].Pod.Preempted, r.Queue[1].Pod.Terminating = true, true
 	}},
+	{"context.cluster.nodes[0].pods[1].readiness", "UNKNOWN_VALUE", "must be POD_READINESS_READY", func(r *place) {
+		node(r, 0).Pods[1].Readiness = 9
+	}},
+	{"context.cluster.nodes[0].pod_counts[0].readiness", "UNKNOWN_VALUE", "must be POD_READINESS_READY", func(r *place) {
+		node(r, 0).PodCounts[0].Readiness = 9
+	}},
+	{"context.cluster.nodes[0].nominated_pods[0].readiness", "NOT_ALLOWED", "must be absent", func(r *place) {
+		node(r, 0).NominatedPods[0].Readiness = stowagev1.PodReadiness_POD_READINESS_READY
+	}},
+	{"queue[1].pod.readiness", "NOT_ALLOWED", "must be absent", func(r *place) {
+		r.Queue[1].Pod.Readiness = stowagev1.PodReadiness_POD_READINESS_PENDING
+	}},
 	{"context.cluster.nodes", "WRONG_COUNT", "have 1073741825 pods in all", func(r *place) {
 		node(r, 0).PodCounts[0].Count = decode.MaxClusterPods - 3
 	}},
@@ -291,6 +303,8 @@ var malformed = []struct {
 	{"context.cluster.pod_disruption_budgets[0].selector.match_expressions[0].values", "REQUIRED", "at least one", func(r *place) {
 		budget(r).Selector.MatchExpressions[0].Values = nil
 	}},
+	{"context.cluster.pod_disruption_budgets[0].unhealthy_pod_eviction_policy", "UNKNOWN_VALUE",
+		"must be UNHEALTHY_POD_EVICTION_POLICY_IF_HEALTHY_BUDGET or", func(r *place) { budget(r).UnhealthyPodEvictionPolicy = 9 }},
 	{"context.cluster.pod_disruption_budgets[0].disrupted_pods[1]", "REQUIRED", "is empty", func(r *place) {
 		budget(r).DisruptedPods = []string{"b", ""}
 	}},

@@ -201,7 +201,7 @@ func (r *reader) podCounts(c *chunk, at *path, s *scan, to *readNode) (inOrder b
 		}
 		// Fast paths: an index of one or two bytes, a count of one byte, nothing else.
 		var template, count uint64
-		terminating := false
+		terminating, readiness := false, int32(0)
 		switch {
 		case size == 4 && len(b) >= 6 && b[2] == 1<<3 && b[3]-1 < 0x7f && b[4] == 2<<3 && b[5]-1 < 0x7f:
 			template, count = uint64(b[3]), uint64(b[5])
@@ -211,7 +211,7 @@ func (r *reader) podCounts(c *chunk, at *path, s *scan, to *readNode) (inOrder b
 			s.at += 7
 		default:
 			s.at++
-			template, count, terminating = podCount(s)
+			template, count, terminating, readiness = podCount(s)
 		}
 		if count == 0 || template >= uint64(len(r.pinned)) || r.pinned[template] {
 			r.wrongCount(at.item("pod_counts", i), template, count)
@@ -220,6 +220,10 @@ func (r *reader) podCounts(c *chunk, at *path, s *scan, to *readNode) (inOrder b
 		to.pods += count
 		// The total of the cluster refuses larger counts.
 		counted := api.PodCount{Template: int(template), Count: int32(min(count, MaxClusterPods)), Terminating: terminating}
+		if readiness != 0 {
+			at := at.item("pod_counts", i)
+			counted.Readiness = r.readinessOf(&at, readiness)
+		}
 		inOrder = inOrder && position(counted) > last
 		last = position(counted)
 		c.counts = append(c.counts, counted)
@@ -230,13 +234,13 @@ func (r *reader) podCounts(c *chunk, at *path, s *scan, to *readNode) (inOrder b
 	return inOrder
 }
 
-func podCount(s *scan) (template, count uint64, terminating bool) {
+func podCount(s *scan) (template, count uint64, terminating bool, readiness int32) {
 	in := scan{data: s.bytes()}
-	template, count, terminating = uint64(in.uint32(1)), uint64(in.uint32(2)), in.bool(3)
+	template, count, terminating, readiness = uint64(in.uint32(1)), uint64(in.uint32(2)), in.bool(3), in.int32(4)
 	if !in.usual() {
 		s.fail()
 	}
-	return template, count, terminating
+	return template, count, terminating, readiness
 }
 
 func (r *reader) wrongCount(at path, template, count uint64) {
@@ -248,10 +252,12 @@ func (r *reader) wrongCount(at path, template, count uint64) {
 
 // position is the place of a pod count in canonical order.
 func position(c api.PodCount) int {
+	const states = 2 * (int(api.PhasePending) + 1)
+	state := int(c.Readiness)
 	if c.Terminating {
-		return 2*c.Template + 1
+		state += states / 2
 	}
-	return 2 * c.Template
+	return states*c.Template + state
 }
 
 // merged sorts counts and adds up those of the same pods. The sums fit, as a node's pods have been counted.
@@ -269,7 +275,7 @@ func merged(counts []api.PodCount) []api.PodCount {
 }
 
 func appendPodCount(b []byte, c api.PodCount) []byte {
-	var field [3 * (1 + binary.MaxVarintLen32)]byte
+	var field [4 * (1 + binary.MaxVarintLen32)]byte
 	f := field[:0]
 	if c.Template != 0 {
 		f = protowire.AppendVarint(append(f, 1<<3), uint64(c.Template))
@@ -277,6 +283,9 @@ func appendPodCount(b []byte, c api.PodCount) []byte {
 	f = protowire.AppendVarint(append(f, 2<<3), uint64(c.Count))
 	if c.Terminating {
 		f = append(f, 3<<3, 1)
+	}
+	if c.Readiness != 0 {
+		f = append(f, 4<<3, byte(c.Readiness))
 	}
 	b = protowire.AppendTag(b, nodePodCounts, protowire.BytesType)
 	return protowire.AppendBytes(b, f)

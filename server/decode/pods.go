@@ -10,6 +10,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/proto/content"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // Field numbers of Pod.
@@ -24,6 +25,7 @@ const (
 	podNominatedNode
 	podStartTime
 	podPreempted
+	podReadiness
 )
 
 type podKind uint8
@@ -81,6 +83,7 @@ func (r *reader) pod(at *path, in *scan, s podKind, p *rawPod) {
 	r.nominatedNode(at, in, s, p)
 	p.pod.StartTime = r.startTime(at, in, s)
 	r.preempted(at, in, s, p)
+	r.readiness(at, in, s, p)
 	p.rest = in.since(from)
 	if !hasSource {
 		hasSource, _ = r.source(at, in, s, p)
@@ -233,6 +236,24 @@ func (r *reader) preempted(at *path, in *scan, s podKind, p *rawPod) {
 	} else if !p.pod.Terminating {
 		r.refuse(at.field("preempted"), notAllowed, "must be false if terminating is")
 	}
+}
+
+// readiness reads the readiness of a pod of a node. It is checked, but not kept, of a terminating pod, which is evicted anyhow.
+func (r *reader) readiness(at *path, in *scan, s podKind, p *rawPod) {
+	number := in.int32(podReadiness)
+	if number == 0 {
+		return
+	}
+	if s != onNode {
+		r.refuse(at.field("readiness"), notAllowed, "must be absent, as only pods that run on nodes are ready")
+	} else if read := r.readinessOf(at, number); !p.pod.Terminating {
+		p.pod.Readiness = read
+	}
+}
+
+func (r *reader) readinessOf(at *path, number int32) api.Readiness {
+	out, _ := enum(r.problems, at, "readiness", stowagev1.PodReadiness(number), api.Ready, api.NotReady, api.PhasePending)
+	return out
 }
 
 // takePods returns pods of a node in canonical order, and whether the node's encoding has them in canonical form.

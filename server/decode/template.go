@@ -43,7 +43,7 @@ func (r *reader) template(at *path, in *scan) (out api.PodTemplate) {
 // controller reads a controller reference. It has no name for kinds whose selectors kube-scheduler does not look up
 // (pkg/scheduler/framework/plugins/helper/spread.go, v1.37). The controller of a mirror pod is its node.
 func (r *reader) controller(at *path, in *scan) api.ControllerReference {
-	apiVersion, kind, name := in.text(1), in.text(2), in.text(3)
+	apiVersion, kind, name, gone := in.text(1), in.text(2), in.text(3), in.bool(4)
 	r.length(at.field("name"), name, MaxNameBytes)
 	switch [2]string{apiVersion, kind} {
 	case [2]string{"v1", "ReplicationController"}:
@@ -52,8 +52,10 @@ func (r *reader) controller(at *path, in *scan) api.ControllerReference {
 		return api.ControllerReference{Kind: api.ReplicaSet, Name: name}
 	case [2]string{"apps/v1", "StatefulSet"}:
 		return api.ControllerReference{Kind: api.StatefulSet, Name: name}
-	case [2]string{"apps/v1", "DaemonSet"}, [2]string{"v1", "Node"}:
-		return api.ControllerReference{Kind: api.DaemonSet}
+	case [2]string{"apps/v1", "DaemonSet"}:
+		return api.ControllerReference{Kind: api.DaemonSet, Gone: gone}
+	case [2]string{"v1", "Node"}:
+		return api.ControllerReference{Kind: api.DaemonSet, Mirror: true}
 	case [2]string{}:
 		return api.ControllerReference{}
 	}
@@ -70,7 +72,11 @@ func (r *reader) podSpec(at *path, in *scan) (out api.PodSpec) {
 	out.InitContainers = list(r, at, in, 6, "init_containers", MaxContainers, (*reader).initContainer)
 	out.Requests = one(r, at, in, 7, "requests", (*reader).resources)
 	out.Overhead = one(r, at, in, 8, "overhead", (*reader).resources)
-	out.ImageVolumes = list(r, at, in, 9, "volumes", MaxContainers, (*reader).volume)
+	for _, v := range list(r, at, in, 9, "volumes", MaxContainers, (*reader).volume) {
+		if out.EmptyDir = out.EmptyDir || v.emptyDir; !v.emptyDir {
+			out.ImageVolumes = append(out.ImageVolumes, v.image)
+		}
+	}
 	out.NodeName = in.text(10)
 	r.length(at.field("node_name"), out.NodeName, MaxNameBytes)
 	out.SchedulingGates = r.texts(at, in, 11, "scheduling_gates", MaxTolerations)
@@ -92,10 +98,21 @@ func isDefault(p stowagev1.PreemptionPolicy) bool {
 	return p == stowagev1.PreemptionPolicy_PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY
 }
 
-// volume reads a volume: its image's reference.
-func (r *reader) volume(at *path, in *scan) string {
-	r.require(in.nextIs(sized(1)), at.field("source"))
-	return one(r, at, in, 1, "image", func(_ *reader, _ *path, in *scan) string { return in.text(1) })
+// volume is a volume: an emptyDir, or the reference of an image.
+type volume struct {
+	emptyDir bool
+	image    string
+}
+
+func (r *reader) volume(at *path, in *scan) (out volume) {
+	out.emptyDir = in.nextIs(sized(2))
+	r.require(out.emptyDir || in.nextIs(sized(1)), at.field("source"))
+	if out.emptyDir {
+		one(r, at, in, 2, "empty_dir", func(*reader, *path, *scan) (none struct{}) { return none })
+		return out
+	}
+	out.image = one(r, at, in, 1, "image", func(_ *reader, _ *path, in *scan) string { return in.text(1) })
+	return out
 }
 
 func (r *reader) container(at *path, in *scan) api.Container {

@@ -315,6 +315,7 @@ func (r *Request) countedPods(at *path, node uint32, in []*stowagev1.PodCount) [
 	type pods struct {
 		template    uint32
 		terminating bool
+		readiness   api.Readiness
 	}
 	if len(in) == 0 {
 		return nil
@@ -331,16 +332,24 @@ func (r *Request) countedPods(at *path, node uint32, in []*stowagev1.PodCount) [
 		if !known {
 			continue
 		}
-		id := pods{c.GetTemplateIndex(), c.GetTerminating()}
+		id := pods{template: c.GetTemplateIndex(), terminating: c.GetTerminating()}
+		if c.GetReadiness() != 0 {
+			id.readiness = r.exactly().readinessOf(&at, int32(c.GetReadiness()))
+		}
+		same := api.PodCount{Template: int(id.template), Terminating: id.terminating, Readiness: id.readiness}
+		if id.terminating {
+			id.readiness = 0
+		}
 		if _, again := left[id]; !again {
-			left[id] = int64(counted(int(id.template), id.terminating))
+			left[id] = int64(counted(same))
 		}
 		if int64(c.GetCount()) > left[id] {
 			r.refuse(at.field("count"), outOfRange, "is %d, the node has only %d of these pods", c.GetCount(), left[id])
 			continue
 		}
 		left[id] -= int64(c.GetCount())
-		out = append(out, api.PodCount{Template: int(id.template), Count: int32(c.GetCount()), Terminating: id.terminating})
+		same.Count = int32(c.GetCount())
+		out = append(out, same)
 	}
 	return out
 }

@@ -18,7 +18,8 @@ func (e *encoder) drain(d *verdict.Drain) {
 	e.message(&stowagev1.NodeDrain{
 		Status: drainStatus(d.Status), EvictedCount: uint32(d.Evicted), PlacedCount: uint32(d.Placed),
 		StayingCount: uint32(d.Staying), RoundCount: uint32(d.Rounds), Truncated: d.Truncated,
-		Doubts: doubts(d.Doubts),
+		TerminatingCount: uint32(d.Terminating),
+		Doubts:           doubts(d.Doubts),
 	})
 	for i := range d.Moves { // one message after the other: there may be a million
 		m := &d.Moves[i]

@@ -131,6 +131,10 @@ var blockedReasons = [...]stowagev1.BlockedReason{
 	verdict.BlockedByBudget:          stowagev1.BlockedReason_BLOCKED_REASON_BUDGET,
 	verdict.BlockedBySeveralBudgets:  stowagev1.BlockedReason_BLOCKED_REASON_SEVERAL_BUDGETS,
 	verdict.BlockedWithoutController: stowagev1.BlockedReason_BLOCKED_REASON_NO_CONTROLLER,
+	verdict.BlockedByEmptyDir:        stowagev1.BlockedReason_BLOCKED_REASON_EMPTY_DIR,
+	verdict.BlockedWithoutDaemonSet:  stowagev1.BlockedReason_BLOCKED_REASON_DAEMON_SET_GONE,
+	verdict.BlockedAsDaemonSetPod:    stowagev1.BlockedReason_BLOCKED_REASON_DAEMON_SET,
+	verdict.BlockedByOutdatedBudget:  stowagev1.BlockedReason_BLOCKED_REASON_OUTDATED_BUDGET,
 }
 
 func blockedReason(x verdict.BlockedReason) stowagev1.BlockedReason { return blockedReasons[x] }

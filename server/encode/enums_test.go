@@ -124,6 +124,10 @@ func TestDrainEnumsAgree(t *testing.T) {
 		"BUDGET":          blockedReason(verdict.BlockedByBudget),
 		"SEVERAL_BUDGETS": blockedReason(verdict.BlockedBySeveralBudgets),
 		"NO_CONTROLLER":   blockedReason(verdict.BlockedWithoutController),
+		"EMPTY_DIR":       blockedReason(verdict.BlockedByEmptyDir),
+		"DAEMON_SET_GONE": blockedReason(verdict.BlockedWithoutDaemonSet),
+		"DAEMON_SET":      blockedReason(verdict.BlockedAsDaemonSetPod),
+		"OUTDATED_BUDGET": blockedReason(verdict.BlockedByOutdatedBudget),
 	})
 	every(t, "DOUBT_KIND_", map[string]stowagev1.DoubtKind{
 		"UNREAD_FIELD":    doubtKind(verdict.UnreadField),

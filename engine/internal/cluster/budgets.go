@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"math"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -21,6 +22,11 @@ type Budget struct {
 	selects   *selector.Selector
 	disrupted []string // sorted
 	Allowed   int32
+	// AlwaysAllow is whether pods that are not ready are evicted without using the budget up.
+	AlwaysAllow bool
+	// Desired is the number of pods that are to be healthy, and Missing how many fewer are.
+	Desired, Missing int32
+	outdated         bool
 }
 
 // add compiles a budget, unless its selector is one with which it selects no pods.
@@ -39,7 +45,15 @@ func (b *Budgets) add(t *intern.Table, p *api.PodDisruptionBudget) {
 	b.all[namespace] = append(b.all[namespace], int32(len(b.list)))
 	disrupted := slices.Clone(p.Disrupted)
 	slices.Sort(disrupted)
-	b.list = append(b.list, Budget{p.Name, compiled, disrupted, p.DisruptionsAllowed})
+	b.list = append(b.list, Budget{
+		Name: p.Name, selects: compiled, disrupted: disrupted, Allowed: p.DisruptionsAllowed, AlwaysAllow: p.AlwaysAllow,
+		Desired: p.DesiredHealthy, Missing: missing(p), outdated: p.Outdated,
+	})
+}
+
+// missing returns how many pods fewer are healthy than are to be. The difference of two numbers may be one that is too large.
+func missing(p *api.PodDisruptionBudget) int32 {
+	return int32(min(max(0, int64(p.DesiredHealthy)-int64(p.CurrentHealthy)), math.MaxInt32))
 }
 
 // Len is the number of budgets.
@@ -58,11 +72,17 @@ const maxDisrupted = 2000
 
 // Evictions returns how many evictions the API server allows a budget (eviction.go checkAndDecrement, v1.37).
 func (b *Budget) Evictions() int32 {
-	if len(b.disrupted) > maxDisrupted {
+	if b.Stuck() {
 		return 0
 	}
 	return max(0, b.Allowed)
 }
+
+// Stuck reports whether the API server evicts no pod that uses the budget up, whatever becomes ready.
+func (b *Budget) Stuck() bool { return b.outdated || len(b.disrupted) > maxDisrupted }
+
+// Outdated reports whether the budget is stuck because its status is older than its spec.
+func (b *Budget) Outdated() bool { return b.outdated }
 
 // Evicting returns the indexes of the budgets that the API server looks at when it evicts pods of a group. An empty selector
 // selects all pods, and pods without labels may be selected (eviction.go getPodDisruptionBudgets, v1.37).

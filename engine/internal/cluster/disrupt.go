@@ -48,14 +48,10 @@ func (c *Cluster) Named(node uint32, i int) Evictee {
 
 // CountedOn returns the counted pods of a template on a node; their number may be 0. The function looks through the pods of the
 // node once.
-func (c *Cluster) CountedOn(node uint32) func(template int, terminating bool) Evictee {
+func (c *Cluster) CountedOn(node uint32) func(template int, terminating bool, readiness api.Readiness) Evictee {
 	counts := c.rows[node].countedByGroup()
-	return func(template int, terminating bool) Evictee {
-		group := c.templates[template].running
-		if terminating {
-			group = c.templates[template].terminating
-		}
-		group-- // -1 for none
+	return func(template int, terminating bool, readiness api.Readiness) Evictee {
+		group := c.templates[template].groups[podState(terminating, readiness)] - 1 // -1 for none
 		return Evictee{Node: node, Count: counts[group], group: group, place: counted}
 	}
 }
@@ -229,9 +225,7 @@ func (b *Builder) terminating(group int32) int32 {
 	if g.Terminating {
 		return group
 	}
-	shape := *g.Shape
-	shape.Terminating = true
-	return b.pods.group(&shape, g.Template)
+	return b.pods.group(g.in(podStates-1), g.Template)
 }
 
 // vacate takes the requests of pods off a node of the base.

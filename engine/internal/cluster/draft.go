@@ -18,8 +18,8 @@ type Draft struct {
 	images        []named[int64]  // of the node itself, with sizes; the strings are the stated node's
 	row           *row
 	nominated     []NamedPod
-	// counted is whether row.pods has the counts of all pods: with twice the template's index, plus one for terminating
-	// pods, in place of the group.
+	// counted is whether row.pods has the counts of all pods: with podStates times the template's index, plus the number of the
+	// pods' state, in place of the group.
 	counted bool
 
 	// These depend on the nodes before it.
@@ -67,11 +67,7 @@ func countedOnce(pods []podsOf, counts []api.PodCount) (counted []podsOf, distin
 			return pods, false
 		}
 		last = p.Template
-		group := 2 * int32(last)
-		if p.Terminating {
-			group++
-		}
-		pods = append(pods, podsOf{group, p.Count})
+		pods = append(pods, podsOf{int32(podStates*last + podState(p.Terminating, p.Readiness)), p.Count})
 	}
 	return pods, true
 }

@@ -31,8 +31,8 @@ type indexed struct {
 
 // template is a compiled pod template. What each of its pods needs comes first, so that it shares a cache line.
 type template struct {
-	// running and terminating are the groups of its pods without labels of their own, plus one; 0 if unknown.
-	running, terminating int32
+	// groups are those of its pods without labels of their own, by podState, plus one; 0 if unknown.
+	groups [podStates]int32
 
 	usage  Usage
 	shape  *Shape // of its running pods without labels of their own
@@ -44,14 +44,14 @@ type template struct {
 func (g *grouping) addNode(ctx context.Context, n *Draft, node *api.Node) error {
 	g.stamp++
 	if n.counted {
-		if more := 2*len(g.c.templates) - len(g.counted); more > 0 {
+		if more := podStates*len(g.c.templates) - len(g.counted); more > 0 {
 			g.counted = append(g.counted, make([]int32, more)...)
 		}
 		for i := range n.row.pods {
 			p := &n.row.pods[i]
 			group := &g.counted[p.group]
 			if *group == 0 {
-				*group = g.groupOf(&g.c.templates[p.group/2], p.group%2 != 0) + 1
+				*group = g.groupOf(&g.c.templates[int(p.group)/podStates], int(p.group)%podStates) + 1
 			}
 			p.group = *group - 1
 		}
@@ -60,7 +60,7 @@ func (g *grouping) addNode(ctx context.Context, n *Draft, node *api.Node) error 
 	n.row.pods = g.arena.take(len(node.PodCounts) + len(node.Pods))
 	for i := range node.PodCounts {
 		p := &node.PodCounts[i]
-		g.count(n, g.groupOf(&g.c.templates[p.Template], p.Terminating), p.Count)
+		g.count(n, g.groupOf(&g.c.templates[p.Template], podState(p.Terminating, p.Readiness)), p.Count)
 	}
 	for i := range node.Pods {
 		if i%16 == 15 && ctx.Err() != nil {
@@ -116,17 +116,12 @@ func (g *grouping) count(n *Draft, group, count int32) {
 }
 
 // groupOf returns the group of a template's pods without labels of their own.
-func (g *grouping) groupOf(t *template, terminating bool) int32 {
-	group := &t.running
-	if terminating {
-		group = &t.terminating
-	}
+func (g *grouping) groupOf(t *template, state int) int32 {
+	group := &t.groups[state]
 	if *group == 0 {
 		shape := t.shape
-		if terminating {
-			own := *shape
-			own.Terminating = true
-			shape = &own
+		if state != 0 {
+			shape = shape.in(state)
 		}
 		*group = g.group(shape, t.index) + 1
 	}
@@ -161,9 +156,13 @@ func (g *grouping) pod(p *api.Pod) (group int32, t *template, usage *Usage) {
 		usage = &own
 	}
 	if len(p.Labels) == 0 {
-		return g.groupOf(t, p.Terminating), t, usage
+		return g.groupOf(t, podState(p.Terminating, p.Readiness)), t, usage
 	}
-	return g.group(compileShape(g.c.symbols, p.Template, p.Labels, p.Terminating, t.shape.Rules), t.index), t, usage
+	shape := compileShape(g.c.symbols, p.Template, p.Labels, p.Terminating, t.shape.Rules)
+	if !p.Terminating {
+		shape.Readiness = p.Readiness
+	}
+	return g.group(shape, t.index), t, usage
 }
 
 // group returns the group of a shape and template. It adds a new one.

@@ -8,15 +8,39 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// load is the usage and priority of one pod, and the kind of its controller.
+// load is the usage, priority and traits of one pod.
 type load struct {
 	*Usage
-	priority   int32
-	controller api.WorkloadKind
-	never      bool // NeverPreempts of a pod in a pod group
+	priority int32
+	traits   Traits
+	never    bool // NeverPreempts of a pod in a pod group
 }
 
-// asTemplate is the load of pods whose usage, priority and controller are those of their template in the cluster.
+// Traits are what a drain reads of a pod besides its status.
+type Traits struct {
+	Controller api.WorkloadKind
+	// Mirror and Gone are those of api.ControllerReference.
+	Mirror, Gone bool
+	// EmptyDir reports whether the pod has an emptyDir volume.
+	EmptyDir bool
+}
+
+func traitsOf(t *api.PodTemplate) Traits {
+	return Traits{t.Controller.Kind, t.Controller.Mirror, t.Controller.Gone, t.Spec.EmptyDir}
+}
+
+// byte returns a byte that has the traits.
+func (t Traits) byte() byte {
+	out := byte(t.Controller)
+	for i, set := range [...]bool{t.Mirror, t.Gone, t.EmptyDir} {
+		if set {
+			out |= 0x80 >> i
+		}
+	}
+	return out
+}
+
+// asTemplate is the load of pods whose usage, priority and traits are those of their template in the cluster.
 const asTemplate = -1
 
 func (l load) clone() load {
@@ -25,15 +49,15 @@ func (l load) clone() load {
 	for i := range usage.Scalars {
 		usage.Scalars[i].Resource = strings.Clone(usage.Scalars[i].Resource)
 	}
-	return load{&usage, l.priority, l.controller, l.never}
+	return load{&usage, l.priority, l.traits, l.never}
 }
 
 func loadKey(key []byte, l load) []byte {
-	kind := byte(l.controller)
+	traits := l.traits.byte()
 	if l.never {
-		kind |= 0x80
+		traits |= 0x10
 	}
-	key = binary.AppendVarint(append(key, kind), int64(l.priority))
+	key = binary.AppendVarint(append(key, traits), int64(l.priority))
 	for _, amount := range l.Amounts {
 		key = binary.AppendVarint(key, amount)
 	}
@@ -58,7 +82,7 @@ func (g *grouping) loadOf(p *api.Pod, t *template, usage *Usage) int32 {
 	}
 	spec := &p.Template.Spec
 	never := spec.NeverPreempts && spec.SchedulingGroup != ""
-	i := g.loads.find(load{usage, spec.Priority, p.Template.Controller.Kind, never}, load.clone)
+	i := g.loads.find(load{usage, spec.Priority, traitsOf(p.Template), never}, load.clone)
 	if p.ResourceStatus == nil {
 		t.load = i + 1
 	}
@@ -84,8 +108,13 @@ func (c *Cluster) neverAt(index, group int32) bool {
 
 // controllerAt returns the kind of the controller of each pod of a group with a load.
 func (c *Cluster) controllerAt(index, group int32) api.WorkloadKind {
+	return c.traitsAt(index, group).Controller
+}
+
+// traitsAt returns the traits of each pod of a group with a load.
+func (c *Cluster) traitsAt(index, group int32) Traits {
 	if index != asTemplate {
-		return c.loads[index].controller
+		return c.loads[index].traits
 	}
-	return c.templates[c.groups[group].Template].stated.Controller.Kind
+	return traitsOf(c.templates[c.groups[group].Template].stated)
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
 // Arrival is a pod that comes to a node: what the controller of a pod of a group of the cluster creates.
@@ -50,16 +52,24 @@ func (b *Builder) arrive(pods []Arrival) {
 		b.pods.count(n, p.group, p.count)
 	}
 	for _, p := range pods {
-		group := int32(p.Group)
+		group := b.ready(int32(p.Group))
 		b.pods.count(n, group, 1)
 		n.row.named = append(n.row.named, NamedPod{Group: group, load: asTemplate})
-		usage, _ := b.base.loadAt(asTemplate, group)
+		usage, _ := b.base.loadAt(asTemplate, int32(p.Group))
 		n.occupy(usage, 1)
 	}
 	b.reload(node)
 	set(&b.c.rows, b.base.rows, node, n.row)
 	b.recount(node, before.pods, -1)
 	b.recount(node, n.row.pods, 1)
+}
+
+// ready returns the group of the pods that replace those of a group, once they are ready.
+func (b *Builder) ready(group int32) int32 {
+	if g := &b.c.groups[group]; g.Readiness == api.NotReady || g.Readiness == api.PhasePending {
+		return b.pods.group(g.in(podState(false, api.Ready)), g.Template)
+	}
+	return group
 }
 
 // reload adds the amounts of the draft to those of a node of the base.

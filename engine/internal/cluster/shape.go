@@ -18,7 +18,31 @@ type Shape struct {
 	Terminating bool
 	// PodGroup is the pod's group, noPodGroup for none. Only preemption reads it.
 	PodGroup intern.ID
+	// Readiness is that of a pod of the cluster that is not terminating. No rule reads it, but evictions do.
+	Readiness api.Readiness
 	*Rules
+}
+
+// podStates is the number of states that pods of one template are told apart by: their readiness, or that they are terminating.
+const podStates = int(api.PhasePending) + 2
+
+// podState returns the number of a state.
+func podState(terminating bool, readiness api.Readiness) int {
+	if terminating {
+		return podStates - 1
+	}
+	return int(readiness)
+}
+
+// in returns a copy of a shape in another state.
+func (s *Shape) in(state int) *Shape {
+	out := *s
+	if out.Terminating = state == podStates-1; out.Terminating {
+		out.Readiness = 0
+	} else {
+		out.Readiness = api.Readiness(state)
+	}
+	return &out
 }
 
 // Rules is the affinity terms and host ports of a shape. Pods of one template share it, unless their terms depend on labels
@@ -132,12 +156,9 @@ func (s *Shape) identity(t *intern.Table, template int) intern.ID {
 	b = binary.AppendVarint(b, int64(template))
 	b = binary.AppendUvarint(b, uint64(s.Rules.id))
 	b = binary.AppendUvarint(b, uint64(s.Namespace))
-	flags := byte(0)
-	if s.Terminating {
-		flags |= 1
-	}
+	flags := byte(podState(s.Terminating, s.Readiness))
 	if s.PodGroup != noPodGroup {
-		flags |= 2
+		flags |= 0x80
 	}
 	if b = append(b, flags); s.PodGroup != noPodGroup {
 		b = binary.AppendUvarint(b, uint64(s.PodGroup))

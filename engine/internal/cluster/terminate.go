@@ -11,11 +11,10 @@ import (
 // Terminate marks pods of a node as terminating: they stay on it, and count as terminating pods do. It returns what Leave takes.
 // queue is as in Assume. If the request ends meanwhile, only some of the pods are marked.
 func (s *State) Terminate(node uint32, o *Occupant, queue int) []Terminating {
-	shape := *s.groups[o.Group].Shape
-	shape.Terminating = true
+	shape := s.groups[o.Group].in(podStates - 1)
 	p := &Pending{
 		Pod:   &api.Pod{Name: o.Name, Template: &api.PodTemplate{Spec: api.PodSpec{Priority: o.Priority}}, Terminating: true},
-		Shape: &shape, usage: *o.usage, group: -1,
+		Shape: shape, usage: *o.usage, group: -1,
 	}
 	started := int64(0)
 	switch {
@@ -108,19 +107,19 @@ func (s *State) EndQueue(since Mark) {
 // until the last time that can be stated.
 const placedFrom = math.MaxInt64 - 1<<32
 
-// ControllersOn iterates over the groups with pods on a node and the kinds of their controllers. A group without a template of the
-// cluster comes once for each pod.
-func (c *Cluster) ControllersOn(node uint32) iter.Seq2[int, api.WorkloadKind] {
-	return func(yield func(int, api.WorkloadKind) bool) {
+// TraitsOn iterates over the groups with pods on a node and their traits. A group without a template of the cluster comes once for
+// each pod.
+func (c *Cluster) TraitsOn(node uint32) iter.Seq2[int, Traits] {
+	return func(yield func(int, Traits) bool) {
 		r := c.rows[node]
 		for _, p := range r.pods {
-			if c.groups[p.group].Template >= 0 && !yield(int(p.group), c.controllerAt(asTemplate, p.group)) {
+			if c.groups[p.group].Template >= 0 && !yield(int(p.group), c.traitsAt(asTemplate, p.group)) {
 				return
 			}
 		}
 		for i := range r.named {
 			p := &r.named[i]
-			if c.groups[p.Group].Template < 0 && !yield(int(p.Group), c.controllerAt(p.load, p.Group)) {
+			if c.groups[p.Group].Template < 0 && !yield(int(p.Group), c.traitsAt(p.load, p.Group)) {
 				return
 			}
 		}
@@ -129,8 +128,13 @@ func (c *Cluster) ControllersOn(node uint32) iter.Seq2[int, api.WorkloadKind] {
 
 // Controller returns the kind of the controller of pods of the cluster.
 func (c *Cluster) Controller(node uint32, o *Occupant) api.WorkloadKind {
+	return c.Traits(node, o).Controller
+}
+
+// Traits returns the traits of pods of the cluster.
+func (c *Cluster) Traits(node uint32, o *Occupant) Traits {
 	if o.place < 0 {
-		return c.controllerAt(asTemplate, int32(o.Group))
+		return c.traitsAt(asTemplate, int32(o.Group))
 	}
-	return c.controllerAt(c.rows[node].named[o.place].load, int32(o.Group))
+	return c.traitsAt(c.rows[node].named[o.place].load, int32(o.Group))
 }

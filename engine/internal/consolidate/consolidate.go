@@ -200,7 +200,7 @@ func (s *solver) on(ctx context.Context, of *state, template int) (*trials, erro
 	var err error
 	x.drains, err = drain.NewTrials(ctx, s.Framework, x.with, &drain.Options{
 		Nodes: x.node, Targets: nodeset.Full(x.with.Len()), Seed: s.Seed, FewestPods: s.FewestPods, Terminating: s.Terminating,
-		Moves: true, Workers: s.Workers,
+		Moves: true, Workers: s.Workers, Filters: drain.Filters{DeleteEmptyDirData: true},
 	})
 	if err != nil {
 		return nil, err

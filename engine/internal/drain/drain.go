@@ -7,7 +7,7 @@
 // further pod can be evicted. Before, pods that have no node are attempted once more if those of that round terminated meanwhile.
 //
 // The rules of eviction are those of pkg/registry/core/pod/storage/eviction.go and of kubectl drain
-// (k8s.io/kubectl/pkg/drain/filters.go), v1.37, for pods that run and are ready.
+// (k8s.io/kubectl/pkg/drain/filters.go), v1.37.
 package drain
 
 import (
@@ -35,8 +35,9 @@ type Options struct {
 	Scheduler bool
 	// Terminating lets evicted pods terminate while those of their round are placed. Otherwise they have left.
 	Terminating bool
-	// IgnoreBudgets evicts pods whatever their budgets allow, Force those without a controller.
-	IgnoreBudgets, Force bool
+	// IgnoreBudgets evicts pods whatever their budgets allow.
+	IgnoreBudgets bool
+	Filters
 	// Moves asks for Drain.Moves.
 	Moves bool
 	// Steps is the step budget of Largest.
@@ -45,23 +46,6 @@ type Options struct {
 	Scan bool
 	// Workers is the number of goroutines of Each, at least 1.
 	Workers int
-}
-
-// fate is what becomes of the pods of a group when their node is drained.
-type fate struct {
-	of      fateKey
-	stays   bool
-	refused verdict.BlockedReason // 0 if they may be evicted
-	created cluster.Replacement
-	left    bool // created is left to another scheduler
-	// budgets are the PodDisruptionBudgets that select them, names their names, and budget the one that evictions use up, -1 for
-	// none. cut reports whether some are missing, because all fates have too many: two or more are there then.
-	budgets []int32
-	names   []string
-	cut     bool
-	budget  int32
-	// entry is the index of created in plan.pending, -1 if nothing comes back.
-	entry int
 }
 
 // plan is what the drains of a call share. It does not change.
@@ -73,24 +57,20 @@ type plan struct {
 	inOrder   []*fate           // as the nodes have them first
 	pending   []place.Pending
 	listed    int // budgets of all fates
-}
-
-// fateKey is what the fate of pods follows from.
-type fateKey struct {
-	group      int
-	controller api.WorkloadKind
+	// heals are the budgets of pods that are not ready and come back, so that the budgets may allow more evictions than at first.
+	heals map[int32]bool
 }
 
 // newPlan finds out what becomes of the pods of the nodes.
 func newPlan(ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *Options) (*plan, error) {
 	s := cluster.NewState(ctx, c)
-	p := &plan{Options: *o, base: c, framework: f, fates: make(map[fateKey]*fate)}
+	p := &plan{Options: *o, base: c, framework: f, fates: make(map[fateKey]*fate), heals: make(map[int32]bool)}
 	for i, node := range o.Nodes {
 		if i%64 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		for group, controller := range c.ControllersOn(node) {
-			key := fateKey{group, controller}
+		for group, traits := range c.TraitsOn(node) {
+			key := fateKey{group, traits}
 			if p.fates[key] == nil {
 				if ctx.Err() != nil { // there may be many budgets
 					return nil, ctx.Err()
@@ -101,50 +81,6 @@ func newPlan(ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *Op
 		}
 	}
 	return p, ctx.Err()
-}
-
-// fateOf returns the fate of pods.
-func (p *plan) fateOf(s *cluster.State, of fateKey) *fate {
-	g := s.Group(of.group)
-	out := &fate{of: of, budget: -1, entry: -1}
-	if of.controller == api.DaemonSet {
-		out.stays = true
-		return out
-	}
-	if g.Terminating {
-		return out
-	}
-	out.budgets = s.Budgets().Evicting(g)
-	if most := max(2, verdict.MaxListedPods-p.listed); len(out.budgets) > most {
-		out.budgets, out.cut = slices.Clone(out.budgets[:most]), true
-	}
-	p.listed += len(out.budgets)
-	for _, b := range out.budgets {
-		out.names = append(out.names, s.Budgets().At(b).Name)
-	}
-	switch {
-	case of.controller == api.NoWorkload && !p.Force:
-		out.refused = verdict.BlockedWithoutController
-		return out
-	case p.IgnoreBudgets:
-	case len(out.budgets) > 1:
-		out.refused = verdict.BlockedBySeveralBudgets
-		return out
-	case len(out.budgets) == 1:
-		out.budget = out.budgets[0]
-	}
-	if of.controller == api.NoWorkload {
-		return out
-	}
-	out.created = s.Replacement(&cluster.Victim{Group: int32(of.group)})
-	if out.created.Pod != nil {
-		if out.left = doubt.Left(p.framework.Configured(), out.created.Pod.Template); out.left {
-			return out
-		}
-		out.entry = len(p.pending)
-		p.pending = append(p.pending, place.Pending{Pod: *out.created.Pod, Count: usualPods})
-	}
-	return out
 }
 
 // usualPods is a number of pods for which place.New prepares a board.
@@ -159,17 +95,14 @@ type drainer struct {
 	queue  *place.Queue
 	boards map[*place.Class]bool
 	used   []*place.Class // with a decision
-	// left is how many evictions each budget still allows, and spent what changed it, in order.
-	left  []int32
-	spent []spending
+	// budgets are those of the cluster as they are during the drain, and spent what changed them, in order.
+	budgets []budget
+	spent   []spending
 	// origins are the pods that are or were placed, by the number of their entry in the state. The first ones are those of
 	// plan.pending.
 	origins []origin
 	version int // number of changes to the state
 }
-
-// spending is a change to the number of evictions that a budget allows.
-type spending struct{ budget, by int32 }
 
 // origin is what the state knows an entry of a queue by.
 type origin struct {
@@ -180,9 +113,10 @@ type origin struct {
 func (p *plan) newDrainer(ctx context.Context) (*drainer, error) {
 	d := &drainer{plan: p, ctx: ctx, state: cluster.NewState(ctx, p.base), boards: make(map[*place.Class]bool)}
 	budgets := p.base.Budgets()
-	d.left = make([]int32, budgets.Len())
-	for i := range d.left {
-		d.left[i] = budgets.At(int32(i)).Evictions()
+	d.budgets = make([]budget, budgets.Len())
+	for i := range d.budgets {
+		b := budgets.At(int32(i))
+		d.budgets[i] = budget{b, b.Evictions(), b.Missing}
 	}
 	d.origins = make([]origin, len(p.pending))
 	for _, f := range p.inOrder {
@@ -234,7 +168,9 @@ func (d *drainer) undo(to point) {
 	d.state.Uncordon(to.cluster)
 	d.forgetDecisions()
 	for i := len(d.spent) - 1; i >= to.spent; i-- {
-		d.left[d.spent[i].budget] -= d.spent[i].by
+		s := d.spent[i]
+		d.budgets[s.budget].left -= s.left
+		d.budgets[s.budget].missing -= s.missing
 	}
 	d.spent, d.origins = d.spent[:to.spent], d.origins[:to.origins]
 	d.version++
@@ -248,17 +184,12 @@ func (d *drainer) forgetDecisions() {
 	d.used = d.used[:0]
 }
 
-// spend changes how many evictions a budget allows.
-func (d *drainer) spend(budget, by int32) {
-	d.left[budget] += by
-	d.spent = append(d.spent, spending{budget, by})
-}
-
 // unit is equal pods of a node that is drained.
 type unit struct {
 	cluster.Occupant // as many as are still there
 	node             uint32
 	fate             *fate
+	readiness        api.Readiness
 	at               int // position among the units
 	evicted          int
 }
@@ -267,6 +198,7 @@ type unit struct {
 type batch struct {
 	*unit
 	count, round int
+	spent        bool   // whether the evictions used up the budget
 	message      string // of the last attempt to place them
 }
 
@@ -285,8 +217,8 @@ type run struct {
 	lost    int               // pods that came back, were placed and preempted
 	began   int               // number of origins when the drain began
 	moves   []int             // entries of the queue by index in out.Moves
-	// regained are the budgets that pods of the current round used up, and whose replacements are placed.
-	regained []int32
+	// regained are what budgets regain once the pods that were placed in the current round are ready.
+	regained []regained
 }
 
 // drain drains nodes, ascending, together. What it does to the state stays.
@@ -299,7 +231,11 @@ func (d *drainer) drain(nodes []uint32, probe bool) (*verdict.Drain, error) {
 			return nil, d.ctx.Err()
 		}
 		for _, o := range d.occupants(node) {
-			r.units = append(r.units, &unit{Occupant: o, node: node, fate: d.fateOn(node, &o), at: len(r.units)})
+			u := &unit{Occupant: o, node: node, fate: d.fateOn(node, &o), readiness: api.Ready, at: len(r.units)}
+			if o.Queue < 0 { // a pod that was placed is ready
+				u.readiness = d.state.Group(o.Group).Readiness
+			}
+			r.units = append(r.units, u)
 		}
 	}
 	err := r.rounds()
@@ -328,7 +264,7 @@ func (d *drainer) fateOn(node uint32, o *cluster.Occupant) *fate {
 	if o.Queue >= 0 {
 		return d.origins[o.Queue].fate
 	}
-	return d.fates[fateKey{o.Group, d.base.Controller(node, o)}]
+	return d.fates[fateKey{o.Group, d.base.Traits(node, o)}]
 }
 
 // rounds evicts and places pods until no more pods can be evicted.
@@ -390,14 +326,12 @@ func (r *run) first() (now []batch) {
 		case f.stays:
 			r.out.Staying += u.Count
 			u.Count = 0
-		case f.refused != 0:
+		case f.refusal(u.readiness) != 0:
 			if !r.Scheduler { // which may preempt them
 				r.refused += u.Count
 			}
-		case f.budget < 0:
-			now = append(now, r.take(u, u.Count))
 		default:
-			count := min(u.Count, int(r.left[f.budget]))
+			count := min(u.Count, r.allowed(u))
 			if count > 0 {
 				now = append(now, r.take(u, count))
 			}
@@ -411,15 +345,24 @@ func (r *run) first() (now []batch) {
 
 // next returns the pods of the next round: those of budgets that allow evictions again.
 func (r *run) next() (now []batch) {
+	var budgets []int32
 	for _, b := range r.regained {
-		r.spend(b, 1)
+		if r.regain(b) { // pods that are not ready need not wait for those before them
+			r.waiting[b.budget] = slices.DeleteFunc(r.waiting[b.budget], func(u *unit) bool {
+				if free := !r.spends(u); free && u.Count > 0 {
+					now = append(now, r.take(u, u.Count))
+				}
+				return u.Count == 0
+			})
+		}
+		budgets = append(budgets, b.budget)
 	}
-	slices.Sort(r.regained)
-	for _, b := range slices.Compact(r.regained) {
+	slices.Sort(budgets)
+	for _, b := range slices.Compact(budgets) {
 		waiting := r.waiting[b]
-		for len(waiting) > 0 && r.left[b] > 0 {
+		for len(waiting) > 0 && r.allowed(waiting[0]) > 0 {
 			u := waiting[0]
-			if count := min(u.Count, int(r.left[b])); count > 0 { // 0 if the pods were preempted
+			if count := min(u.Count, r.allowed(u)); count > 0 { // 0 if the pods were preempted
 				now = append(now, r.take(u, count))
 			}
 			if u.Count == 0 {
@@ -435,11 +378,12 @@ func (r *run) next() (now []batch) {
 
 // take lets pods of a unit be evicted in this round.
 func (r *run) take(u *unit, count int) batch {
-	if u.fate.budget >= 0 {
-		r.spend(u.fate.budget, -int32(count))
+	spends := r.spends(u)
+	if spends {
+		r.spend(u.fate.budget, -int32(count), 0)
 	}
 	u.Count -= count
-	return batch{unit: u, count: count, round: r.out.Rounds}
+	return batch{unit: u, count: count, round: r.out.Rounds, spent: spends}
 }
 
 // evict evicts pods, and adds what comes back to those that are pending. It returns the pods that are terminating.
@@ -452,6 +396,9 @@ func (r *run) evict(now []batch) (left []cluster.Terminating, err error) {
 		o := b.Occupant
 		o.Count = b.count
 		r.out.Evicted += b.count
+		if r.state.Group(o.Group).Terminating {
+			r.out.Terminating += b.count
+		}
 		if r.Terminating {
 			left = append(left, r.state.Terminate(b.node, &o, len(r.origins))...)
 			r.origins = append(r.origins, origin{fate: b.fate, leaving: true})
@@ -558,11 +505,7 @@ func (r *run) moved(b *batch, entry int, nodes []uint32) {
 		return
 	}
 	r.out.Placed += len(nodes)
-	if b.fate.budget >= 0 {
-		for range nodes {
-			r.regained = append(r.regained, b.fate.budget)
-		}
-	}
+	r.becomeReady(b, len(nodes))
 	if r.Moves && !r.probe {
 		r.out.Moves = append(r.out.Moves, verdict.PodMove{Pod: r.reference(b.unit, len(nodes)), Nodes: nodes, Round: b.round})
 		r.moves = append(r.moves, entry)
@@ -580,8 +523,14 @@ func (r *run) finish() {
 		if u.Count == 0 {
 			continue
 		}
-		blocked := verdict.BlockedPod{Pod: r.reference(u, u.Count), Reason: cmp.Or(u.fate.refused, verdict.BlockedByBudget)}
-		if blocked.Reason != verdict.BlockedWithoutController {
+		blocked := verdict.BlockedPod{Pod: r.reference(u, u.Count), Reason: u.fate.refusal(u.readiness)}
+		if blocked.Reason == 0 {
+			blocked.Reason = verdict.BlockedByBudget
+			if r.budgets[u.fate.budget].Outdated() {
+				blocked.Reason = verdict.BlockedByOutdatedBudget
+			}
+		}
+		if u.fate.filtered == 0 {
 			blocked.Budgets = u.fate.names
 			out.Truncated = out.Truncated || u.fate.cut
 		}
@@ -604,6 +553,9 @@ func (r *run) finish() {
 func (r *run) doubts() []verdict.Doubt {
 	ledger := doubt.NewLedger(r.framework.Configured())
 	for _, u := range r.units {
+		if n := u.evicted + u.Count; n > 0 && u.readiness == api.ReadinessUnknown && !r.IgnoreBudgets && len(u.fate.budgets) > 0 && u.fate.filtered == 0 {
+			ledger.Note(verdict.Doubt{Kind: verdict.AssumedReady, Pod: r.reference(u, n)})
+		}
 		if u.evicted == 0 || u.fate.created.Pod == nil {
 			continue
 		}

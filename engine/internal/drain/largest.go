@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
@@ -143,13 +144,19 @@ func (s *search) begin() {
 // mayDrain reports whether a node can ever be drained: pods that cannot be evicted, and pods with an unknown replacement,
 // stay so whatever is drained before. So does a budget that allows nothing.
 func (s *search) mayDrain(node uint32) bool {
-	for group, controller := range s.base.ControllersOn(node) {
-		f := s.fates[fateKey{group, controller}]
-		if f.refused != 0 || f.created.Unknown || f.budget >= 0 && s.base.Budgets().At(f.budget).Evictions() == 0 {
+	for group, traits := range s.base.TraitsOn(node) {
+		f := s.fates[fateKey{group, traits}]
+		readiness := s.state.Group(group).Readiness
+		if f.refusal(readiness) != 0 || f.created.Unknown || s.never(f, readiness) {
 			return false
 		}
 	}
 	return true
+}
+
+// never reports whether a budget never allows pods to be evicted.
+func (s *search) never(f *fate, r api.Readiness) bool {
+	return f.budget >= 0 && !unhealthy(r) && s.base.Budgets().At(f.budget).Evictions() == 0 && !s.heals[f.budget]
 }
 
 // free returns what is free on all targets that are not drained.

@@ -56,8 +56,10 @@ func (r *run) schedule() error {
 // preempted records that pods were preempted. first is the first entry of the current queue.
 func (r *run) preempted(node uint32, o *cluster.Occupant, first int) {
 	var budgets []int32
+	idle := false // the pod was not healthy
 	switch {
 	case o.Queue < 0:
+		idle = unhealthy(r.state.Group(o.Group).Readiness)
 		budgets = r.base.Budgets().Evicting(r.state.Group(o.Group))
 	case r.origins[o.Queue].leaving:
 		return
@@ -68,8 +70,8 @@ func (r *run) preempted(node uint32, o *cluster.Occupant, first int) {
 		}
 	}
 	for _, b := range budgets {
-		if r.left[b] > 0 {
-			r.spend(b, -1)
+		if r.budgets[b].left > 0 && !idle {
+			r.spend(b, -1, 0)
 		}
 	}
 	if _, drained := slices.BinarySearch(r.out.Nodes, node); drained {

@@ -84,7 +84,8 @@ func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluste
 		for _, r := range pods.RemovedPodCounts {
 			left := r.Count
 			for _, count := range n.PodCounts {
-				if count.TemplateIndex == r.TemplateIndex && count.Terminating == r.Terminating {
+				if count.TemplateIndex == r.TemplateIndex && count.Terminating == r.Terminating &&
+					count.Readiness == r.Readiness {
 					taken := min(left, count.Count)
 					count.Count -= taken
 					left -= taken
@@ -232,10 +233,11 @@ func overflow(counts []*stowagev1.PodCount) bool {
 	type pods struct {
 		template    uint32
 		terminating bool
+		readiness   stowagev1.PodReadiness
 	}
 	sums := make(map[pods]uint64)
 	for _, c := range counts {
-		sums[pods{c.TemplateIndex, c.Terminating}] += uint64(c.Count)
+		sums[pods{c.TemplateIndex, c.Terminating, c.Readiness}] += uint64(c.Count)
 	}
 	for _, sum := range sums {
 		if sum > math.MaxUint32 {

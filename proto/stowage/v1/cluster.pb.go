@@ -83,6 +83,59 @@ func (WorkloadKind) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{0}
 }
 
+// UnhealthyPodEvictionPolicy is when pods that are not ready are evicted without using up their budget.
+type UnhealthyPodEvictionPolicy int32
+
+const (
+	// As IF_HEALTHY_BUDGET.
+	UnhealthyPodEvictionPolicy_UNHEALTHY_POD_EVICTION_POLICY_UNSPECIFIED UnhealthyPodEvictionPolicy = 0
+	// If enough other pods are healthy.
+	UnhealthyPodEvictionPolicy_UNHEALTHY_POD_EVICTION_POLICY_IF_HEALTHY_BUDGET UnhealthyPodEvictionPolicy = 1
+	// Always.
+	UnhealthyPodEvictionPolicy_UNHEALTHY_POD_EVICTION_POLICY_ALWAYS_ALLOW UnhealthyPodEvictionPolicy = 2
+)
+
+// Enum value maps for UnhealthyPodEvictionPolicy.
+var (
+	UnhealthyPodEvictionPolicy_name = map[int32]string{
+		0: "UNHEALTHY_POD_EVICTION_POLICY_UNSPECIFIED",
+		1: "UNHEALTHY_POD_EVICTION_POLICY_IF_HEALTHY_BUDGET",
+		2: "UNHEALTHY_POD_EVICTION_POLICY_ALWAYS_ALLOW",
+	}
+	UnhealthyPodEvictionPolicy_value = map[string]int32{
+		"UNHEALTHY_POD_EVICTION_POLICY_UNSPECIFIED":       0,
+		"UNHEALTHY_POD_EVICTION_POLICY_IF_HEALTHY_BUDGET": 1,
+		"UNHEALTHY_POD_EVICTION_POLICY_ALWAYS_ALLOW":      2,
+	}
+)
+
+func (x UnhealthyPodEvictionPolicy) Enum() *UnhealthyPodEvictionPolicy {
+	p := new(UnhealthyPodEvictionPolicy)
+	*p = x
+	return p
+}
+
+func (x UnhealthyPodEvictionPolicy) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (UnhealthyPodEvictionPolicy) Descriptor() protoreflect.EnumDescriptor {
+	return file_stowage_v1_cluster_proto_enumTypes[1].Descriptor()
+}
+
+func (UnhealthyPodEvictionPolicy) Type() protoreflect.EnumType {
+	return &file_stowage_v1_cluster_proto_enumTypes[1]
+}
+
+func (x UnhealthyPodEvictionPolicy) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use UnhealthyPodEvictionPolicy.Descriptor instead.
+func (UnhealthyPodEvictionPolicy) EnumDescriptor() ([]byte, []int) {
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{1}
+}
+
 // PodGroupDisruptionMode is what preemption evicts of a group.
 type PodGroupDisruptionMode int32
 
@@ -120,11 +173,11 @@ func (x PodGroupDisruptionMode) String() string {
 }
 
 func (PodGroupDisruptionMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_cluster_proto_enumTypes[1].Descriptor()
+	return file_stowage_v1_cluster_proto_enumTypes[2].Descriptor()
 }
 
 func (PodGroupDisruptionMode) Type() protoreflect.EnumType {
-	return &file_stowage_v1_cluster_proto_enumTypes[1]
+	return &file_stowage_v1_cluster_proto_enumTypes[2]
 }
 
 func (x PodGroupDisruptionMode) Number() protoreflect.EnumNumber {
@@ -133,7 +186,7 @@ func (x PodGroupDisruptionMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodGroupDisruptionMode.Descriptor instead.
 func (PodGroupDisruptionMode) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{1}
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{2}
 }
 
 // PodGroupMode is the mode of placing a group.
@@ -175,11 +228,11 @@ func (x PodGroupMode) String() string {
 }
 
 func (PodGroupMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_cluster_proto_enumTypes[2].Descriptor()
+	return file_stowage_v1_cluster_proto_enumTypes[3].Descriptor()
 }
 
 func (PodGroupMode) Type() protoreflect.EnumType {
-	return &file_stowage_v1_cluster_proto_enumTypes[2]
+	return &file_stowage_v1_cluster_proto_enumTypes[3]
 }
 
 func (x PodGroupMode) Number() protoreflect.EnumNumber {
@@ -188,7 +241,7 @@ func (x PodGroupMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodGroupMode.Descriptor instead.
 func (PodGroupMode) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{2}
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{3}
 }
 
 // PodGroupTopologyPolicy is the policy for a group that no single domain has room for.
@@ -229,11 +282,11 @@ func (x PodGroupTopologyPolicy) String() string {
 }
 
 func (PodGroupTopologyPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_cluster_proto_enumTypes[3].Descriptor()
+	return file_stowage_v1_cluster_proto_enumTypes[4].Descriptor()
 }
 
 func (PodGroupTopologyPolicy) Type() protoreflect.EnumType {
-	return &file_stowage_v1_cluster_proto_enumTypes[3]
+	return &file_stowage_v1_cluster_proto_enumTypes[4]
 }
 
 func (x PodGroupTopologyPolicy) Number() protoreflect.EnumNumber {
@@ -242,7 +295,7 @@ func (x PodGroupTopologyPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodGroupTopologyPolicy.Descriptor instead.
 func (PodGroupTopologyPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{3}
+	return file_stowage_v1_cluster_proto_rawDescGZIP(), []int{4}
 }
 
 // Cluster is everything that a decision depends on, except the pod and the profile.
@@ -569,7 +622,9 @@ type PodCount struct {
 	// The number of pods. Must be at least 1.
 	Count uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	// Whether these pods have a deletion timestamp. Topology spread ignores such pods; affinity does not.
-	Terminating   bool `protobuf:"varint,3,opt,name=terminating,proto3" json:"terminating,omitempty"`
+	Terminating bool `protobuf:"varint,3,opt,name=terminating,proto3" json:"terminating,omitempty"`
+	// As Pod.readiness.
+	Readiness     PodReadiness `protobuf:"varint,4,opt,name=readiness,proto3,enum=stowage.v1.PodReadiness" json:"readiness,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -623,6 +678,13 @@ func (x *PodCount) GetTerminating() bool {
 		return x.Terminating
 	}
 	return false
+}
+
+func (x *PodCount) GetReadiness() PodReadiness {
+	if x != nil {
+		return x.Readiness
+	}
+	return PodReadiness_POD_READINESS_UNSPECIFIED
 }
 
 // ContainerImage is an image on a node.
@@ -955,6 +1017,15 @@ type PodDisruptionBudget struct {
 	// The names of the pods in status.disruptedPods. Preempting one of them does not use up the budget. For Drain, they are no
 	// exception; a budget with more than 2,000 allows no evictions (eviction.go checkAndDecrement, v1.37).
 	DisruptedPods []string `protobuf:"bytes,5,rep,name=disrupted_pods,json=disruptedPods,proto3" json:"disrupted_pods,omitempty"`
+	// spec.unhealthyPodEvictionPolicy. The fields from here on are read only by Drain and Consolidate.
+	UnhealthyPodEvictionPolicy UnhealthyPodEvictionPolicy `protobuf:"varint,6,opt,name=unhealthy_pod_eviction_policy,json=unhealthyPodEvictionPolicy,proto3,enum=stowage.v1.UnhealthyPodEvictionPolicy" json:"unhealthy_pod_eviction_policy,omitempty"`
+	// status.currentHealthy.
+	CurrentHealthy int32 `protobuf:"varint,7,opt,name=current_healthy,json=currentHealthy,proto3" json:"current_healthy,omitempty"`
+	// status.desiredHealthy. A pod that is not ready is evicted without using up the budget if desired_healthy is above 0 and
+	// current_healthy is not below it.
+	DesiredHealthy int32 `protobuf:"varint,8,opt,name=desired_healthy,json=desiredHealthy,proto3" json:"desired_healthy,omitempty"`
+	// Whether status.observedGeneration is below metadata.generation. The budget then allows no evictions that use it up.
+	Outdated      bool `protobuf:"varint,9,opt,name=outdated,proto3" json:"outdated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1022,6 +1093,34 @@ func (x *PodDisruptionBudget) GetDisruptedPods() []string {
 		return x.DisruptedPods
 	}
 	return nil
+}
+
+func (x *PodDisruptionBudget) GetUnhealthyPodEvictionPolicy() UnhealthyPodEvictionPolicy {
+	if x != nil {
+		return x.UnhealthyPodEvictionPolicy
+	}
+	return UnhealthyPodEvictionPolicy_UNHEALTHY_POD_EVICTION_POLICY_UNSPECIFIED
+}
+
+func (x *PodDisruptionBudget) GetCurrentHealthy() int32 {
+	if x != nil {
+		return x.CurrentHealthy
+	}
+	return 0
+}
+
+func (x *PodDisruptionBudget) GetDesiredHealthy() int32 {
+	if x != nil {
+		return x.DesiredHealthy
+	}
+	return 0
+}
+
+func (x *PodDisruptionBudget) GetOutdated() bool {
+	if x != nil {
+		return x.Outdated
+	}
+	return false
 }
 
 // PodGroup is pods that are placed together, such as the pods of a PodGroup of scheduling.k8s.io/v1beta1. Its pods on nodes are the
@@ -1251,11 +1350,12 @@ const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0e\n" +
-	"\f_class_index\"r\n" +
+	"\f_class_index\"\xb4\x01\n" +
 	"\bPodCount\x12%\n" +
 	"\x0etemplate_index\x18\x01 \x01(\rR\rtemplateIndex\x12\x1d\n" +
 	"\x05count\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01R\x05count\x12 \n" +
-	"\vterminating\x18\x03 \x01(\bR\vterminating\"a\n" +
+	"\vterminating\x18\x03 \x01(\bR\vterminating\x12@\n" +
+	"\treadiness\x18\x04 \x01(\x0e2\x18.stowage.v1.PodReadinessB\b\xbaH\x05\x82\x01\x02\x10\x01R\treadiness\"a\n" +
 	"\x0eContainerImage\x12\x1f\n" +
 	"\x05names\x18\x01 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05names\x12.\n" +
 	"\n" +
@@ -1285,14 +1385,18 @@ const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04kind\x12%\n" +
 	"\tnamespace\x18\x02 \x01(\tB\a\xbaH\x04r\x02(?R\tnamespace\x12\x1e\n" +
 	"\x04name\x18\x03 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\"\x80\x02\n" +
+	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\"\xe3\x03\n" +
 	"\x13PodDisruptionBudget\x12%\n" +
 	"\tnamespace\x18\x01 \x01(\tB\a\xbaH\x04r\x02(?R\tnamespace\x12\x1e\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x125\n" +
 	"\bselector\x18\x03 \x01(\v2\x19.stowage.v1.LabelSelectorR\bselector\x12/\n" +
 	"\x13disruptions_allowed\x18\x04 \x01(\x05R\x12disruptionsAllowed\x12:\n" +
-	"\x0edisrupted_pods\x18\x05 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10\xa0\x8d\x06\"\ar\x05\x10\x01(\xfd\x01R\rdisruptedPods\"\x98\x03\n" +
+	"\x0edisrupted_pods\x18\x05 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10\xa0\x8d\x06\"\ar\x05\x10\x01(\xfd\x01R\rdisruptedPods\x12s\n" +
+	"\x1dunhealthy_pod_eviction_policy\x18\x06 \x01(\x0e2&.stowage.v1.UnhealthyPodEvictionPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x1aunhealthyPodEvictionPolicy\x12'\n" +
+	"\x0fcurrent_healthy\x18\a \x01(\x05R\x0ecurrentHealthy\x12'\n" +
+	"\x0fdesired_healthy\x18\b \x01(\x05R\x0edesiredHealthy\x12\x1a\n" +
+	"\boutdated\x18\t \x01(\bR\boutdated\"\x98\x03\n" +
 	"\bPodGroup\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01(\xbd\x02R\x04name\x12)\n" +
@@ -1315,7 +1419,11 @@ const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\x15WORKLOAD_KIND_SERVICE\x10\x01\x12(\n" +
 	"$WORKLOAD_KIND_REPLICATION_CONTROLLER\x10\x02\x12\x1d\n" +
 	"\x19WORKLOAD_KIND_REPLICA_SET\x10\x03\x12\x1e\n" +
-	"\x1aWORKLOAD_KIND_STATEFUL_SET\x10\x04*\x8c\x01\n" +
+	"\x1aWORKLOAD_KIND_STATEFUL_SET\x10\x04*\xb0\x01\n" +
+	"\x1aUnhealthyPodEvictionPolicy\x12-\n" +
+	")UNHEALTHY_POD_EVICTION_POLICY_UNSPECIFIED\x10\x00\x123\n" +
+	"/UNHEALTHY_POD_EVICTION_POLICY_IF_HEALTHY_BUDGET\x10\x01\x12.\n" +
+	"*UNHEALTHY_POD_EVICTION_POLICY_ALWAYS_ALLOW\x10\x02*\x8c\x01\n" +
 	"\x16PodGroupDisruptionMode\x12)\n" +
 	"%POD_GROUP_DISRUPTION_MODE_UNSPECIFIED\x10\x00\x12$\n" +
 	" POD_GROUP_DISRUPTION_MODE_SINGLE\x10\x01\x12!\n" +
@@ -1341,68 +1449,72 @@ func file_stowage_v1_cluster_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_cluster_proto_rawDescData
 }
 
-var file_stowage_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_stowage_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
 var file_stowage_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_stowage_v1_cluster_proto_goTypes = []any{
-	(WorkloadKind)(0),            // 0: stowage.v1.WorkloadKind
-	(PodGroupDisruptionMode)(0),  // 1: stowage.v1.PodGroupDisruptionMode
-	(PodGroupMode)(0),            // 2: stowage.v1.PodGroupMode
-	(PodGroupTopologyPolicy)(0),  // 3: stowage.v1.PodGroupTopologyPolicy
-	(*Cluster)(nil),              // 4: stowage.v1.Cluster
-	(*NodeClass)(nil),            // 5: stowage.v1.NodeClass
-	(*Node)(nil),                 // 6: stowage.v1.Node
-	(*PodCount)(nil),             // 7: stowage.v1.PodCount
-	(*ContainerImage)(nil),       // 8: stowage.v1.ContainerImage
-	(*Taint)(nil),                // 9: stowage.v1.Taint
-	(*Namespace)(nil),            // 10: stowage.v1.Namespace
-	(*WorkloadSelector)(nil),     // 11: stowage.v1.WorkloadSelector
-	(*WorkloadSelectorName)(nil), // 12: stowage.v1.WorkloadSelectorName
-	(*PodDisruptionBudget)(nil),  // 13: stowage.v1.PodDisruptionBudget
-	(*PodGroup)(nil),             // 14: stowage.v1.PodGroup
-	(*PodGroupTopology)(nil),     // 15: stowage.v1.PodGroupTopology
-	nil,                          // 16: stowage.v1.NodeClass.LabelsEntry
-	nil,                          // 17: stowage.v1.Node.LabelsEntry
-	nil,                          // 18: stowage.v1.Namespace.LabelsEntry
-	(*PodTemplate)(nil),          // 19: stowage.v1.PodTemplate
-	(*Resources)(nil),            // 20: stowage.v1.Resources
-	(*Pod)(nil),                  // 21: stowage.v1.Pod
-	(TaintEffect)(0),             // 22: stowage.v1.TaintEffect
-	(*LabelSelector)(nil),        // 23: stowage.v1.LabelSelector
+	(WorkloadKind)(0),               // 0: stowage.v1.WorkloadKind
+	(UnhealthyPodEvictionPolicy)(0), // 1: stowage.v1.UnhealthyPodEvictionPolicy
+	(PodGroupDisruptionMode)(0),     // 2: stowage.v1.PodGroupDisruptionMode
+	(PodGroupMode)(0),               // 3: stowage.v1.PodGroupMode
+	(PodGroupTopologyPolicy)(0),     // 4: stowage.v1.PodGroupTopologyPolicy
+	(*Cluster)(nil),                 // 5: stowage.v1.Cluster
+	(*NodeClass)(nil),               // 6: stowage.v1.NodeClass
+	(*Node)(nil),                    // 7: stowage.v1.Node
+	(*PodCount)(nil),                // 8: stowage.v1.PodCount
+	(*ContainerImage)(nil),          // 9: stowage.v1.ContainerImage
+	(*Taint)(nil),                   // 10: stowage.v1.Taint
+	(*Namespace)(nil),               // 11: stowage.v1.Namespace
+	(*WorkloadSelector)(nil),        // 12: stowage.v1.WorkloadSelector
+	(*WorkloadSelectorName)(nil),    // 13: stowage.v1.WorkloadSelectorName
+	(*PodDisruptionBudget)(nil),     // 14: stowage.v1.PodDisruptionBudget
+	(*PodGroup)(nil),                // 15: stowage.v1.PodGroup
+	(*PodGroupTopology)(nil),        // 16: stowage.v1.PodGroupTopology
+	nil,                             // 17: stowage.v1.NodeClass.LabelsEntry
+	nil,                             // 18: stowage.v1.Node.LabelsEntry
+	nil,                             // 19: stowage.v1.Namespace.LabelsEntry
+	(*PodTemplate)(nil),             // 20: stowage.v1.PodTemplate
+	(*Resources)(nil),               // 21: stowage.v1.Resources
+	(*Pod)(nil),                     // 22: stowage.v1.Pod
+	(PodReadiness)(0),               // 23: stowage.v1.PodReadiness
+	(TaintEffect)(0),                // 24: stowage.v1.TaintEffect
+	(*LabelSelector)(nil),           // 25: stowage.v1.LabelSelector
 }
 var file_stowage_v1_cluster_proto_depIdxs = []int32{
-	6,  // 0: stowage.v1.Cluster.nodes:type_name -> stowage.v1.Node
-	19, // 1: stowage.v1.Cluster.pod_templates:type_name -> stowage.v1.PodTemplate
-	10, // 2: stowage.v1.Cluster.namespaces:type_name -> stowage.v1.Namespace
-	11, // 3: stowage.v1.Cluster.workload_selectors:type_name -> stowage.v1.WorkloadSelector
-	5,  // 4: stowage.v1.Cluster.node_classes:type_name -> stowage.v1.NodeClass
-	13, // 5: stowage.v1.Cluster.pod_disruption_budgets:type_name -> stowage.v1.PodDisruptionBudget
-	14, // 6: stowage.v1.Cluster.pod_groups:type_name -> stowage.v1.PodGroup
-	16, // 7: stowage.v1.NodeClass.labels:type_name -> stowage.v1.NodeClass.LabelsEntry
-	9,  // 8: stowage.v1.NodeClass.taints:type_name -> stowage.v1.Taint
-	20, // 9: stowage.v1.NodeClass.allocatable:type_name -> stowage.v1.Resources
-	8,  // 10: stowage.v1.NodeClass.images:type_name -> stowage.v1.ContainerImage
-	17, // 11: stowage.v1.Node.labels:type_name -> stowage.v1.Node.LabelsEntry
-	9,  // 12: stowage.v1.Node.taints:type_name -> stowage.v1.Taint
-	20, // 13: stowage.v1.Node.allocatable:type_name -> stowage.v1.Resources
-	8,  // 14: stowage.v1.Node.images:type_name -> stowage.v1.ContainerImage
-	7,  // 15: stowage.v1.Node.pod_counts:type_name -> stowage.v1.PodCount
-	21, // 16: stowage.v1.Node.pods:type_name -> stowage.v1.Pod
-	21, // 17: stowage.v1.Node.nominated_pods:type_name -> stowage.v1.Pod
-	22, // 18: stowage.v1.Taint.effect:type_name -> stowage.v1.TaintEffect
-	18, // 19: stowage.v1.Namespace.labels:type_name -> stowage.v1.Namespace.LabelsEntry
-	0,  // 20: stowage.v1.WorkloadSelector.kind:type_name -> stowage.v1.WorkloadKind
-	23, // 21: stowage.v1.WorkloadSelector.selector:type_name -> stowage.v1.LabelSelector
-	0,  // 22: stowage.v1.WorkloadSelectorName.kind:type_name -> stowage.v1.WorkloadKind
-	23, // 23: stowage.v1.PodDisruptionBudget.selector:type_name -> stowage.v1.LabelSelector
-	2,  // 24: stowage.v1.PodGroup.mode:type_name -> stowage.v1.PodGroupMode
-	15, // 25: stowage.v1.PodGroup.topology:type_name -> stowage.v1.PodGroupTopology
-	1,  // 26: stowage.v1.PodGroup.disruption_mode:type_name -> stowage.v1.PodGroupDisruptionMode
-	3,  // 27: stowage.v1.PodGroupTopology.policy:type_name -> stowage.v1.PodGroupTopologyPolicy
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	7,  // 0: stowage.v1.Cluster.nodes:type_name -> stowage.v1.Node
+	20, // 1: stowage.v1.Cluster.pod_templates:type_name -> stowage.v1.PodTemplate
+	11, // 2: stowage.v1.Cluster.namespaces:type_name -> stowage.v1.Namespace
+	12, // 3: stowage.v1.Cluster.workload_selectors:type_name -> stowage.v1.WorkloadSelector
+	6,  // 4: stowage.v1.Cluster.node_classes:type_name -> stowage.v1.NodeClass
+	14, // 5: stowage.v1.Cluster.pod_disruption_budgets:type_name -> stowage.v1.PodDisruptionBudget
+	15, // 6: stowage.v1.Cluster.pod_groups:type_name -> stowage.v1.PodGroup
+	17, // 7: stowage.v1.NodeClass.labels:type_name -> stowage.v1.NodeClass.LabelsEntry
+	10, // 8: stowage.v1.NodeClass.taints:type_name -> stowage.v1.Taint
+	21, // 9: stowage.v1.NodeClass.allocatable:type_name -> stowage.v1.Resources
+	9,  // 10: stowage.v1.NodeClass.images:type_name -> stowage.v1.ContainerImage
+	18, // 11: stowage.v1.Node.labels:type_name -> stowage.v1.Node.LabelsEntry
+	10, // 12: stowage.v1.Node.taints:type_name -> stowage.v1.Taint
+	21, // 13: stowage.v1.Node.allocatable:type_name -> stowage.v1.Resources
+	9,  // 14: stowage.v1.Node.images:type_name -> stowage.v1.ContainerImage
+	8,  // 15: stowage.v1.Node.pod_counts:type_name -> stowage.v1.PodCount
+	22, // 16: stowage.v1.Node.pods:type_name -> stowage.v1.Pod
+	22, // 17: stowage.v1.Node.nominated_pods:type_name -> stowage.v1.Pod
+	23, // 18: stowage.v1.PodCount.readiness:type_name -> stowage.v1.PodReadiness
+	24, // 19: stowage.v1.Taint.effect:type_name -> stowage.v1.TaintEffect
+	19, // 20: stowage.v1.Namespace.labels:type_name -> stowage.v1.Namespace.LabelsEntry
+	0,  // 21: stowage.v1.WorkloadSelector.kind:type_name -> stowage.v1.WorkloadKind
+	25, // 22: stowage.v1.WorkloadSelector.selector:type_name -> stowage.v1.LabelSelector
+	0,  // 23: stowage.v1.WorkloadSelectorName.kind:type_name -> stowage.v1.WorkloadKind
+	25, // 24: stowage.v1.PodDisruptionBudget.selector:type_name -> stowage.v1.LabelSelector
+	1,  // 25: stowage.v1.PodDisruptionBudget.unhealthy_pod_eviction_policy:type_name -> stowage.v1.UnhealthyPodEvictionPolicy
+	3,  // 26: stowage.v1.PodGroup.mode:type_name -> stowage.v1.PodGroupMode
+	16, // 27: stowage.v1.PodGroup.topology:type_name -> stowage.v1.PodGroupTopology
+	2,  // 28: stowage.v1.PodGroup.disruption_mode:type_name -> stowage.v1.PodGroupDisruptionMode
+	4,  // 29: stowage.v1.PodGroupTopology.policy:type_name -> stowage.v1.PodGroupTopologyPolicy
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_cluster_proto_init() }
@@ -1420,7 +1532,7 @@ func file_stowage_v1_cluster_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_cluster_proto_rawDesc), len(file_stowage_v1_cluster_proto_rawDesc)),
-			NumEnums:      4,
+			NumEnums:      5,
 			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,

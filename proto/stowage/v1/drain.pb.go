@@ -150,6 +150,14 @@ const (
 	BlockedReason_BLOCKED_REASON_SEVERAL_BUDGETS BlockedReason = 2
 	// The pod has no controller, and DrainRequest.force is not set.
 	BlockedReason_BLOCKED_REASON_NO_CONTROLLER BlockedReason = 3
+	// The pod has an emptyDir volume, and DrainRequest.delete_empty_dir_data is not set.
+	BlockedReason_BLOCKED_REASON_EMPTY_DIR BlockedReason = 4
+	// The pod's DaemonSet is gone, and DrainRequest.force is not set.
+	BlockedReason_BLOCKED_REASON_DAEMON_SET_GONE BlockedReason = 5
+	// The pod is a DaemonSet's, and DrainRequest.refuse_daemon_set_pods is set.
+	BlockedReason_BLOCKED_REASON_DAEMON_SET BlockedReason = 6
+	// The status of the PodDisruptionBudget is outdated, so that the API server refuses evictions that use the budget up.
+	BlockedReason_BLOCKED_REASON_OUTDATED_BUDGET BlockedReason = 7
 )
 
 // Enum value maps for BlockedReason.
@@ -159,12 +167,20 @@ var (
 		1: "BLOCKED_REASON_BUDGET",
 		2: "BLOCKED_REASON_SEVERAL_BUDGETS",
 		3: "BLOCKED_REASON_NO_CONTROLLER",
+		4: "BLOCKED_REASON_EMPTY_DIR",
+		5: "BLOCKED_REASON_DAEMON_SET_GONE",
+		6: "BLOCKED_REASON_DAEMON_SET",
+		7: "BLOCKED_REASON_OUTDATED_BUDGET",
 	}
 	BlockedReason_value = map[string]int32{
 		"BLOCKED_REASON_UNSPECIFIED":     0,
 		"BLOCKED_REASON_BUDGET":          1,
 		"BLOCKED_REASON_SEVERAL_BUDGETS": 2,
 		"BLOCKED_REASON_NO_CONTROLLER":   3,
+		"BLOCKED_REASON_EMPTY_DIR":       4,
+		"BLOCKED_REASON_DAEMON_SET_GONE": 5,
+		"BLOCKED_REASON_DAEMON_SET":      6,
+		"BLOCKED_REASON_OUTDATED_BUDGET": 7,
 	}
 )
 
@@ -208,7 +224,9 @@ func (BlockedReason) EnumDescriptor() ([]byte, []int) {
 //
 // Budgets are those of the eviction API (pkg/registry/core/pod/storage/eviction.go, v1.37), which differ from those of
 // preemption: an empty selector selects all pods of the namespace, disrupted_pods are no exception, and a pod of several
-// budgets is not evicted. All pods are taken for running and ready; what the API server does with others is not known here.
+// budgets is not evicted. A pod that is not ready does not use up its budget if unhealthy_pod_eviction_policy or the number of
+// healthy pods allows that, and a pending or terminating pod is evicted whatever its budgets are. A pod whose readiness is not
+// known counts as ready, with a doubt. kubectl's own refusals come first (k8s.io/kubectl/pkg/drain/filters.go, v0.37).
 // A pod that tolerates the taint of cordoned nodes may come back to a node that is drained, as in a cluster; it is not evicted
 // again. Pods that are preempted do not come back, and use up their budgets.
 //
@@ -231,7 +249,8 @@ type DrainRequest struct {
 	EvictedPods EvictedPods `protobuf:"varint,7,opt,name=evicted_pods,json=evictedPods,proto3,enum=stowage.v1.EvictedPods" json:"evicted_pods,omitempty"`
 	// Whether PodDisruptionBudgets are ignored, as if the pods were deleted.
 	IgnoreBudgets bool `protobuf:"varint,8,opt,name=ignore_budgets,json=ignoreBudgets,proto3" json:"ignore_budgets,omitempty"`
-	// Whether pods without a controller are evicted, as with kubectl drain --force. They do not come back.
+	// Whether pods without a controller, and pods whose DaemonSet is gone, are evicted, as with kubectl drain --force. They do not
+	// come back.
 	Force bool `protobuf:"varint,9,opt,name=force,proto3" json:"force,omitempty"`
 	// Only with LARGEST_SET: the step budget of the search, 1 to 67,108,864. 65,536 if absent. A step is a unit of this
 	// server's search: another release may need more or fewer steps, and a step has no guaranteed duration.
@@ -239,9 +258,13 @@ type DrainRequest struct {
 	// Whether to include NodeDrain.moves.
 	IncludeMoves bool `protobuf:"varint,11,opt,name=include_moves,json=includeMoves,proto3" json:"include_moves,omitempty"`
 	// Breaks ties between the nodes with the highest score.
-	TieBreak      TieBreak `protobuf:"varint,12,opt,name=tie_break,json=tieBreak,proto3,enum=stowage.v1.TieBreak" json:"tie_break,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	TieBreak TieBreak `protobuf:"varint,12,opt,name=tie_break,json=tieBreak,proto3,enum=stowage.v1.TieBreak" json:"tie_break,omitempty"`
+	// Whether pods with an emptyDir volume are evicted, as with kubectl drain --delete-emptydir-data.
+	DeleteEmptyDirData bool `protobuf:"varint,13,opt,name=delete_empty_dir_data,json=deleteEmptyDirData,proto3" json:"delete_empty_dir_data,omitempty"`
+	// Whether pods of a DaemonSet are refused, as by kubectl drain without --ignore-daemonsets. Otherwise they stay.
+	RefuseDaemonSetPods bool `protobuf:"varint,14,opt,name=refuse_daemon_set_pods,json=refuseDaemonSetPods,proto3" json:"refuse_daemon_set_pods,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *DrainRequest) Reset() {
@@ -356,6 +379,20 @@ func (x *DrainRequest) GetTieBreak() TieBreak {
 		return x.TieBreak
 	}
 	return TieBreak_TIE_BREAK_UNSPECIFIED
+}
+
+func (x *DrainRequest) GetDeleteEmptyDirData() bool {
+	if x != nil {
+		return x.DeleteEmptyDirData
+	}
+	return false
+}
+
+func (x *DrainRequest) GetRefuseDaemonSetPods() bool {
+	if x != nil {
+		return x.RefuseDaemonSetPods
+	}
+	return false
 }
 
 // DrainResponse is a part of the answer.
@@ -473,9 +510,12 @@ type NodeDrain struct {
 	// Whether some are missing in these lists, or in doubts.
 	Truncated bool `protobuf:"varint,11,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	// The doubts about the pods that are created again. A node with the status DRAINED may have some.
-	Doubts        []*Doubt `protobuf:"bytes,12,rep,name=doubts,proto3" json:"doubts,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Doubts []*Doubt `protobuf:"bytes,12,rep,name=doubts,proto3" json:"doubts,omitempty"`
+	// The number of evicted pods that were terminating already. Their replacements are not placed here: most controllers have
+	// created them already, a StatefulSet does so once the pod is gone.
+	TerminatingCount uint32 `protobuf:"varint,13,opt,name=terminating_count,json=terminatingCount,proto3" json:"terminating_count,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *NodeDrain) Reset() {
@@ -590,6 +630,13 @@ func (x *NodeDrain) GetDoubts() []*Doubt {
 		return x.Doubts
 	}
 	return nil
+}
+
+func (x *NodeDrain) GetTerminatingCount() uint32 {
+	if x != nil {
+		return x.TerminatingCount
+	}
+	return 0
 }
 
 // PodMove is equal pods of one node that were evicted and placed.
@@ -880,7 +927,7 @@ var File_stowage_v1_drain_proto protoreflect.FileDescriptor
 const file_stowage_v1_drain_proto_rawDesc = "" +
 	"\n" +
 	"\x16stowage/v1/drain.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/context.proto\x1a\x16stowage/v1/doubt.proto\x1a\x1cstowage/v1/explanation.proto\x1a\"stowage/v1/placement_service.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\x1a\x18stowage/v1/what_if.proto\"\xfc\x04\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/context.proto\x1a\x16stowage/v1/doubt.proto\x1a\x1cstowage/v1/explanation.proto\x1a\"stowage/v1/placement_service.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\x1a\x18stowage/v1/what_if.proto\"\xe4\x05\n" +
 	"\fDrainRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x120\n" +
 	"\x05nodes\x18\x02 \x01(\v2\x1a.stowage.v1.CandidateNodesR\x05nodes\x123\n" +
@@ -895,13 +942,15 @@ const file_stowage_v1_drain_proto_rawDesc = "" +
 	"\tmax_steps\x18\n" +
 	" \x01(\rB\f\xbaH\t*\a\x18\x80\x80\x80 (\x01H\x00R\bmaxSteps\x88\x01\x01\x12#\n" +
 	"\rinclude_moves\x18\v \x01(\bR\fincludeMoves\x12;\n" +
-	"\ttie_break\x18\f \x01(\x0e2\x14.stowage.v1.TieBreakB\b\xbaH\x05\x82\x01\x02\x10\x01R\btieBreakB\f\n" +
+	"\ttie_break\x18\f \x01(\x0e2\x14.stowage.v1.TieBreakB\b\xbaH\x05\x82\x01\x02\x10\x01R\btieBreak\x121\n" +
+	"\x15delete_empty_dir_data\x18\r \x01(\bR\x12deleteEmptyDirData\x123\n" +
+	"\x16refuse_daemon_set_pods\x18\x0e \x01(\bR\x13refuseDaemonSetPodsB\f\n" +
 	"\n" +
 	"_max_steps\"|\n" +
 	"\rDrainResponse\x12-\n" +
 	"\x05drain\x18\x01 \x01(\v2\x15.stowage.v1.NodeDrainH\x00R\x05drain\x124\n" +
 	"\asummary\x18\x02 \x01(\v2\x18.stowage.v1.DrainSummaryH\x00R\asummaryB\x06\n" +
-	"\x04part\"\x89\x04\n" +
+	"\x04part\"\xb6\x04\n" +
 	"\tNodeDrain\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12/\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x17.stowage.v1.DrainStatusR\x06status\x12#\n" +
@@ -916,7 +965,8 @@ const file_stowage_v1_drain_proto_rawDesc = "" +
 	"\tpreempted\x18\n" +
 	" \x03(\v2\x18.stowage.v1.PodReferenceR\tpreempted\x12\x1c\n" +
 	"\ttruncated\x18\v \x01(\bR\ttruncated\x12)\n" +
-	"\x06doubts\x18\f \x03(\v2\x11.stowage.v1.DoubtR\x06doubts\"w\n" +
+	"\x06doubts\x18\f \x03(\v2\x11.stowage.v1.DoubtR\x06doubts\x12+\n" +
+	"\x11terminating_count\x18\r \x01(\rR\x10terminatingCount\"w\n" +
 	"\aPodMove\x12*\n" +
 	"\x03pod\x18\x01 \x01(\v2\x18.stowage.v1.PodReferenceR\x03pod\x12*\n" +
 	"\x05nodes\x18\x02 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12\x14\n" +
@@ -948,12 +998,16 @@ const file_stowage_v1_drain_proto_rawDesc = "" +
 	"\x18DRAIN_STATUS_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14DRAIN_STATUS_DRAINED\x10\x01\x12\x19\n" +
 	"\x15DRAIN_STATUS_UNPLACED\x10\x02\x12\x18\n" +
-	"\x14DRAIN_STATUS_BLOCKED\x10\x03*\x90\x01\n" +
+	"\x14DRAIN_STATUS_BLOCKED\x10\x03*\x95\x02\n" +
 	"\rBlockedReason\x12\x1e\n" +
 	"\x1aBLOCKED_REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15BLOCKED_REASON_BUDGET\x10\x01\x12\"\n" +
 	"\x1eBLOCKED_REASON_SEVERAL_BUDGETS\x10\x02\x12 \n" +
-	"\x1cBLOCKED_REASON_NO_CONTROLLER\x10\x03BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x1cBLOCKED_REASON_NO_CONTROLLER\x10\x03\x12\x1c\n" +
+	"\x18BLOCKED_REASON_EMPTY_DIR\x10\x04\x12\"\n" +
+	"\x1eBLOCKED_REASON_DAEMON_SET_GONE\x10\x05\x12\x1d\n" +
+	"\x19BLOCKED_REASON_DAEMON_SET\x10\x06\x12\"\n" +
+	"\x1eBLOCKED_REASON_OUTDATED_BUDGET\x10\aBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_drain_proto_rawDescOnce sync.Once

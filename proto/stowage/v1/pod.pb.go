@@ -23,6 +23,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// PodReadiness is what the eviction API reads of a pod's status (pkg/registry/core/pod/storage/eviction.go, v1.37).
+type PodReadiness int32
+
+const (
+	// Not known. The pod is assumed to run and to be ready.
+	PodReadiness_POD_READINESS_UNSPECIFIED PodReadiness = 0
+	// The condition Ready is True.
+	PodReadiness_POD_READINESS_READY PodReadiness = 1
+	// The pod is not pending, and the condition Ready is False, Unknown or absent.
+	PodReadiness_POD_READINESS_NOT_READY PodReadiness = 2
+	// status.phase is Pending: some container has not started. PodDisruptionBudgets do not protect the pod.
+	PodReadiness_POD_READINESS_PENDING PodReadiness = 3
+)
+
+// Enum value maps for PodReadiness.
+var (
+	PodReadiness_name = map[int32]string{
+		0: "POD_READINESS_UNSPECIFIED",
+		1: "POD_READINESS_READY",
+		2: "POD_READINESS_NOT_READY",
+		3: "POD_READINESS_PENDING",
+	}
+	PodReadiness_value = map[string]int32{
+		"POD_READINESS_UNSPECIFIED": 0,
+		"POD_READINESS_READY":       1,
+		"POD_READINESS_NOT_READY":   2,
+		"POD_READINESS_PENDING":     3,
+	}
+)
+
+func (x PodReadiness) Enum() *PodReadiness {
+	p := new(PodReadiness)
+	*p = x
+	return p
+}
+
+func (x PodReadiness) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PodReadiness) Descriptor() protoreflect.EnumDescriptor {
+	return file_stowage_v1_pod_proto_enumTypes[0].Descriptor()
+}
+
+func (PodReadiness) Type() protoreflect.EnumType {
+	return &file_stowage_v1_pod_proto_enumTypes[0]
+}
+
+func (x PodReadiness) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PodReadiness.Descriptor instead.
+func (PodReadiness) EnumDescriptor() ([]byte, []int) {
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{0}
+}
+
 // PreemptionPolicy tells whether a pod may preempt pods with lower priorities.
 type PreemptionPolicy int32
 
@@ -60,11 +117,11 @@ func (x PreemptionPolicy) String() string {
 }
 
 func (PreemptionPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_pod_proto_enumTypes[0].Descriptor()
+	return file_stowage_v1_pod_proto_enumTypes[1].Descriptor()
 }
 
 func (PreemptionPolicy) Type() protoreflect.EnumType {
-	return &file_stowage_v1_pod_proto_enumTypes[0]
+	return &file_stowage_v1_pod_proto_enumTypes[1]
 }
 
 func (x PreemptionPolicy) Number() protoreflect.EnumNumber {
@@ -73,7 +130,7 @@ func (x PreemptionPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PreemptionPolicy.Descriptor instead.
 func (PreemptionPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{0}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{1}
 }
 
 // ContainerRestartPolicy is a container's own restart policy.
@@ -118,11 +175,11 @@ func (x ContainerRestartPolicy) String() string {
 }
 
 func (ContainerRestartPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_pod_proto_enumTypes[1].Descriptor()
+	return file_stowage_v1_pod_proto_enumTypes[2].Descriptor()
 }
 
 func (ContainerRestartPolicy) Type() protoreflect.EnumType {
-	return &file_stowage_v1_pod_proto_enumTypes[1]
+	return &file_stowage_v1_pod_proto_enumTypes[2]
 }
 
 func (x ContainerRestartPolicy) Number() protoreflect.EnumNumber {
@@ -131,7 +188,7 @@ func (x ContainerRestartPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ContainerRestartPolicy.Descriptor instead.
 func (ContainerRestartPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{1}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{2}
 }
 
 // Protocol is a port's protocol.
@@ -175,11 +232,11 @@ func (x Protocol) String() string {
 }
 
 func (Protocol) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_pod_proto_enumTypes[2].Descriptor()
+	return file_stowage_v1_pod_proto_enumTypes[3].Descriptor()
 }
 
 func (Protocol) Type() protoreflect.EnumType {
-	return &file_stowage_v1_pod_proto_enumTypes[2]
+	return &file_stowage_v1_pod_proto_enumTypes[3]
 }
 
 func (x Protocol) Number() protoreflect.EnumNumber {
@@ -188,7 +245,7 @@ func (x Protocol) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Protocol.Descriptor instead.
 func (Protocol) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{2}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{3}
 }
 
 // Pod is a pod: a template, and the fields of this pod alone.
@@ -227,7 +284,10 @@ type Pod struct {
 	// Whether kube-scheduler has preempted the pod: it is terminating, and its condition DisruptionTarget is true with the
 	// reason PreemptionByScheduler. A pod that is nominated to the node of such a pod waits for it to be gone, and preempts
 	// no others. Must be false in pods to be placed, in nominated pods, and in pods that are not terminating.
-	Preempted     bool `protobuf:"varint,10,opt,name=preempted,proto3" json:"preempted,omitempty"`
+	Preempted bool `protobuf:"varint,10,opt,name=preempted,proto3" json:"preempted,omitempty"`
+	// The phase and readiness of a pod of a node, which evictions depend on. Ignored for terminating pods. Must be absent in
+	// pods to be placed and in nominated pods.
+	Readiness     PodReadiness `protobuf:"varint,11,opt,name=readiness,proto3,enum=stowage.v1.PodReadiness" json:"readiness,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -341,6 +401,13 @@ func (x *Pod) GetPreempted() bool {
 		return x.Preempted
 	}
 	return false
+}
+
+func (x *Pod) GetReadiness() PodReadiness {
+	if x != nil {
+		return x.Readiness
+	}
+	return PodReadiness_POD_READINESS_UNSPECIFIED
 }
 
 type isPod_Source interface {
@@ -510,7 +577,9 @@ type ControllerReference struct {
 	// The kind, such as "ReplicaSet".
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The name.
-	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// Whether the cluster no longer has the object. Read only by Drain, of an apps/v1 DaemonSet.
+	Gone          bool `protobuf:"varint,4,opt,name=gone,proto3" json:"gone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -564,6 +633,13 @@ func (x *ControllerReference) GetName() string {
 		return x.Name
 	}
 	return ""
+}
+
+func (x *ControllerReference) GetGone() bool {
+	if x != nil {
+		return x.Gone
+	}
+	return false
 }
 
 // PodSpec is the part of a pod's spec that scheduling reads.
@@ -747,6 +823,7 @@ type Volume struct {
 	// Types that are valid to be assigned to Source:
 	//
 	//	*Volume_Image
+	//	*Volume_EmptyDir
 	Source        isVolume_Source `protobuf_oneof:"source"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -798,6 +875,15 @@ func (x *Volume) GetImage() *ImageVolumeSource {
 	return nil
 }
 
+func (x *Volume) GetEmptyDir() *EmptyDirVolumeSource {
+	if x != nil {
+		if x, ok := x.Source.(*Volume_EmptyDir); ok {
+			return x.EmptyDir
+		}
+	}
+	return nil
+}
+
 type isVolume_Source interface {
 	isVolume_Source()
 }
@@ -807,7 +893,51 @@ type Volume_Image struct {
 	Image *ImageVolumeSource `protobuf:"bytes,1,opt,name=image,proto3,oneof"`
 }
 
+type Volume_EmptyDir struct {
+	// emptyDir. Read only by Drain: the data of the volume is lost with the pod.
+	EmptyDir *EmptyDirVolumeSource `protobuf:"bytes,2,opt,name=empty_dir,json=emptyDir,proto3,oneof"`
+}
+
 func (*Volume_Image) isVolume_Source() {}
+
+func (*Volume_EmptyDir) isVolume_Source() {}
+
+// EmptyDirVolumeSource is a directory on the node that is as old as the pod.
+type EmptyDirVolumeSource struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EmptyDirVolumeSource) Reset() {
+	*x = EmptyDirVolumeSource{}
+	mi := &file_stowage_v1_pod_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EmptyDirVolumeSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EmptyDirVolumeSource) ProtoMessage() {}
+
+func (x *EmptyDirVolumeSource) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_pod_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EmptyDirVolumeSource.ProtoReflect.Descriptor instead.
+func (*EmptyDirVolumeSource) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{6}
+}
 
 // ImageVolumeSource is an image that is mounted as a volume.
 type ImageVolumeSource struct {
@@ -820,7 +950,7 @@ type ImageVolumeSource struct {
 
 func (x *ImageVolumeSource) Reset() {
 	*x = ImageVolumeSource{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[6]
+	mi := &file_stowage_v1_pod_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -832,7 +962,7 @@ func (x *ImageVolumeSource) String() string {
 func (*ImageVolumeSource) ProtoMessage() {}
 
 func (x *ImageVolumeSource) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[6]
+	mi := &file_stowage_v1_pod_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -845,7 +975,7 @@ func (x *ImageVolumeSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImageVolumeSource.ProtoReflect.Descriptor instead.
 func (*ImageVolumeSource) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{6}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ImageVolumeSource) GetReference() string {
@@ -874,7 +1004,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[7]
+	mi := &file_stowage_v1_pod_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -886,7 +1016,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[7]
+	mi := &file_stowage_v1_pod_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -899,7 +1029,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{7}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Container) GetName() string {
@@ -952,7 +1082,7 @@ type HostPort struct {
 
 func (x *HostPort) Reset() {
 	*x = HostPort{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[8]
+	mi := &file_stowage_v1_pod_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -964,7 +1094,7 @@ func (x *HostPort) String() string {
 func (*HostPort) ProtoMessage() {}
 
 func (x *HostPort) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[8]
+	mi := &file_stowage_v1_pod_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -977,7 +1107,7 @@ func (x *HostPort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostPort.ProtoReflect.Descriptor instead.
 func (*HostPort) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{8}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *HostPort) GetPort() int32 {
@@ -1022,7 +1152,7 @@ type PodResourceStatus struct {
 
 func (x *PodResourceStatus) Reset() {
 	*x = PodResourceStatus{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[9]
+	mi := &file_stowage_v1_pod_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1034,7 +1164,7 @@ func (x *PodResourceStatus) String() string {
 func (*PodResourceStatus) ProtoMessage() {}
 
 func (x *PodResourceStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[9]
+	mi := &file_stowage_v1_pod_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1047,7 +1177,7 @@ func (x *PodResourceStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodResourceStatus.ProtoReflect.Descriptor instead.
 func (*PodResourceStatus) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{9}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PodResourceStatus) GetResizeInfeasible() bool {
@@ -1100,7 +1230,7 @@ type ContainerResourceStatus struct {
 
 func (x *ContainerResourceStatus) Reset() {
 	*x = ContainerResourceStatus{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[10]
+	mi := &file_stowage_v1_pod_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1112,7 +1242,7 @@ func (x *ContainerResourceStatus) String() string {
 func (*ContainerResourceStatus) ProtoMessage() {}
 
 func (x *ContainerResourceStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[10]
+	mi := &file_stowage_v1_pod_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1125,7 +1255,7 @@ func (x *ContainerResourceStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerResourceStatus.ProtoReflect.Descriptor instead.
 func (*ContainerResourceStatus) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{10}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ContainerResourceStatus) GetName() string {
@@ -1154,7 +1284,7 @@ var File_stowage_v1_pod_proto protoreflect.FileDescriptor
 const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\n" +
 	"\x14stowage/v1/pod.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xe9\x04\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xab\x05\n" +
 	"\x03Pod\x12\x1c\n" +
 	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\x12'\n" +
 	"\x0etemplate_index\x18\x02 \x01(\rH\x00R\rtemplateIndex\x125\n" +
@@ -1168,7 +1298,8 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"start_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampB\x10\xbaH\r\xb2\x01\n" +
 	"\x1a\x06\b\x80\xb1\xf1\xa9\"*\x00R\tstartTime\x12\x1c\n" +
 	"\tpreempted\x18\n" +
-	" \x01(\bR\tpreempted\x1a9\n" +
+	" \x01(\bR\tpreempted\x12@\n" +
+	"\treadiness\x18\v \x01(\x0e2\x18.stowage.v1.PodReadinessB\b\xbaH\x05\x82\x01\x02\x10\x01R\treadiness\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0f\n" +
@@ -1188,12 +1319,13 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\x04spec\x18\x04 \x01(\v2\x13.stowage.v1.PodSpecR\x04spec\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"h\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"|\n" +
 	"\x13ControllerReference\x12\x1f\n" +
 	"\vapi_version\x18\x01 \x01(\tR\n" +
 	"apiVersion\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1c\n" +
-	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\"\xf7\a\n" +
+	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\x12\x12\n" +
+	"\x04gone\x18\x04 \x01(\bR\x04gone\"\xf7\a\n" +
 	"\aPodSpec\x12d\n" +
 	"\rnode_selector\x18\x01 \x03(\v2%.stowage.v1.PodSpec.NodeSelectorEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\fnodeSelector\x120\n" +
 	"\baffinity\x18\x02 \x01(\v2\x14.stowage.v1.AffinityR\baffinity\x12C\n" +
@@ -1215,10 +1347,12 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\x10scheduling_group\x18\x0f \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x0fschedulingGroup\x1a?\n" +
 	"\x11NodeSelectorEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"P\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x91\x01\n" +
 	"\x06Volume\x125\n" +
-	"\x05image\x18\x01 \x01(\v2\x1d.stowage.v1.ImageVolumeSourceH\x00R\x05imageB\x0f\n" +
-	"\x06source\x12\x05\xbaH\x02\b\x01\"1\n" +
+	"\x05image\x18\x01 \x01(\v2\x1d.stowage.v1.ImageVolumeSourceH\x00R\x05image\x12?\n" +
+	"\tempty_dir\x18\x02 \x01(\v2 .stowage.v1.EmptyDirVolumeSourceH\x00R\bemptyDirB\x0f\n" +
+	"\x06source\x12\x05\xbaH\x02\b\x01\"\x16\n" +
+	"\x14EmptyDirVolumeSource\"1\n" +
 	"\x11ImageVolumeSource\x12\x1c\n" +
 	"\treference\x18\x01 \x01(\tR\treference\"\xfd\x01\n" +
 	"\tContainer\x12\x12\n" +
@@ -1244,7 +1378,12 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x123\n" +
 	"\tallocated\x18\x02 \x01(\v2\x15.stowage.v1.ResourcesR\tallocated\x121\n" +
-	"\bactuated\x18\x03 \x01(\v2\x15.stowage.v1.ResourcesR\bactuated*\x80\x01\n" +
+	"\bactuated\x18\x03 \x01(\v2\x15.stowage.v1.ResourcesR\bactuated*~\n" +
+	"\fPodReadiness\x12\x1d\n" +
+	"\x19POD_READINESS_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13POD_READINESS_READY\x10\x01\x12\x1b\n" +
+	"\x17POD_READINESS_NOT_READY\x10\x02\x12\x19\n" +
+	"\x15POD_READINESS_PENDING\x10\x03*\x80\x01\n" +
 	"\x10PreemptionPolicy\x12!\n" +
 	"\x1dPREEMPTION_POLICY_UNSPECIFIED\x10\x00\x12,\n" +
 	"(PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY\x10\x01\x12\x1b\n" +
@@ -1272,66 +1411,70 @@ func file_stowage_v1_pod_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_pod_proto_rawDescData
 }
 
-var file_stowage_v1_pod_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_stowage_v1_pod_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_stowage_v1_pod_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_stowage_v1_pod_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_stowage_v1_pod_proto_goTypes = []any{
-	(PreemptionPolicy)(0),            // 0: stowage.v1.PreemptionPolicy
-	(ContainerRestartPolicy)(0),      // 1: stowage.v1.ContainerRestartPolicy
-	(Protocol)(0),                    // 2: stowage.v1.Protocol
-	(*Pod)(nil),                      // 3: stowage.v1.Pod
-	(*UnreadField)(nil),              // 4: stowage.v1.UnreadField
-	(*PodTemplate)(nil),              // 5: stowage.v1.PodTemplate
-	(*ControllerReference)(nil),      // 6: stowage.v1.ControllerReference
-	(*PodSpec)(nil),                  // 7: stowage.v1.PodSpec
-	(*Volume)(nil),                   // 8: stowage.v1.Volume
-	(*ImageVolumeSource)(nil),        // 9: stowage.v1.ImageVolumeSource
-	(*Container)(nil),                // 10: stowage.v1.Container
-	(*HostPort)(nil),                 // 11: stowage.v1.HostPort
-	(*PodResourceStatus)(nil),        // 12: stowage.v1.PodResourceStatus
-	(*ContainerResourceStatus)(nil),  // 13: stowage.v1.ContainerResourceStatus
-	nil,                              // 14: stowage.v1.Pod.LabelsEntry
-	nil,                              // 15: stowage.v1.PodTemplate.LabelsEntry
-	nil,                              // 16: stowage.v1.PodSpec.NodeSelectorEntry
-	(*timestamppb.Timestamp)(nil),    // 17: google.protobuf.Timestamp
-	(*Affinity)(nil),                 // 18: stowage.v1.Affinity
-	(*Toleration)(nil),               // 19: stowage.v1.Toleration
-	(*TopologySpreadConstraint)(nil), // 20: stowage.v1.TopologySpreadConstraint
-	(*Resources)(nil),                // 21: stowage.v1.Resources
+	(PodReadiness)(0),                // 0: stowage.v1.PodReadiness
+	(PreemptionPolicy)(0),            // 1: stowage.v1.PreemptionPolicy
+	(ContainerRestartPolicy)(0),      // 2: stowage.v1.ContainerRestartPolicy
+	(Protocol)(0),                    // 3: stowage.v1.Protocol
+	(*Pod)(nil),                      // 4: stowage.v1.Pod
+	(*UnreadField)(nil),              // 5: stowage.v1.UnreadField
+	(*PodTemplate)(nil),              // 6: stowage.v1.PodTemplate
+	(*ControllerReference)(nil),      // 7: stowage.v1.ControllerReference
+	(*PodSpec)(nil),                  // 8: stowage.v1.PodSpec
+	(*Volume)(nil),                   // 9: stowage.v1.Volume
+	(*EmptyDirVolumeSource)(nil),     // 10: stowage.v1.EmptyDirVolumeSource
+	(*ImageVolumeSource)(nil),        // 11: stowage.v1.ImageVolumeSource
+	(*Container)(nil),                // 12: stowage.v1.Container
+	(*HostPort)(nil),                 // 13: stowage.v1.HostPort
+	(*PodResourceStatus)(nil),        // 14: stowage.v1.PodResourceStatus
+	(*ContainerResourceStatus)(nil),  // 15: stowage.v1.ContainerResourceStatus
+	nil,                              // 16: stowage.v1.Pod.LabelsEntry
+	nil,                              // 17: stowage.v1.PodTemplate.LabelsEntry
+	nil,                              // 18: stowage.v1.PodSpec.NodeSelectorEntry
+	(*timestamppb.Timestamp)(nil),    // 19: google.protobuf.Timestamp
+	(*Affinity)(nil),                 // 20: stowage.v1.Affinity
+	(*Toleration)(nil),               // 21: stowage.v1.Toleration
+	(*TopologySpreadConstraint)(nil), // 22: stowage.v1.TopologySpreadConstraint
+	(*Resources)(nil),                // 23: stowage.v1.Resources
 }
 var file_stowage_v1_pod_proto_depIdxs = []int32{
-	5,  // 0: stowage.v1.Pod.template:type_name -> stowage.v1.PodTemplate
-	14, // 1: stowage.v1.Pod.labels:type_name -> stowage.v1.Pod.LabelsEntry
-	12, // 2: stowage.v1.Pod.resource_status:type_name -> stowage.v1.PodResourceStatus
-	4,  // 3: stowage.v1.Pod.unread:type_name -> stowage.v1.UnreadField
-	17, // 4: stowage.v1.Pod.start_time:type_name -> google.protobuf.Timestamp
-	15, // 5: stowage.v1.PodTemplate.labels:type_name -> stowage.v1.PodTemplate.LabelsEntry
-	6,  // 6: stowage.v1.PodTemplate.controller:type_name -> stowage.v1.ControllerReference
-	7,  // 7: stowage.v1.PodTemplate.spec:type_name -> stowage.v1.PodSpec
-	16, // 8: stowage.v1.PodSpec.node_selector:type_name -> stowage.v1.PodSpec.NodeSelectorEntry
-	18, // 9: stowage.v1.PodSpec.affinity:type_name -> stowage.v1.Affinity
-	19, // 10: stowage.v1.PodSpec.tolerations:type_name -> stowage.v1.Toleration
-	20, // 11: stowage.v1.PodSpec.topology_spread_constraints:type_name -> stowage.v1.TopologySpreadConstraint
-	10, // 12: stowage.v1.PodSpec.containers:type_name -> stowage.v1.Container
-	10, // 13: stowage.v1.PodSpec.init_containers:type_name -> stowage.v1.Container
-	21, // 14: stowage.v1.PodSpec.requests:type_name -> stowage.v1.Resources
-	21, // 15: stowage.v1.PodSpec.overhead:type_name -> stowage.v1.Resources
-	8,  // 16: stowage.v1.PodSpec.volumes:type_name -> stowage.v1.Volume
-	0,  // 17: stowage.v1.PodSpec.preemption_policy:type_name -> stowage.v1.PreemptionPolicy
-	9,  // 18: stowage.v1.Volume.image:type_name -> stowage.v1.ImageVolumeSource
-	21, // 19: stowage.v1.Container.requests:type_name -> stowage.v1.Resources
-	11, // 20: stowage.v1.Container.host_ports:type_name -> stowage.v1.HostPort
-	1,  // 21: stowage.v1.Container.restart_policy:type_name -> stowage.v1.ContainerRestartPolicy
-	2,  // 22: stowage.v1.HostPort.protocol:type_name -> stowage.v1.Protocol
-	13, // 23: stowage.v1.PodResourceStatus.containers:type_name -> stowage.v1.ContainerResourceStatus
-	21, // 24: stowage.v1.PodResourceStatus.allocated:type_name -> stowage.v1.Resources
-	21, // 25: stowage.v1.PodResourceStatus.actuated:type_name -> stowage.v1.Resources
-	21, // 26: stowage.v1.ContainerResourceStatus.allocated:type_name -> stowage.v1.Resources
-	21, // 27: stowage.v1.ContainerResourceStatus.actuated:type_name -> stowage.v1.Resources
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	6,  // 0: stowage.v1.Pod.template:type_name -> stowage.v1.PodTemplate
+	16, // 1: stowage.v1.Pod.labels:type_name -> stowage.v1.Pod.LabelsEntry
+	14, // 2: stowage.v1.Pod.resource_status:type_name -> stowage.v1.PodResourceStatus
+	5,  // 3: stowage.v1.Pod.unread:type_name -> stowage.v1.UnreadField
+	19, // 4: stowage.v1.Pod.start_time:type_name -> google.protobuf.Timestamp
+	0,  // 5: stowage.v1.Pod.readiness:type_name -> stowage.v1.PodReadiness
+	17, // 6: stowage.v1.PodTemplate.labels:type_name -> stowage.v1.PodTemplate.LabelsEntry
+	7,  // 7: stowage.v1.PodTemplate.controller:type_name -> stowage.v1.ControllerReference
+	8,  // 8: stowage.v1.PodTemplate.spec:type_name -> stowage.v1.PodSpec
+	18, // 9: stowage.v1.PodSpec.node_selector:type_name -> stowage.v1.PodSpec.NodeSelectorEntry
+	20, // 10: stowage.v1.PodSpec.affinity:type_name -> stowage.v1.Affinity
+	21, // 11: stowage.v1.PodSpec.tolerations:type_name -> stowage.v1.Toleration
+	22, // 12: stowage.v1.PodSpec.topology_spread_constraints:type_name -> stowage.v1.TopologySpreadConstraint
+	12, // 13: stowage.v1.PodSpec.containers:type_name -> stowage.v1.Container
+	12, // 14: stowage.v1.PodSpec.init_containers:type_name -> stowage.v1.Container
+	23, // 15: stowage.v1.PodSpec.requests:type_name -> stowage.v1.Resources
+	23, // 16: stowage.v1.PodSpec.overhead:type_name -> stowage.v1.Resources
+	9,  // 17: stowage.v1.PodSpec.volumes:type_name -> stowage.v1.Volume
+	1,  // 18: stowage.v1.PodSpec.preemption_policy:type_name -> stowage.v1.PreemptionPolicy
+	11, // 19: stowage.v1.Volume.image:type_name -> stowage.v1.ImageVolumeSource
+	10, // 20: stowage.v1.Volume.empty_dir:type_name -> stowage.v1.EmptyDirVolumeSource
+	23, // 21: stowage.v1.Container.requests:type_name -> stowage.v1.Resources
+	13, // 22: stowage.v1.Container.host_ports:type_name -> stowage.v1.HostPort
+	2,  // 23: stowage.v1.Container.restart_policy:type_name -> stowage.v1.ContainerRestartPolicy
+	3,  // 24: stowage.v1.HostPort.protocol:type_name -> stowage.v1.Protocol
+	15, // 25: stowage.v1.PodResourceStatus.containers:type_name -> stowage.v1.ContainerResourceStatus
+	23, // 26: stowage.v1.PodResourceStatus.allocated:type_name -> stowage.v1.Resources
+	23, // 27: stowage.v1.PodResourceStatus.actuated:type_name -> stowage.v1.Resources
+	23, // 28: stowage.v1.ContainerResourceStatus.allocated:type_name -> stowage.v1.Resources
+	23, // 29: stowage.v1.ContainerResourceStatus.actuated:type_name -> stowage.v1.Resources
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_pod_proto_init() }
@@ -1347,14 +1490,15 @@ func file_stowage_v1_pod_proto_init() {
 	}
 	file_stowage_v1_pod_proto_msgTypes[5].OneofWrappers = []any{
 		(*Volume_Image)(nil),
+		(*Volume_EmptyDir)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_pod_proto_rawDesc), len(file_stowage_v1_pod_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   14,
+			NumEnums:      4,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
