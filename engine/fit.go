@@ -42,7 +42,7 @@ func (c *Cluster) Fit(ctx context.Context, mix []Pending, o FitOptions) (*verdic
 	if err != nil {
 		return nil, err
 	}
-	out.Doubts = doubt.OfQueue(o.Profile, mix)
+	out.Doubts = doubt.OfQueue(o.Profile, mix, nil)
 	return out, nil
 }
 

@@ -69,7 +69,7 @@ func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	result.Doubts = doubt.OfQueue(o.Profile, queue)
+	result.Doubts = doubt.OfQueue(o.Profile, queue, o.Groups)
 	return result, nil
 }
 

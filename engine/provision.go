@@ -77,7 +77,7 @@ func (c *Cluster) Provision(ctx context.Context, queue []Pending, o ProvisionOpt
 	if err != nil {
 		return nil, err
 	}
-	out.Place.Doubts = doubt.OfQueue(o.Profile, queue)
+	out.Place.Doubts = doubt.OfQueue(o.Profile, queue, o.Groups)
 	out.Optimal = out.Optimal && len(out.Place.Doubts) == 0
 	return out, nil
 }

@@ -6,8 +6,10 @@ package doubt
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/gang"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -16,7 +18,7 @@ import (
 type Source func(*api.Profile, *api.Pod) []verdict.Doubt
 
 // Sources are all sources, in the order in which their doubts are listed.
-var Sources = []Source{unread, otherScheduler}
+var Sources = []Source{unread, otherScheduler, groupMember}
 
 func unread(_ *api.Profile, pod *api.Pod) (out []verdict.Doubt) {
 	for _, field := range pod.Unread {
@@ -30,6 +32,14 @@ func otherScheduler(profile *api.Profile, pod *api.Pod) []verdict.Doubt {
 		return nil
 	}
 	return []verdict.Doubt{{Kind: verdict.OtherScheduler, Name: cmp.Or(pod.Template.Spec.SchedulerName, api.DefaultScheduler)}}
+}
+
+// groupMember is about pods that a call decides on their own. OfQueue leaves it out for the pods of groups that the call decides.
+func groupMember(_ *api.Profile, pod *api.Pod) []verdict.Doubt {
+	if pod.Template.Spec.SchedulingGroup == "" {
+		return nil
+	}
+	return []verdict.Doubt{{Kind: verdict.SingleGroupMember, Name: pod.Template.Spec.SchedulingGroup}}
 }
 
 // Left reports whether another scheduler than the profile's places the pods of a template.
@@ -73,8 +83,14 @@ func (l *Ledger) Preempted(templates []*api.PodTemplate, pods []verdict.PodRefer
 	}
 }
 
-// OfQueue returns the doubts about the pods of a queue, by entry.
-func OfQueue(profile *api.Profile, queue []place.Pending) []verdict.Doubt {
+// OfQueue returns the doubts about the pods of a queue, by entry. groups are the groups that are decided as a whole.
+func OfQueue(profile *api.Profile, queue []place.Pending, groups []gang.PodGroup) []verdict.Doubt {
+	grouped := make(map[int]bool)
+	for i := range groups {
+		for _, entry := range groups[i].Entries {
+			grouped[entry] = true
+		}
+	}
 	l := NewLedger(profile)
 	for i := range queue {
 		pod := &queue[i].Pod
@@ -82,7 +98,13 @@ func OfQueue(profile *api.Profile, queue []place.Pending) []verdict.Doubt {
 			Namespace: pod.Template.Namespace, Name: pod.Name, Template: -1, Queue: i, Count: queue[i].Count,
 		})
 	}
-	return l.doubts
+	doubts := slices.DeleteFunc(l.doubts, func(d verdict.Doubt) bool {
+		return d.Kind == verdict.SingleGroupMember && grouped[d.Pod.Queue]
+	})
+	if len(doubts) == 0 {
+		return nil
+	}
+	return doubts
 }
 
 // OfPod returns the doubts about the pod of a request that has a single one.
