@@ -65,9 +65,10 @@ func newNodesBytes(templates []NodeTemplate, nodes int) int64 {
 // result is that of Place, with the queue in order, on the cluster with the new nodes, which come after the others: by template,
 // and then by number.
 func (c *Cluster) Provision(ctx context.Context, queue []Pending, o ProvisionOptions) (*verdict.Provision, error) {
+	groups := inOrder(c.grouped(queue, o.Groups))
 	p := &provision.Problem{
 		Cluster: c.compiled, Framework: c.framework(o.Profile), Profile: o.Profile, Candidates: c.candidates(o.Candidates),
-		Queue: queue, Groups: inOrder(c.grouped(queue, o.Groups)), Seed: o.Seed, Templates: o.Templates, MaxNodes: o.MaxNodes, Steps: o.Steps,
+		Queue: queue, Groups: groups, Seed: o.Seed, Templates: o.Templates, MaxNodes: o.MaxNodes, Steps: o.Steps,
 		Workers: o.workers,
 	}
 	if p.Workers == 0 {
@@ -77,7 +78,7 @@ func (c *Cluster) Provision(ctx context.Context, queue []Pending, o ProvisionOpt
 	if err != nil {
 		return nil, err
 	}
-	out.Place.Doubts = doubt.OfQueue(o.Profile, queue, o.Groups)
+	out.Place.Doubts = doubt.OfQueue(o.Profile, queue, groups)
 	out.Optimal = out.Optimal && len(out.Place.Doubts) == 0
 	return out, nil
 }

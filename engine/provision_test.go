@@ -586,3 +586,27 @@ func BenchmarkProvision(b *testing.B) {
 		})
 	}
 }
+
+// A member of a group that the cluster has is decided as part of the group, which is no doubt.
+func TestProvisionOfAGroupOfTheCluster(t *testing.T) {
+	member := enginetest.MakePod("member").Request("cpu", 1000)
+	member.Template.Spec.SchedulingGroup = "crew"
+	node := enginetest.MakeNode("t").Allocate("cpu", 4000, "pods", 10)
+	options := engine.ProvisionOptions{
+		Profile: api.Kube137(), Templates: []engine.NodeTemplate{{Node: node.Node, Price: 1, Most: 5}}, MaxNodes: 5, Steps: 1 << 20,
+	}
+	queue := []engine.Pending{{Pod: member.Pod, Count: 2}}
+	for _, known := range []bool{true, false} {
+		stated := &api.Cluster{}
+		if known {
+			stated.PodGroups = []api.PodGroup{{Name: "default/crew", Minimum: 2}}
+		}
+		got, err := compiled(t, stated).Provision(t.Context(), queue, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sure := len(got.Place.Doubts) == 0; sure != known || got.Optimal != known {
+			t.Errorf("the group is known: %v; doubts %v, optimal %v", known, got.Place.Doubts, got.Optimal)
+		}
+	}
+}
