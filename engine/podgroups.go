@@ -26,7 +26,7 @@ func Grouped(queue []Pending, groups []PodGroup, find func(name string) *api.Pod
 	}
 	stated := len(groups)
 	groups = slices.Clone(groups)
-	own := make([]bool, stated) // whether the entries of the group are its own
+	own := make(map[int]bool) // groups whose entries are their own
 	for e := range queue {
 		name := cluster.PodGroupOf(queue[e].Pod.Template)
 		if name == "" || taken[e] {
@@ -39,7 +39,7 @@ func Grouped(queue []Pending, groups []PodGroup, find func(name string) *api.Pod
 				continue
 			}
 			i, index[name] = len(groups), len(groups)
-			groups, own = append(groups, *of), append(own, true)
+			groups, own[i] = append(groups, *of), true
 		}
 		g := &groups[i]
 		if !own[i] {

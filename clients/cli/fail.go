@@ -146,15 +146,6 @@ func withoutNode(all []*whatif.Failure) []string {
 	return out
 }
 
-// together returns a disruption by which the nodes of all failures are lost.
-func together(failures []*kube.Disruption) *kube.Disruption {
-	out := &kube.Disruption{}
-	for _, d := range failures {
-		out.Lost = append(out.Lost, d.Lost...)
-	}
-	return out
-}
-
 // failures returns what fails: one failure, or with --each one for each domain.
 func (c *failCommand) failures(snapshot *kube.Snapshot) ([]*kube.Disruption, error) {
 	if c.Each != "" {

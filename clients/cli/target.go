@@ -116,11 +116,7 @@ func objectsOf(snapshot *kube.Snapshot) iter.Seq[kube.Origin] {
 				return
 			}
 		}
-		for _, o := range snapshot.Existing {
-			if stopped(o) {
-				return
-			}
-		}
+		_ = slices.ContainsFunc(snapshot.Existing, stopped)
 	}
 }
 

@@ -295,7 +295,7 @@ func shortened(name string, letters int) string {
 // wrapped breaks a text into lines of a number of letters, between words.
 func wrapped(text string, letters int) []string {
 	var out []string
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if n := len(out); n > 0 && utf8.RuneCountInString(out[n-1])+1+utf8.RuneCountInString(word) <= letters {
 			out[n-1] += " " + word
 			continue

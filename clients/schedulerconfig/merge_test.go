@@ -30,7 +30,7 @@ func order(point string, got ...string) string {
 
 // TestMerge holds the merge of plugin sets to kube-scheduler's: mergePluginSet for multiPoint, which merges it into the
 // default set, then expandMultiPointPlugins for each extension point, then getScoreWeights.
-func TestMerge(t *testing.T) {
+func TestMerge(t *testing.T) { //nolint:funlen // one table of cases
 	nameLast := append(slices.Clone(filters[1:]), "NodeName")
 	testAccepted(t, schedulerconfig.Options{}, []accepted{
 		{"multiPoint: a default plugin that is enabled again keeps its place", `
