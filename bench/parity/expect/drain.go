@@ -187,6 +187,9 @@ func (r *drain) evict() (any bool) {
 	r.leave()
 	for _, b := range now {
 		r.out.EvictedCount += uint32(b.count)
+		if b.first.DeletionTimestamp != nil {
+			r.out.TerminatingCount += uint32(b.count)
+		}
 		gone := b.Pods[:b.count]
 		b.Pods = b.Pods[b.count:]
 		for _, p := range gone {
