@@ -107,7 +107,8 @@ func (d *Drainer) Drain(nodes ...int) (*stowagev1.NodeDrain, error) {
 	return r.finish(), nil
 }
 
-// unit finds out what becomes of pods.
+// unit finds out what becomes of pods. kubectl's filters come first, in the order of k8s.io/kubectl/pkg/drain/filters.go, v0.37;
+// of pods that it evicts, the API server looks at no budgets of terminating ones.
 func (r *drain) unit(u *scenario.Unit) *drainUnit {
 	p := u.Pods[0]
 	out := &drainUnit{Unit: u, first: p, budget: -1, budgets: r.budgets(p)}
@@ -116,9 +117,11 @@ func (r *drain) unit(u *scenario.Unit) *drainUnit {
 	case scenario.Stays(p):
 		out.stays = true
 		r.out.StayingCount += uint32(len(u.Pods))
-	case p.DeletionTimestamp != nil:
+	case slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil }):
+		out.refused = stowagev1.BlockedReason_BLOCKED_REASON_EMPTY_DIR
 	case !controlled && !r.c.Drain.Force:
 		out.refused = stowagev1.BlockedReason_BLOCKED_REASON_NO_CONTROLLER
+	case p.DeletionTimestamp != nil:
 	case r.c.Drain.IgnoreBudgets:
 	case len(out.budgets) > 1:
 		out.refused = stowagev1.BlockedReason_BLOCKED_REASON_SEVERAL_BUDGETS
@@ -425,7 +428,8 @@ func (r *drain) finish() *stowagev1.NodeDrain {
 			Reason: cmp.Or(u.refused, stowagev1.BlockedReason_BLOCKED_REASON_BUDGET),
 		}
 		for _, i := range u.budgets {
-			if u.refused != stowagev1.BlockedReason_BLOCKED_REASON_NO_CONTROLLER {
+			if u.refused != stowagev1.BlockedReason_BLOCKED_REASON_NO_CONTROLLER &&
+				u.refused != stowagev1.BlockedReason_BLOCKED_REASON_EMPTY_DIR {
 				b := r.c.PodDisruptionBudgets[i]
 				blocked.Budgets = append(blocked.Budgets, &stowagev1.NamespacedName{Namespace: namespaceOf(b), Name: b.Name})
 			}
