@@ -29,8 +29,9 @@ type Remedies struct {
 	Cases int
 	// Pods have no feasible node, and Helped of them are offered a change.
 	Pods, Helped int
-	// Kinds counts changes, and Unwritten those that no command or patch makes.
-	Kinds, Unwritten map[string]int
+	// Kinds counts changes, Unwritten those that no command or patch makes, and Sufficient the pods for which a single change of a kind
+	// suffices.
+	Kinds, Unwritten, Sufficient map[string]int
 }
 
 func (o *Remedies) add(r *Remedies) {
@@ -39,7 +40,7 @@ func (o *Remedies) add(r *Remedies) {
 	for _, of := range []struct {
 		into *map[string]int
 		from map[string]int
-	}{{&o.Kinds, r.Kinds}, {&o.Unwritten, r.Unwritten}} {
+	}{{&o.Kinds, r.Kinds}, {&o.Unwritten, r.Unwritten}, {&o.Sufficient, r.Sufficient}} {
 		for k, n := range of.from {
 			count(of.into, k, n)
 		}
@@ -64,6 +65,11 @@ func (o *Remedies) print(w io.Writer) {
 	}
 	table(w, changes, "changes, made and then decided by kube-scheduler:", o.Kinds)
 	table(w, changes, "changes that no command or patch makes:", o.Unwritten)
+	sufficient := 0
+	for _, n := range o.Sufficient {
+		sufficient += n
+	}
+	table(w, sufficient, "kinds of which one change suffices for a pod, tried by kube-scheduler, and all of them offered:", o.Sufficient)
 }
 
 // runRemedies makes each change that Stowage offers for a pod without a feasible node, as kubectl would with the commands and the
@@ -94,6 +100,9 @@ func runRemedies(ctx context.Context, c *scenario.Case, stowage conformance.Serv
 		if len(answer.GetChanges()) > 0 {
 			r.Remedies.Helped++
 		}
+		if err := r.missing(c, i, answer.GetChanges()); err != nil {
+			return nil, err
+		}
 		for _, change := range answer.GetChanges() {
 			kind := kindOf(change)
 			count(&r.Remedies.Kinds, kind, 1)
@@ -105,7 +114,9 @@ func runRemedies(ctx context.Context, c *scenario.Case, stowage conformance.Serv
 				count(&r.Remedies.Unwritten, kind, 1)
 				continue
 			case err == nil:
-				err = made.decided(change)
+				if err = made.decided(change); err == nil {
+					err = made.played(ctx, c, s, stowage)
+				}
 			}
 			if err != nil {
 				r.differ(fmt.Sprintf("queue[%d]: %v", i, change), "remedy "+kind, err)
@@ -162,6 +173,14 @@ func (m *making) change(c *stowagev1.Change, nodes []*stowagev1.Node) error {
 			if err := m.evict(k.Victims.GetPods()); err != nil {
 				return err
 			}
+		case *stowagev1.Change_ClearedTaints:
+			roles, err := m.endStates(k.ClearedTaints, nodes)
+			if err != nil {
+				return err
+			}
+			if roles != nil {
+				written = append(written, roles)
+			}
 		default:
 			written = append(written, p)
 		}
@@ -173,6 +192,29 @@ func (m *making) change(c *stowagev1.Change, nodes []*stowagev1.Node) error {
 		m.addNode(added)
 	}
 	return nil
+}
+
+// endStates removes the taints that are states of a node, as their controllers do, and returns the change without them; nil if there
+// is none.
+func (m *making) endStates(c *stowagev1.ClearedTaints, nodes []*stowagev1.Node) (*stowagev1.Change, error) {
+	rest := &stowagev1.ClearedTaints{NodeIndex: c.GetNodeIndex()}
+	for _, t := range c.GetTaints() {
+		if !nodestate.Has(t.GetKey()) {
+			rest.Taints = append(rest.Taints, t)
+			continue
+		}
+		err := m.onNode(nodes[c.GetNodeIndex()].GetName(), func(n *corev1.Node) error {
+			n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(o corev1.Taint) bool { return o.Key == t.GetKey() && o.Value == t.GetValue() })
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(rest.Taints) == 0 {
+		return nil, nil
+	}
+	return &stowagev1.Change{Kind: &stowagev1.Change_ClearedTaints{ClearedTaints: rest}}, nil
 }
 
 // write makes changes as commands and a patch say.

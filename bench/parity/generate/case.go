@@ -54,7 +54,9 @@ func Case(profile string, seed uint64) *scenario.Case {
 	if !d.c.Whole && !d.focus(simulation) && !d.focus(remedying) && d.chance(0.1) {
 		d.candidates()
 	}
-	d.c.Remedies = d.focus(remedying)
+	if d.c.Remedies = d.focus(remedying); d.c.Remedies {
+		d.remedies()
+	}
 	if d.chance(0.5) {
 		d.c.TieBreakSeed = d.Uint64()
 	}

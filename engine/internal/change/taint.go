@@ -8,6 +8,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeunschedulable"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
@@ -24,14 +25,28 @@ type tainted struct {
 	node   uint32
 }
 
-// untolerated returns the distinct lists of untolerated taints of nodes, the shortest first. those tells which taints may be in one.
-// With roles, so may those of roles, and at least one is.
-func (s *search) untolerated(nodes nodeset.Set, those func(key string) bool, roles bool) []tainted {
+// taintedNodes returns the nodes whose taints may matter: those that nothing but some plugins rejects, or all if a spread constraint counts only
+// nodes with tolerated taints. What spread constraints reject may change with the taints of any node then.
+func (s *search) taintedNodes(but ...*plugin.Plugin) nodeset.Set {
+	nodes := s.passingBut(append(but, tainttoleration.Plugin, podtopologyspread.Plugin)...)
+	honors := func(k api.TopologySpreadConstraint) bool { return !k.ScheduleAnyway && k.HonorNodeTaints }
+	if !slices.ContainsFunc(s.Pod.Spec().Spread, honors) {
+		return nodes
+	}
+	return s.candidates.Clone()
+}
+
+// spreads reports whether the pod has hard spread constraints, so that nodes with the same taints may differ.
+func (s *search) spreads() bool { return len(s.rules.Spread) > 0 }
+
+// untolerated returns the lists of untolerated taints of nodes, the shortest first: the distinct ones, or those of each node. those
+// reports which taints may be in one. With roles, so may those of roles, and at least one is.
+func (s *search) untolerated(nodes nodeset.Set, those func(key string) bool, roles, each bool) []tainted {
 	var out []tainted
 	seen := make(map[int32]bool)
 	for n := range nodes.All() {
 		class := s.State.Taints.Class[n]
-		if seen[class] {
+		if seen[class] && !each {
 			continue
 		}
 		seen[class] = true
@@ -48,10 +63,10 @@ func (s *search) untolerated(nodes nodeset.Set, those func(key string) bool, rol
 
 // tolerate looks for the fewest tolerations that make a node feasible: without the taints of roles, and with them.
 func (s *search) tolerate() error {
-	nodes := s.passingBut(tainttoleration.Plugin, podtopologyspread.Plugin) // whose constraints may honor taints
+	nodes := s.taintedNodes()
 	before := len(s.found)
 	for _, roles := range []bool{false, true} {
-		for _, t := range s.untolerated(nodes, func(key string) bool { return !nodestate.Has(key) }, roles) {
+		for _, t := range s.untolerated(nodes, func(key string) bool { return !nodestate.Has(key) }, roles, false) {
 			tolerations := tolerationsOf(t.taints)
 			err := s.addSpec(verdict.Change{Tolerations: tolerations}, func(spec *api.PodSpec) {
 				spec.Tolerations = append(slices.Clip(spec.Tolerations), tolerations...)
@@ -83,7 +98,7 @@ func tolerationsOf(taints []api.Taint) []api.Toleration {
 // uncordon looks for the first node that is feasible once it is uncordoned. One with other untolerated taints needs another change,
 // too.
 func (s *search) uncordon() error {
-	nodes := s.passingBut(nodeunschedulable.Plugin, tainttoleration.Plugin, podtopologyspread.Plugin)
+	nodes := s.taintedNodes(nodeunschedulable.Plugin)
 	nodes.And(s.State.Unschedulable)
 	before, left := len(s.found), maxTriedNodes
 	for n := range nodes.All() {
@@ -107,13 +122,13 @@ func (s *search) taintedOtherwise(node uint32) bool {
 	return slices.ContainsFunc(taints, func(t api.Taint) bool { return !cluster.Cordons(t) })
 }
 
-// clearTaints looks for the fewest states without which a node is feasible, then for those of roles, too. It tries one
-// node of those with the same taints.
+// clearTaints looks for the fewest states without which a node is feasible, then for those of roles, too. Without spread constraints
+// it tries one node of those with the same taints.
 func (s *search) clearTaints() error {
-	nodes := s.passingBut(tainttoleration.Plugin, podtopologyspread.Plugin)
+	nodes := s.taintedNodes()
 	before := len(s.found)
 	for _, roles := range []bool{false, true} {
-		for _, t := range s.untolerated(nodes, nodestate.Has, roles) {
+		for _, t := range s.untolerated(nodes, nodestate.Has, roles, s.spreads()) {
 			err := s.addAlteration(verdict.Change{ClearedTaints: &verdict.ClearedTaints{Node: t.node, Taints: t.taints}},
 				cluster.Alteration{Node: t.node, Cleared: t.taints})
 			if err != nil || s.suffices(before) {
