@@ -14,18 +14,25 @@ import (
 const templateHashLabel = "pod-template-hash"
 
 // comesBack reports whether evicting pods of a node is in vain: their controller creates others that are in the pod's way again. That
-// is so for siblings of the pod, which compete for the same places, and for pods of a DaemonSet, which return to their node.
+// is so for siblings of the pod, which compete for the same places, for pods of a DaemonSet, which return to their node, and for pods
+// of a higher priority, which kube-scheduler places before the pod.
 func (s *search) comesBack(node uint32, o *cluster.Occupant) bool {
 	g := s.State.Group(o.Group)
 	if g.Terminating {
 		return false
 	}
 	t := s.State.TemplateOf(o)
-	if t == nil {
-		return s.State.Controller(node, o) == api.DaemonSet
+	var kind api.WorkloadKind
+	if t != nil {
+		kind = t.Controller.Kind
+	} else {
+		kind = s.State.Controller(node, o)
 	}
-	if t.Controller.Kind == api.DaemonSet {
+	if kind == api.DaemonSet || kind != api.NoWorkload && o.Priority > s.Pod.Spec().Priority {
 		return true
+	}
+	if t == nil {
+		return false
 	}
 	own := s.Pod.Template
 	if t.Namespace != own.Namespace || t.Controller.Kind != own.Controller.Kind {

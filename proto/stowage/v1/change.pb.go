@@ -439,7 +439,8 @@ func (x *AddedNode) GetNewDomainKeys() []string {
 
 // Victims is a minimum-size set of pods to evict from one node. Ties go to the set with the lowest maximum priority,
 // then to the node with the lowest index. Pods that come back into the pod's way are none: those of the pod's own controller,
-// or of its Deployment, and those of DaemonSets, unless they are terminating.
+// or of its Deployment, those of DaemonSets, and those of a controller that have a higher priority, which kube-scheduler
+// places before the pod, unless they are terminating.
 type Victims struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pods.
