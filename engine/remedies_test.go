@@ -223,6 +223,9 @@ func (r *remedied) forbidden(c *verdict.Change) string {
 		if p.Template.Controller.Kind == api.DaemonSet && !p.Terminating {
 			return "a pod of a DaemonSet is evicted"
 		}
+		if t := p.Template; t.Controller.Kind != api.NoWorkload && t.Spec.Priority > own.Spec.Priority && !p.Terminating {
+			return "a pod is evicted whose replacement comes first"
+		}
 	}
 	for _, t := range c.Tolerations {
 		if nodestate.Has(t.Key) {

@@ -25,8 +25,8 @@ type tainted struct {
 	node   uint32
 }
 
-// taintedNodes returns the nodes whose taints may matter: those that nothing but some plugins rejects, or all if a spread constraint counts only
-// nodes with tolerated taints. What spread constraints reject may change with the taints of any node then.
+// taintedNodes returns the nodes whose taints may matter: nodes that only TaintToleration, PodTopologySpread and the given plugins
+// reject. If a spread constraint honors taints, the taints of any node may change what the constraint rejects, so all nodes matter.
 func (s *search) taintedNodes(but ...*plugin.Plugin) nodeset.Set {
 	nodes := s.passingBut(append(but, tainttoleration.Plugin, podtopologyspread.Plugin)...)
 	honors := func(k api.TopologySpreadConstraint) bool { return !k.ScheduleAnyway && k.HonorNodeTaints }
