@@ -114,6 +114,23 @@ func TestRemediesOfHugeValues(t *testing.T) {
 	}
 }
 
+// TestUnparsableTermsAreNotPreferred has a term that kube-scheduler cannot parse: as a preference it fails the scoring of several nodes.
+func TestUnparsableTermsAreNotPreferred(t *testing.T) {
+	pod := enginetest.MakePod("web")
+	pod.Template.Spec.NodeAffinity = &api.NodeAffinity{Required: &api.NodeSelector{Terms: []api.NodeSelectorTerm{
+		{MatchExpressions: []api.Requirement{{Key: "generation", Operator: api.LessThan, Values: []string{"9223372036854775808"}}}},
+	}}}
+	changes := remedies(t, enginetest.Cluster(enginetest.MakeNode("a"), enginetest.MakeNode("b")), pod)
+	for _, c := range changes {
+		if c.PreferredRule != nil {
+			t.Errorf("offered is %+v", *c.PreferredRule)
+		}
+	}
+	if len(changes) == 0 {
+		t.Error("no change is offered, though the pod has a node without the term")
+	}
+}
+
 // TestRemediesOfIndexedPods asks for a pod of an indexed Job whose other pods fill the node: they are no victims.
 func TestRemediesOfIndexedPods(t *testing.T) {
 	of := func(job, index string) *enginetest.Pod {

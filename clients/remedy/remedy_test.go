@@ -243,6 +243,12 @@ func TestCombinedInOneList(t *testing.T) {
 	expressions := func(s *corev1.PodSpec) any {
 		return s.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions
 	}
+	whole := &stowagev1.Change{Kind: &stowagev1.Change_PreferredRule{PreferredRule: &stowagev1.PodRule{
+		Plugin: stowagev1.Plugin_PLUGIN_NODE_AFFINITY,
+	}}}
+	preferred := func(s *corev1.PodSpec) any {
+		return s.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution[0].Preference.MatchExpressions
+	}
 	required := func(s *corev1.PodSpec) any {
 		return s.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 	}
@@ -257,6 +263,10 @@ func TestCombinedInOneList(t *testing.T) {
 		{
 			"two given up", []*stowagev1.Change{requirement(0, "zone", nil), requirement(2, "arch", nil)}, expressions,
 			`[{disk In [nvme]}]`,
+		},
+		{
+			"a requirement, and the rest preferred", []*stowagev1.Change{requirement(0, "zone", nil), whole}, preferred,
+			`[{disk In [nvme]} {arch Exists []}]`,
 		},
 		{"a term", []*stowagev1.Change{first, namespace}, required, `[{&LabelSelector{MatchLabels:map[string]string{app: cache,},` +
 			`MatchExpressions:[]LabelSelectorRequirement{},} [default cache] zone nil [] []}]`},

@@ -104,16 +104,30 @@ func (t *trials) all() {
 	t.terms()
 	if len(t.pod.Spec.NodeSelector) > 0 || t.pod.Spec.Affinity != nil && t.pod.Spec.Affinity.NodeAffinity != nil &&
 		t.pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-		t.try("preferred_rule", fmt.Sprint(" ", stowagev1.TopologyRule_TOPOLOGY_RULE_UNSPECIFIED, " ", 0), func(_ *scenario.Case, p *corev1.Pod) {
-			p.Spec.NodeSelector = nil
-			if p.Spec.Affinity != nil && p.Spec.Affinity.NodeAffinity != nil {
-				p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = nil
-			}
-		})
+		t.try("preferred_rule", fmt.Sprint(" ", stowagev1.TopologyRule_TOPOLOGY_RULE_UNSPECIFIED, " ", 0), preferNodes)
 	}
 	for _, resource := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
 		t.request(resource)
 	}
+}
+
+// preferNodes makes the pod's node selector and required node affinity preferences. Terms that kube-scheduler cannot parse then fail
+// its scoring.
+func preferNodes(_ *scenario.Case, p *corev1.Pod) {
+	if p.Spec.Affinity == nil {
+		p.Spec.Affinity = &corev1.Affinity{}
+	}
+	if p.Spec.Affinity.NodeAffinity == nil {
+		p.Spec.Affinity.NodeAffinity = &corev1.NodeAffinity{}
+	}
+	a := p.Spec.Affinity.NodeAffinity
+	if a.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		for _, term := range a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+			a.PreferredDuringSchedulingIgnoredDuringExecution = append(a.PreferredDuringSchedulingIgnoredDuringExecution,
+				corev1.PreferredSchedulingTerm{Weight: 1, Preference: term})
+		}
+	}
+	p.Spec.NodeSelector, a.RequiredDuringSchedulingIgnoredDuringExecution = nil, nil
 }
 
 // node changes a node, and adds one like it.

@@ -60,9 +60,7 @@ func (s *search) preferRules() error {
 	spec := s.Pod.Spec()
 	if (len(spec.NodeSelector) > 0 || spec.NodeAffinity != nil && spec.NodeAffinity.Required != nil) && !pinned(s.Pod.Template) &&
 		!s.passingBut(nodeaffinity.Plugin, podtopologyspread.Plugin).Empty() { // it counts the matching nodes
-		err := try(verdict.PodRule{Plugin: verdict.NodeAffinity}, func(spec *api.PodSpec) {
-			spec.NodeSelector, spec.NodeAffinity = nil, nil
-		})
+		err := try(verdict.PodRule{Plugin: verdict.NodeAffinity}, preferNodes)
 		if err != nil {
 			return err
 		}
@@ -104,6 +102,29 @@ func (s *search) preferRules() error {
 		}
 	}
 	return nil
+}
+
+// preferNodes makes the node selector and the required node affinity preferences. A term that kube-scheduler cannot parse matches no
+// node as a requirement, and fails the pod's scoring as a preference.
+func preferNodes(spec *api.PodSpec) {
+	var own api.NodeAffinity
+	if spec.NodeAffinity != nil {
+		own = *spec.NodeAffinity
+	}
+	terms := []api.NodeSelectorTerm{{}}
+	if own.Required != nil {
+		terms = own.Required.Terms
+	}
+	var labels []api.Requirement
+	for _, l := range spec.NodeSelector {
+		labels = append(labels, api.Requirement{Key: l.Key, Operator: api.In, Values: []string{l.Value}})
+	}
+	own.Preferred, own.Required = slices.Clip(own.Preferred), nil
+	for _, t := range terms {
+		t.MatchExpressions = slices.Concat(labels, t.MatchExpressions)
+		own.Preferred = append(own.Preferred, api.PreferredNodeTerm{Weight: 100, Preference: t})
+	}
+	spec.NodeSelector, spec.NodeAffinity = nil, &own
 }
 
 // lowerRequests looks for the highest sufficient request of each resource, above 0: who needs none of a resource does not ask for
