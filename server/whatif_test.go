@@ -494,15 +494,6 @@ func TestMalformedScenarios(t *testing.T) {
 				PodGroups: []*stowagev1.PodGroup{{Name: "g", Mode: stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT}},
 			}},
 		},
-		"scenarios[0].pod_groups[0].disruption_mode": { // evicted pods come back, and preempt
-			Context: inline(busy(1)), QueueMode: stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER,
-			Scenarios: []*stowagev1.Scenario{{
-				RequeueEvicted: true, Evictions: []*stowagev1.NodeEvictions{{NodeName: "node-0", Pods: names("web-0")}},
-				PodGroups: []*stowagev1.PodGroup{{
-					Name: "g", DisruptionMode: stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL,
-				}},
-			}},
-		},
 		"scenarios[0].stop_at_first_unplaced": {
 			Context: inline(busy(1)), QueueMode: stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER,
 			Scenarios: []*stowagev1.Scenario{{StopAtFirstUnplaced: true}},

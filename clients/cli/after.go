@@ -37,7 +37,7 @@ func (q *question) after(a *asked, of []kube.Entry, feasible bool) (out *report.
 	if len(others) == 0 {
 		return nil, nil, nil
 	}
-	place := a.placeRequest(a.queueMode("auto", false))
+	place := a.placeRequest(a.queueMode("auto"))
 	if a.placed == nil {
 		if a.placed, err = a.Place(a.ctx, place); err != nil {
 			return nil, place, err
@@ -63,7 +63,7 @@ func (q *question) after(a *asked, of []kube.Entry, feasible bool) (out *report.
 // later says that pods without a feasible node have one once others are placed, without evictions; nil if they do not.
 func (q *question) later(a *asked, of []kube.Entry) (out *report.After, request proto.Message, err error) {
 	mode := stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
-	if inOrderOnly(a.snapshot, false) == "" {
+	if inOrderOnly(a.snapshot) == "" {
 		mode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
 	}
 	if a.later == nil {

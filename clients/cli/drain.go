@@ -49,7 +49,7 @@ func (c *drainCommand) Validate() error {
 func (c *drainCommand) Run(s *session, code *answered) error {
 	var mode stowagev1.QueueMode
 	return c.ask(s, func(a *asked) error {
-		mode = a.queueMode(c.Queue, true)
+		mode = a.queueMode(c.Queue)
 		return nil
 	}, func(a *asked) (proto.Message, error) {
 		request, err := c.request(a.snapshot)

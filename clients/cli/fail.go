@@ -75,7 +75,7 @@ func (f *failAnswer) domains(key string) map[string]result.DomainNote {
 func (c *failCommand) Run(s *session, code *answered) error {
 	var mode stowagev1.QueueMode
 	return c.ask(s, func(a *asked) error {
-		mode = a.queueMode(c.Queue, true)
+		mode = a.queueMode(c.Queue)
 		return nil
 	}, func(a *asked) (proto.Message, error) {
 		failures, err := c.failures(a.snapshot)

@@ -64,7 +64,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		}
 		mode = stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
 		if !c.Joint {
-			mode = a.queueMode(c.Queue, false)
+			mode = a.queueMode(c.Queue)
 		}
 		return c.review(a, a.snapshot.StatedPending(), c.Watch || c.tellsFindings())
 	}, func(a *asked) (proto.Message, error) {
@@ -135,7 +135,7 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 
 // tellRetries says if kube-scheduler's queue, which tries pods again once others are placed, places more than one try each.
 func (c *placeCommand) tellRetries(ctx context.Context, a *asked, request *stowagev1.PlaceRequest, answer *stowagev1.PlaceResponse) error {
-	if answer.GetUnplacedCount() == 0 || len(request.Queue) < 2 || inOrderOnly(a.snapshot, false) != "" {
+	if answer.GetUnplacedCount() == 0 || len(request.Queue) < 2 || inOrderOnly(a.snapshot) != "" {
 		return nil
 	}
 	again := &stowagev1.PlaceRequest{

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -13,10 +12,9 @@ type queueFlag struct {
 	Queue string `enum:"auto,kube-scheduler,in-order" default:"auto" help:"Place pods by kube-scheduler's queue, which preempts and retries, or once, in order: ${enum}. auto means kube-scheduler if the nodes come from a cluster."`
 }
 
-// queueMode returns how the queue is placed by a value of --queue, and says so if it is not as asked for. returning says that
-// evicted pods come back, which are in no group.
-func (a *asked) queueMode(queue string, returning bool) stowagev1.QueueMode {
-	why := inOrderOnly(a.snapshot, returning)
+// queueMode returns how the queue is placed by a value of --queue, and says so if it is not as asked for.
+func (a *asked) queueMode(queue string) stowagev1.QueueMode {
+	why := inOrderOnly(a.snapshot)
 	switch {
 	case queue == "in-order", queue == "auto" && !a.snapshot.Live:
 		return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
@@ -29,14 +27,7 @@ func (a *asked) queueMode(queue string, returning bool) stowagev1.QueueMode {
 }
 
 // inOrderOnly returns why the server refuses the groups of a queue with KUBE_SCHEDULER; empty if it does not.
-func inOrderOnly(snapshot *kube.Snapshot, returning bool) string {
-	single := returning ||
-		slices.ContainsFunc(snapshot.Queue, func(e kube.Entry) bool { return e.Pods.GetPodGroup() == "" })
-	for _, g := range snapshot.Cluster.GetPodGroups() {
-		if single && g.GetDisruptionMode() == stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL {
-			return "there are pods without a group, and pod group " + g.GetName() + " is evicted only as a whole"
-		}
-	}
+func inOrderOnly(snapshot *kube.Snapshot) string {
 	for _, g := range snapshot.QueueGroups() {
 		switch t := g.GetTopology(); {
 		case g.GetMode() == stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT:

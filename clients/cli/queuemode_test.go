@@ -11,7 +11,6 @@ import (
 
 // TestQueueMode: what the server refuses with KUBE_SCHEDULER is asked for in order, with a note why.
 func TestQueueMode(t *testing.T) {
-	all := stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL
 	single, grouped := &stowagev1.PendingPods{}, &stowagev1.PendingPods{PodGroup: "g"}
 	for why, test := range map[string]struct {
 		group *stowagev1.PodGroup
@@ -25,7 +24,6 @@ func TestQueueMode(t *testing.T) {
 		"several topology keys": {pods: grouped, group: &stowagev1.PodGroup{
 			Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack", "zone"}},
 		}},
-		"group g is evicted only as a whole": {pods: single, group: &stowagev1.PodGroup{DisruptionMode: all}},
 	} {
 		for _, queue := range []string{"auto", "kube-scheduler", "in-order"} {
 			test.group.Name = "g"
@@ -36,7 +34,7 @@ func TestQueueMode(t *testing.T) {
 			a := &asked{
 				session: &session{stderr: &told}, snapshot: snapshot, scheduler: &schedulerconfig.Scheduler{},
 			}
-			mode := a.queueMode(queue, false)
+			mode := a.queueMode(queue)
 			want := stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
 			if why == "" && queue != "in-order" {
 				want = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER

@@ -68,8 +68,7 @@ func (c *whatIfCommand) Run(s *session, code *answered) error {
 	}
 	defer stop()
 	is := &asked{session: s, services: client, snapshot: after, scheduler: scheduler}
-	displaced := after.Displaced(disruption)
-	mode := is.queueMode(c.Queue, len(displaced) > 0)
+	mode := is.queueMode(c.Queue)
 	was := &asked{session: s, services: client, snapshot: before, scheduler: scheduler}
 	if err := c.reviewChange(was, is); err != nil {
 		return err

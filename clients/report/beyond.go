@@ -43,8 +43,7 @@ func (x *Explanation) writeSafe(w io.Writer, p *stowagev1.SafePreemption) {
 	case c == nil:
 		WriteWrapped(w, "", "Safe preemption: there is none.", x.Width)
 	default:
-		WriteWrapped(w, "", fmt.Sprintf("Safe preemption: evict %s from %s%s.",
-			strings.Join(x.victims(c), ", "), x.node(c.GetNodeIndex()), violations(c)), x.Width)
+		WriteWrapped(w, "", fmt.Sprintf("Safe preemption: evict %s%s.", x.leaving(c.GetVictims(), allNames), violations(c)), x.Width)
 	}
 	for _, r := range p.GetReplacements() {
 		WriteWrapped(w, "  ", x.returns(r), x.Width)

@@ -217,9 +217,9 @@ func (p *Place) Evictions(all []*stowagev1.Eviction) []string {
 	var out []string
 	for _, e := range all {
 		c := &stowagev1.PreemptionCandidate{Victims: e.GetVictims(), PdbViolations: e.GetPdbViolations()}
-		text := p.who(e.GetQueueIndex()) + " evicts " + Names(x.victims(c)) + " from " + x.node(e.GetNodeIndex()) + violations(c)
+		text := p.who(e.GetQueueIndex()) + " evicts " + x.leaving(e.GetVictims(), Names) + violations(c)
 		if g := e.GetPodGroup(); g != "" {
-			text = "pod group " + g + " evicts " + Names(x.victims(c)) + violations(c)
+			text = "pod group " + g + " evicts " + Names(x.victims(e.GetVictims())) + violations(c)
 		}
 		out = append(out, text)
 	}

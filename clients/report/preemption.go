@@ -17,7 +17,7 @@ func (x *Explanation) Preemption(p *stowagev1.Preemption) string {
 	if n == nil {
 		return ""
 	}
-	return "kube-scheduler would evict " + Names(x.victims(n)) + " from " + x.node(n.GetNodeIndex()) + violations(n)
+	return "kube-scheduler would evict " + x.leaving(n.GetVictims(), Names) + violations(n)
 }
 
 // WriteOutcome writes Preemption in lines of at most Width, nothing if it is empty.
@@ -45,8 +45,12 @@ func (x *Explanation) writeVictims(w io.Writer, nominated string, p *stowagev1.P
 	}
 	if n := p.GetNominated(); n != nil {
 		fmt.Fprintln(w)
-		text := fmt.Sprintf("Preemption: kube-scheduler would evict %s from %s%s, and nominate the pod to it.",
-			strings.Join(x.victims(n), ", "), x.node(n.GetNodeIndex()), violations(n))
+		to := "it"
+		if slices.ContainsFunc(n.GetVictims(), func(v *stowagev1.PodReference) bool { return v.GetNodeIndex() != n.GetNodeIndex() }) {
+			to = x.node(n.GetNodeIndex())
+		}
+		text := fmt.Sprintf("Preemption: kube-scheduler would evict %s%s, and nominate the pod to %s.",
+			x.leaving(n.GetVictims(), allNames), violations(n), to)
 		if best := p.GetBestNodes().GetIndexes(); len(best) > 1 {
 			var others []string
 			for _, i := range best[1:] {
@@ -102,13 +106,36 @@ func whyNone(p *stowagev1.Preemption) string {
 	return strings.TrimSuffix(strings.TrimPrefix(p.GetMessage(), "preemption: "), ".")
 }
 
-func (x *Explanation) victims(c *stowagev1.PreemptionCandidate) []string {
+func (x *Explanation) victims(pods []*stowagev1.PodReference) []string {
 	var out []string
-	for _, v := range c.GetVictims() {
+	for _, v := range pods {
 		out = append(out, x.pod(v))
 	}
 	return out
 }
+
+// leaving lists pods with the nodes that they leave, which are several if a pod group leaves as a whole. list shortens the names.
+func (x *Explanation) leaving(pods []*stowagev1.PodReference, list func([]string) string) string {
+	var nodes []uint32
+	on := make(map[uint32][]string)
+	for _, p := range pods {
+		n := p.GetNodeIndex()
+		if on[n] == nil {
+			nodes = append(nodes, n)
+		}
+		on[n] = append(on[n], x.pod(p))
+	}
+	if len(nodes) > maximumNames {
+		return fmt.Sprintf("%s from %d nodes", list(x.victims(pods)), len(nodes))
+	}
+	var parts []string
+	for _, n := range nodes {
+		parts = append(parts, list(on[n])+" from "+x.node(n))
+	}
+	return strings.Join(parts, ", and ")
+}
+
+func allNames(all []string) string { return strings.Join(all, ", ") }
 
 func violations(c *stowagev1.PreemptionCandidate) string {
 	switch n := c.GetPdbViolations(); {

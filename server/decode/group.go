@@ -3,7 +3,6 @@ package decode
 import (
 	"cmp"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine"
@@ -91,18 +90,10 @@ func (g *groups) add(group *api.PodGroup) {
 	g.byName[group.Name] = group
 }
 
-// scheduledGroups refuses groups that kube-scheduler does not have, and those that pods without a group cannot preempt as
-// kube-scheduler lets them. returning says that evicted pods come back, which may be in no group.
-func (d *decoder) scheduledGroups(in []*stowagev1.PodGroup, queue []*stowagev1.PendingPods, returning bool) {
+// scheduledGroups refuses groups that kube-scheduler does not have.
+func (d *decoder) scheduledGroups(in []*stowagev1.PodGroup) {
 	const only = "is only allowed with QUEUE_MODE_IN_ORDER"
 	var root *path
-	var single string
-	switch {
-	case slices.ContainsFunc(queue, func(p *stowagev1.PendingPods) bool { return p.GetPodGroup() == "" }):
-		single = ", as an entry of the queue is in no group"
-	case returning:
-		single = ", as evicted pods that come back are in no group"
-	}
 	for i, g := range in {
 		if d.full {
 			return
@@ -117,10 +108,6 @@ func (d *decoder) scheduledGroups(in []*stowagev1.PodGroup, queue []*stowagev1.P
 		}
 		if len(g.GetTopology().GetKeys()) > 1 {
 			d.refuse(topology.field("keys"), notAllowed, "more than one key "+only)
-		}
-		if single != "" && g.GetDisruptionMode() == stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL {
-			d.refuse(at.field("disruption_mode"), notAllowed,
-				"POD_GROUP_DISRUPTION_MODE_ALL "+only+"%s", single)
 		}
 	}
 }

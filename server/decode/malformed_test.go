@@ -618,9 +618,6 @@ var malformed = []struct {
 	{"pod_groups[0].topology.policy", "NOT_ALLOWED", "PREFERRED is only allowed with QUEUE_MODE_IN_ORDER", func(r *place) {
 		queued(r).Topology.Policy = stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED
 	}},
-	{"pod_groups[0].disruption_mode", "NOT_ALLOWED", "as an entry of the queue is in no group", func(r *place) {
-		queued(r).DisruptionMode = stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL
-	}},
 	{"queue", "WRONG_COUNT", "pods in all", func(r *place) {
 		r.Queue[0].Count = new(uint32(decode.MaxQueuePods))
 	}},

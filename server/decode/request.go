@@ -223,7 +223,7 @@ func (r *Request) Place(in *stowagev1.PlaceRequest) PlaceCall {
 func (d *decoder) queueMode(in *stowagev1.PlaceRequest) bool {
 	scheduler := d.scheduler(in.GetQueueMode())
 	if scheduler {
-		d.scheduledGroups(in.GetPodGroups(), in.GetQueue(), false)
+		d.scheduledGroups(in.GetPodGroups())
 	}
 	return scheduler
 }

@@ -163,7 +163,7 @@ func (r *Request) scenario(in *StatedScenario) *engine.Scenario {
 	slices.Sort(out.Removed)
 	if in.scheduler {
 		const only = "is only allowed with QUEUE_MODE_IN_ORDER"
-		r.scheduledGroups(in.GetPodGroups(), in.GetQueue(), in.GetRequeueEvicted() && len(in.GetEvictions()) > 0)
+		r.scheduledGroups(in.GetPodGroups())
 		if out.Stop {
 			r.refuse(path{name: "stop_at_first_unplaced"}, notAllowed, only)
 		}

@@ -280,10 +280,10 @@ func (r *drain) place() error {
 	for _, e := range result.Evictions {
 		for _, v := range e.Victims {
 			if v.Entry >= 0 {
-				r.list(r.reference(pending[v.Entry].first, int(e.Node), true, 1))
+				r.list(r.reference(pending[v.Entry].first, int(v.Node), true, 1))
 				continue
 			}
-			r.preempted(v.Pod, int(e.Node))
+			r.preempted(v.Pod, int(v.Node))
 		}
 	}
 	return nil

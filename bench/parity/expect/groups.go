@@ -130,8 +130,8 @@ func groupPreemption(s *oracle.Scheduler, entries []int, p *oracle.GroupPreempti
 		Message: p.Message, Ongoing: p.Ongoing, PdbViolations: uint32(max(0, p.Violations)),
 		GroupDisruptionCount: uint32(p.Disruptions),
 	}
-	for i, v := range p.Victims {
-		out.Victims = append(out.Victims, victim(p.On[i], &v))
+	for _, v := range p.Victims {
+		out.Victims = append(out.Victims, victim(&v))
 	}
 	for _, entry := range entries {
 		if nodes := p.Nodes[entry]; len(nodes) > 0 {

@@ -31,7 +31,7 @@ func preemptionOf(p *oracle.Preemption) (*stowagev1.Preemption, error) {
 	for _, c := range p.Candidates {
 		candidate := &stowagev1.PreemptionCandidate{NodeIndex: c.Node, PdbViolations: uint32(c.Violations)}
 		for _, v := range c.Victims {
-			candidate.Victims = append(candidate.Victims, victim(c.Node, &v))
+			candidate.Victims = append(candidate.Victims, victim(&v))
 		}
 		out.Candidates = append(out.Candidates, candidate)
 		if c.Node == p.Best[0] {
@@ -48,8 +48,8 @@ func preemptionOf(p *oracle.Preemption) (*stowagev1.Preemption, error) {
 	return out, nil
 }
 
-func victim(node uint32, v *oracle.Victim) *stowagev1.PodReference {
-	out := &stowagev1.PodReference{Namespace: v.Namespace, Name: v.Name, NodeIndex: node, Count: 1}
+func victim(v *oracle.Victim) *stowagev1.PodReference {
+	out := &stowagev1.PodReference{Namespace: v.Namespace, Name: v.Name, NodeIndex: v.Node, Count: 1}
 	if v.Entry >= 0 {
 		out.Origin = &stowagev1.PodReference_QueueIndex{QueueIndex: uint32(v.Entry)}
 	}

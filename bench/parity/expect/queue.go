@@ -40,12 +40,8 @@ func QueueAnswer(c *scenario.Case, r *oracle.QueueResult) (*stowagev1.PlaceRespo
 	}
 	for _, e := range r.Evictions {
 		eviction := &stowagev1.Eviction{QueueIndex: uint32(e.Entry), NodeIndex: e.Node, PdbViolations: uint32(e.Violations)}
-		for j, v := range e.Victims {
-			node := e.Node
-			if e.Group != "" {
-				node = e.On[j]
-			}
-			eviction.Victims = append(eviction.Victims, victim(node, &v))
+		for _, v := range e.Victims {
+			eviction.Victims = append(eviction.Victims, victim(&v))
 		}
 		eviction.PodGroup = e.Group
 		for _, entry := range slices.Sorted(maps.Keys(e.Nominated)) {

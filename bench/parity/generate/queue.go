@@ -109,6 +109,9 @@ func (d *draw) queueGroups(levels []*int32) {
 				continue
 			}
 			d.join(q.Pod, g)
+			if g.Spec.SchedulingConstraints != nil { // which of several domains it fails in decides whether it stays nominated
+				q.Pod.Status.NominatedNodeName = ""
+			}
 			if d.chance(0.8) {
 				q.Pod.Spec.SchedulingGates = nil // one holds back the whole group
 			}
@@ -129,11 +132,9 @@ func (d *draw) queueGroups(levels []*int32) {
 	if d.chance(0.3) {
 		d.victims(levels)
 	}
-	if alone == 0 && !slices.ContainsFunc(d.c.Queue, func(q scenario.Pending) bool { return q.Pod.Spec.SchedulingGroup == nil }) {
-		for _, g := range d.c.PodGroups {
-			if d.chance(0.5) {
-				g.Spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
-			}
+	for _, g := range d.c.PodGroups {
+		if d.chance(0.4) {
+			g.Spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
 		}
 	}
 }

@@ -27,8 +27,6 @@ type GroupPreemption struct {
 	// Victims are the pods to evict, the most important first, but for those that are evicted together: those are in the order of
 	// a map.
 	Victims []Victim
-	// On are the nodes of the victims.
-	On []uint32
 	// Violations is -1 if it is not known, because all victims are terminating, and so no pod is evicted.
 	Violations, Disruptions int
 	// Nodes are the nodes that the group's pods are nominated to, by entry.
@@ -256,11 +254,14 @@ func (o orderedGroup) ScheduledPods() []*corev1.Pod {
 	})
 }
 
-// stated is the index of a pod in the case, the number of its pods for one that was placed.
+// stated is the index of a pod in the case. Those that were placed follow, in the order of placing.
 func (s *Scheduler) stated(p *corev1.Pod) int {
 	i := slices.IndexFunc(s.Pods, func(o *corev1.Pod) bool { return o.UID == p.UID })
-	if i < 0 {
-		return len(s.Pods)
+	if i >= 0 {
+		return i
+	}
+	if i = len(s.Pods); s.whole != nil && s.whole.byUID[p.UID] != nil {
+		i += s.whole.byUID[p.UID].Placed
 	}
 	return i
 }
@@ -333,7 +334,6 @@ func (y *groupCycle) preemption() (*GroupPreemption, error) {
 			return nil, fmt.Errorf("the victim %s is not gone", p.Name)
 		}
 		out.Victims = append(out.Victims, y.s.victim(p))
-		out.On = append(out.On, y.s.index[p.Spec.NodeName])
 	}
 	out.Kept = n.all - n.left - len(n.gone)
 	for _, v := range n.victims {

@@ -43,6 +43,7 @@ type Candidate struct {
 type Victim struct {
 	*corev1.Pod
 	Entry int
+	Node  uint32
 }
 
 // picks is how often kube-scheduler chooses among several candidates, which it does in the order of a map.
@@ -203,9 +204,9 @@ func (s *Scheduler) nominates(p *Preemption, result *fwk.PostFilterResult) error
 
 func (s *Scheduler) victim(pod *corev1.Pod) Victim {
 	if i, assumed := s.entries[pod.UID]; assumed {
-		return Victim{Pod: s.Queue[i], Entry: i}
+		return Victim{s.Queue[i], i, s.index[pod.Spec.NodeName]}
 	}
-	return Victim{Pod: pod, Entry: -1}
+	return Victim{pod, -1, s.index[pod.Spec.NodeName]}
 }
 
 // best returns the candidates that the criteria of pickOneNodeForPreemption (preemption.go, v1.37) do not tell apart. A pod

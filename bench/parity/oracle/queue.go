@@ -87,10 +87,9 @@ type Eviction struct {
 	Violations int
 	// Placed says that the preemptor was placed on the node later.
 	Placed bool
-	// Group is the name of the group that preempted; empty for a pod. On has the node of each victim then, and Nominated the nodes
-	// that the pods of the group are nominated to, by entry.
+	// Group is the name of the group that preempted; empty for a pod. Nominated has the nodes then that the pods of the group are
+	// nominated to, by entry.
 	Group     string
-	On        []uint32
 	Nominated map[int][]uint32
 	// Unordered says that it is not known in which order the victims of a group leave, and how many violate a budget, as all of them
 	// terminate already.
@@ -187,6 +186,7 @@ func (q *Queue) observe() error {
 		return errors.New("the profile has no DefaultPreemption")
 	}
 	q.preempts.Evaluator.Interface = &observedPreemption{Interface: q.preempts.Evaluator.Interface, q: q}
+	q.preempts.Evaluator.Handler = &notingHandle{q.preempts.Evaluator.Handler, q.Scheduler}
 
 	next, fail := q.scheduler.NextEntity, q.scheduler.FailureHandler
 	q.scheduler.NextEntity = func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
@@ -326,9 +326,9 @@ func (c candidateOf) NumPodGroupDisruptions() int  { return 0 }
 func (q *Queue) victims(pods []*corev1.Pod) []Victim {
 	var out []Victim
 	for _, p := range pods {
-		v := Victim{Pod: p, Entry: -1}
+		v := Victim{p, -1, q.index[p.Spec.NodeName]}
 		if pod := q.byUID[p.UID]; pod != nil {
-			v = Victim{Pod: q.Queue[pod.Entry], Entry: pod.Entry}
+			v.Pod, v.Entry = q.Queue[pod.Entry], pod.Entry
 		}
 		out = append(out, v)
 	}
@@ -397,6 +397,9 @@ func (q *Queue) Run() (*QueueResult, error) {
 	for i := range q.evictions {
 		e := &q.evictions[i]
 		e.Placed = e.preemptor.Placed > 0 && (e.Group != "" || e.preemptor.Node == e.Node)
+	}
+	if err := q.waiting(); err != nil {
+		return nil, err
 	}
 	out.Pods, out.Evictions, out.Groups = q.pods, q.evictions, q.groups
 	for _, p := range q.Nominated {

@@ -66,6 +66,28 @@ func (q *Queue) createGroups() {
 	}
 }
 
+// waiting adds why pods were never attempted whose group has too few of them.
+func (q *Queue) waiting() error {
+	for _, p := range q.pods {
+		if !p.Grouped || p.Attempts > 0 || p.Message != "" {
+			continue
+		}
+		pod, err := q.api.get(p.key)
+		if err != nil {
+			return err
+		}
+		for _, plugin := range q.framework.PreEnqueuePlugins() {
+			if plugin.Name() != names.GangScheduling {
+				continue
+			}
+			if status := plugin.PreEnqueue(q.ctx, pod); !status.IsSuccess() {
+				p.Message = status.Message()
+			}
+		}
+	}
+	return nil
+}
+
 // endingQueue notes how attempts of groups end.
 type endingQueue struct {
 	internalqueue.SchedulingQueue
@@ -281,7 +303,6 @@ func (q *Queue) evictForGroup(writes []write) error {
 		if pod := q.byUID[p.UID]; pod != nil {
 			pod.Evicted = true
 		}
-		e.On = append(e.On, q.index[p.Spec.NodeName])
 	}
 	for _, p := range g.pods {
 		if node := g.nominated[p.UID]; node != "" {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
 // podGroups are the pod groups of a cluster.
@@ -13,6 +14,7 @@ type podGroups struct {
 	list  []api.PodGroup
 	index map[intern.ID]int // by name
 	of    []*Membership
+	whole bool // whether any group is evicted only as a whole
 }
 
 // noPodGroup is no pod group.
@@ -25,6 +27,7 @@ func (g *podGroups) add(t *intern.Table, group api.PodGroup) {
 	g.index[t.Intern(group.Name)] = len(g.list)
 	g.list = append(g.list, group)
 	g.of = append(g.of, MembershipOf(&group))
+	g.whole = g.whole || group.DisruptAll
 }
 
 // PodGroup returns the group of the cluster with a name.
@@ -74,6 +77,7 @@ var absent = &Membership{}
 
 // Join makes a group of the request replace the cluster's group of the same name.
 func (s *State) Join(name string, m *Membership) {
+	s.whole = s.whole || m.All
 	if id, known := s.Symbols.Lookup(name); known {
 		if s.joined == nil {
 			s.joined = make(map[intern.ID]*Membership)
@@ -85,7 +89,7 @@ func (s *State) Join(name string, m *Membership) {
 // Original returns a state of the cluster as it was stated, with the pod groups of s.
 func (s *State) Original(ctx context.Context) *State {
 	o := NewState(ctx, s.Cluster)
-	o.joined = s.joined
+	o.joined, o.whole = s.joined, s.whole
 	return o
 }
 
@@ -94,7 +98,11 @@ func (s *State) Membership(v *Victim) *Membership {
 	if e := s.QueueOf(v); e >= 0 && s.EntryGroup != nil {
 		return s.EntryGroup(e)
 	}
-	key := s.groups[v.Group].PodGroup
+	return s.membershipOf(s.groups[v.Group].PodGroup)
+}
+
+// membershipOf returns that of the pods of a pod group by name.
+func (s *State) membershipOf(key intern.ID) *Membership {
 	if key == noPodGroup {
 		return nil
 	}
@@ -105,6 +113,31 @@ func (s *State) Membership(v *Victim) *Membership {
 		return s.podGroups.of[i]
 	}
 	return absent
+}
+
+// WholeGroups returns the nodes with pods that are evicted only together with the others of their pod group; nil if there are no such
+// groups.
+func (s *State) WholeGroups() nodeset.Set {
+	if !s.whole && !s.podGroups.whole {
+		return nil
+	}
+	nodes := nodeset.New(s.Len())
+	for _, g := range s.Groups() {
+		if m := s.membershipOf(g.PodGroup); m == nil || !m.All {
+			continue
+		}
+		for node := range g.All() {
+			nodes.Add(node)
+		}
+	}
+	if s.EntryGroup != nil {
+		for i := range s.assumed {
+			if m := s.EntryGroup(s.assumed[i].queue); m != nil && m.All {
+				nodes.Add(s.assumed[i].node)
+			}
+		}
+	}
+	return nodes
 }
 
 // Member is equal pods of a pod group on a node.

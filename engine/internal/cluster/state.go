@@ -51,6 +51,7 @@ type State struct {
 	// name.
 	EntryGroup func(entry int) *Membership
 	joined     map[intern.ID]*Membership // by name: groups of the request
+	whole      bool                      // whether any of joined is evicted only as a whole
 	membersOf  map[intern.ID][]int32     // groups of the cluster by name of their pod group; nil until needed
 	// Scores is memory that scores of one pod after the other are in.
 	Scores []int64

@@ -31,7 +31,7 @@ func newAcross(ctx context.Context, d *decide.Decision, candidates nodeset.Set, 
 	a := &across{
 		Decision: d, ctx: ctx, limit: steps, rules: d.Rules(), nominated: d.NominatedOn(candidates), proven: true,
 		cost:  cost{highest: math.MinInt32},
-		index: make(map[itemKey]int), lists: make(map[listKey][]int), charged: make(map[int32]int64),
+		index: make(map[Spot]int), lists: make(map[listKey][]int), charged: make(map[int32]int64),
 		budgets: newBudgets(d.State, groups), weighted: make(map[int32][]int64),
 	}
 	a.rules.Count()
@@ -81,7 +81,7 @@ type across struct {
 	budgets  budgets
 	kept     int               // numbers of budgets that the items have, those that they share once; beyond maxKept the search ends
 	weighted map[int32][]int64 // weights by group, if there are any
-	index    map[itemKey]int
+	index    map[Spot]int
 	lists    map[listKey][]int // items that a rule counts in a domain, in the order in which they are tried
 	local    []int             // items on the current node
 	node     uint32
@@ -126,11 +126,6 @@ type item struct {
 	counts  []int64 // by rule as weights has them
 	charge  int64   // when it was sorted
 	whole   bool    // is one of those that worthAll is about
-}
-
-type itemKey struct {
-	node uint32
-	id   cluster.VictimID
 }
 
 // listKey is a rule, by its place in the weights, and a domain of it.
@@ -204,7 +199,7 @@ func (a *across) findItems() error {
 		if err := a.ctx.Err(); err != nil {
 			return err
 		}
-		victims = a.State.Victims(victims[:0], n, a.Pod.Spec().Priority)
+		victims = a.victims(victims[:0], n)
 		for i := range victims {
 			if a.weighted[victims[i].Group] == nil {
 				continue
@@ -224,9 +219,21 @@ func (a *across) findItems() error {
 	return a.ctx.Err()
 }
 
+// victims appends the pods of a node that may leave. Those that leave only with the others of their pod group stay, so that nothing is
+// proven.
+func (a *across) victims(victims []cluster.Victim, n uint32) []cluster.Victim {
+	victims = a.State.Victims(victims, n, a.Pod.Spec().Priority)
+	return slices.DeleteFunc(victims, func(v cluster.Victim) bool {
+		m := a.State.Membership(&v)
+		whole := m != nil && m.All
+		a.proven = a.proven && !whole
+		return whole
+	})
+}
+
 // add adds an item, once.
 func (a *across) add(n uint32, v *cluster.Victim) (int, error) {
-	key := itemKey{n, v.ID()}
+	key := Spot{n, v.ID()}
 	if i, known := a.index[key]; known {
 		return i, a.ended(1)
 	}
@@ -327,7 +334,7 @@ func (a *across) findOnNode() error {
 	if a.rules.Fit == nil {
 		return a.ctx.Err()
 	}
-	for _, v := range a.State.Victims(nil, a.node, a.Pod.Spec().Priority) {
+	for _, v := range a.victims(nil, a.node) {
 		item, err := a.add(a.node, &v)
 		if err != nil || a.kept > maxKept {
 			return err

@@ -70,10 +70,8 @@ func (b *budgets) split(ctx context.Context, node uint32, victims []cluster.Vict
 	if b.of == nil {
 		return nil, nil
 	}
-	for _, i := range b.users {
-		b.used[i] = false
-	}
-	b.users, violating = b.users[:0], b.violating[:0]
+	b.restore()
+	violating = b.violating[:0]
 	for i := range victims {
 		v := &victims[i]
 		within, err := b.spend(ctx, node, v)
@@ -89,6 +87,14 @@ func (b *budgets) split(ctx context.Context, node uint32, victims []cluster.Vict
 	}
 	b.violating = violating
 	return violating, nil
+}
+
+// restore makes the budgets allow again what they do.
+func (b *budgets) restore() {
+	for _, i := range b.users {
+		b.used[i] = false
+	}
+	b.users = b.users[:0]
 }
 
 // spend uses up budgets by equal victims, and returns how many of them violate none. A victim stops at the first budget that

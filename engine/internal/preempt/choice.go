@@ -30,7 +30,7 @@ func (c *Choice) Compare(o *Choice) int {
 }
 
 // EachVictim passes the victims to a function, the most important first. An entry may be passed in two parts.
-func (c *Choice) EachVictim(use func(*cluster.Victim)) {
+func (c *Choice) EachVictim(use func(*VictimOn)) {
 	for i := range c.victims {
 		use(&c.victims[i])
 	}
@@ -38,9 +38,9 @@ func (c *Choice) EachVictim(use func(*cluster.Victim)) {
 
 // Evict evicts the victims.
 func (c *Choice) Evict(s *cluster.State) {
-	c.EachVictim(func(v *cluster.Victim) {
-		o := s.VictimOccupant(c.node, v)
-		s.Evict(c.node, &o)
+	c.EachVictim(func(v *VictimOn) {
+		o := s.VictimOccupant(v.Node, &v.Victim)
+		s.Evict(v.Node, &o)
 	})
 }
 
@@ -56,9 +56,9 @@ func Best(ctx context.Context, d *decide.Decision, candidates nodeset.Set, rejec
 	return best, err
 }
 
-// With returns the candidate of a node if some of its pods must stay; nil if there is none then.
+// With returns the candidate of a node if some pods must stay; nil if there is none then.
 func With(
-	ctx context.Context, d *decide.Decision, node uint32, stays map[cluster.VictimID]bool, o Options,
+	ctx context.Context, d *decide.Decision, node uint32, stays map[Spot]bool, o Options,
 ) (found *Choice, err error) {
 	o.All, o.Each = false, func(c *Choice) { found = c }
 	s, err := newSearch(ctx, d, nodeset.Of(d.State.Len(), []uint32{node}), o)

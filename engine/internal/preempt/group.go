@@ -63,15 +63,8 @@ func (r *Roster) fill(ctx context.Context, s *cluster.State, nodes iter.Seq[uint
 		victims = s.AllVictims(victims[:0], n)
 		for i := range victims {
 			v := &victims[i]
-			in := s.Membership(v)
-			u := unit{
-				pods: []VictimOn{{n, *v}}, copies: v.Count, priority: v.Priority, grouped: in != nil, started: v.Started(), placed: -1,
-				order: int(n)<<32 | i,
-			}
-			if at, assumed := v.Assumed(); assumed {
-				u.placed = at
-			}
-			if in != nil && in.All {
+			u := unitOf(s, n, v, int(n)<<32|i)
+			if in := s.Membership(v); in != nil && in.All {
 				u.whole = in
 				r.whole = append(r.whole, u)
 			} else {
@@ -81,6 +74,18 @@ func (r *Roster) fill(ctx context.Context, s *cluster.State, nodes iter.Seq[uint
 	}
 	slices.SortFunc(r.single, func(a, b unit) int { return compareUnits(&a, &b) })
 	return ctx.Err()
+}
+
+// unitOf returns victims of a node that leave one by one.
+func unitOf(s *cluster.State, node uint32, v *cluster.Victim, order int) unit {
+	u := unit{
+		pods: []VictimOn{{node, *v}}, copies: v.Count, priority: v.Priority, grouped: s.Membership(v) != nil, started: v.Started(), placed: -1,
+		order: order,
+	}
+	if at, assumed := v.Assumed(); assumed {
+		u.placed = at
+	}
+	return u
 }
 
 // Units returns the units with a priority below a given one, as a state has them that differs from the cluster in pods that the
@@ -234,9 +239,18 @@ func (all *Units) Reprieve(ctx context.Context, assigned []Assigned) (*verdict.G
 	if err != nil || r == nil {
 		return nil, err
 	}
-	out := &verdict.GroupPreemption{}
 	_, groups := all.state.Added()
 	budgets := newBudgets(all.state, groups)
+	out := &verdict.GroupPreemption{}
+	if out.Violations, err = all.bringBack(ctx, r, &budgets); err != nil {
+		return nil, err
+	}
+	all.report(out)
+	return out, ctx.Err()
+}
+
+// bringBack brings units back, first those that violate budgets, and returns how many pods that stay away do.
+func (all *Units) bringBack(ctx context.Context, r *reprieving, budgets *budgets) (violations int, err error) {
 	type part struct {
 		*leaving
 		copies int32
@@ -245,9 +259,9 @@ func (all *Units) Reprieve(ctx context.Context, assigned []Assigned) (*verdict.G
 	for i := range all.list {
 		u := &all.list[i]
 		if u.whole == nil {
-			n, err := all.spend(ctx, &budgets, &u.pods[0])
+			n, err := all.spend(ctx, budgets, &u.pods[0])
 			if err != nil {
-				return nil, err
+				return 0, err
 			}
 			if n > 0 {
 				within = append(within, part{u, n})
@@ -255,17 +269,17 @@ func (all *Units) Reprieve(ctx context.Context, assigned []Assigned) (*verdict.G
 			if n < u.copies {
 				gone, err := r.reprieve(ctx, u, u.copies-n)
 				if err != nil {
-					return nil, err
+					return 0, err
 				}
-				out.Violations += int(gone)
+				violations += int(gone)
 			}
 			continue
 		}
 		violating := int32(0)
 		for j := range u.pods {
-			n, err := all.spend(ctx, &budgets, &u.pods[j])
+			n, err := all.spend(ctx, budgets, &u.pods[j])
 			if err != nil {
-				return nil, err
+				return 0, err
 			}
 			violating += u.pods[j].Count - n
 		}
@@ -275,17 +289,16 @@ func (all *Units) Reprieve(ctx context.Context, assigned []Assigned) (*verdict.G
 		}
 		gone, err := r.reprieve(ctx, u, 1)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
-		out.Violations += int(gone * violating)
+		violations += int(gone * violating)
 	}
 	for _, p := range within {
 		if _, err := r.reprieve(ctx, p.leaving, p.copies); err != nil {
-			return nil, err
+			return 0, err
 		}
 	}
-	all.report(out)
-	return out, ctx.Err()
+	return violations, ctx.Err()
 }
 
 func (all *Units) spend(ctx context.Context, b *budgets, v *VictimOn) (within int32, err error) {
@@ -378,7 +391,7 @@ func (all *Units) reprieving(ctx context.Context, assigned []Assigned) (*repriev
 				rules = cmp.Or(p.WithNominated(a.Cycle, rules, slices.Concat(coming, nominated)), rules)
 			}
 		}
-		t := rules.Track(a.Node, nominated)
+		t := rules.Track(a.Node, nominated, rule.Tracking{})
 		numbers += t.Numbers()
 		r.on[a.Node] = append(r.on[a.Node], int32(len(r.passes)))
 		r.passes = append(r.passes, groupPass{Tracked: t})
@@ -429,14 +442,14 @@ func (r *reprieving) reprieve(ctx context.Context, u *leaving, copies int32) (go
 		if err := r.ended(ctx); err != nil {
 			return gone, err
 		}
-		spreads, err := r.come(ctx, u, 1)
+		spreads, err := r.come(ctx, u.unit, 1)
 		if err != nil {
 			return gone, err
 		}
 		if r.allows() {
 			continue
 		}
-		if _, err := r.come(ctx, u, -1); err != nil {
+		if _, err := r.come(ctx, u.unit, -1); err != nil {
 			return gone, err
 		}
 		gone++
@@ -468,7 +481,7 @@ func (r *reprieving) touch(pass int32) {
 }
 
 // come lets the pods of a unit come, or leave with a sign of -1, and reports whether a spread rule counts any of them.
-func (r *reprieving) come(ctx context.Context, u *leaving, sign int64) (spreads bool, err error) {
+func (r *reprieving) come(ctx context.Context, u *unit, sign int64) (spreads bool, err error) {
 	for _, pass := range r.touched {
 		r.passes[pass].touched = false
 	}

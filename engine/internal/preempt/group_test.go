@@ -48,11 +48,11 @@ func TestTrackedTakesWhatItSays(t *testing.T) {
 		pod := enginetest.MakePod("gang").Label("app", "gang").Request("cpu", 500).Request("memory", 1).Priority(10)
 		rules(pod)
 		d := decide.New(decide.NewFramework(api.Kube137(), registry.Plugins), state, state.Compile(&pod.Pod))
-		d.Rules().Track(0, nil) // the state keeps some columns
+		d.Rules().Track(0, nil, rule.Tracking{}) // the state keeps some columns
 		tracked, said := make([]*rule.Tracked, passes), 0
 		before := live()
 		for i := range tracked {
-			tracked[i] = d.Rules().Track(uint32(i), nil)
+			tracked[i] = d.Rules().Track(uint32(i), nil, rule.Tracking{})
 			said += 8 * tracked[i].Numbers()
 		}
 		if took := live() - before; took > said || said > 16<<10*passes {

@@ -12,7 +12,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
@@ -47,10 +46,10 @@ func Find(
 	return p, err
 }
 
-// FindVictims is Find, and also returns the victims on the nominated node, the most important first.
+// FindVictims is Find, and also returns the victims for the nominated node, the most important first.
 func FindVictims(
 	ctx context.Context, d *decide.Decision, candidates nodeset.Set, rejections []verdict.Rejection, o Options,
-) (*verdict.Preemption, []cluster.Victim, error) {
+) (*verdict.Preemption, []VictimOn, error) {
 	if d.Gated() != nil || candidates.Empty() {
 		return nil, nil, ctx.Err()
 	}

@@ -21,7 +21,8 @@ type search struct {
 	Options
 	nominated map[uint32][]cluster.Nominated
 	budgets   budgets
-	stays     map[cluster.VictimID]bool // victims of the current node that must stay; nil for none
+	stays     map[Spot]bool                 // pods that must stay; nil for none
+	whole     map[*cluster.Membership]*unit // the pod groups that leave as a whole
 	groups    int
 	steps     int // for ended
 
@@ -50,7 +51,8 @@ type loss struct {
 	sum        int64 // of priorities, each increased so that it is not negative
 	pods       int
 	earliest   int64 // start of the first of the victims with the highest priority
-	victims    []cluster.Victim
+	victims    []VictimOn
+	sorted     bool // victims are, the most important unit first
 }
 
 func newSearch(ctx context.Context, d *decide.Decision, potential nodeset.Set, o Options) (*search, error) {
@@ -67,7 +69,8 @@ func newSearch(ctx context.Context, d *decide.Decision, potential nodeset.Set, o
 	_, s.groups = d.State.Added()
 	s.plain = newPass(newVectors(parts, s.groups, o.RecountSpread))
 	s.budgets = newBudgets(d.State, s.groups)
-	return s, nil
+	s.whole, err = wholeGroups(ctx, d.State)
+	return s, err
 }
 
 // dryRun evaluates the nodes that evictions may make feasible (pkg/scheduler/framework/preemption/preemption.go
@@ -118,7 +121,10 @@ func ownRejection(reason verdict.ReasonType, nodes ...uint32) verdict.Rejection 
 func (s *search) evaluate(ctx context.Context, node uint32) error {
 	s.victims = s.State.Victims(s.victims[:0], node, s.Pod.Spec().Priority)
 	if s.stays != nil {
-		s.victims = slices.DeleteFunc(s.victims, func(v cluster.Victim) bool { return s.stays[v.ID()] })
+		s.victims = slices.DeleteFunc(s.victims, func(v cluster.Victim) bool { return s.stays[Spot{node, v.ID()}] })
+	}
+	if s.anyWhole() {
+		return s.evaluateUnits(ctx, node)
 	}
 	if len(s.victims) == 0 {
 		s.reject(node, ownRejection(verdict.ReasonNoVictims, node))
@@ -327,20 +333,23 @@ func (s *search) evict(v cluster.Victim, kept int32) {
 	}
 	l.sum += (int64(v.Priority) + math.MaxInt32 + 1) * int64(v.Count)
 	l.pods += int(v.Count)
-	l.victims = append(l.victims, v)
+	l.victims = append(l.victims, VictimOn{l.node, v})
 }
 
 // recount counts the priorities of the victims' pods, not of their groups: by these kube-scheduler compares nodes, though the first
 // victim is the most important one of the groups' priorities (pkg/scheduler/framework/preemption/preemption.go
 // pickOneNodeForPreemption, pkg/scheduler/util/utils.go GetEarliestPodStartTime, v1.37).
 func (s *search) recount(l *loss) {
-	first := slices.MinFunc(l.victims, cluster.CompareImportance)
-	l.highest, _ = s.State.Apart(l.node, &first)
+	first := l.victims[0]
+	if !l.sorted {
+		first = slices.MinFunc(l.victims, func(a, b VictimOn) int { return cluster.CompareImportance(a.Victim, b.Victim) })
+	}
+	l.highest, _ = s.State.Apart(first.Node, &first.Victim)
 	top := int32(math.MinInt32)
 	l.sum, l.earliest = 0, math.MaxInt64
 	for i := range l.victims {
 		v := &l.victims[i]
-		priority, _ := s.State.Apart(l.node, v)
+		priority, _ := s.State.Apart(v.Node, &v.Victim)
 		if l.sum += (int64(priority) + math.MaxInt32 + 1) * int64(v.Count); priority > top {
 			top, l.earliest = priority, v.Started()
 		} else if priority == top {
@@ -387,15 +396,17 @@ func (s *search) finish() {
 
 // candidate returns the candidate of a loss. The two parts of one entry that a budget splits are one again.
 func (s *search) candidate(l *loss) *verdict.Candidate {
-	slices.SortFunc(l.victims, cluster.CompareImportance)
+	if !l.sorted {
+		slices.SortFunc(l.victims, func(a, b VictimOn) int { return cluster.CompareImportance(a.Victim, b.Victim) })
+	}
 	c := &verdict.Candidate{Node: l.node, Violations: l.violations}
 	for i := range l.victims {
 		v := &l.victims[i]
-		if i > 0 && v.Same(&l.victims[i-1]) {
+		if i > 0 && !l.sorted && v.Same(&l.victims[i-1].Victim) {
 			c.Victims[len(c.Victims)-1].Count += int(v.Count)
 			continue
 		}
-		c.Victims = append(c.Victims, s.State.VictimReference(l.node, v))
+		c.Victims = append(c.Victims, s.State.VictimReference(v.Node, &v.Victim))
 	}
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // attempt is one scheduling cycle (pkg/scheduler/schedule_one.go scheduleOnePod, v1.37) for the first of some pods, and for all
@@ -69,7 +70,7 @@ func (q *queue) fail(p *pods, why *failure) error {
 	if err := q.renominate(p, why); err != nil || len(why.victims) == 0 {
 		return err
 	}
-	left, err := q.evict(p, why)
+	left, err := q.evict(verdict.Eviction{Entry: p.entry, Candidate: *why.preemption.Nominated}, why.victims)
 	if err != nil {
 		return err
 	}

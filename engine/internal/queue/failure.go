@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
@@ -21,8 +20,8 @@ type failure struct {
 	infeasible bool   // no node is feasible, so that it did not fail to be scored
 	rejectors  uint64 // 0 for an error
 	preemption *verdict.Preemption
-	unlisted   bool             // preemption is cut
-	victims    []cluster.Victim // on the node that the pod is nominated to
+	unlisted   bool               // preemption is cut
+	victims    []preempt.VictimOn // that leave for the pod
 }
 
 // failure returns why no node is feasible for a pod of a class. Pods of a class share it as long as nothing changes.
@@ -67,7 +66,7 @@ type memory struct {
 const maxMemory = 64 << 20
 
 // findVictims is preempt.FindVictims for a class, with what earlier searches found.
-func (q *queue) findVictims(c *place.Class, rejections []verdict.Rejection) (*verdict.Preemption, []cluster.Victim, error) {
+func (q *queue) findVictims(c *place.Class, rejections []verdict.Rejection) (*verdict.Preemption, []preempt.VictimOn, error) {
 	var o preempt.Options
 	if o.Memory = q.memory(c); o.Memory != nil {
 		q.memorized -= o.Memory.Bytes()

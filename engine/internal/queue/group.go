@@ -253,7 +253,10 @@ func (q *queue) failGroup(g *group, a *gang.Attempt) error {
 	}
 	e := verdict.Eviction{Entry: g.members[0].entry, Group: q.Options.Groups[g.index].Name, Nominations: g.nominations(a)}
 	e.Violations = a.Violations
-	left, err := q.evictGroup(e, a.Victims)
+	for _, v := range a.Victims {
+		e.Victims = append(e.Victims, q.State.VictimReference(v.Node, &v.Victim))
+	}
+	left, err := q.evict(e, a.Victims)
 	if err != nil {
 		return err
 	}

@@ -9,16 +9,10 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// evict lets the victims of a pod leave. After an error, which ends the queue, the answer has all of them left, and
+// evict lets the victims of a pod or of a pod group leave. After an error, which ends the queue, the answer has all of them left, and
 // the state some.
-func (q *queue) evict(p *pods, why *failure) (left departures, err error) {
-	node := why.preemption.Nominated.Node
-	e := verdict.Eviction{Entry: p.entry, Candidate: *why.preemption.Nominated}
-	return q.evictOn(e, []uint32{node}, map[uint32][]cluster.Victim{node: why.victims})
-}
-
-// evictGroup is evict for the victims of a group.
-func (q *queue) evictGroup(e verdict.Eviction, victims []preempt.VictimOn) (left departures, err error) {
+func (q *queue) evict(e verdict.Eviction, victims []preempt.VictimOn) (left departures, err error) {
+	q.evictions = append(q.evictions, e)
 	var nodes []uint32
 	on := make(map[uint32][]cluster.Victim)
 	for _, v := range victims {
@@ -26,24 +20,12 @@ func (q *queue) evictGroup(e verdict.Eviction, victims []preempt.VictimOn) (left
 			nodes = append(nodes, v.Node)
 		}
 		on[v.Node] = append(on[v.Node], v.Victim)
-		e.Victims = append(e.Victims, q.State.VictimReference(v.Node, &v.Victim))
-	}
-	return q.evictOn(e, nodes, on)
-}
-
-func (q *queue) evictOn(e verdict.Eviction, nodes []uint32, on map[uint32][]cluster.Victim) (left departures, err error) {
-	q.evictions = append(q.evictions, e)
-	for _, node := range nodes {
-		victims := on[node]
-		for i := range victims {
-			v := &victims[i]
-			if at, assumed := v.Assumed(); assumed && at >= q.before {
-				at -= q.before
-				q.placed[at].evicted = true
-				q.entries[q.placed[at].entry].evicted++
-			}
-			left.add(q.State.Group(int(v.Group)).Shape, math.MaxInt32)
+		if at, assumed := v.Assumed(); assumed && at >= q.before {
+			at -= q.before
+			q.placed[at].evicted = true
+			q.entries[q.placed[at].entry].evicted++
 		}
+		left.add(q.State.Group(int(v.Group)).Shape, math.MaxInt32)
 	}
 	for _, node := range nodes {
 		victims := on[node]

@@ -14,6 +14,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/registry"
+	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -186,8 +187,11 @@ func TestEvictingEndsAtTheDeadline(t *testing.T) {
 	for range 40 {
 		q.place(&pods{class: of.Classes[0], count: 1}, 0)
 	}
-	why := &failure{victims: of.State.Victims(nil, 0, 5), preemption: &verdict.Preemption{Nominated: &verdict.Candidate{}}}
-	if _, err := q.evict(&pods{entry: 1, class: of.Classes[1]}, why); !errors.Is(err, context.Canceled) {
+	var victims []preempt.VictimOn
+	for _, v := range of.State.Victims(nil, 0, 5) {
+		victims = append(victims, preempt.VictimOn{Victim: v})
+	}
+	if _, err := q.evict(verdict.Eviction{Entry: 1}, victims); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	if left := len(of.State.Victims(nil, 0, 5)); left == 0 || left == 40 {

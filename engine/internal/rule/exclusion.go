@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
@@ -168,6 +169,31 @@ func (e *Exclusion) AllowsWith(node uint32, weight int64) bool {
 		return !e.Rejected().Has(node)
 	}
 	return e.Allows(node, -weight)
+}
+
+// heldBy returns the weight of the pods in the domain of a node. Pods that are going to leave the node have a weight with which
+// their slots are free once all of them have left (Set.FreeSlots). With nil, none leaves, and pods that are there count as one.
+func (e *Exclusion) heldBy(node uint32, leaving iter.Seq2[*cluster.Group, int64]) (weight int64) {
+	if leaving == nil {
+		return one(!e.AllowsWith(node, 0))
+	}
+	d, in := e.Domain(node)
+	if !in {
+		return 0
+	}
+	if _, stated := e.Held[node]; e.Slots == nil || !stated && e.Counts()[d] <= 0 {
+		return e.Counts()[d]
+	}
+	for g, count := range leaving {
+		weight += count * e.Pods.Weight(g)
+	}
+	return weight + e.held(node, func(yield func(*cluster.Group) bool) {
+		for g := range leaving {
+			if !yield(g) {
+				return
+			}
+		}
+	})
 }
 
 // Add adds pods of a weight on a node; a negative weight removes them. It reports whether the domain changed between

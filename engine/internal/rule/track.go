@@ -1,11 +1,13 @@
 package rule
 
 import (
+	"iter"
 	"math"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // Tracked is a set of rules for decisions about one node, while pods come to any nodes and leave them again. It counts them as
@@ -15,10 +17,26 @@ type Tracked struct {
 	node uint32
 	// room is what is free on the node by need.
 	room []int64
-	// excluded is the weight of the pods that came into domains where exclusions do not allow any.
-	excluded int64
+	// excluded is by exclusion the weight of the pods in the domain of the node. Without Tracking.Leaving, those that were there count
+	// as one.
+	excluded []int64
 	spread   []trackedSpread
 	numbers  int
+	recount  bool
+	// static is the rejection of the node that does not depend on pods; its code is 0 for none.
+	static struct {
+		verdict.Code
+		verdict.Reason
+	}
+}
+
+// Tracking are the options of Track.
+type Tracking struct {
+	// Recount lets spread rules count as Pods do, and find their minimum over all domains.
+	Recount bool
+	// Leaving are pods of the node that are going to leave it, at least those that may ever do, by group. With nil, no pod that is
+	// there leaves.
+	Leaving iter.Seq2[*cluster.Group, int64]
 }
 
 type trackedSpread struct {
@@ -27,16 +45,23 @@ type trackedSpread struct {
 	critical
 	// extra is how many nominated pods of the node count.
 	extra int64
+	// exact reports by domain whether it counts for a minimum over all of them; nil for that of critical.
+	exact []bool
 }
 
 // Track returns a set for decisions about a node, with the pods that are nominated to it and count. The set counts its pods
 // itself from then on, and nothing else may use it: it loses what only decisions about other nodes need, such as the groups of
 // pods that count, which may be as many as the pods of the cluster.
-func (s *Set) Track(node uint32, nominated []cluster.Nominated) *Tracked {
-	t := &Tracked{set: s, node: node}
+func (s *Set) Track(node uint32, nominated []cluster.Nominated, o Tracking) *Tracked {
+	t := &Tracked{set: s, node: node, recount: o.Recount}
+	t.static.Code, t.static.Reason = s.rejecting(node)
 	for _, r := range s.Spread {
 		counts := r.Counts()
-		t.spread = append(t.spread, trackedSpread{Spread: r, counts: counts, critical: criticalOf(r.present, counts), extra: r.Added(nominated)})
+		spread := trackedSpread{Spread: r, counts: counts, critical: criticalOf(r.present, counts), extra: r.Added(nominated)}
+		if o.Recount {
+			spread.exact = r.present
+		}
+		t.spread = append(t.spread, spread)
 	}
 	for i := range s.Fit.Needs() {
 		need := &s.Fit.needs[i]
@@ -53,14 +78,13 @@ func (s *Set) Track(node uint32, nominated []cluster.Nominated) *Tracked {
 		}
 	}
 	for _, e := range s.Exclusions {
-		if !e.AllowsWith(node, 0) {
-			t.excluded++
-		}
+		weight := e.heldBy(node, o.Leaving)
 		if _, in := e.Domain(node); in {
 			for i := range nominated {
-				t.excluded += e.Pods.Weight(nominated[i].Group)
+				weight += e.Pods.Weight(nominated[i].Group)
 			}
 		}
+		t.excluded = append(t.excluded, weight)
 	}
 	t.trim()
 	return t
@@ -104,7 +128,7 @@ func (t *Tracked) Weights(g *cluster.Group) Vector {
 		return nil
 	}
 	v := make(Vector, t.set.Width())
-	t.set.addDomains(v, g, false)
+	t.set.addDomains(v, g, t.recount)
 	v = v[:len(v)-len(t.room)]
 	if !slices.ContainsFunc(v, func(n int64) bool { return n != 0 }) {
 		return nil
@@ -125,7 +149,7 @@ func (t *Tracked) Add(node uint32, weights Vector, sign int64) {
 	}
 	for i, e := range t.set.Exclusions {
 		if n := weights[at+1+i]; n != 0 && e.SameDomain(node, t.node) {
-			t.excluded += sign * n
+			t.excluded[i] += sign * n
 		}
 	}
 }
@@ -144,20 +168,54 @@ func (t *Tracked) Occupy(u *cluster.Usage, sign int64) {
 
 // Allows reports whether the rules that count pods allow the node.
 func (t *Tracked) Allows() bool {
-	if t.excluded > 0 {
-		return false
-	}
 	for i, need := range t.set.Fit.Needs() {
 		if need.Amount > t.room[i] {
 			return false
 		}
 	}
+	code, _ := t.failing()
+	return code == 0
+}
+
+// Rejection returns the rejection of the node by a plugin with all rules, and whether there is one.
+func (t *Tracked) Rejection(by verdict.Plugin) (verdict.Rejection, bool) {
+	code, reason := t.static.Code, t.static.Reason
+	if code == 0 {
+		code, reason = t.failing()
+	}
+	if code != 0 {
+		return verdict.Rejection{Plugin: by, Code: code, Reasons: []verdict.Reason{reason}, Nodes: []uint32{t.node}}, true
+	}
+	more := make(Vector, len(t.room))
+	for i := range more {
+		more[i] = t.set.Fit.needs[i].Room(t.node) - t.room[i]
+	}
+	if fit := t.set.Fit; fit != nil && fit.fullWith(t.node, more) {
+		return verdict.Rejection{Plugin: by, Code: fit.code(t.node, more), Reasons: fit.reasons(t.node, more), Nodes: []uint32{t.node}}, true
+	}
+	return verdict.Rejection{}, false
+}
+
+// failing returns the code and reason of the first rule that counts pods by domain and rejects the node; 0 if none does.
+func (t *Tracked) failing() (verdict.Code, verdict.Reason) {
 	for i := range t.spread {
-		if !t.spread[i].allows(t.node) {
-			return false
+		r := &t.spread[i]
+		if !r.Column.Having.Has(t.node) {
+			return verdict.UnschedulableAndUnresolvable, verdict.ReasonOf(verdict.ReasonSpreadMissingLabel)
+		}
+		if !r.allows(t.node) {
+			return verdict.Unschedulable, verdict.ReasonOf(verdict.ReasonSpread)
 		}
 	}
-	return t.set.Affinity == nil || t.set.Affinity.Allows(t.node)
+	if a := t.set.Affinity; a != nil && !a.Allows(t.node) {
+		return verdict.UnschedulableAndUnresolvable, verdict.ReasonOf(verdict.ReasonPodAffinity)
+	}
+	for i, e := range t.set.Exclusions {
+		if t.excluded[i] > 0 {
+			return verdict.Unschedulable, e.Reason
+		}
+	}
+	return 0, verdict.Reason{}
 }
 
 func (s *trackedSpread) add(node uint32, sign int64) {
@@ -179,10 +237,28 @@ func (s *trackedSpread) allows(node uint32) bool {
 		}
 	}
 	minimum := least[0].pods
+	if s.exact != nil {
+		minimum = s.least(d, count)
+	}
 	if s.Floor() {
 		minimum = 0
 	}
 	return s.AllowsOver(minimum, count)
+}
+
+// least returns the minimum over all domains if one has a number of pods.
+func (s *trackedSpread) least(domain int32, pods int64) int64 {
+	minimum := int64(math.MaxInt32)
+	for d, counts := range s.exact {
+		switch {
+		case !counts:
+		case int32(d) == domain:
+			minimum = min(minimum, pods)
+		default:
+			minimum = min(minimum, s.counts[d])
+		}
+	}
+	return minimum
 }
 
 // critical is two domains with few pods. The first has the minimum. It is exact while pods come to one domain only

@@ -36,7 +36,7 @@ type Options struct {
 func Find(ctx context.Context, d *decide.Decision, choices []*preempt.Choice, o Options) (*verdict.SafePreemption, error) {
 	slices.SortFunc(choices, (*preempt.Choice).Compare)
 	all, out := nodeset.Full(d.State.Len()), &verdict.SafePreemption{}
-	stays := make(map[uint32]map[cluster.VictimID]bool)
+	stays := make(map[uint32]map[preempt.Spot]bool)
 	for len(choices) > 0 {
 		if out.Examined == o.Candidates {
 			out.Truncated = true
@@ -62,7 +62,7 @@ func Find(ctx context.Context, d *decide.Decision, choices []*preempt.Choice, o 
 			continue
 		}
 		if stays[c.Node] == nil {
-			stays[c.Node] = make(map[cluster.VictimID]bool)
+			stays[c.Node] = make(map[preempt.Spot]bool)
 		}
 		for _, id := range t.stuck {
 			stays[c.Node][id] = true
@@ -89,7 +89,7 @@ type trial struct {
 	pending      queue
 	queued       int // how many ever were in pending
 	replacements []verdict.Replacement
-	stuck        []cluster.VictimID // victims of the candidate whose replacements have no node
+	stuck        []preempt.Spot // victims of the candidate whose replacements have no node
 	inVain       string
 	doubts       *doubt.Ledger
 }
@@ -151,9 +151,9 @@ func (t *trial) run(ctx context.Context, c *preempt.Choice) error {
 
 // evict evicts the victims of a candidate, and returns those that come back, or may do so.
 func (t *trial) evict(c *preempt.Choice, cascade int) (back []returning) {
-	c.EachVictim(func(v *cluster.Victim) {
-		if created := t.State.Replacement(v); created.Pod != nil || created.Unknown {
-			back = append(back, returning{Victim: *v, created: created, node: c.Node, cascade: cascade})
+	c.EachVictim(func(v *preempt.VictimOn) {
+		if created := t.State.Replacement(&v.Victim); created.Pod != nil || created.Unknown {
+			back = append(back, returning{Victim: v.Victim, created: created, node: v.Node, cascade: cascade})
 		}
 	})
 	c.Evict(t.State)
@@ -187,7 +187,7 @@ func (t *trial) replace(ctx context.Context, v *returning) error {
 		}
 	}
 	if r.Unplaced > 0 && v.cascade == 0 {
-		t.stuck = append(t.stuck, v.ID())
+		t.stuck = append(t.stuck, preempt.Spot{Node: v.node, VictimID: v.ID()})
 	}
 	t.replacements = append(t.replacements, r)
 	return nil
