@@ -3,24 +3,30 @@ package cli
 import (
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/advice"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // beyond adds to an explanation of the first of some pods what goes beyond the answer: how their rollout goes on, what changes do for
-// all of them, and what becomes of pods that make room. request is that of an error.
-func (q *question) beyond(a *asked, of []kube.Entry, answer *stowagev1.FilterResponse, x *report.Explain) (request proto.Message, err error) {
+// all of them, what becomes of pods that make room, and what changes of their workload do, which it returns, too. request is that of an error.
+func (q *question) beyond(a *asked, of []kube.Entry, answer *stowagev1.FilterResponse, x *report.Explain) (all []advice.Advice, request proto.Message, err error) {
+	if all, err = q.advice(a, of, answer, x.After); err != nil {
+		return nil, nil, err
+	}
+	x.Advice = words(all)
 	if x.Rollout, err = q.underWay(a, of[0], answer, x.After); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if x.Whole, request, err = q.forAll(a, of, answer, x.After); err != nil {
-		return request, err
+		return nil, request, err
 	}
 	if x.After != nil { // whose changes are of pods of the queue, too
-		return nil, nil
+		return all, nil, nil
 	}
-	return q.returning(a, of[0], answer.GetChanges(), x)
+	request, err = q.returning(a, of[0], answer.GetChanges(), x)
+	return all, request, err
 }
 
 // returning decides what becomes of the pods that changes take off their nodes.

@@ -51,6 +51,8 @@ type explained struct {
 	Rollout *whatif.Rollout `json:"rollout,omitempty"`
 	// Whole is what changes do for all of the pods; absent for a single pod, and where others are pending.
 	Whole *explainedWhole `json:"whole,omitempty"`
+	// Advice is changes of the workload that place the pods; absent if there are none.
+	Advice []explainedAdvice `json:"advice,omitempty"`
 	// Answer is the FilterResponse.
 	Answer json.RawMessage `json:"answer"`
 }
@@ -254,9 +256,11 @@ func (c *explainCommand) waiting(a *asked, t *chosen, one *explained) (answer *s
 	if x.After, request, err = c.after(a, t.pending, x.Good(answer)); err != nil {
 		return nil, request, err
 	}
-	if request, err = c.beyond(a, t.pending, answer, x); err != nil {
+	all, request, err := c.beyond(a, t.pending, answer, x)
+	if err != nil {
 		return nil, request, err
 	}
+	one.Advice = explainedAdviceOf(all)
 	one.Rollout, x.Caveat = x.Rollout, caveat(c.unsure(a.snapshot))
 	if err := one.after(x, answer); err != nil {
 		return nil, nil, err

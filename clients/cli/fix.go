@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/advice"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/remedy"
 	"github.com/stowage-scheduler/stowage/clients/report"
@@ -60,6 +61,10 @@ func (c *explainCommand) fixed(a *asked, of []kube.Entry, heading string) (answe
 	if x.Rollout, err = c.underWay(a, entry, answer, after); err != nil {
 		return nil, nil, nil, err
 	}
+	all, err := c.advice(a, of, answer, after)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	switch {
 	case after.Later() != "":
 		comment(a, after.Later())
@@ -68,16 +73,16 @@ func (c *explainCommand) fixed(a *asked, of []kube.Entry, heading string) (answe
 		err = printFix(a.stdout, remedy.InPlace(remedy.WorkloadOf(entry.Origin, entry.Object())))
 	case feasible:
 		comment(a, "A node is feasible now.")
-	case len(changes) == 0:
+	case len(changes)+len(all) == 0:
 		x.WriteChanges(a.stdout, "# ", 1, nil, nil)
 	default:
-		err = firstFix(a, &x, entry, changes)
+		err = firstFix(a, &x, entry, changes, all)
 	}
 	return answer, after, nil, err
 }
 
 // firstFix prints how to make the first change that has a patch or commands, and why those before it have none.
-func firstFix(a *asked, x *report.Explanation, entry kube.Entry, changes []*stowagev1.Change) error {
+func firstFix(a *asked, x *report.Explanation, entry kube.Entry, changes []*stowagev1.Change, all []advice.Advice) error {
 	owner := remedy.WorkloadOf(entry.Origin, entry.Object())
 	for _, c := range changes {
 		comment(a, x.Change(c))
@@ -86,6 +91,13 @@ func firstFix(a *asked, x *report.Explanation, entry kube.Entry, changes []*stow
 			return printFix(a.stdout, fix)
 		}
 		comment(a, "No patch: "+refused.Error()+".")
+	}
+	for i := range all {
+		comment(a, all[i].Text)
+		if all[i].Fix != nil {
+			return printFix(a.stdout, all[i].Fix)
+		}
+		comment(a, "No patch: "+all[i].Refused.Error()+".")
 	}
 	return nil
 }

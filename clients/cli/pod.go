@@ -63,7 +63,7 @@ func (q *onePod) explained(s *session, code *answered, a *asked, feasible bool, 
 	*code = q.verdict(s, a.snapshot, (feasible || after.Later() != "") && after.String() == "")
 	x := q.explanation(a, a.snapshot.Cluster, entries[0].Pods.Pod.GetNominatedNodeName())
 	x.After, x.Caveat = after, q.caveat
-	if request, err = q.beyond(a, entries, answer, x); err != nil {
+	if _, request, err = q.beyond(a, entries, answer, x); err != nil {
 		return request, err
 	}
 	if q.Output == table {

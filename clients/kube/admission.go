@@ -53,6 +53,15 @@ func (b *Builder) AddPriorityClass(c *schedulingv1.PriorityClass) error {
 	return nil
 }
 
+// PriorityClasses returns the PriorityClasses that were added, by name. They must not be changed.
+func (s *Snapshot) PriorityClasses() []*schedulingv1.PriorityClass {
+	var out []*schedulingv1.PriorityClass
+	for _, name := range slices.Sorted(maps.Keys(s.admission.priorityClasses)) {
+		out = append(out, s.admission.priorityClasses[name])
+	}
+	return out
+}
+
 // AddRuntimeClass adds a RuntimeClass. It sets the overhead of pods without a uid that name it, and adds to their node
 // selector and tolerations.
 func (b *Builder) AddRuntimeClass(c *nodev1.RuntimeClass) error {

@@ -41,3 +41,14 @@ func (s *Snapshot) UnderWay(e *Entry) *UnderWay {
 	out.New.Name, out.New.UID = set.Name, ""
 	return out
 }
+
+// MaxUnavailable returns how many pods of a Deployment a rolling update may make unavailable. It is not known of a Deployment that was
+// not added, and of one with the strategy Recreate.
+func (s *Snapshot) MaxUnavailable(of Origin) (n int, known bool) {
+	d := s.deployments[of]
+	if d == nil || d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
+		return 0, false
+	}
+	_, n, err := fenceposts(d)
+	return n, err == nil
+}

@@ -2,8 +2,8 @@ package remedy
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -64,8 +64,8 @@ func Of(c *stowagev1.Change, pod *corev1.Pod, of Workload, nodes []*stowagev1.No
 	return fix, nil
 }
 
-// ofNode returns the commands for a change of a node, nil if the change is another one. No command ends a state of a node: its
-// controller would set the taint again.
+// ofNode returns the commands for a change of a node or its pods, nil if the change is another one. No command ends a state of a node:
+// its controller would set the taint again.
 func ofNode(c *stowagev1.Change, nodes []*stowagev1.Node) ([]string, error) {
 	name := func(index uint32) string { return nodes[index].GetName() }
 	switch k := c.GetKind().(type) {
@@ -82,6 +82,15 @@ func ofNode(c *stowagev1.Change, nodes []*stowagev1.Node) ([]string, error) {
 			}
 			commands = append(commands, fmt.Sprintf("kubectl taint node %s %s:%s-",
 				name(k.ClearedTaints.GetNodeIndex()), t.GetKey(), effects[t.GetEffect()]))
+		}
+		return commands, nil
+	case *stowagev1.Change_Victims:
+		var commands []string
+		for _, p := range k.Victims.GetPods() {
+			if p.GetName() == "" {
+				return nil, errors.New("the pods have no names")
+			}
+			commands = append(commands, DeletePod(p.GetNamespace(), p.GetName()))
 		}
 		return commands, nil
 	}
@@ -118,9 +127,5 @@ func patch(from, to *corev1.PodSpec, fields []string) ([]byte, error) {
 	if err := json.Unmarshal(text, &spec); err != nil {
 		return nil, err
 	}
-	out := spec["spec"]
-	for _, field := range slices.Backward(fields) {
-		out = map[string]any{field: out}
-	}
-	return yaml.Marshal(out)
+	return yaml.Marshal(below(fields, spec["spec"]))
 }

@@ -20,6 +20,8 @@ type Explanation struct {
 	Rollout *whatif.Rollout
 	// Returning is what becomes of the pods that changes take off their nodes, where that is known.
 	Returning map[*stowagev1.Change]*Returning
+	// Advice is changes of the workload that place the pod, in words.
+	Advice []string
 	// NoPreemption says that the profile has no preemption.
 	NoPreemption bool
 	Width        int
@@ -121,6 +123,9 @@ func (x *Explanation) pods(ps []*stowagev1.PodReference) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// Pods names pods.
+func (x *Explanation) Pods(ps []*stowagev1.PodReference) string { return x.pods(ps) }
 
 func (x *Explanation) pod(p *stowagev1.PodReference) string {
 	out := p.GetNamespace() + "/" + x.name(p)

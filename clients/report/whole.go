@@ -33,7 +33,8 @@ func (h *Whole) jointly() string {
 	return fmt.Sprintf("joint placement, as stowage place --joint and the batch scheduler's --pod-group-mode=joint do; then all %d have a node", h.Pods)
 }
 
-// Remedies describes what would place a pod: what does more than place it first, then changes.
+// Remedies describes what would place a pod: what does more than place it first, then changes of the pod or a node, then changes of its
+// workload.
 func (x *Explanation) Remedies(changes []*stowagev1.Change) []string {
 	out := []string{}
 	if text := x.InPlace(); text != "" {
@@ -45,7 +46,7 @@ func (x *Explanation) Remedies(changes []*stowagev1.Change) []string {
 	for _, c := range changes {
 		out = append(out, x.Change(c)+x.Whole.then(c)+x.comeBack(c))
 	}
-	return out
+	return append(out, x.Advice...)
 }
 
 // Placed returns how many pods have a node with a change, 0 if that is not known.
