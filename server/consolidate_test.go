@@ -44,7 +44,7 @@ func TestConsolidate(t *testing.T) {
 	}
 	web := func(node uint32, count uint32) *stowagev1.PodReference {
 		return &stowagev1.PodReference{
-			Namespace: "default", NodeIndex: node, Count: count, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 0},
+			Namespace: "default", NodeIndex: new(node), Count: count, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 0},
 		}
 	}
 	one := func(n uint32) *stowagev1.PodReference { return web(n, 1) }

@@ -80,7 +80,7 @@ func TestDrainOverTheWire(t *testing.T) {
 	}
 	pods := func(node, template, count uint32) *stowagev1.PodReference {
 		return &stowagev1.PodReference{
-			Namespace: "default", NodeIndex: node, Count: count, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: template},
+			Namespace: "default", NodeIndex: new(node), Count: count, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: template},
 		}
 	}
 	of := func(d *stowagev1.NodeDrain) *stowagev1.DrainResponse {

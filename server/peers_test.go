@@ -24,6 +24,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
 	"github.com/stowage-scheduler/stowage/proto/content"
+	peerv1 "github.com/stowage-scheduler/stowage/proto/stowage/peer/v1"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/config"
 )
@@ -47,7 +48,7 @@ func TestDifferences(t *testing.T) {
 		"the base": {[]string{base}, true}, "the snapshot": {[]string{to}, true}, "after another": {[]string{unknown, base}, true},
 		"none": {nil, false}, "another": {[]string{unknown}, false}, "one that differs": {[]string{stored(t, first.client(), threeZones())}, false},
 	} {
-		stream, err := first.client().GetSnapshot(t.Context(), &stowagev1.GetSnapshotRequest{Address: to, BaseAddresses: test.bases})
+		stream, err := peerv1.NewPeerServiceClient(first.conn).FetchSnapshot(t.Context(), &peerv1.FetchSnapshotRequest{Address: to, BaseAddresses: test.bases})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,20 +79,41 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// gotten returns a snapshot's content as a server sends it.
-func gotten(t *testing.T, c stowagev1.PlacementServiceClient, request *stowagev1.GetSnapshotRequest) (parts []*stowagev1.Cluster, err error) {
+// gotten returns a snapshot's content as a server sends it to callers.
+func gotten(t *testing.T, r *running, address string) ([]*stowagev1.Cluster, error) {
 	t.Helper()
-	stream, err := c.GetSnapshot(t.Context(), request)
-	for err == nil {
-		var part *stowagev1.GetSnapshotResponse
-		if part, err = stream.Recv(); err == nil {
-			parts = append(parts, part.GetPart())
+	stream, err := r.client().GetSnapshot(t.Context(), &stowagev1.GetSnapshotRequest{Address: address})
+	if err != nil {
+		return nil, err
+	}
+	return clusters(stream)
+}
+
+// fetched returns a snapshot's content as a server sends it to other replicas.
+func fetched(t *testing.T, r *running, request *peerv1.FetchSnapshotRequest) ([]*stowagev1.Cluster, error) {
+	t.Helper()
+	stream, err := peerv1.NewPeerServiceClient(r.conn).FetchSnapshot(t.Context(), request)
+	if err != nil {
+		return nil, err
+	}
+	return clusters(stream)
+}
+
+// clusters returns the parts of a stream.
+func clusters[M any, P interface {
+	*M
+	GetPart() *stowagev1.Cluster
+}](stream grpc.ServerStreamingClient[M]) (parts []*stowagev1.Cluster, err error) {
+	for {
+		m, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return parts, nil
 		}
+		if err != nil {
+			return parts, err
+		}
+		parts = append(parts, P(m).GetPart())
 	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return parts, err
 }
 
 // wide returns a cluster of several parts.
@@ -106,9 +128,13 @@ func TestGetSnapshot(t *testing.T) {
 	r := run(t, peering(), t.Output(), nil, nil)
 	for name, cluster := range map[string]*stowagev1.Cluster{"empty": {}, "small": threeZones(), "wide": wide()} {
 		address := stored(t, r.client(), cluster)
-		parts, err := gotten(t, r.client(), &stowagev1.GetSnapshotRequest{Address: address})
+		parts, err := gotten(t, r, address)
 		if err != nil || len(parts) == 0 || name == "wide" && len(parts) < 2 {
 			t.Fatalf("%s: %d parts, %v", name, len(parts), err)
+		}
+		peers, err := fetched(t, r, &peerv1.FetchSnapshotRequest{Address: address})
+		if err != nil || len(peers) != len(parts) {
+			t.Errorf("%s: another replica gets %d parts, %v", name, len(peers), err)
 		}
 		again := &stowagev1.Cluster{}
 		for _, p := range parts {
@@ -127,17 +153,22 @@ func TestGetSnapshot(t *testing.T) {
 	}
 	there := stored(t, r.client(), threeZones())
 	for _, test := range []struct {
-		request *stowagev1.GetSnapshotRequest
+		request *peerv1.FetchSnapshotRequest
 		reason  string
 	}{
-		{&stowagev1.GetSnapshotRequest{Address: strings.Repeat("0", 64)}, "UNKNOWN_SNAPSHOT"},
-		{&stowagev1.GetSnapshotRequest{Address: there, Tenant: "a"}, "UNKNOWN_SNAPSHOT"},
-		{&stowagev1.GetSnapshotRequest{Address: "x"}, "INVALID_REQUEST"},
-		{&stowagev1.GetSnapshotRequest{}, "INVALID_REQUEST"},
-		{&stowagev1.GetSnapshotRequest{Address: there, BaseAddresses: []string{"x"}}, "INVALID_REQUEST"},
-		{&stowagev1.GetSnapshotRequest{Address: there, BaseAddresses: slices.Repeat([]string{there}, 17)}, "INVALID_REQUEST"},
+		{&peerv1.FetchSnapshotRequest{Address: strings.Repeat("0", 64)}, "UNKNOWN_SNAPSHOT"},
+		{&peerv1.FetchSnapshotRequest{Address: there, Tenant: "a"}, "UNKNOWN_SNAPSHOT"},
+		{&peerv1.FetchSnapshotRequest{Address: "x"}, "INVALID_REQUEST"},
+		{&peerv1.FetchSnapshotRequest{}, "INVALID_REQUEST"},
+		{&peerv1.FetchSnapshotRequest{Address: there, BaseAddresses: []string{"x"}}, "INVALID_REQUEST"},
+		{&peerv1.FetchSnapshotRequest{Address: there, BaseAddresses: slices.Repeat([]string{there}, 17)}, "INVALID_REQUEST"},
 	} {
-		if _, err := gotten(t, r.client(), test.request); reasonOf(err) != test.reason {
+		if test.request.Tenant == "" && test.request.BaseAddresses == nil {
+			if _, err := gotten(t, r, test.request.GetAddress()); reasonOf(err) != test.reason {
+				t.Errorf("GetSnapshot of %q: %v, want %s", test.request.GetAddress(), err, test.reason)
+			}
+		}
+		if _, err := fetched(t, r, test.request); reasonOf(err) != test.reason {
 			t.Errorf("%v: %v, want %s", test.request, err, test.reason)
 		}
 	}
@@ -254,34 +285,34 @@ func connected(t *testing.T, r *running, address string) {
 
 // odd is a replica that sends something else than the snapshots that it is asked for.
 type odd struct {
-	stowagev1.UnimplementedPlacementServiceServer
-	send  func(grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error
+	peerv1.UnimplementedPeerServiceServer
+	send  func(grpc.ServerStreamingServer[peerv1.FetchSnapshotResponse]) error
 	calls atomic.Int64
 }
 
-func (o *odd) GetSnapshot(_ *stowagev1.GetSnapshotRequest, s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+func (o *odd) FetchSnapshot(_ *peerv1.FetchSnapshotRequest, s grpc.ServerStreamingServer[peerv1.FetchSnapshotResponse]) error {
 	o.calls.Add(1)
 	return o.send(s)
 }
 
-func partOf(c *stowagev1.Cluster) *stowagev1.GetSnapshotResponse {
-	return &stowagev1.GetSnapshotResponse{Content: &stowagev1.GetSnapshotResponse_Part{Part: c}}
+func partOf(c *stowagev1.Cluster) *peerv1.FetchSnapshotResponse {
+	return &peerv1.FetchSnapshotResponse{Content: &peerv1.FetchSnapshotResponse_Part{Part: c}}
 }
 
-func differenceTo(base string) *stowagev1.GetSnapshotResponse {
-	return &stowagev1.GetSnapshotResponse{Content: &stowagev1.GetSnapshotResponse_Difference{Difference: &stowagev1.SnapshotReference{
+func differenceTo(base string) *peerv1.FetchSnapshotResponse {
+	return &peerv1.FetchSnapshotResponse{Content: &peerv1.FetchSnapshotResponse_Difference{Difference: &stowagev1.SnapshotReference{
 		Address: base, Delta: &stowagev1.ClusterDelta{Nodes: []*stowagev1.Node{{Name: "new"}}},
 	}}}
 }
 
-func serveOdd(t *testing.T, send func(grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error) (*odd, string) {
+func serveOdd(t *testing.T, send func(grpc.ServerStreamingServer[peerv1.FetchSnapshotResponse]) error) (*odd, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	o, s := &odd{send: send}, grpc.NewServer()
-	stowagev1.RegisterPlacementServiceServer(s, o)
+	peerv1.RegisterPeerServiceServer(s, o)
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(s.Stop)
 	return o, l.Addr().String()
@@ -292,8 +323,8 @@ func serveOdd(t *testing.T, send func(grpc.ServerStreamingServer[stowagev1.GetSn
 func TestOddPeers(t *testing.T) {
 	cluster := wide()
 	address := addressOf(t, cluster)
-	sending := func(parts ...*stowagev1.Cluster) func(grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
-		return func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+	sending := func(parts ...*stowagev1.Cluster) func(grpc.ServerStreamingServer[peerv1.FetchSnapshotResponse]) error {
+		return func(s grpc.ServerStreamingServer[peerv1.FetchSnapshotResponse]) error {
 			for _, p := range parts {
 				if err := s.Send(partOf(p)); err != nil {
 					return err
@@ -303,34 +334,34 @@ func TestOddPeers(t *testing.T) {
 		}
 	}
 	half := &stowagev1.Cluster{PodTemplates: cluster.PodTemplates, NodeClasses: cluster.NodeClasses, Nodes: cluster.Nodes[:100]}
-	for name, send := range map[string]func(grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error{
+	for name, send := range map[string]func(grpc.ServerStreamingServer[peerv1.FetchSnapshotResponse]) error{
 		"another snapshot": sending(threeZones()),
 		"half of it":       sending(half),
 		"an invalid one":   sending(&stowagev1.Cluster{Nodes: []*stowagev1.Node{{}}}),
 		"no part":          sending(),
-		"a difference to a snapshot that is not there": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+		"a difference to a snapshot that is not there": func(s grpc.ServerStreamingServer[peerv1.FetchSnapshotResponse]) error {
 			return s.Send(differenceTo(strings.Repeat("0", 64)))
 		},
-		"a difference that leads elsewhere": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+		"a difference that leads elsewhere": func(s grpc.ServerStreamingServer[peerv1.FetchSnapshotResponse]) error {
 			return s.Send(differenceTo(addressOf(t, threeZones())))
 		},
-		"a difference and a part": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+		"a difference and a part": func(s grpc.ServerStreamingServer[peerv1.FetchSnapshotResponse]) error {
 			_ = s.Send(differenceTo(addressOf(t, threeZones())))
 			return s.Send(partOf(half))
 		},
-		"a part and a difference": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+		"a part and a difference": func(s grpc.ServerStreamingServer[peerv1.FetchSnapshotResponse]) error {
 			_ = s.Send(partOf(half))
 			return s.Send(differenceTo(addressOf(t, threeZones())))
 		},
-		"an error after a part": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+		"an error after a part": func(s grpc.ServerStreamingServer[peerv1.FetchSnapshotResponse]) error {
 			_ = s.Send(partOf(half))
 			return errors.New("broken")
 		},
-		"nothing": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+		"nothing": func(s grpc.ServerStreamingServer[peerv1.FetchSnapshotResponse]) error {
 			<-s.Context().Done()
 			return s.Context().Err()
 		},
-		"nothing after a part": func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+		"nothing after a part": func(s grpc.ServerStreamingServer[peerv1.FetchSnapshotResponse]) error {
 			_ = s.Send(partOf(half))
 			<-s.Context().Done()
 			return s.Context().Err()
@@ -371,7 +402,7 @@ func TestOneFetch(t *testing.T) {
 	address := addressOf(t, cluster)
 	var leave sync.Once
 	left := make(chan context.CancelFunc, 1)
-	peer, at := serveOdd(t, func(s grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse]) error {
+	peer, at := serveOdd(t, func(s grpc.ServerStreamingServer[peerv1.FetchSnapshotResponse]) error {
 		leave.Do(func() { (<-left)() })
 		time.Sleep(20 * time.Millisecond)
 		return s.Send(partOf(cluster))
@@ -416,7 +447,7 @@ func TestPeersOfTenants(t *testing.T) {
 	rules := "tokens:\n" + tokenRule("a", "a's") + tokenRule("b", "b's") + `rules:
 - {callers: ["token:a"], tenant: a, methods: ["*"]}
 - {callers: ["token:b"], tenant: b, methods: ["*"]}
-- {callers: ["subject:CN=test"], tenant: "*", methods: [GetSnapshot]}
+- {callers: ["subject:CN=test"], tenant: "*", methods: [FetchSnapshot]}
 `
 	if err := os.WriteFile(access, []byte(rules), 0o600); err != nil {
 		t.Fatal(err)
@@ -471,8 +502,8 @@ func TestPeersOfTenants(t *testing.T) {
 		if test.caller != "" {
 			ctx, conn = as(test.caller), first.conn
 		}
-		stream, err := stowagev1.NewPlacementServiceClient(conn).GetSnapshot(ctx,
-			&stowagev1.GetSnapshotRequest{Address: address, Tenant: test.tenant})
+		stream, err := peerv1.NewPeerServiceClient(conn).FetchSnapshot(ctx,
+			&peerv1.FetchSnapshotRequest{Address: address, Tenant: test.tenant})
 		if err == nil {
 			_, err = stream.Recv()
 		}

@@ -50,7 +50,7 @@ func TestPlaceAsKubeScheduler(t *testing.T) {
 	// left of d, before waits, which backs off, evicts it.
 	victim := func(node uint32, name string) *stowagev1.PodReference {
 		return &stowagev1.PodReference{
-			Namespace: "default", Name: name, NodeIndex: node, Count: 1, Origin: &stowagev1.PodReference_QueueIndex{},
+			Namespace: "default", Name: name, NodeIndex: new(node), Count: 1, Origin: &stowagev1.PodReference_QueueIndex{},
 		}
 	}
 	want := []string{"b-new", "a-new", "b-old", "cheap"}
@@ -64,7 +64,7 @@ func TestPlaceAsKubeScheduler(t *testing.T) {
 		t.Errorf("victims (-want +got):\n%s", diff)
 	}
 	last := got.Evictions[len(got.Evictions)-1]
-	if last.QueueIndex != 1 || last.NodeIndex != 3 || !proto.Equal(last.Victims[0], victim(3, "cheap")) {
+	if last.QueueIndex != 1 || last.GetNodeIndex() != 3 || !proto.Equal(last.Victims[0], victim(3, "cheap")) {
 		t.Errorf("the last eviction is %v", last)
 	}
 	type entry struct {
@@ -119,7 +119,7 @@ func TestPlaceGroupsAsKubeScheduler(t *testing.T) {
 	}
 	on := map[uint32]bool{}
 	for _, v := range got.Evictions[i].Victims {
-		on[v.NodeIndex] = true
+		on[v.GetNodeIndex()] = true
 	}
 	nominated := 0
 	for _, n := range got.Evictions[i].Nominations {

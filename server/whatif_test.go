@@ -116,10 +116,10 @@ func TestWhatIf(t *testing.T) {
 	drain := []*stowagev1.NodeEvictions{{NodeName: "node-2", Drained: true}}
 	back := []*stowagev1.RequeuedPod{
 		{Pod: &stowagev1.PodReference{
-			Namespace: "default", NodeIndex: 2, Count: 3, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 1},
+			Namespace: "default", NodeIndex: new(uint32(2)), Count: 3, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 1},
 		}, NodeName: "node-2"},
 		{Pod: &stowagev1.PodReference{
-			Namespace: "default", Name: "web-2", NodeIndex: 2, Count: 1, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 0},
+			Namespace: "default", Name: "web-2", NodeIndex: new(uint32(2)), Count: 1, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 0},
 		}, NodeName: "node-2"},
 	}
 	tests := []struct {

@@ -150,7 +150,7 @@ func (s *Scheduler) victims(of []*stowagev1.PodReference, nominees []verdict, vi
 		if err != nil || !there {
 			return nil, false
 		}
-		p, node := o.(*corev1.Pod), view.NodeName(r.NodeIndex)
+		p, node := o.(*corev1.Pod), view.NodeName(r.GetNodeIndex())
 		if on, assumed := s.cluster.NodeOf(p.UID); assumed || on != node || p.Spec.NodeName != node {
 			return nil, false
 		}

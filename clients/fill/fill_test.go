@@ -111,10 +111,10 @@ func TestPodsThatMove(t *testing.T) {
 	after := before.Clone()
 	p := c.Nodes[0].Pods[7]
 	after.Move(&stowagev1.PodReference{
-		Namespace: compact.Template(c, p).Namespace, Name: p.Name, NodeIndex: 0, Count: 1,
+		Namespace: compact.Template(c, p).Namespace, Name: p.Name, NodeIndex: new(uint32(0)), Count: 1,
 		Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: p.GetTemplateIndex()},
 	}, []uint32{1})
-	after.Move(&stowagev1.PodReference{NodeIndex: 0, Count: 1, Origin: &stowagev1.PodReference_QueueIndex{}}, nil)
+	after.Move(&stowagev1.PodReference{NodeIndex: new(uint32(0)), Count: 1, Origin: &stowagev1.PodReference_QueueIndex{}}, nil)
 	takes := kube.Occupies(compact.Template(c, p).Spec, nil)
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
 		moved := takes[name]

@@ -19,7 +19,7 @@ func drainsOfMany(nodes int) (*stowagev1.Cluster, []*stowagev1.DrainResponse) {
 		name := fmt.Sprintf("node-%02d", i)
 		c.Nodes = append(c.Nodes, &stowagev1.Node{Name: name})
 		pod := &stowagev1.PodReference{
-			Namespace: "shop", Name: fmt.Sprint("web-", i), NodeIndex: uint32(i), Count: 1, Origin: &stowagev1.PodReference_TemplateIndex{},
+			Namespace: "shop", Name: fmt.Sprint("web-", i), NodeIndex: new(uint32(i)), Count: 1, Origin: &stowagev1.PodReference_TemplateIndex{},
 		}
 		a := &stowagev1.NodeDrain{Nodes: &stowagev1.NodeList{Indexes: []uint32{uint32(i)}, Names: []string{name}}, EvictedCount: 1}
 		if i%5 == 0 {

@@ -141,7 +141,7 @@ func violations(c *stowagev1.PreemptionCandidate) string {
 	switch n := c.GetPdbViolations(); {
 	case n == 0:
 		return ""
-	case len(c.GetVictims()) == 1 && c.Victims[0].GetCount() == n:
+	case len(c.GetVictims()) == 1 && uint64(c.Victims[0].GetCount()) == n:
 		return ", against a PodDisruptionBudget"
 	default:
 		return fmt.Sprintf(", %d of them against a PodDisruptionBudget", n)

@@ -189,7 +189,7 @@ func (e *Effect) Disrupt(s *kube.Snapshot, d *kube.Disruption, a *stowagev1.What
 	}
 	for _, p := range s.Displaced(d) {
 		if !e.moved[p.Object] {
-			e.Move(&stowagev1.PodReference{Namespace: p.Object.Namespace, Name: p.Object.Name, NodeIndex: uint32(p.Node), Count: 1}, nil)
+			e.Move(&stowagev1.PodReference{Namespace: p.Object.Namespace, Name: p.Object.Name, NodeIndex: new(uint32(p.Node)), Count: 1}, nil)
 		}
 	}
 	e.Place(s, queue, a.GetPlacement().GetEvictions())

@@ -55,7 +55,7 @@ func (k *checker) groups(a *stowagev1.PlaceResponse) {
 
 // rule names a rule by its workload, its kind, and its topology key or resource.
 func (k *checker) rule(r *stowagev1.PodRule) string {
-	out := k.q.Snapshot.Queue[r.QueueIndex].Origin.Name + ": "
+	out := k.q.Snapshot.Queue[r.GetQueueIndex()].Origin.Name + ": "
 	if r.Rule == stowagev1.TopologyRule_TOPOLOGY_RULE_UNSPECIFIED {
 		out += report.Plugin(r.Plugin)
 	} else {

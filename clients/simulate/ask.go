@@ -56,7 +56,7 @@ type Preemption struct {
 	// Victims are the pods to evict from Node, the most important first, as they were added or scheduled.
 	Victims []*corev1.Pod
 	// Violations is the number of victims that violate a PodDisruptionBudget.
-	Violations uint32
+	Violations uint64
 	// Message is kube-scheduler's event text.
 	Message string
 	// Doubts are as in Result.

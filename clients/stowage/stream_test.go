@@ -229,7 +229,7 @@ func TestPartsOfAQueueThatIsCut(t *testing.T) {
 		Queue:     []*stowagev1.PendingPods{{Count: new(uint32(3))}, {Count: new(uint32(2))}},
 	})
 	for _, part := range []*stowagev1.PlaceStreamResponse{
-		{Evictions: []*stowagev1.Eviction{{QueueIndex: 1}, {QueueIndex: 1, NodeIndex: 2}}, EvictedCount: 2, TotalCount: 5},
+		{Evictions: []*stowagev1.Eviction{{QueueIndex: 1}, {QueueIndex: 1, NodeIndex: new(uint32(2))}}, EvictedCount: 2, TotalCount: 5},
 		{
 			Placements:  []*stowagev1.QueuePlacement{{Placement: &stowagev1.Placement{Nodes: nodes("a", "b"), EvictedCount: 1}}},
 			PlacedCount: 2, EvictedCount: 2, TotalCount: 5,
@@ -244,7 +244,7 @@ func TestPartsOfAQueueThatIsCut(t *testing.T) {
 		Placements: []*stowagev1.Placement{
 			{Nodes: nodes("a", "b"), EvictedCount: 1}, {Nodes: nodes(), UnplacedCount: 2, UnattemptedCount: 2},
 		},
-		Evictions:   []*stowagev1.Eviction{{QueueIndex: 1}, {QueueIndex: 1, NodeIndex: 2}},
+		Evictions:   []*stowagev1.Eviction{{QueueIndex: 1}, {QueueIndex: 1, NodeIndex: new(uint32(2))}},
 		PlacedCount: 2, UnplacedCount: 2, EvictedCount: 1, Partial: true,
 	}
 	if d := cmp.Diff(want, p.Answer(), protocmp.Transform()); d != "" {

@@ -1,6 +1,10 @@
 package verdict
 
-import "github.com/stowage-scheduler/stowage/engine/api"
+import (
+	"math"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+)
 
 // Explanation lists everything that makes candidates infeasible for a pod.
 type Explanation struct {
@@ -67,11 +71,14 @@ type DomainCount struct {
 	Conflicting []PodReference
 }
 
+// NoNode is the PodReference.Node of a pod without a node.
+const NoNode = math.MaxUint32
+
 // PodReference is a pod of the cluster or of the queue, or several identical ones on one node.
 type PodReference struct {
 	Namespace string
 	Name      string // empty if only counted
-	Node      uint32
+	Node      uint32 // NoNode for a pod that has none
 	Count     int
 	// Template is the index of the pod's template in the cluster, -1 for none.
 	Template int

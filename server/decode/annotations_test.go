@@ -148,7 +148,6 @@ var unlimited = map[protoreflect.FullName]string{
 	"stowage.v1.NodePodsDelta.removed_nominated_pods":        "the node must have them",
 	"stowage.v1.NodePodsDelta.nominated_pods":                "the pods on all nodes are limited",
 	"stowage.v1.ClusterDelta.removed_nodes":                  "the cluster must have them",
-	"stowage.v1.GetSnapshotRequest.tenant":                   "the access file must have it",
 	"stowage.v1.ClusterDelta.removed_namespaces":             "the cluster must have them",
 	"stowage.v1.ClusterDelta.removed_workload_selectors":     "the cluster must have them",
 	"stowage.v1.ClusterDelta.removed_pod_disruption_budgets": "the cluster must have them",

@@ -30,8 +30,8 @@ func TestChanges(t *testing.T) {
 	want := []*stowagev1.Change{
 		{Kind: &stowagev1.Change_AddedNode{AddedNode: &stowagev1.AddedNode{LikeNodeIndex: 2, NewDomainKeys: []string{"zone", "rack"}}}},
 		{Kind: &stowagev1.Change_Victims{Victims: &stowagev1.Victims{Pods: []*stowagev1.PodReference{
-			{Namespace: "default", Name: "web-1", NodeIndex: 1, Count: 1, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 3}},
-			{Namespace: "default", NodeIndex: 1, Count: 2, Origin: &stowagev1.PodReference_QueueIndex{QueueIndex: 4}},
+			{Namespace: "default", Name: "web-1", NodeIndex: new(uint32(1)), Count: 1, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 3}},
+			{Namespace: "default", NodeIndex: new(uint32(1)), Count: 2, Origin: &stowagev1.PodReference_QueueIndex{QueueIndex: 4}},
 		}}}, Nodes: at(0, "a")},
 		{Kind: &stowagev1.Change_RaisedMaxSkew{RaisedMaxSkew: &stowagev1.RaisedMaxSkew{
 			Index: 1, TopologyKey: "zone", From: 1, To: 3,

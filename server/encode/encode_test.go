@@ -151,7 +151,7 @@ func TestPlace(t *testing.T) {
 		Doubts: []verdict.Doubt{
 			{
 				Kind: verdict.UnreadField, Unread: api.UnreadField{Object: "Pod default/web", Field: "spec.resourceClaims[0]", Consequence: "c"},
-				Pod: verdict.PodReference{Namespace: "default", Name: "web", Count: 1, Template: -1},
+				Pod: verdict.PodReference{Namespace: "default", Name: "web", Node: verdict.NoNode, Count: 1, Template: -1},
 			},
 			{Kind: verdict.OtherScheduler, Name: "other", Pod: verdict.PodReference{Namespace: "n", Node: 2, Count: 3, Template: 4, Queue: -1}},
 		},
@@ -186,11 +186,11 @@ func TestPlace(t *testing.T) {
 			{
 				Kind: stowagev1.DoubtKind_DOUBT_KIND_OTHER_SCHEDULER, Name: "other",
 				Pod: &stowagev1.PodReference{
-					Namespace: "n", NodeIndex: 2, Count: 3, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 4},
+					Namespace: "n", NodeIndex: new(uint32(2)), Count: 3, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 4},
 				},
 			},
 		},
-		Evictions: []*stowagev1.Eviction{{QueueIndex: 1, NodeIndex: 2, NodeName: "c", PdbViolations: 1}},
+		Evictions: []*stowagev1.Eviction{{QueueIndex: 1, NodeIndex: new(uint32(2)), NodeName: "c", PdbViolations: 1}},
 		Placements: []*stowagev1.Placement{
 			{
 				Nodes: &stowagev1.NodeList{Indexes: []uint32{1, 0, 1}, Names: []string{"b", "a", "b"}}, TotalScores: []int64{7, 8, 300},
@@ -212,7 +212,7 @@ func TestPlace(t *testing.T) {
 				Name: "h", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_INFEASIBLE, UnplacedCount: 2,
 				FirstUnplacedQueueIndex: new(uint32), Message: "why", ConflictMinimal: true,
 				Conflict: []*stowagev1.PodRule{{
-					QueueIndex: 1, Plugin: stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY,
+					QueueIndex: new(uint32(1)), Plugin: stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY,
 					Rule: stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY, Index: 2, TopologyKey: "zone",
 				}},
 			},
@@ -299,13 +299,13 @@ func TestExplanation(t *testing.T) {
 				Value: "z1", MatchingPods: 3, Skew: 2, Feasible: true,
 				Nodes: &stowagev1.NodeList{Indexes: []uint32{0, 1}},
 				ConflictingPods: []*stowagev1.PodReference{
-					{Namespace: "default", Name: "p", NodeIndex: 1, Count: 1},
+					{Namespace: "default", Name: "p", NodeIndex: new(uint32(1)), Count: 1},
 					{
-						Namespace: "default", NodeIndex: 1, Count: 2,
+						Namespace: "default", NodeIndex: new(uint32(1)), Count: 2,
 						Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 0},
 					},
 					{
-						Namespace: "default", NodeIndex: 0, Count: 1,
+						Namespace: "default", NodeIndex: new(uint32(0)), Count: 1,
 						Origin: &stowagev1.PodReference_QueueIndex{QueueIndex: 0},
 					},
 				},
@@ -324,10 +324,20 @@ func TestExplanation(t *testing.T) {
 			{NodeIndex: 1, Resource: "cpu", Requested: 2, Used: 3, Allocatable: 4},
 		},
 		HostPortConflicts: []*stowagev1.HostPortConflict{
-			{NodeIndex: 2, Port: 80, Holder: &stowagev1.PodReference{Name: "q", NodeIndex: 2, Count: 1}},
+			{NodeIndex: 2, Port: 80, Holder: &stowagev1.PodReference{Name: "q", NodeIndex: new(uint32(2)), Count: 1}},
 		},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// The victims of a group may be on any nodes: its eviction has no node, where that of a pod on the first node has index 0.
+func TestEvictionByGroup(t *testing.T) {
+	for _, group := range []string{"", "crew"} {
+		got := decoded[stowagev1.PlaceResponse](t)(encode.Place(nil, &verdict.Place{Evictions: []verdict.Eviction{{Group: group}}}, nodes, ""))
+		if e := got.Evictions[0]; (e.NodeIndex == nil) != (group != "") || (e.NodeName == "") != (group != "") {
+			t.Errorf("group %q: %v", group, e)
+		}
 	}
 }

@@ -77,8 +77,10 @@ func podReference(p *verdict.PodReference) *stowagev1.PodReference {
 	out := &stowagev1.PodReference{
 		Namespace: p.Namespace,
 		Name:      p.Name,
-		NodeIndex: p.Node,
 		Count:     uint32(p.Count),
+	}
+	if p.Node != verdict.NoNode {
+		out.NodeIndex = &p.Node
 	}
 	switch {
 	case p.Queue >= 0:

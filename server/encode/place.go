@@ -36,9 +36,12 @@ func (e *encoder) place(p *verdict.Place, address string) {
 }
 
 func (n Names) eviction(v *verdict.Eviction) *stowagev1.Eviction {
-	out := &stowagev1.Eviction{QueueIndex: uint32(v.Entry), NodeIndex: v.Node, PdbViolations: saturated(v.Violations)}
-	if out.PodGroup = v.Group; n != nil && v.Group == "" {
-		out.NodeName = n[v.Node]
+	out := &stowagev1.Eviction{QueueIndex: uint32(v.Entry), PdbViolations: uint64(v.Violations), PodGroup: v.Group}
+	if v.Group == "" {
+		out.NodeIndex = &v.Node
+		if n != nil {
+			out.NodeName = n[v.Node]
+		}
 	}
 	out.Nominations = n.groupNominations(v.Nominations)
 	for i := range v.Victims {
@@ -77,7 +80,7 @@ func (n Names) podGroup(g *verdict.PodGroupPlacement) *stowagev1.PodGroupPlaceme
 		ScoreSum:        g.Sum,
 		LocallyOptimal:  g.LocallyOptimal,
 		MostPlaced:      g.Most,
-		Conflict:        podRules(g.Conflict),
+		Conflict:        conflict(g.Conflict),
 		ConflictMinimal: g.Minimal,
 		Steps:           uint64(g.Steps),
 		InternalError:   g.Failed,
@@ -93,11 +96,19 @@ func (n Names) podGroup(g *verdict.PodGroupPlacement) *stowagev1.PodGroupPlaceme
 	return out
 }
 
+// conflict returns rules with the entries that have them.
+func conflict(rules []verdict.PodRule) []*stowagev1.PodRule {
+	out := podRules(rules)
+	for i, r := range out {
+		r.QueueIndex = new(uint32(rules[i].Entry))
+	}
+	return out
+}
+
 func podRules(rules []verdict.PodRule) []*stowagev1.PodRule {
 	out := make([]*stowagev1.PodRule, len(rules))
 	for i, r := range rules {
 		out[i] = &stowagev1.PodRule{
-			QueueIndex:  uint32(r.Entry),
 			Plugin:      Plugin(r.Plugin),
 			Rule:        topologyRule(r.Rule),
 			Index:       uint32(r.Index),

@@ -1,8 +1,6 @@
 package encode
 
 import (
-	"math"
-
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -93,7 +91,7 @@ func (n Names) candidate(c *verdict.Candidate) *stowagev1.PreemptionCandidate {
 	if c == nil {
 		return nil
 	}
-	out := &stowagev1.PreemptionCandidate{NodeIndex: c.Node, PdbViolations: saturated(c.Violations)}
+	out := &stowagev1.PreemptionCandidate{NodeIndex: c.Node, PdbViolations: uint64(c.Violations)}
 	if n != nil {
 		out.NodeName = n[c.Node]
 	}
@@ -108,7 +106,7 @@ func (n Names) groupPreemption(p *verdict.GroupPreemption) *stowagev1.PodGroupPr
 		return nil
 	}
 	out := &stowagev1.PodGroupPreemption{
-		PdbViolations: saturated(p.Violations), GroupDisruptionCount: saturated(p.Disruptions), Message: p.Message, Ongoing: p.Ongoing,
+		PdbViolations: uint64(p.Violations), GroupDisruptionCount: uint32(p.Disruptions), Message: p.Message, Ongoing: p.Ongoing,
 		Undecided: p.Undecided,
 	}
 	for i := range p.Victims {
@@ -124,6 +122,3 @@ func (n Names) groupNominations(all []verdict.GroupNomination) (out []*stowagev1
 	}
 	return out
 }
-
-// saturated returns a number as one of 32 bits, the largest one if it is beyond that.
-func saturated(n int) uint32 { return uint32(min(uint64(n), math.MaxUint32)) }

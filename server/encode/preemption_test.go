@@ -2,7 +2,6 @@ package encode_test
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 
@@ -43,8 +42,8 @@ func wantPreemption(named, all bool) *stowagev1.Preemption {
 		return nil
 	}
 	first := &stowagev1.PreemptionCandidate{NodeIndex: 1, PdbViolations: 2, Victims: []*stowagev1.PodReference{
-		{Namespace: "shop", Name: "web-0", NodeIndex: 1, Count: 1},
-		{Namespace: "shop", NodeIndex: 1, Count: 1, Origin: &stowagev1.PodReference_TemplateIndex{}},
+		{Namespace: "shop", Name: "web-0", NodeIndex: new(uint32(1)), Count: 1},
+		{Namespace: "shop", NodeIndex: new(uint32(1)), Count: 1, Origin: &stowagev1.PodReference_TemplateIndex{}},
 	}}
 	second := &stowagev1.PreemptionCandidate{NodeIndex: 2}
 	if named {
@@ -144,11 +143,11 @@ func TestViolationsBeyond32Bits(t *testing.T) {
 	}}, nil, ""))
 	place := &verdict.Place{Evictions: []verdict.Eviction{{Candidate: c}}}
 	q := decoded[stowagev1.PlaceResponse](t)(encode.Place(nil, place, nil, ""))
-	got := []uint32{
+	got := []uint64{
 		p.GetPreemption().GetNominated().GetPdbViolations(), p.GetAcrossNodes().GetCandidate().GetPdbViolations(),
 		q.GetEvictions()[0].GetPdbViolations(),
 	}
-	if want := slices.Repeat([]uint32{math.MaxUint32}, len(got)); !slices.Equal(got, want) {
+	if want := slices.Repeat([]uint64{4 << 30}, len(got)); !slices.Equal(got, want) {
 		t.Error(got)
 	}
 }
@@ -284,9 +283,9 @@ func TestGroupPreemption(t *testing.T) {
 		}
 		want := &stowagev1.PodGroupPreemption{
 			Victims: []*stowagev1.PodReference{
-				{Namespace: "shop", Name: "web-0", NodeIndex: 1, Count: 1},
-				{Namespace: "shop", Name: "job", NodeIndex: 2, Count: 3, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 4}},
-				{Namespace: "shop", Name: "placed", NodeIndex: 2, Count: 1, Origin: &stowagev1.PodReference_QueueIndex{QueueIndex: 5}},
+				{Namespace: "shop", Name: "web-0", NodeIndex: new(uint32(1)), Count: 1},
+				{Namespace: "shop", Name: "job", NodeIndex: new(uint32(2)), Count: 3, Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: 4}},
+				{Namespace: "shop", Name: "placed", NodeIndex: new(uint32(2)), Count: 1, Origin: &stowagev1.PodReference_QueueIndex{QueueIndex: 5}},
 			},
 			PdbViolations: 2, GroupDisruptionCount: 1, Message: "text", Ongoing: true, Undecided: true,
 			Nominations: []*stowagev1.PodGroupNomination{{QueueIndex: 7, Nodes: &stowagev1.NodeList{Indexes: []uint32{2, 0}}}},

@@ -23,7 +23,7 @@ import (
 	"google.golang.org/grpc/resolver/manual"
 
 	"github.com/stowage-scheduler/stowage/proto/lineage"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	peerv1 "github.com/stowage-scheduler/stowage/proto/stowage/peer/v1"
 	"github.com/stowage-scheduler/stowage/server/placement"
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
@@ -103,7 +103,7 @@ func Connect(s Settings) (*Peers, error) {
 func (p *Peers) Close() error { return p.conn.Close() }
 
 // Offers implements placement.Source.
-func (p *Peers) Offers(ctx context.Context, request *stowagev1.GetSnapshotRequest) iter.Seq[placement.Offer] {
+func (p *Peers) Offers(ctx context.Context, request *peerv1.FetchSnapshotRequest) iter.Seq[placement.Offer] {
 	key := request.GetAddress()
 	if header := metadata.ValueFromIncomingContext(ctx, lineage.Header); len(header) > 0 {
 		key = header[0]
@@ -130,11 +130,11 @@ type offer struct {
 	search  *search
 	ctx     context.Context
 	cancel  context.CancelFunc
-	request *stowagev1.GetSnapshotRequest
+	request *peerv1.FetchSnapshotRequest
 	stream  grpc.ClientStream
 }
 
-// partField is GetSnapshotResponse.part.
+// partField is FetchSnapshotResponse.part.
 const partField = 1
 
 var errLate = errors.New("no answer in time")
@@ -158,7 +158,7 @@ func (o *offer) Receive() (*wire.Request, error) {
 func (o *offer) receive() (*wire.Request, error) {
 	if o.stream == nil {
 		stream, err := o.peers.conn.NewStream(o.ctx, &grpc.StreamDesc{ServerStreams: true},
-			stowagev1.PlacementService_GetSnapshot_FullMethodName)
+			peerv1.PeerService_FetchSnapshot_FullMethodName)
 		if err != nil {
 			return nil, err
 		}
@@ -170,7 +170,7 @@ func (o *offer) receive() (*wire.Request, error) {
 		}
 		o.stream = stream
 	}
-	in := wire.NewRequest(new(stowagev1.GetSnapshotResponse), partField)
+	in := wire.NewRequest(new(peerv1.FetchSnapshotResponse), partField)
 	if err := o.stream.RecvMsg(in); err != nil {
 		return nil, err
 	}

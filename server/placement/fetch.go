@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/proto/content"
+	peerv1 "github.com/stowage-scheduler/stowage/proto/stowage/peer/v1"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/decode"
@@ -28,12 +29,12 @@ import (
 // Source is where snapshots may be that the cache does not have, such as other replicas.
 type Source interface {
 	// Offers yields where a tenant's snapshot may be, the likeliest place first. An offer ends with its iteration.
-	Offers(context.Context, *stowagev1.GetSnapshotRequest) iter.Seq[Offer]
+	Offers(context.Context, *peerv1.FetchSnapshotRequest) iter.Seq[Offer]
 }
 
 // Offer is a snapshot at one place.
 type Offer interface {
-	// Receive receives the next GetSnapshotResponse, whose part is the request's cluster. An error of the first one says that the
+	// Receive receives the next FetchSnapshotResponse, whose part is the request's cluster. An error of the first one says that the
 	// snapshot is not there. The error is io.EOF after the last one. The caller must free the response.
 	Receive() (*wire.Request, error)
 	// Reject says why what was received is not the snapshot.
@@ -53,7 +54,7 @@ func (s *Service) SetSources(from ...Source) { s.sources = from }
 func (s *Service) SetKeeper(k Keeper) { s.keeper = k }
 
 // offers yields the offers of all sources.
-func (s *Service) offers(ctx context.Context, request *stowagev1.GetSnapshotRequest) iter.Seq[Offer] {
+func (s *Service) offers(ctx context.Context, request *peerv1.FetchSnapshotRequest) iter.Seq[Offer] {
 	return func(yield func(Offer) bool) {
 		for _, source := range s.sources {
 			for offer := range source.Offers(ctx, request) {
@@ -172,7 +173,7 @@ func (s *Service) fetch(t *turn, key fetchKey, unknown error) (_ *decode.Cluster
 		telemetry.Phase(t.ctx, "fetch", begin, time.Now(), attribute.Bool("stowage.found", err == nil))
 	}()
 	address := key.address.String()
-	request := &stowagev1.GetSnapshotRequest{Address: address, Tenant: key.tenant}
+	request := &peerv1.FetchSnapshotRequest{Address: address, Tenant: key.tenant}
 	for _, a := range s.snapshots.Recent(key.tenant, maxBases) {
 		request.BaseAddresses = append(request.BaseAddresses, a.String())
 	}
@@ -247,7 +248,7 @@ func (k *taking) take(in *wire.Request) (err error) {
 	if err := in.Err(); err != nil {
 		return &uselessError{err}
 	}
-	switch difference := in.Message.(*stowagev1.GetSnapshotResponse).GetDifference(); {
+	switch difference := in.Message.(*peerv1.FetchSnapshotResponse).GetDifference(); {
 	case k.request != nil && (difference != nil || !k.whole):
 		err = &uselessError{errMixed}
 	case difference != nil:

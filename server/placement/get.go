@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/proto/content"
+	peerv1 "github.com/stowage-scheduler/stowage/proto/stowage/peer/v1"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/identity"
@@ -17,16 +18,22 @@ import (
 	"github.com/stowage-scheduler/stowage/server/work"
 )
 
-// GetSnapshot sends the content of a cached snapshot in parts.
+// GetSnapshot sends the content of a cached snapshot of the caller's tenant in parts.
 func (s *Service) GetSnapshot(
 	in *stowagev1.GetSnapshotRequest, stream grpc.ServerStreamingServer[stowagev1.GetSnapshotResponse],
+) error {
+	return s.get(&peerv1.FetchSnapshotRequest{Address: in.GetAddress()}, stream)
+}
+
+// FetchSnapshot sends the content of a cached snapshot to another replica.
+func (s *Service) FetchSnapshot(
+	in *peerv1.FetchSnapshotRequest, stream grpc.ServerStreamingServer[peerv1.FetchSnapshotResponse],
 ) error {
 	return s.get(in, stream)
 }
 
-// receiveGet receives the request of a GetSnapshot call.
-func (s *Service) receiveGet(stream grpc.ServerStream) error {
-	m := new(stowagev1.GetSnapshotRequest)
+// receive receives the one request of a call into m.
+func receive(stream grpc.ServerStream, m proto.Message) error {
 	in := wire.NewRequest(m)
 	in.Read = func(raw []byte) error { return decode.Unmarshal(raw, m) }
 	if err := stream.RecvMsg(in); err != nil {
@@ -35,11 +42,30 @@ func (s *Service) receiveGet(stream grpc.ServerStream) error {
 	if in.Err() != nil {
 		return statusOf(decodeError(in.Err(), decode.ErrNoMessage))
 	}
+	return nil
+}
+
+// receiveGet serves a GetSnapshot call.
+func (s *Service) receiveGet(_ any, stream grpc.ServerStream) error {
+	m := new(stowagev1.GetSnapshotRequest)
+	if err := receive(stream, m); err != nil {
+		return err
+	}
+	return s.get(&peerv1.FetchSnapshotRequest{Address: m.GetAddress()}, stream)
+}
+
+// receiveFetch serves a FetchSnapshot call.
+func (s *Service) receiveFetch(_ any, stream grpc.ServerStream) error {
+	m := new(peerv1.FetchSnapshotRequest)
+	if err := receive(stream, m); err != nil {
+		return err
+	}
 	return s.get(m, stream)
 }
 
-// get sends what the cache has. It looks nowhere else: replicas that ask each other would ask for ever.
-func (s *Service) get(in *stowagev1.GetSnapshotRequest, stream grpc.ServerStream) error {
+// get sends what the cache has: messages that both calls answer with. It looks nowhere else: replicas that ask each other would ask for
+// ever.
+func (s *Service) get(in *peerv1.FetchSnapshotRequest, stream grpc.ServerStream) error {
 	address, err := decode.Address(in.GetAddress(), "address")
 	if err != nil {
 		return statusOf(err)
@@ -66,7 +92,7 @@ func (s *Service) get(in *stowagev1.GetSnapshotRequest, stream grpc.ServerStream
 		return statusOf(err)
 	}
 	if d != nil {
-		answer := &stowagev1.GetSnapshotResponse{Content: &stowagev1.GetSnapshotResponse_Difference{Difference: d}}
+		answer := &peerv1.FetchSnapshotResponse{Content: &peerv1.FetchSnapshotResponse_Difference{Difference: d}}
 		encoded, err := proto.Marshal(answer)
 		if err != nil {
 			return rpcerror.Internal(err)

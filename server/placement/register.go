@@ -7,13 +7,14 @@ import (
 
 	"google.golang.org/grpc"
 
+	peerv1 "github.com/stowage-scheduler/stowage/proto/stowage/peer/v1"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
 // Field numbers on the path to a cluster: context in a request, cluster in a DecisionContext, place in a
-// PlaceStreamRequest, part in a PutSnapshotRequest and in a GetSnapshotResponse.
+// PlaceStreamRequest, part in a PutSnapshotRequest, in a GetSnapshotResponse and in a FetchSnapshotResponse.
 const (
 	contextField = 1
 	clusterField = 1
@@ -21,11 +22,19 @@ const (
 	partField    = 1
 )
 
-// Register registers s as both services with a server that uses wire.Codec. Handlers then decode clusters directly from the
+// Register registers s as all its services with a server that uses wire.Codec. Handlers then decode clusters directly from the
 // received frames.
 func Register(to grpc.ServiceRegistrar, s *Service) {
 	registerPlacement(to, s)
 	registerSimulation(to, s)
+	registerPeer(to, s)
+}
+
+func registerPeer(to grpc.ServiceRegistrar, s *Service) {
+	d := peerv1.PeerService_ServiceDesc
+	d.Streams = slices.Clone(d.Streams)
+	d.Streams[0].Handler = s.receiveFetch
+	to.RegisterService(&d, s)
 }
 
 func registerPlacement(to grpc.ServiceRegistrar, s *Service) {
@@ -53,7 +62,7 @@ func registerPlacement(to grpc.ServiceRegistrar, s *Service) {
 		case "PutSnapshot":
 			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.put(stream) }
 		case "GetSnapshot":
-			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.receiveGet(stream) }
+			st.Handler = s.receiveGet
 		case "PlaceStream":
 			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.receivePlaceStream(stream) }
 		}

@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	peerv1 "github.com/stowage-scheduler/stowage/proto/stowage/peer/v1"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/decode"
@@ -22,11 +23,12 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// Service implements stowagev1.PlacementServiceServer and stowagev1.SimulationServiceServer. Register serves it without building
+// Service implements stowagev1.PlacementServiceServer, stowagev1.SimulationServiceServer and peerv1.PeerServiceServer. Register serves it without building
 // request messages.
 type Service struct {
 	stowagev1.UnimplementedPlacementServiceServer
 	stowagev1.UnimplementedSimulationServiceServer
+	peerv1.UnimplementedPeerServiceServer
 	snapshots *snapshots.Cache
 	sources   []Source
 	keeper    Keeper // nil for none

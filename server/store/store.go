@@ -28,7 +28,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/stowage-scheduler/stowage/proto/content"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	peerv1 "github.com/stowage-scheduler/stowage/proto/stowage/peer/v1"
 	"github.com/stowage-scheduler/stowage/server/placement"
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
@@ -255,7 +255,7 @@ func (s *Store) send(ctx context.Context, batch *remote.BatchUpdateBlobsRequest)
 }
 
 // Offers implements placement.Source.
-func (s *Store) Offers(ctx context.Context, request *stowagev1.GetSnapshotRequest) iter.Seq[placement.Offer] {
+func (s *Store) Offers(ctx context.Context, request *peerv1.FetchSnapshotRequest) iter.Seq[placement.Offer] {
 	return func(yield func(placement.Offer) bool) {
 		if time.Now().UnixNano() < s.again.Load() {
 			return
@@ -288,7 +288,7 @@ func (o *offer) Receive() (*wire.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &wire.Request{Message: new(stowagev1.GetSnapshotResponse), Cluster: wire.Pieces{part}}, nil
+	return &wire.Request{Message: new(peerv1.FetchSnapshotResponse), Cluster: wire.Pieces{part}}, nil
 }
 
 // next returns the next part.

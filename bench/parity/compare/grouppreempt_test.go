@@ -28,7 +28,7 @@ type groupReplay struct {
 	budget     bool   // pods with app=foo must stay
 	never      bool
 	victims    string
-	violations uint32
+	violations uint64
 	groupsGone uint32
 	message    string
 }

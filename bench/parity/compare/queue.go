@@ -101,7 +101,7 @@ func decidedGroups(c *scenario.Case, s *oracle.Scheduler, ran *oracle.QueueResul
 		}
 		if e.PodGroup != "" && (whole || unordered) {
 			slices.SortFunc(e.Victims, func(a, b *stowagev1.PodReference) int {
-				return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.NodeIndex, b.NodeIndex))
+				return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.GetNodeIndex(), b.GetNodeIndex()))
 			})
 		}
 	}

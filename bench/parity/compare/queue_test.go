@@ -68,7 +68,7 @@ func TestEveryFieldOfAQueueIsCompared(t *testing.T) {
 		"queue placements":        {place: func(r *stowagev1.PlaceResponse) { r.Placements = r.Placements[1:] }},
 		"queue evictions":         {place: func(r *stowagev1.PlaceResponse) { r.Evictions = append(r.Evictions, &stowagev1.Eviction{}) }},
 		"queue evictions, entry":  evictions(func(e *stowagev1.Eviction) { e.QueueIndex++ }),
-		"queue evictions, node":   evictions(func(e *stowagev1.Eviction) { e.NodeIndex++ }),
+		"queue evictions, node":   evictions(func(e *stowagev1.Eviction) { *e.NodeIndex++ }),
 		"queue evictions, budget": evictions(func(e *stowagev1.Eviction) { e.PdbViolations++ }),
 		"queue evictions, victim": evictions(func(e *stowagev1.Eviction) { e.Victims[0].Name += "." }),
 		"queue nodes": placements(func(p *stowagev1.Placement) {

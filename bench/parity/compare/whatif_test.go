@@ -67,7 +67,7 @@ func TestEveryFieldOfAScenarioIsCompared(t *testing.T) {
 	for kind, alter := range map[string]func(*stowagev1.WhatIfResponse){
 		"whatif scenario_index":    func(r *stowagev1.WhatIfResponse) { r.ScenarioIndex++ },
 		"whatif name":              func(r *stowagev1.WhatIfResponse) { r.Name += "." },
-		"whatif requeued, node":    requeued(func(p *stowagev1.RequeuedPod) { p.Pod.NodeIndex++ }),
+		"whatif requeued, node":    requeued(func(p *stowagev1.RequeuedPod) { *p.Pod.NodeIndex++ }),
 		"whatif requeued, name":    requeued(func(p *stowagev1.RequeuedPod) { p.Pod.Name += "." }),
 		"whatif requeued, count":   requeued(func(p *stowagev1.RequeuedPod) { p.Pod.Count++ }),
 		"whatif requeued, unknown": requeued(func(p *stowagev1.RequeuedPod) { p.Unknown = !p.Unknown }),

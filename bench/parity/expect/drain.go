@@ -391,7 +391,7 @@ func (r *drain) unmove(at int, node uint32) {
 func (r *drain) list(p *stowagev1.PodReference) {
 	if n := len(r.out.Preempted); n > 0 && p.Name == "" {
 		last := r.out.Preempted[n-1]
-		same := last.Name == "" && last.Namespace == p.Namespace && last.NodeIndex == p.NodeIndex
+		same := last.Name == "" && last.Namespace == p.Namespace && last.GetNodeIndex() == p.GetNodeIndex()
 		if same && last.GetTemplateIndex() == p.GetTemplateIndex() {
 			last.Count++
 			return
@@ -401,7 +401,7 @@ func (r *drain) list(p *stowagev1.PodReference) {
 }
 
 func (d *Drainer) reference(p *corev1.Pod, node int, counted bool, count int) *stowagev1.PodReference {
-	out := &stowagev1.PodReference{Namespace: namespaceOf(p), NodeIndex: uint32(node), Count: uint32(count)}
+	out := &stowagev1.PodReference{Namespace: namespaceOf(p), NodeIndex: new(uint32(node)), Count: uint32(count)}
 	if !counted {
 		out.Name = p.Name
 	}

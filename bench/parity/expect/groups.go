@@ -127,7 +127,7 @@ func groupPreemption(s *oracle.Scheduler, entries []int, p *oracle.GroupPreempti
 		return nil
 	}
 	out := &stowagev1.PodGroupPreemption{
-		Message: p.Message, Ongoing: p.Ongoing, PdbViolations: uint32(max(0, p.Violations)),
+		Message: p.Message, Ongoing: p.Ongoing, PdbViolations: uint64(max(0, p.Violations)),
 		GroupDisruptionCount: uint32(p.Disruptions),
 	}
 	for _, v := range p.Victims {
@@ -164,7 +164,7 @@ func SortTogether(s *oracle.Scheduler, p *stowagev1.PodGroupPreemption) {
 }
 
 func byName(a, b *stowagev1.PodReference) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.NodeIndex, b.NodeIndex))
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.GetNodeIndex(), b.GetNodeIndex()))
 }
 
 // together is the group whose pods are evicted together with a victim; empty for none.

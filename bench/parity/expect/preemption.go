@@ -29,7 +29,7 @@ func preemptionOf(p *oracle.Preemption) (*stowagev1.Preemption, error) {
 		out.BestNodes = &stowagev1.NodeList{Indexes: p.Best}
 	}
 	for _, c := range p.Candidates {
-		candidate := &stowagev1.PreemptionCandidate{NodeIndex: c.Node, PdbViolations: uint32(c.Violations)}
+		candidate := &stowagev1.PreemptionCandidate{NodeIndex: c.Node, PdbViolations: uint64(c.Violations)}
 		for _, v := range c.Victims {
 			candidate.Victims = append(candidate.Victims, victim(&v))
 		}
@@ -49,7 +49,7 @@ func preemptionOf(p *oracle.Preemption) (*stowagev1.Preemption, error) {
 }
 
 func victim(v *oracle.Victim) *stowagev1.PodReference {
-	out := &stowagev1.PodReference{Namespace: v.Namespace, Name: v.Name, NodeIndex: v.Node, Count: 1}
+	out := &stowagev1.PodReference{Namespace: v.Namespace, Name: v.Name, NodeIndex: new(v.Node), Count: 1}
 	if v.Entry >= 0 {
 		out.Origin = &stowagev1.PodReference_QueueIndex{QueueIndex: uint32(v.Entry)}
 	}

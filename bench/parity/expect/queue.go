@@ -39,7 +39,10 @@ func QueueAnswer(c *scenario.Case, r *oracle.QueueResult) (*stowagev1.PlaceRespo
 		out.Placements = append(out.Placements, entry)
 	}
 	for _, e := range r.Evictions {
-		eviction := &stowagev1.Eviction{QueueIndex: uint32(e.Entry), NodeIndex: e.Node, PdbViolations: uint32(e.Violations)}
+		eviction := &stowagev1.Eviction{QueueIndex: uint32(e.Entry), PdbViolations: uint64(e.Violations)}
+		if e.Group == "" {
+			eviction.NodeIndex = new(e.Node)
+		}
 		for _, v := range e.Victims {
 			eviction.Victims = append(eviction.Victims, victim(&v))
 		}

@@ -24,7 +24,7 @@ func WhatIf(w *scenario.WhatIf, a *scenario.After) (*stowagev1.WhatIfResponse, *
 	}
 	for _, r := range a.Returned {
 		node := slices.Index(a.Before, r.Pod.Spec.NodeName)
-		pod := &stowagev1.PodReference{Namespace: r.Pod.Namespace, NodeIndex: uint32(node), Count: uint32(r.Count)}
+		pod := &stowagev1.PodReference{Namespace: r.Pod.Namespace, NodeIndex: new(uint32(node)), Count: uint32(r.Count)}
 		if !r.Counted {
 			pod.Name = r.Pod.Name
 		}
@@ -107,9 +107,11 @@ func renumber(p *stowagev1.PlaceResponse, before []uint32) {
 		}
 	}
 	for _, e := range p.Evictions {
-		e.NodeIndex = before[e.NodeIndex]
+		if e.NodeIndex != nil {
+			e.NodeIndex = new(before[e.GetNodeIndex()])
+		}
 		for _, v := range e.Victims {
-			v.NodeIndex = before[v.NodeIndex]
+			v.NodeIndex = new(before[v.GetNodeIndex()])
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (r *run) preemptingQueue(target *target, scheduler *oracle.Scheduler, pods 
 		}
 		took.wall += time.Since(start)
 		took.cpu += loopback.CPUTime() - cpu
-		if err := errors.Join(scheduler.Evict(victims), scheduler.Assume(pod, answer.Evictions[i].NodeIndex)); err != nil {
+		if err := errors.Join(scheduler.Evict(victims), scheduler.Assume(pod, answer.Evictions[i].GetNodeIndex())); err != nil {
 			return err
 		}
 	}
@@ -100,8 +100,8 @@ func samePreempting(scheduler *oracle.Scheduler, pod *corev1.Pod, entry int, got
 	if err != nil || want == nil {
 		return nil, errors.Join(err, errors.New("kube-scheduler finds no victims"))
 	}
-	i := slices.IndexFunc(want.Candidates, func(c oracle.Candidate) bool { return c.Node == got.NodeIndex })
-	if int(got.QueueIndex) != entry || i < 0 || want.Best[0] != got.NodeIndex || !sameVictims(want.Candidates[i].Victims, got.Victims) {
+	i := slices.IndexFunc(want.Candidates, func(c oracle.Candidate) bool { return c.Node == got.GetNodeIndex() })
+	if int(got.QueueIndex) != entry || i < 0 || want.Best[0] != got.GetNodeIndex() || !sameVictims(want.Candidates[i].Victims, got.Victims) {
 		return nil, fmt.Errorf("Stowage evicts otherwise than kube-scheduler, whose best are %v: %v", want.Best, got)
 	}
 	return want.Candidates[i].Victims, nil

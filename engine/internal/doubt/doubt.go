@@ -95,7 +95,7 @@ func OfQueue(profile *api.Profile, queue []place.Pending, groups []gang.PodGroup
 	for i := range queue {
 		pod := &queue[i].Pod
 		l.Pod(pod, verdict.PodReference{
-			Namespace: pod.Template.Namespace, Name: pod.Name, Template: -1, Queue: i, Count: queue[i].Count,
+			Namespace: pod.Template.Namespace, Name: pod.Name, Node: verdict.NoNode, Template: -1, Queue: i, Count: queue[i].Count,
 		})
 	}
 	doubts := slices.DeleteFunc(l.doubts, func(d verdict.Doubt) bool {
@@ -110,6 +110,8 @@ func OfQueue(profile *api.Profile, queue []place.Pending, groups []gang.PodGroup
 // OfPod returns the doubts about the pod of a request that has a single one.
 func OfPod(profile *api.Profile, pod *api.Pod) []verdict.Doubt {
 	l := NewLedger(profile)
-	l.Pod(pod, verdict.PodReference{Namespace: pod.Template.Namespace, Template: -1, Queue: 0, Count: 1})
+	l.Pod(pod, verdict.PodReference{
+		Namespace: pod.Template.Namespace, Node: verdict.NoNode, Template: -1, Queue: 0, Count: 1,
+	})
 	return l.doubts
 }

@@ -468,8 +468,8 @@ type PodReference struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The name, empty if the pod is only counted.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The node, an index into Cluster.nodes.
-	NodeIndex uint32 `protobuf:"varint,3,opt,name=node_index,json=nodeIndex,proto3" json:"node_index,omitempty"`
+	// The node, an index into Cluster.nodes. Absent for a pod without a node.
+	NodeIndex *uint32 `protobuf:"varint,3,opt,name=node_index,json=nodeIndex,proto3,oneof" json:"node_index,omitempty"`
 	// The number of pods.
 	Count uint32 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
 	// The origin of the pod.
@@ -528,8 +528,8 @@ func (x *PodReference) GetName() string {
 }
 
 func (x *PodReference) GetNodeIndex() uint32 {
-	if x != nil {
-		return x.NodeIndex
+	if x != nil && x.NodeIndex != nil {
+		return *x.NodeIndex
 	}
 	return 0
 }
@@ -873,17 +873,18 @@ const file_stowage_v1_explanation_proto_rawDesc = "" +
 	"\x04skew\x18\x03 \x01(\x03R\x04skew\x12\x1a\n" +
 	"\bfeasible\x18\x04 \x01(\bR\bfeasible\x12*\n" +
 	"\x05nodes\x18\x05 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12C\n" +
-	"\x10conflicting_pods\x18\x06 \x03(\v2\x18.stowage.v1.PodReferenceR\x0fconflictingPods\"\xcb\x01\n" +
+	"\x10conflicting_pods\x18\x06 \x03(\v2\x18.stowage.v1.PodReferenceR\x0fconflictingPods\"\xdf\x01\n" +
 	"\fPodReference\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\"\n" +
 	"\n" +
-	"node_index\x18\x03 \x01(\rR\tnodeIndex\x12\x14\n" +
+	"node_index\x18\x03 \x01(\rH\x01R\tnodeIndex\x88\x01\x01\x12\x14\n" +
 	"\x05count\x18\x04 \x01(\rR\x05count\x12'\n" +
 	"\x0etemplate_index\x18\x05 \x01(\rH\x00R\rtemplateIndex\x12!\n" +
 	"\vqueue_index\x18\x06 \x01(\rH\x00R\n" +
 	"queueIndexB\b\n" +
-	"\x06origin\"q\n" +
+	"\x06originB\r\n" +
+	"\v_node_index\"q\n" +
 	"\x0eUncountedNodes\x123\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x1b.stowage.v1.UncountedReasonR\x06reason\x12*\n" +
 	"\x05nodes\x18\x02 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\"g\n" +

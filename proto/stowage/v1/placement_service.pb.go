@@ -963,12 +963,12 @@ type Eviction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The entry of the pod that evicted them, an index into PlaceRequest.queue; the entry of the first unplaced pod of a group.
 	QueueIndex uint32 `protobuf:"varint,1,opt,name=queue_index,json=queueIndex,proto3" json:"queue_index,omitempty"`
-	// The node that they were on and that the pod was nominated to, an index into Cluster.nodes. 0 for a group.
-	NodeIndex uint32 `protobuf:"varint,2,opt,name=node_index,json=nodeIndex,proto3" json:"node_index,omitempty"`
+	// The node that they were on and that the pod was nominated to, an index into Cluster.nodes. Absent for a group.
+	NodeIndex *uint32 `protobuf:"varint,2,opt,name=node_index,json=nodeIndex,proto3,oneof" json:"node_index,omitempty"`
 	// The victims, as in PreemptionCandidate. Those with a queue_index are pods of the queue.
 	Victims []*PodReference `protobuf:"bytes,3,rep,name=victims,proto3" json:"victims,omitempty"`
-	// The number of victims that violate a PodDisruptionBudget; 4,294,967,295 if there are more.
-	PdbViolations uint32 `protobuf:"varint,4,opt,name=pdb_violations,json=pdbViolations,proto3" json:"pdb_violations,omitempty"`
+	// The number of victims that violate a PodDisruptionBudget.
+	PdbViolations uint64 `protobuf:"varint,4,opt,name=pdb_violations,json=pdbViolations,proto3" json:"pdb_violations,omitempty"`
 	// The name of the node, with DecisionContext.include_node_names. Empty for a group.
 	NodeName string `protobuf:"bytes,5,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
 	// The name of the group that evicted them, from any nodes; empty for a pod.
@@ -1017,8 +1017,8 @@ func (x *Eviction) GetQueueIndex() uint32 {
 }
 
 func (x *Eviction) GetNodeIndex() uint32 {
-	if x != nil {
-		return x.NodeIndex
+	if x != nil && x.NodeIndex != nil {
+		return *x.NodeIndex
 	}
 	return 0
 }
@@ -1030,7 +1030,7 @@ func (x *Eviction) GetVictims() []*PodReference {
 	return nil
 }
 
-func (x *Eviction) GetPdbViolations() uint32 {
+func (x *Eviction) GetPdbViolations() uint64 {
 	if x != nil {
 		return x.PdbViolations
 	}
@@ -1087,15 +1087,15 @@ type Placement struct {
 	UnattemptedCount uint32 `protobuf:"varint,8,opt,name=unattempted_count,json=unattemptedCount,proto3" json:"unattempted_count,omitempty"`
 	// Whether kube-scheduler's scheduling cycle of the first unplaced pod ends with an internal error. message is the
 	// text of the error. Neither preemption nor more nodes help.
-	InternalError bool `protobuf:"varint,10,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
+	InternalError bool `protobuf:"varint,9,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
 	// What preemption finds for the first unplaced pod, as in FilterResponse, if requested. Absent for pods of a group, and
 	// once the nodes and victims that the preemptions of the response list would be more than 2,000,000.
-	Preemption *Preemption `protobuf:"bytes,11,opt,name=preemption,proto3" json:"preemption,omitempty"`
+	Preemption *Preemption `protobuf:"bytes,10,opt,name=preemption,proto3" json:"preemption,omitempty"`
 	// The number of pods of the entry that were placed and then evicted. They are neither in nodes nor in unplaced_count.
 	// Only with KUBE_SCHEDULER.
-	EvictedCount uint32 `protobuf:"varint,12,opt,name=evicted_count,json=evictedCount,proto3" json:"evicted_count,omitempty"`
+	EvictedCount uint32 `protobuf:"varint,11,opt,name=evicted_count,json=evictedCount,proto3" json:"evicted_count,omitempty"`
 	// The number of attempts to place the pods of the entry. Only with KUBE_SCHEDULER.
-	AttemptCount  uint64 `protobuf:"varint,13,opt,name=attempt_count,json=attemptCount,proto3" json:"attempt_count,omitempty"`
+	AttemptCount  uint64 `protobuf:"varint,12,opt,name=attempt_count,json=attemptCount,proto3" json:"attempt_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1539,17 +1539,18 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\apartial\x18\x05 \x01(\bR\apartial\x122\n" +
 	"\tevictions\x18\a \x03(\v2\x14.stowage.v1.EvictionR\tevictions\x12#\n" +
 	"\revicted_count\x18\b \x01(\rR\fevictedCount\x12)\n" +
-	"\x06doubts\x18\t \x03(\v2\x11.stowage.v1.DoubtR\x06doubts\"\xa1\x02\n" +
+	"\x06doubts\x18\t \x03(\v2\x11.stowage.v1.DoubtR\x06doubts\"\xb5\x02\n" +
 	"\bEviction\x12\x1f\n" +
 	"\vqueue_index\x18\x01 \x01(\rR\n" +
-	"queueIndex\x12\x1d\n" +
+	"queueIndex\x12\"\n" +
 	"\n" +
-	"node_index\x18\x02 \x01(\rR\tnodeIndex\x122\n" +
+	"node_index\x18\x02 \x01(\rH\x00R\tnodeIndex\x88\x01\x01\x122\n" +
 	"\avictims\x18\x03 \x03(\v2\x18.stowage.v1.PodReferenceR\avictims\x12%\n" +
-	"\x0epdb_violations\x18\x04 \x01(\rR\rpdbViolations\x12\x1b\n" +
+	"\x0epdb_violations\x18\x04 \x01(\x04R\rpdbViolations\x12\x1b\n" +
 	"\tnode_name\x18\x05 \x01(\tR\bnodeName\x12\x1b\n" +
 	"\tpod_group\x18\x06 \x01(\tR\bpodGroup\x12@\n" +
-	"\vnominations\x18\a \x03(\v2\x1e.stowage.v1.PodGroupNominationR\vnominations\"\x91\x04\n" +
+	"\vnominations\x18\a \x03(\v2\x1e.stowage.v1.PodGroupNominationR\vnominationsB\r\n" +
+	"\v_node_index\"\x91\x04\n" +
 	"\tPlacement\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12%\n" +
 	"\x0eunplaced_count\x18\x02 \x01(\rR\runplacedCount\x12\x18\n" +
@@ -1561,13 +1562,13 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\achanges\x18\x06 \x03(\v2\x12.stowage.v1.ChangeR\achanges\x12!\n" +
 	"\ftotal_scores\x18\a \x03(\x03R\vtotalScores\x12+\n" +
 	"\x11unattempted_count\x18\b \x01(\rR\x10unattemptedCount\x12%\n" +
-	"\x0einternal_error\x18\n" +
-	" \x01(\bR\rinternalError\x126\n" +
+	"\x0einternal_error\x18\t \x01(\bR\rinternalError\x126\n" +
 	"\n" +
-	"preemption\x18\v \x01(\v2\x16.stowage.v1.PreemptionR\n" +
+	"preemption\x18\n" +
+	" \x01(\v2\x16.stowage.v1.PreemptionR\n" +
 	"preemption\x12#\n" +
-	"\revicted_count\x18\f \x01(\rR\fevictedCount\x12#\n" +
-	"\rattempt_count\x18\r \x01(\x04R\fattemptCount\"\x99\x01\n" +
+	"\revicted_count\x18\v \x01(\rR\fevictedCount\x12#\n" +
+	"\rattempt_count\x18\f \x01(\x04R\fattemptCount\"\x99\x01\n" +
 	"\x12PlaceStreamRequest\x126\n" +
 	"\x05place\x18\x01 \x01(\v2\x18.stowage.v1.PlaceRequestB\x06\xbaH\x03\xc8\x01\x01R\x05place\x126\n" +
 	"\x10pods_per_message\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01H\x00R\x0epodsPerMessage\x88\x01\x01B\x13\n" +
@@ -1752,6 +1753,7 @@ func file_stowage_v1_placement_service_proto_init() {
 	file_stowage_v1_snapshot_proto_init()
 	file_stowage_v1_verdict_proto_init()
 	file_stowage_v1_placement_service_proto_msgTypes[6].OneofWrappers = []any{}
+	file_stowage_v1_placement_service_proto_msgTypes[8].OneofWrappers = []any{}
 	file_stowage_v1_placement_service_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -65,8 +65,7 @@ type PlacementServiceClient interface {
 	ScaleDown(ctx context.Context, in *ScaleDownRequest, opts ...grpc.CallOption) (*ScaleDownResponse, error)
 	// PutSnapshot stores a cluster on the server, in messages of any size. Requests refer to it by its address.
 	PutSnapshot(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[PutSnapshotRequest, PutSnapshotResponse], error)
-	// GetSnapshot returns the content of a snapshot, in parts. Other replicas, and callers who have an address alone, get it
-	// this way.
+	// GetSnapshot returns the content of a snapshot, in parts, to callers who have its address alone.
 	GetSnapshot(ctx context.Context, in *GetSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetSnapshotResponse], error)
 	// GetServerInfo returns the server's release, profiles, limits and features.
 	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
@@ -226,8 +225,7 @@ type PlacementServiceServer interface {
 	ScaleDown(context.Context, *ScaleDownRequest) (*ScaleDownResponse, error)
 	// PutSnapshot stores a cluster on the server, in messages of any size. Requests refer to it by its address.
 	PutSnapshot(grpc.ClientStreamingServer[PutSnapshotRequest, PutSnapshotResponse]) error
-	// GetSnapshot returns the content of a snapshot, in parts. Other replicas, and callers who have an address alone, get it
-	// this way.
+	// GetSnapshot returns the content of a snapshot, in parts, to callers who have its address alone.
 	GetSnapshot(*GetSnapshotRequest, grpc.ServerStreamingServer[GetSnapshotResponse]) error
 	// GetServerInfo returns the server's release, profiles, limits and features.
 	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)

@@ -291,8 +291,8 @@ type PodGroupPreemption struct {
 	// before others, by the number of pods that are evicted together, by start time. Pods that are evicted together follow each
 	// other.
 	Victims []*PodReference `protobuf:"bytes,1,rep,name=victims,proto3" json:"victims,omitempty"`
-	// The number of victims that violate a PodDisruptionBudget; 4,294,967,295 if there are more.
-	PdbViolations uint32 `protobuf:"varint,2,opt,name=pdb_violations,json=pdbViolations,proto3" json:"pdb_violations,omitempty"`
+	// The number of victims that violate a PodDisruptionBudget.
+	PdbViolations uint64 `protobuf:"varint,2,opt,name=pdb_violations,json=pdbViolations,proto3" json:"pdb_violations,omitempty"`
 	// The number of victims that are pods of groups, where a group that is evicted as a whole counts once.
 	GroupDisruptionCount uint32 `protobuf:"varint,3,opt,name=group_disruption_count,json=groupDisruptionCount,proto3" json:"group_disruption_count,omitempty"`
 	// The nodes that kube-scheduler nominates the pods of the group to, by entry. Empty if preemption finds nothing.
@@ -346,7 +346,7 @@ func (x *PodGroupPreemption) GetVictims() []*PodReference {
 	return nil
 }
 
-func (x *PodGroupPreemption) GetPdbViolations() uint32 {
+func (x *PodGroupPreemption) GetPdbViolations() uint64 {
 	if x != nil {
 		return x.PdbViolations
 	}
@@ -501,9 +501,8 @@ func (x *TopologyDomain) GetValue() string {
 // PodRule is a required rule of a pod of the queue.
 type PodRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The first queue entry whose pods have the rule, an index into PlaceRequest.queue; 0 in responses about a single
-	// pod.
-	QueueIndex uint32 `protobuf:"varint,1,opt,name=queue_index,json=queueIndex,proto3" json:"queue_index,omitempty"`
+	// In PodGroupPlacement.conflict: the first queue entry whose pods have the rule, an index into PlaceRequest.queue.
+	QueueIndex *uint32 `protobuf:"varint,1,opt,name=queue_index,json=queueIndex,proto3,oneof" json:"queue_index,omitempty"`
 	// The plugin that evaluates the rule.
 	Plugin Plugin `protobuf:"varint,2,opt,name=plugin,proto3,enum=stowage.v1.Plugin" json:"plugin,omitempty"`
 	// The kind of rule, with PodTopologySpread and InterPodAffinity.
@@ -551,8 +550,8 @@ func (*PodRule) Descriptor() ([]byte, []int) {
 }
 
 func (x *PodRule) GetQueueIndex() uint32 {
-	if x != nil {
-		return x.QueueIndex
+	if x != nil && x.QueueIndex != nil {
+		return *x.QueueIndex
 	}
 	return 0
 }
@@ -628,7 +627,7 @@ const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\x1b_first_unplaced_queue_index\"\xb9\x02\n" +
 	"\x12PodGroupPreemption\x122\n" +
 	"\avictims\x18\x01 \x03(\v2\x18.stowage.v1.PodReferenceR\avictims\x12%\n" +
-	"\x0epdb_violations\x18\x02 \x01(\rR\rpdbViolations\x124\n" +
+	"\x0epdb_violations\x18\x02 \x01(\x04R\rpdbViolations\x124\n" +
 	"\x16group_disruption_count\x18\x03 \x01(\rR\x14groupDisruptionCount\x12@\n" +
 	"\vnominations\x18\x04 \x03(\v2\x1e.stowage.v1.PodGroupNominationR\vnominations\x12\x18\n" +
 	"\amessage\x18\x05 \x01(\tR\amessage\x12\x18\n" +
@@ -640,16 +639,17 @@ const file_stowage_v1_pod_group_proto_rawDesc = "" +
 	"\x05nodes\x18\x02 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\"I\n" +
 	"\x0eTopologyDomain\x12!\n" +
 	"\ftopology_key\x18\x01 \x01(\tR\vtopologyKey\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xef\x01\n" +
-	"\aPodRule\x12\x1f\n" +
-	"\vqueue_index\x18\x01 \x01(\rR\n" +
-	"queueIndex\x12*\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\x84\x02\n" +
+	"\aPodRule\x12$\n" +
+	"\vqueue_index\x18\x01 \x01(\rH\x00R\n" +
+	"queueIndex\x88\x01\x01\x12*\n" +
 	"\x06plugin\x18\x02 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12,\n" +
 	"\x04rule\x18\x03 \x01(\x0e2\x18.stowage.v1.TopologyRuleR\x04rule\x12\x14\n" +
 	"\x05index\x18\x04 \x01(\rR\x05index\x12!\n" +
 	"\ftopology_key\x18\x05 \x01(\tR\vtopologyKey\x12\x1a\n" +
 	"\bresource\x18\x06 \x01(\tR\bresource\x12\x14\n" +
-	"\x05error\x18\a \x01(\tR\x05error*\xf4\x01\n" +
+	"\x05error\x18\a \x01(\tR\x05errorB\x0e\n" +
+	"\f_queue_index*\xf4\x01\n" +
 	"\x0ePodGroupStatus\x12 \n" +
 	"\x1cPOD_GROUP_STATUS_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19POD_GROUP_STATUS_COMPLETE\x10\x01\x12 \n" +
@@ -710,6 +710,7 @@ func file_stowage_v1_pod_group_proto_init() {
 	file_stowage_v1_explanation_proto_init()
 	file_stowage_v1_verdict_proto_init()
 	file_stowage_v1_pod_group_proto_msgTypes[0].OneofWrappers = []any{}
+	file_stowage_v1_pod_group_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -458,8 +458,8 @@ type PreemptionCandidate struct {
 	NodeName string `protobuf:"bytes,2,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
 	// The pods to evict, the most important first: by priority, then by start time.
 	Victims []*PodReference `protobuf:"bytes,3,rep,name=victims,proto3" json:"victims,omitempty"`
-	// The number of victims that violate a PodDisruptionBudget; 4,294,967,295 if there are more.
-	PdbViolations uint32 `protobuf:"varint,4,opt,name=pdb_violations,json=pdbViolations,proto3" json:"pdb_violations,omitempty"`
+	// The number of victims that violate a PodDisruptionBudget. An AcrossNodes candidate counts a victim once for each budget.
+	PdbViolations uint64 `protobuf:"varint,4,opt,name=pdb_violations,json=pdbViolations,proto3" json:"pdb_violations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -515,7 +515,7 @@ func (x *PreemptionCandidate) GetVictims() []*PodReference {
 	return nil
 }
 
-func (x *PreemptionCandidate) GetPdbViolations() uint32 {
+func (x *PreemptionCandidate) GetPdbViolations() uint64 {
 	if x != nil {
 		return x.PdbViolations
 	}
@@ -852,7 +852,7 @@ const file_stowage_v1_preemption_proto_rawDesc = "" +
 	"node_index\x18\x01 \x01(\rR\tnodeIndex\x12\x1b\n" +
 	"\tnode_name\x18\x02 \x01(\tR\bnodeName\x122\n" +
 	"\avictims\x18\x03 \x03(\v2\x18.stowage.v1.PodReferenceR\avictims\x12%\n" +
-	"\x0epdb_violations\x18\x04 \x01(\rR\rpdbViolations\"\x9b\x02\n" +
+	"\x0epdb_violations\x18\x04 \x01(\x04R\rpdbViolations\"\x9b\x02\n" +
 	"\x0eSafePreemption\x12=\n" +
 	"\tcandidate\x18\x01 \x01(\v2\x1f.stowage.v1.PreemptionCandidateR\tcandidate\x12;\n" +
 	"\freplacements\x18\x02 \x03(\v2\x17.stowage.v1.ReplacementR\freplacements\x12/\n" +

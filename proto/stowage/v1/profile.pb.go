@@ -230,7 +230,7 @@ type Profile struct {
 	// The schedulerName of the profile, "default-scheduler" if empty, "*" for the names of all pods. Evicted pods with another
 	// PodSpec.scheduler_name are not placed again: they are left to their scheduler (DOUBT_KIND_OTHER_SCHEDULER). Pods of a request
 	// are placed whatever their scheduler_name.
-	SchedulerName string `protobuf:"bytes,20,opt,name=scheduler_name,json=schedulerName,proto3" json:"scheduler_name,omitempty"`
+	SchedulerName string `protobuf:"bytes,15,opt,name=scheduler_name,json=schedulerName,proto3" json:"scheduler_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -732,7 +732,7 @@ const file_stowage_v1_profile_proto_rawDesc = "" +
 	"\x10disabled_filters\x18\f \x03(\x0e2\x12.stowage.v1.PluginB\x13\xbaH\x10\x92\x01\r\x10@\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\x0fdisabledFilters\x12_\n" +
 	"\x15disabled_post_filters\x18\r \x03(\x0e2\x16.stowage.v1.PostFilterB\x13\xbaH\x10\x92\x01\r\x10\x02\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\x13disabledPostFilters\x12q\n" +
 	"\x1fdisabled_pod_group_post_filters\x18\x0e \x03(\x0e2\x16.stowage.v1.PostFilterB\x13\xbaH\x10\x92\x01\r\x10\x02\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\x1bdisabledPodGroupPostFilters\x12/\n" +
-	"\x0escheduler_name\x18\x14 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\rschedulerNameB\x1b\n" +
+	"\x0escheduler_name\x18\x0f \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\rschedulerNameB\x1b\n" +
 	"\x19_hard_pod_affinity_weight\"`\n" +
 	"\vFeatureGate\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +

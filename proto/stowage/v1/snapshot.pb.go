@@ -737,13 +737,7 @@ func (x *PutSnapshotResponse) GetMemoryBytes() uint64 {
 type GetSnapshotRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The content address. Required.
-	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// The tenant whose snapshot it is, the caller's own if empty. Another one can be named only by callers whose rule in the
-	// server's access file has all tenants: the other replicas of the service.
-	Tenant string `protobuf:"bytes,2,opt,name=tenant,proto3" json:"tenant,omitempty"`
-	// Content addresses of snapshots that the caller has, the likeliest first. If the server has one of them that differs
-	// little, it answers with the difference.
-	BaseAddresses []string `protobuf:"bytes,3,rep,name=base_addresses,json=baseAddresses,proto3" json:"base_addresses,omitempty"`
+	Address       string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -785,31 +779,12 @@ func (x *GetSnapshotRequest) GetAddress() string {
 	return ""
 }
 
-func (x *GetSnapshotRequest) GetTenant() string {
-	if x != nil {
-		return x.Tenant
-	}
-	return ""
-}
-
-func (x *GetSnapshotRequest) GetBaseAddresses() []string {
-	if x != nil {
-		return x.BaseAddresses
-	}
-	return nil
-}
-
-// GetSnapshotResponse is a part of a snapshot, of which there is at least one, or the difference to a snapshot that the
-// caller has, in a single message. The result has the address that was asked for.
+// GetSnapshotResponse is a part of a snapshot, of which there is at least one.
 type GetSnapshotResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The content of the message.
-	//
-	// Types that are valid to be assigned to Content:
-	//
-	//	*GetSnapshotResponse_Part
-	//	*GetSnapshotResponse_Difference
-	Content       isGetSnapshotResponse_Content `protobuf_oneof:"content"`
+	// A part of about 1 MiB, as PutSnapshotRequest.part. The cluster is the concatenation of the parts, in the form that
+	// PutSnapshot decodes fastest.
+	Part          *Cluster `protobuf:"bytes,1,opt,name=part,proto3" json:"part,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -844,49 +819,12 @@ func (*GetSnapshotResponse) Descriptor() ([]byte, []int) {
 	return file_stowage_v1_snapshot_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *GetSnapshotResponse) GetContent() isGetSnapshotResponse_Content {
-	if x != nil {
-		return x.Content
-	}
-	return nil
-}
-
 func (x *GetSnapshotResponse) GetPart() *Cluster {
 	if x != nil {
-		if x, ok := x.Content.(*GetSnapshotResponse_Part); ok {
-			return x.Part
-		}
+		return x.Part
 	}
 	return nil
 }
-
-func (x *GetSnapshotResponse) GetDifference() *SnapshotReference {
-	if x != nil {
-		if x, ok := x.Content.(*GetSnapshotResponse_Difference); ok {
-			return x.Difference
-		}
-	}
-	return nil
-}
-
-type isGetSnapshotResponse_Content interface {
-	isGetSnapshotResponse_Content()
-}
-
-type GetSnapshotResponse_Part struct {
-	// A part of about 1 MiB, as PutSnapshotRequest.part. The cluster is the concatenation of the parts, in the form that
-	// PutSnapshot decodes fastest.
-	Part *Cluster `protobuf:"bytes,1,opt,name=part,proto3,oneof"`
-}
-
-type GetSnapshotResponse_Difference struct {
-	// One of base_addresses with the delta that leads to the snapshot.
-	Difference *SnapshotReference `protobuf:"bytes,2,opt,name=difference,proto3,oneof"`
-}
-
-func (*GetSnapshotResponse_Part) isGetSnapshotResponse_Content() {}
-
-func (*GetSnapshotResponse_Difference) isGetSnapshotResponse_Content() {}
 
 var File_stowage_v1_snapshot_proto protoreflect.FileDescriptor
 
@@ -957,17 +895,11 @@ const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x1d\n" +
 	"\n" +
 	"node_count\x18\x02 \x01(\rR\tnodeCount\x12!\n" +
-	"\fmemory_bytes\x18\x03 \x01(\x04R\vmemoryBytes\"\xa2\x01\n" +
+	"\fmemory_bytes\x18\x03 \x01(\x04R\vmemoryBytes\"E\n" +
 	"\x12GetSnapshotRequest\x12/\n" +
-	"\aaddress\x18\x01 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\aaddress\x12\x16\n" +
-	"\x06tenant\x18\x02 \x01(\tR\x06tenant\x12C\n" +
-	"\x0ebase_addresses\x18\x03 \x03(\tB\x1c\xbaH\x19\x92\x01\x16\x10\x10\"\x12r\x102\x0e^[0-9a-f]{64}$R\rbaseAddresses\"\x8c\x01\n" +
-	"\x13GetSnapshotResponse\x12)\n" +
-	"\x04part\x18\x01 \x01(\v2\x13.stowage.v1.ClusterH\x00R\x04part\x12?\n" +
-	"\n" +
-	"difference\x18\x02 \x01(\v2\x1d.stowage.v1.SnapshotReferenceH\x00R\n" +
-	"differenceB\t\n" +
-	"\acontentBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\aaddress\x18\x01 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\aaddress\">\n" +
+	"\x13GetSnapshotResponse\x12'\n" +
+	"\x04part\x18\x01 \x01(\v2\x13.stowage.v1.ClusterR\x04partBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_snapshot_proto_rawDescOnce sync.Once
@@ -1030,12 +962,11 @@ var file_stowage_v1_snapshot_proto_depIdxs = []int32{
 	1,  // 20: stowage.v1.PutSnapshotRequest.delta:type_name -> stowage.v1.ClusterDelta
 	7,  // 21: stowage.v1.PutSnapshotRequest.end:type_name -> stowage.v1.PutSnapshotEnd
 	21, // 22: stowage.v1.GetSnapshotResponse.part:type_name -> stowage.v1.Cluster
-	0,  // 23: stowage.v1.GetSnapshotResponse.difference:type_name -> stowage.v1.SnapshotReference
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_snapshot_proto_init() }
@@ -1052,10 +983,6 @@ func file_stowage_v1_snapshot_proto_init() {
 		(*PutSnapshotRequest_End)(nil),
 	}
 	file_stowage_v1_snapshot_proto_msgTypes[7].OneofWrappers = []any{}
-	file_stowage_v1_snapshot_proto_msgTypes[10].OneofWrappers = []any{
-		(*GetSnapshotResponse_Part)(nil),
-		(*GetSnapshotResponse_Difference)(nil),
-	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
