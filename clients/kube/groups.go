@@ -29,7 +29,9 @@ func (b *Builder) AddPodGroup(g *schedulingv1beta1.PodGroup) error {
 	if err := b.once("PodGroup", namespaceOf(g), g.Name); err != nil {
 		return err
 	}
-	b.groups[namespaceOf(g)+"/"+g.Name] = addedGroup{g.DeepCopy(), b.at}
+	name := namespaceOf(g) + "/" + g.Name
+	b.groups[name] = addedGroup{g.DeepCopy(), b.at}
+	b.around.groups[name] = groupUnread(g)
 	return nil
 }
 
@@ -160,16 +162,15 @@ func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message
 	}
 	if err != nil {
 		if pods+b.runningIn[name] > 0 {
-			_ = b.note(added.at, Origin{Kind: "PodGroup", Namespace: namespace, Name: base}, true, err)
+			// Preemption reads the priority and the disruption mode of the composite group.
+			ownPods := added.object.Spec.ParentCompositePodGroupName == nil || b.runningIn[name] == 0
+			_ = b.note(added.at, Origin{Kind: "PodGroup", Namespace: namespace, Name: base}, ownPods, err)
 		}
 		if b.runningIn[name] > 0 {
 			out = RunningPodGroup(added.object)
 			b.places[out] = place{at: added.at}
 		}
 		return out, missingGroup(base)
-	}
-	if pods > 0 {
-		b.around.groups[name] = groupUnread(object)
 	}
 	b.places[out] = place{at: added.at}
 	if out.Topology != nil {

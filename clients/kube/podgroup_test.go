@@ -127,6 +127,29 @@ func TestGroupsOfPodsOnNodes(t *testing.T) {
 	}
 }
 
+// TestUnreadFieldsOfGroupsOnNodes: where pods on nodes return to depends on fields of their groups, too, and which pods are
+// preempted on the composite group.
+func TestUnreadFieldsOfGroupsOnNodes(t *testing.T) {
+	for _, c := range []struct {
+		spec, unread string
+		misread      bool
+	}{
+		{`parentCompositePodGroupName: all`, "PodGroup default/g spec.parentCompositePodGroupName", true},
+		{`resourceClaims: [{name: gpu}]`, "PodGroup default/g spec.resourceClaims[0]", false},
+	} {
+		b := kube.NewBuilder(kube.Options{})
+		must(t, b.AddNode(parse[corev1.Node](t, `{metadata: {name: a}}`)))
+		must(t, b.AddPod(parse[corev1.Pod](t,
+			`{metadata: {name: runs}, spec: {nodeName: a, schedulingGroup: {podGroupName: g}, containers: [{name: c}]}}`)))
+		must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t, `{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, `+c.spec+`}}`)))
+		s := build(t, b)
+		diff(t, []string{c.unread}, told(s.Cluster.Nodes[0].Pods[0].Unread))
+		if c.misread != (len(s.Misreads) == 1 && !s.Misreads[0].OwnPods) {
+			t.Errorf("%s: misreads %v", c.spec, s.Misreads)
+		}
+	}
+}
+
 func TestPodsThatNameAGroupAreInIt(t *testing.T) {
 	b := kube.NewBuilder(kube.Options{})
 	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: alone, namespace: ml}}`)))

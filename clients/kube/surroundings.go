@@ -13,7 +13,9 @@ import (
 // Effects of unread fields of other objects on a pod.
 const (
 	readsGroupClaims = "kube-scheduler only takes nodes that have the devices of the claim (DynamicResources)"
-	readsRunning     = "the API server changes what the pod, which is on a node, occupies there"
+	readsComposite   = "kube-scheduler places the groups of a composite pod group together, and preempts their pods by its priority and " +
+		"its disruption mode"
+	readsRunning = "the API server changes what the pod, which is on a node, occupies there"
 )
 
 // surroundings are the other objects that decide which fields of a pod are unread.
@@ -77,10 +79,13 @@ func groupUnread(g *schedulingv1beta1.PodGroup) []*stowagev1.UnreadField {
 	for i := range g.Spec.ResourceClaims {
 		u.add(field.NewPath("spec", "resourceClaims").Index(i), readsGroupClaims)
 	}
+	if g.Spec.ParentCompositePodGroupName != nil {
+		u.add(field.NewPath("spec", "parentCompositePodGroupName"), readsComposite)
+	}
 	return u.fields
 }
 
-// complete adds the unread fields of a pending pod that depend on its surroundings.
+// complete adds the unread fields of a pod that depend on its surroundings.
 func (s *surroundings) complete(p *stowagev1.Pod, of facts) {
 	u := &unreads{object: of.object, fields: p.Unread}
 	u.devices(p.GetTemplate().GetSpec(), of.path, s.deviceClasses)
