@@ -69,7 +69,6 @@ func (s *Snapshot) otherNode(names []string, known map[string]bool) string {
 
 // notReady reports whether the status of a pod says that it does not run or is not ready.
 func notReady(p *corev1.Pod) bool {
-	return p.Status.Phase == corev1.PodPending || slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status != corev1.ConditionTrue
-	})
+	r := readiness(p)
+	return r == stowagev1.PodReadiness_POD_READINESS_PENDING || r == stowagev1.PodReadiness_POD_READINESS_NOT_READY
 }

@@ -103,6 +103,8 @@ func controller(p *corev1.Pod) *stowagev1.ControllerReference {
 		return nil
 	}
 	switch owner.APIVersion + " " + owner.Kind {
+	case "v1 Node":
+		return &stowagev1.ControllerReference{ApiVersion: owner.APIVersion, Kind: owner.Kind, Gone: true}
 	case "v1 ReplicationController", "apps/v1 ReplicaSet", "apps/v1 StatefulSet":
 		return &stowagev1.ControllerReference{ApiVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name}
 	}

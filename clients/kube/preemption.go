@@ -61,8 +61,9 @@ func setVictim(out *stowagev1.Pod, p *corev1.Pod) {
 	out.StartTime, out.Preempted, out.Readiness = startTime(p), Preempted(p), readiness(p)
 }
 
-// readiness returns what the eviction API reads of the status of a pod on a node. It is unknown of a status that has neither the phase
-// Pending nor the condition Ready, such as that of a manifest. That of a terminating pod is left out, as nothing reads it.
+// readiness returns what the eviction API reads of the status of a pod on a node. A running pod without the condition Ready is
+// not ready (pkg/api/pod/util.go IsPodReady, v1.37); the readiness is unknown of a status without phase or conditions, such as one that was
+// written by hand. The readiness of a terminating pod is left out, as nothing reads it.
 func readiness(p *corev1.Pod) stowagev1.PodReadiness {
 	at := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
 	switch {
@@ -70,9 +71,9 @@ func readiness(p *corev1.Pod) stowagev1.PodReadiness {
 		return stowagev1.PodReadiness_POD_READINESS_UNSPECIFIED
 	case p.Status.Phase == corev1.PodPending:
 		return stowagev1.PodReadiness_POD_READINESS_PENDING
-	case at < 0:
+	case at < 0 && (p.Status.Phase == "" || len(p.Status.Conditions) == 0):
 		return stowagev1.PodReadiness_POD_READINESS_UNSPECIFIED
-	case p.Status.Conditions[at].Status == corev1.ConditionTrue:
+	case at >= 0 && p.Status.Conditions[at].Status == corev1.ConditionTrue:
 		return stowagev1.PodReadiness_POD_READINESS_READY
 	}
 	return stowagev1.PodReadiness_POD_READINESS_NOT_READY

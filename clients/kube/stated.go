@@ -167,8 +167,8 @@ func (s *Snapshot) StatedPending() []Stated {
 
 // MadeByKubelet reports whether the kubelet of its node made a pod, so that kube-scheduler does not decide about it.
 func MadeByKubelet(p *corev1.Pod) bool {
-	owner := metav1.GetControllerOfNoCopy(p)
-	return p.Annotations[corev1.MirrorPodAnnotationKey] != "" || owner != nil && owner.APIVersion == "v1" && owner.Kind == "Node"
+	_, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]
+	return mirror
 }
 
 // PendingPods iterates over the pods that are not on a node, those of other schedulers among them, with their number. Those that

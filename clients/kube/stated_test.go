@@ -57,6 +57,7 @@ func TestWorkloads(t *testing.T) {
 	alone := ownedBy("alone", "", "", "", "")
 	alone.OwnerReferences = nil
 	mirror := ownedBy("mirror", "v1", "Node", "a", "a")
+	mirror.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
 	pods := []*corev1.Pod{
 		ownedBy("web-1-x", "apps/v1", "ReplicaSet", "web-1", "rs"), ownedBy("web-1-y", "apps/v1", "ReplicaSet", "web-1", "rs"),
 		ownedBy("api-2-x", "apps/v1", "ReplicaSet", "api-2", "rs2"), hashed,

@@ -51,9 +51,13 @@ type PodTemplate struct {
 type ControllerReference struct {
 	Kind WorkloadKind
 	Name string
-	// Mirror reports whether the kind is DaemonSet because the pod is a mirror pod, and Gone whether its DaemonSet does not exist.
+	// Mirror reports whether the kind is DaemonSet because the pod is a mirror pod, and Gone whether there is no such object that would
+	// create the pod again.
 	Mirror, Gone bool
 }
+
+// Creates reports whether the controller creates pods that are deleted again.
+func (c ControllerReference) Creates() bool { return c.Kind != NoWorkload && !c.Gone }
 
 // PodSpec is the part of a pod's spec that scheduling reads.
 type PodSpec struct {

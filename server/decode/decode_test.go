@@ -1,6 +1,7 @@
 package decode_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -290,15 +291,18 @@ func TestControllers(t *testing.T) {
 		{"apps/v1", "ReplicaSet", api.ControllerReference{Kind: api.ReplicaSet, Name: "x"}},
 		{"apps/v1", "StatefulSet", api.ControllerReference{Kind: api.StatefulSet, Name: "x"}},
 		{"apps/v1", "DaemonSet", api.ControllerReference{Kind: api.DaemonSet}},
+		{"apps/v1", "DaemonSet gone", api.ControllerReference{Kind: api.DaemonSet, Gone: true}},
 		{"v1", "Node", api.ControllerReference{Kind: api.DaemonSet, Mirror: true}},
+		{"v1", "Node gone", api.ControllerReference{Kind: api.OtherController, Gone: true}},
 		{"batch/v1", "Job", api.ControllerReference{Kind: api.OtherController}},
 		{"apps/v1beta1", "StatefulSet", api.ControllerReference{Kind: api.OtherController}},
 		{"v1", "ReplicaSet", api.ControllerReference{Kind: api.OtherController}},
 		{"", "", api.ControllerReference{}},
 	} {
+		kind, gone := strings.CutSuffix(test.kind, " gone")
 		r := minimal()
 		r.Pod.Source = &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
-			Controller: &stowagev1.ControllerReference{ApiVersion: test.version, Kind: test.kind, Name: "x"},
+			Controller: &stowagev1.ControllerReference{ApiVersion: test.version, Kind: kind, Name: "x", Gone: gone},
 		}}
 		got, err := decode.Filter(r)
 		if err != nil {

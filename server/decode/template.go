@@ -55,6 +55,9 @@ func (r *reader) controller(at *path, in *scan) api.ControllerReference {
 	case [2]string{"apps/v1", "DaemonSet"}:
 		return api.ControllerReference{Kind: api.DaemonSet, Gone: gone}
 	case [2]string{"v1", "Node"}:
+		if gone {
+			return api.ControllerReference{Kind: api.OtherController, Gone: true}
+		}
 		return api.ControllerReference{Kind: api.DaemonSet, Mirror: true}
 	case [2]string{}:
 		return api.ControllerReference{}

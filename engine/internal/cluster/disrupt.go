@@ -100,8 +100,8 @@ func (r *row) namedByGroup() map[int32]int32 {
 func (c *Cluster) Created(e *Evictee) Replacement {
 	g := &c.groups[e.group]
 	if g.Template < 0 && !g.Terminating {
-		kind := c.controllerAt(c.loadOf(e), e.group)
-		return Replacement{Own: kind == api.DaemonSet, Unknown: kind != api.NoWorkload}
+		t := c.traitsAt(c.loadOf(e), e.group)
+		return Replacement{Own: t.Controller == api.DaemonSet, Unknown: t.Controller != api.NoWorkload && !t.Gone}
 	}
 	out := c.replacement(g, c.symbols)
 	if out.Pod != nil {

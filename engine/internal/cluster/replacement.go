@@ -34,8 +34,7 @@ func (c *Cluster) replacement(g *Group, symbols *intern.Table) Replacement {
 		return Replacement{Unknown: true}
 	}
 	t := &c.templates[g.Template]
-	kind := t.stated.Controller.Kind
-	if kind == api.NoWorkload {
+	if !t.stated.Controller.Creates() {
 		return Replacement{}
 	}
 	pod := &api.Pod{Template: t.stated, TemplateIndex: g.Template}
@@ -45,5 +44,5 @@ func (c *Cluster) replacement(g *Group, symbols *intern.Table) Replacement {
 		}
 		slices.SortFunc(pod.Labels, func(a, b api.Label) int { return strings.Compare(a.Key, b.Key) })
 	}
-	return Replacement{Pod: pod, Own: kind == api.DaemonSet}
+	return Replacement{Pod: pod, Own: t.stated.Controller.Kind == api.DaemonSet}
 }

@@ -76,7 +76,7 @@ func (l *Ledger) Doubts() []verdict.Doubt { return l.doubts }
 // Preempted adds a doubt for each of the pods of the cluster that were preempted, unless no controller creates them again.
 func (l *Ledger) Preempted(templates []*api.PodTemplate, pods []verdict.PodReference) {
 	for _, p := range pods {
-		if p.Queue >= 0 || p.Template >= 0 && templates[p.Template].Controller.Kind == api.NoWorkload {
+		if p.Queue >= 0 || p.Template >= 0 && !templates[p.Template].Controller.Creates() {
 			continue
 		}
 		l.Note(verdict.Doubt{Kind: verdict.PreemptedForGood, Pod: p})

@@ -578,7 +578,8 @@ type ControllerReference struct {
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The name.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// Whether the cluster no longer has the object. Read only by Drain, of an apps/v1 DaemonSet.
+	// Whether nothing creates the pod again: the cluster no longer has its apps/v1 DaemonSet, or the controller is a v1 Node and the
+	// pod no mirror pod. Ignored for other controllers.
 	Gone          bool `protobuf:"varint,4,opt,name=gone,proto3" json:"gone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
