@@ -104,7 +104,7 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 		snapshot.Complete(answer)
 		c.doubt(snapshot, "", answer)
 		c.doubtRollouts(snapshot, p.Rollouts)
-		*code = c.verdict(s, snapshot, whatif.AllPlaced(snapshot, answer, p.Rollouts) && whatif.Complete(p.Rollouts))
+		*code = c.verdict(s, snapshot, whatif.AllPlaced(snapshot, answer, p.Rollouts) && whatif.Fine(p.Rollouts))
 		p.Caveat = c.caveat
 		if len(p.Rollouts) == 0 && c.nothingAsked(s, snapshot) {
 			*code = exitUnsure

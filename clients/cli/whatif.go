@@ -87,7 +87,7 @@ func (c *whatIfCommand) Run(s *session, code *answered) error {
 		return err
 	}
 	out.Rollouts, out.Findings = append(out.Rollouts, rollouts...), c.findings
-	out.Fine = out.Fine && whatif.Complete(rollouts)
+	out.Fine = out.Fine && whatif.Fine(rollouts)
 	return c.print(s, earlier, later, out, code)
 }
 

@@ -27,6 +27,13 @@ func (p *Place) Fill(a *stowagev1.PlaceResponse) (before, after *fill.Nodes, err
 			after.Move(v, nil)
 		}
 	}
+	turnover := p.turnover()
+	for _, a := range turnover.added {
+		after.Add(a.node, a.pod, a.n)
+	}
+	for _, g := range turnover.gone {
+		after.Move(g, nil)
+	}
 	return before, after, nil
 }
 

@@ -53,7 +53,7 @@ func (p *Place) Headline(a *stowagev1.PlaceResponse) string {
 	if len(out) == 0 {
 		return "no pods to place"
 	}
-	if a.GetUnplacedCount()+a.GetEvictedCount() == 0 && whatif.Complete(p.Rollouts) {
+	if a.GetUnplacedCount()+a.GetEvictedCount() == 0 && whatif.Fine(p.Rollouts) {
 		out[len(out)-1] += p.Caveat
 	}
 	return strings.Join(out, "; ")
@@ -70,6 +70,8 @@ func (p *Place) Picture(a *stowagev1.PlaceResponse) *Picture {
 			placed[n] = append(placed[n], l.Origin.Name)
 		}
 	}
+	turnover := p.turnover()
+	turnover.addTo(placed, p.Snapshot.Cluster.GetNodes())
 	out := &Picture{Cluster: p.Snapshot.Cluster, TopologyKey: p.TopologyKey, New: placed, Width: p.Width, Ink: p.Ink}
 	if _, after, err := p.Fill(a); err == nil { // else the server has refused the cluster
 		out.Fill = after
@@ -77,6 +79,7 @@ func (p *Place) Picture(a *stowagev1.PlaceResponse) *Picture {
 	for _, e := range a.GetEvictions() {
 		out.Gone = append(out.Gone, e.GetVictims()...)
 	}
+	out.Gone = append(out.Gone, turnover.gone...)
 	return out
 }
 
@@ -89,7 +92,7 @@ func (p *Place) Write(w io.Writer, a *stowagev1.PlaceResponse) {
 
 // Tell writes how many pods got a node, which did not, and why.
 func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
-	good := a.GetUnplacedCount()+a.GetEvictedCount() == 0 && whatif.Complete(p.Rollouts)
+	good := a.GetUnplacedCount()+a.GetEvictedCount() == 0 && whatif.Fine(p.Rollouts)
 	fmt.Fprintln(w, p.Ink.Verdict(good, filled(p.Headline(a), p.Width)))
 	p.displaced(w, a)
 	p.leavers(w)

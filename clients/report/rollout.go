@@ -22,7 +22,7 @@ func rolloutsHeadline(all []*whatif.Rollout) string {
 	if len(all) > 1 {
 		n := 0
 		for _, r := range all {
-			if r.Complete {
+			if r.Fine() {
 				n++
 			}
 		}
@@ -32,6 +32,9 @@ func rolloutsHeadline(all []*whatif.Rollout) string {
 	text := fmt.Sprintf("rollout of %s: %d of %s replaced", ofRollout(r), r.Placed, plural(uint64(r.Replicas-r.Partition), "pod"))
 	if !r.Complete {
 		text += ", and it does not go on"
+	}
+	if len(r.Broken) > 0 {
+		text += ", but its rules do not hold in the end"
 	}
 	return text
 }
@@ -80,6 +83,26 @@ func writeRollout(w io.Writer, r *whatif.Rollout, width int) {
 	}
 	if r.Stuck != nil {
 		writeStuck(w, r.Stuck, width)
+	}
+	writeBroken(w, r, width)
+}
+
+// writeBroken writes the new pods whose rules do not hold once the old pods are gone.
+func writeBroken(w io.Writer, r *whatif.Rollout, width int) {
+	if len(r.Broken) == 0 {
+		return
+	}
+	for i, b := range r.Broken {
+		if i == maximumSteps {
+			fmt.Fprintf(w, "  and on %s more\n", plural(uint64(len(r.Broken)-i), "node"))
+			break
+		}
+		WriteWrapped(w, "  ", fmt.Sprintf("without the old pods, %s would reject %s that it has: %s", b.Node,
+			plural(uint64(b.Pods), "new pod"), b.Message), width)
+	}
+	WriteWrapped(w, "  ", "the old pods count for the rules of the new ones, and leave", width)
+	if r.MatchLabelKey != "" {
+		WriteWrapped(w, "  ", fmt.Sprintf("with matchLabelKeys: [%s] in the spread constraints, the rules hold in the end", r.MatchLabelKey), width)
 	}
 }
 

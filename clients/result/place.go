@@ -228,7 +228,7 @@ func (u *Unplaced) section() page.Section {
 
 // good reports whether every pod has a node and every rollout completes.
 func (p *Place) good() bool {
-	return whatif.AllPlaced(p.words.Snapshot, p.answer, p.Rollouts) && whatif.Complete(p.Rollouts)
+	return whatif.AllPlaced(p.words.Snapshot, p.answer, p.Rollouts) && whatif.Fine(p.Rollouts)
 }
 
 func (w *Workload) nodes() []string {

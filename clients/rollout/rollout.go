@@ -76,10 +76,10 @@ func Continue(
 	})
 }
 
-// end takes the steps of a rollout. If it waits for itself, again decides it in the cluster as it was before, with other numbers; there
-// is no such question if before is the cluster itself.
+// end takes the steps of a rollout, and judges where they end. If the rollout waits for itself, or rules do not hold in the end, again
+// decides it in the cluster as it was before, with other numbers or rules; there is no such question if before is the cluster itself.
 func (r *run) end(
-	steps func() error, before *simulate.Snapshot, again func(*simulate.Snapshot, *kube.Rollout) (*whatif.Rollout, error),
+	steps func() error, before *simulate.Snapshot, again decision,
 ) (*whatif.Rollout, error) {
 	if err := steps(); err != nil {
 		return nil, err
@@ -87,7 +87,10 @@ func (r *run) end(
 	r.out.Placed, r.out.Old = len(r.fresh), len(r.old)
 	r.out.Complete = r.out.Placed == r.Replicas-r.Partition && r.out.Old == r.Partition && !slices.ContainsFunc(r.old, pending)
 	if r.out.Complete {
-		return r.out, nil
+		if err := r.judge(); err != nil || len(r.out.Broken) == 0 || before == r.s {
+			return r.out, err
+		}
+		return r.out, r.ownRevision(before, again)
 	}
 	if err := r.stuck(); err != nil || before == r.s || !r.out.Stuck.OwnPods {
 		return r.out, err

@@ -28,6 +28,11 @@ type Rollout struct {
 	Steps []Step `json:"steps"`
 	// Stuck is why the rollout does not go on, absent if it is complete.
 	Stuck *Stuck `json:"stuck,omitempty"`
+	// Broken are new pods whose node would reject them once the rollout is complete: required rules of theirs counted old pods, and do not
+	// hold without them.
+	Broken []Broken `json:"broken,omitempty"`
+	// MatchLabelKey is the key with which, in matchLabelKeys of the hard spread constraints, no pod is Broken; empty if there is none.
+	MatchLabelKey string `json:"matchLabelKey,omitempty"`
 
 	// Doubts are about the pods that are created.
 	Doubts []*stowagev1.Doubt `json:"-"`
@@ -52,6 +57,16 @@ type Left struct {
 	Node string `json:"node"`
 }
 
+// Broken is the new pods on a node that would reject each of them alone.
+type Broken struct {
+	Node    string `json:"node"`
+	Pods    int    `json:"pods"`
+	Message string `json:"message"`
+}
+
+// Fine reports whether the rollout comes to its end, and all required rules hold there.
+func (r *Rollout) Fine() bool { return r.Complete && len(r.Broken) == 0 }
+
 // Stuck is why a rollout does not go on.
 type Stuck struct {
 	// Message is kube-scheduler's event text for the first pod without a node.
@@ -66,9 +81,9 @@ type Stuck struct {
 	Victims []string `json:"victims"`
 }
 
-// Complete reports whether rollouts come to their end.
-func Complete(all []*Rollout) bool {
-	return !slices.ContainsFunc(all, func(r *Rollout) bool { return !r.Complete })
+// Fine reports whether rollouts come to their end, and all required rules hold there.
+func Fine(all []*Rollout) bool {
+	return !slices.ContainsFunc(all, func(r *Rollout) bool { return !r.Fine() })
 }
 
 // AllPlaced reports whether every pod of an answer to PlaceRequest has a node, those that rollouts replace aside.
