@@ -79,8 +79,13 @@ func (c *Cluster) framework(profile *api.Profile) *decide.Framework {
 // Len returns the number of nodes.
 func (c *Cluster) Len() int { return c.compiled.Len() }
 
-// Names returns the nodes' names by index. They must not be changed.
-func (c *Cluster) Names() []string { return c.compiled.Names }
+// Names returns the nodes' names by index, never nil. They must not be changed.
+func (c *Cluster) Names() []string {
+	if c.compiled.Names == nil {
+		return []string{}
+	}
+	return c.compiled.Names
+}
 
 // Node returns the index of the node with a name, and whether there is one.
 func (c *Cluster) Node(name string) (uint32, bool) { return c.compiled.Node(name) }

@@ -25,6 +25,10 @@ type ProvisionOptions struct {
 	Templates []NodeTemplate
 	// MaxNodes bounds the new nodes. Steps bounds the search; 0 for a budget by the size of the question.
 	MaxNodes, Steps int
+	// Domains has topology spread count the domains of all templates, also those without nodes, which kube-scheduler does not know.
+	Domains bool
+	// Scheduler orders the queue as kube-scheduler's, by priority. Nothing is evicted.
+	Scheduler bool
 
 	workers int // replaces the number of cores unless 0
 }
@@ -62,14 +66,22 @@ func newNodesBytes(templates []NodeTemplate, nodes int) int64 {
 }
 
 // Provision finds nodes to add so that the pods of a queue have nodes: as many pods as possible, for as little as possible. The
-// result is that of Place, with the queue in order, on the cluster with the new nodes, which come after the others: by template,
-// and then by number.
+// result is that of Place, with the queue in order or by priority, on the cluster with the new nodes, which come after the others: by template,
+// and then by number. Pods without a node are attempted again while that places any.
 func (c *Cluster) Provision(ctx context.Context, queue []Pending, o ProvisionOptions) (*verdict.Provision, error) {
 	groups := inOrder(c.grouped(queue, o.Groups))
+	if o.Scheduler {
+		return c.provisionByPriority(ctx, queue, o, asScheduler(groups))
+	}
+	return c.provision(ctx, queue, o, groups)
+}
+
+// provision is Provision with the queue in order.
+func (c *Cluster) provision(ctx context.Context, queue []Pending, o ProvisionOptions, groups []PodGroup) (*verdict.Provision, error) {
 	p := &provision.Problem{
 		Cluster: c.compiled, Framework: c.framework(o.Profile), Profile: o.Profile, Candidates: c.candidates(o.Candidates),
 		Queue: queue, Groups: groups, Seed: o.Seed, Templates: o.Templates, MaxNodes: o.MaxNodes, Steps: o.Steps,
-		Workers: o.workers,
+		Domains: o.Domains, Workers: o.workers,
 	}
 	if p.Workers == 0 {
 		p.Workers = min(MaxProvisionWorkers, runtime.GOMAXPROCS(0))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -121,18 +122,51 @@ func (c *provisionCase) with(counts []int) (*api.Cluster, []uint32) {
 	return &out, candidates
 }
 
-// place places the queue on the cluster with new nodes, compiled anew.
+// place places the queue on the cluster with new nodes, compiled anew. Pods that are left are queued again behind the others while
+// that places any.
 func (c *provisionCase) place(t *testing.T, counts []int) *verdict.Place {
 	t.Helper()
 	stated, candidates := c.with(counts)
-	p, err := compiled(t, stated).Place(t.Context(), c.queue, engine.PlaceOptions{
-		Profile: c.options.Profile, Candidates: candidates, Seed: c.options.Seed, Groups: c.options.Groups,
-	})
-	if err != nil {
-		t.Fatal(err)
+	of, queue := make([]int, len(c.queue)), slices.Clone(c.queue)
+	var grouped []int
+	for _, g := range c.options.Groups {
+		grouped = append(grouped, g.Entries...)
 	}
-	return p
+	for e := range of {
+		of[e] = e
+	}
+	for pass := 0; ; {
+		p, err := compiled(t, stated).Place(t.Context(), queue, engine.PlaceOptions{
+			Profile: c.options.Profile, Candidates: candidates, Seed: c.options.Seed, Groups: c.options.Groups,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		merged, progress := *p, pass == 0
+		merged.Placements = slices.Clone(p.Placements[:len(c.queue)])
+		for i := len(c.queue); i < len(queue); i++ {
+			again := p.Placements[i]
+			progress = progress || i >= pass && len(again.Nodes) > 0
+			again.Nodes = slices.Concat(merged.Placements[of[i]].Nodes, again.Nodes)
+			merged.Placements[of[i]] = again
+		}
+		merged.Doubts = slices.DeleteFunc(p.Doubts, func(d verdict.Doubt) bool { return d.Pod.Queue >= len(c.queue) })
+		if pass = len(queue); !progress {
+			return &merged
+		}
+		for e := range c.queue {
+			if left := merged.Placements[e].Unplaced; left > 0 && !slices.Contains(grouped, e) {
+				queue, of = append(queue, engine.Pending{Pod: c.queue[e].Pod, Count: left}), append(of, e)
+			}
+		}
+		if len(queue) == pass {
+			return &merged
+		}
+	}
 }
+
+// unscanned leaves out how many nodes were scanned, which depends on how pods are attempted again.
+var unscanned = cmpopts.IgnoreFields(verdict.Placement{}, "Scanned")
 
 func placedBy(p *verdict.Place) (placed int) {
 	for i := range p.Placements {
@@ -212,7 +246,7 @@ func compareProvision(t *testing.T, seed uint64, seen map[string]int) {
 		t.Fatalf("seed %d: cost %d of %v called %v", seed, got.Cost, counts, got.Names)
 	}
 	want := c.place(t, counts)
-	if diff := gocmp.Diff(want, &got.Place); diff != "" {
+	if diff := gocmp.Diff(want, &got.Place, unscanned); diff != "" {
 		t.Fatalf("seed %d, with %v (-want +got):\n%s", seed, counts, diff)
 	}
 	placed := placedBy(want)
@@ -390,7 +424,7 @@ func TestProvisionIsTheSameOnAnyProcessors(t *testing.T) {
 		}
 		if want == nil {
 			want = got
-		} else if diff := gocmp.Diff(want, got); diff != "" {
+		} else if diff := gocmp.Diff(want, got, unscanned); diff != "" {
 			t.Errorf("%d workers:\n%s", workers, diff)
 		}
 	}

@@ -124,6 +124,7 @@ func TestMalformedProvision(t *testing.T) {
 		{"max_nodes", func(r *stowagev1.ProvisionRequest) { r.MaxNodes = new(uint32(0)) }, false},
 		{"max_nodes", func(r *stowagev1.ProvisionRequest) { r.MaxNodes = new(uint32(100_001)) }, false},
 		{"max_steps", func(r *stowagev1.ProvisionRequest) { r.MaxSteps = new(uint32(0)) }, false},
+		{"queue_mode", func(r *stowagev1.ProvisionRequest) { r.QueueMode = 9 }, false},
 		{"max_steps", func(r *stowagev1.ProvisionRequest) { r.MaxSteps = new(uint32(1<<26 + 1)) }, false},
 		{"templates", func(r *stowagev1.ProvisionRequest) { r.Templates = nil }, false},
 		{"templates", func(r *stowagev1.ProvisionRequest) { r.Templates = slices.Repeat(r.Templates, 5001) }, false},

@@ -14,10 +14,12 @@ import (
 
 type provisionCommand struct {
 	question
-	Template []string `required:"" sep:"none" placeholder:"PATH" help:"Manifests of Nodes that may be added, as they are when ready. Annotations: stowage.scheduling/price, and optionally stowage.scheduling/max-count. Repeatable."`
-	MaxNodes *uint32  `placeholder:"NUMBER" help:"Maximum number of new nodes."`
-	MaxSteps uint32   `placeholder:"NUMBER" help:"Search budget, in steps."`
-	Seed     uint64   `placeholder:"NUMBER" help:"Break ties between the best nodes by this seed; 0 takes the first."`
+	queueFlag
+	Template             []string `required:"" sep:"none" placeholder:"PATH" help:"Manifests of Nodes that may be added, as they are when ready. Annotations: stowage.scheduling/price, and optionally stowage.scheduling/max-count. Repeatable."`
+	CountTemplateDomains bool     `help:"Spread over the topology domains of all templates, also of templates without a new node. kube-scheduler counts only domains that have nodes."`
+	MaxNodes             *uint32  `placeholder:"NUMBER" help:"Maximum number of new nodes."`
+	MaxSteps             uint32   `placeholder:"NUMBER" help:"Search budget, in steps."`
+	Seed                 uint64   `placeholder:"NUMBER" help:"Break ties between the best nodes by this seed; 0 takes the first."`
 }
 
 // Run is called by kong.
@@ -31,6 +33,7 @@ func (c *provisionCommand) Run(s *session, code *answered) error {
 	}, func(a *asked) (proto.Message, error) {
 		request := a.snapshot.ProvisionRequest()
 		request.Context.Profile, request.TieBreakSeed, request.MaxNodes = a.scheduler.Profile, c.Seed, c.MaxNodes
+		request.QueueMode, request.CountTemplateDomains = a.queueMode(c.Queue), c.CountTemplateDomains
 		if c.MaxSteps > 0 {
 			request.MaxSteps = &c.MaxSteps
 		}
@@ -57,7 +60,7 @@ func (c *provisionCommand) print(s *session, snapshot *kube.Snapshot, answer *st
 		Effect:    func(e *result.Effect) { e.Place(snapshot, answer.Place.Placements, answer.Place.Evictions) },
 	}
 	return c.printAnswer(s, of, func(w io.Writer, width int) {
-		(&report.Provision{Snapshot: snapshot, Width: width}).Write(w, answer)
+		(&report.Provision{Snapshot: snapshot, TemplateDomains: c.CountTemplateDomains, Width: width}).Write(w, answer)
 	})
 }
 

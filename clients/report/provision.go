@@ -11,7 +11,9 @@ import (
 // Provision renders the response to a snapshot's ProvisionRequest.
 type Provision struct {
 	Snapshot *kube.Snapshot
-	Width    int
+	// TemplateDomains says that topology spread counted the domains of templates without nodes.
+	TemplateDomains bool
+	Width           int
 }
 
 // Write writes the nodes to add and what is known of their cost, then where the pods go, and why some go nowhere.
@@ -29,6 +31,9 @@ func (p *Provision) Write(w io.Writer, a *stowagev1.ProvisionResponse) {
 			}
 		}
 		table(w, rows...)
+	}
+	if !p.TemplateDomains {
+		p.uncounted(w, a)
 	}
 	fmt.Fprintln(w)
 	(&Place{Snapshot: p.Snapshot, Width: p.Width}).Tell(w, a.GetPlace())

@@ -23,6 +23,8 @@ func (r *Request) Provision(in *stowagev1.ProvisionRequest) ProvisionCall {
 			Groups:     r.podGroups(in.GetPodGroups(), in.GetQueue(), queue),
 			MaxNodes:   r.maxNodes(in),
 			Steps:      r.provisionSteps(in),
+			Scheduler:  r.scheduler(in.GetQueueMode()),
+			Domains:    in.GetCountTemplateDomains(),
 		},
 	}
 	for i, g := range in.GetPodGroups() {

@@ -94,12 +94,13 @@ func (s *solver) refusalSteps(entries int) int {
 // refusals returns the event texts of pods of some entries if one more node of a template were the only candidate once all pods
 // of the best trial are placed; empty if it takes the pod.
 func (s *solver) refusals(ctx context.Context, t int, entries []int) ([]string, error) {
-	c, _, err := s.with(ctx, s.nodes(s.best.counts, t))
+	nodes := s.nodes(s.best.counts, t)
+	c, _, err := s.with(ctx, nodes)
 	if err != nil {
 		return nil, err
 	}
 	state := cluster.NewState(ctx, c)
-	last := nodeset.Of(c.Len(), []uint32{uint32(c.Len() - 1)})
+	last := nodeset.Of(c.Len(), []uint32{uint32(s.base.Len() + len(nodes) - 1)})
 	q, err := place.New(ctx, s.Framework, state, last, s.Queue, place.Options{Seed: s.Seed})
 	if err != nil {
 		return nil, err

@@ -103,6 +103,19 @@ func (f *Fleet) next(t int) int {
 	return last + 1
 }
 
+// Placeholders returns a node of each template that stands for its topology domains: no pods are placed on it.
+func (f *Fleet) Placeholders() []api.Node {
+	out := make([]api.Node, len(f.templates))
+	for t := range f.templates {
+		name := f.templates[t].Node.Name
+		for _, taken := f.cluster.Node(name); taken; _, taken = f.cluster.Node(name) {
+			name += "-"
+		}
+		out[t] = api.Node{Name: name, Class: f.classes[t], Unschedulable: f.templates[t].Node.Unschedulable}
+	}
+	return out
+}
+
 // Node returns the i-th node of a template.
 func (f *Fleet) Node(t, i int) api.Node {
 	of := &f.templates[t].Node

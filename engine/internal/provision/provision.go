@@ -36,6 +36,8 @@ type Problem struct {
 	// Templates have distinct names.
 	Templates []Template
 	MaxNodes  int
+	// Domains has topology spread count the domains of all templates, also those without nodes.
+	Domains bool
 	// Steps bounds the search; 0 for defaultSteps, or for those of defaultTrials if these are more. What is done in any case
 	// counts too, so that more may be used: trying the cluster without new nodes, and telling why pods have no node.
 	Steps int
@@ -138,15 +140,19 @@ func (s *solver) nodes(counts []int, additional int) []api.Node {
 	return nodes
 }
 
-// with returns the cluster with new nodes, and the candidates there.
+// with returns the cluster with new nodes, and the candidates there. With Domains, nodes that are no candidates follow the new ones.
 func (s *solver) with(ctx context.Context, nodes []api.Node) (*cluster.Cluster, nodeset.Set, error) {
-	c, err := s.base.With(ctx, &api.Change{Added: nodes})
+	all := nodes
+	if s.Domains {
+		all = slices.Concat(nodes, s.Placeholders())
+	}
+	c, err := s.base.With(ctx, &api.Change{Added: all})
 	if err != nil {
 		return nil, nil, err
 	}
 	candidates := nodeset.New(c.Len())
 	copy(candidates, s.Candidates)
-	for n := s.base.Len(); n < c.Len(); n++ {
+	for n := s.base.Len(); n < s.base.Len()+len(nodes); n++ {
 		candidates.Add(uint32(n))
 	}
 	return c, candidates, nil
@@ -239,6 +245,9 @@ func (s *solver) place(ctx context.Context, counts []int, nodes []api.Node, expl
 	}
 	groups := make([]verdict.PodGroupPlacement, len(s.Groups))
 	if err := gang.Place(ctx, q, s.Profile, s.Groups, groups); err != nil {
+		return nil, err
+	}
+	if err := s.again(ctx, q); err != nil {
 		return nil, err
 	}
 	t := &trial{

@@ -26,8 +26,10 @@ const (
 // cost as is found.
 //
 // The new nodes come after those of the cluster: by template, and then by number. Counts are judged by placing the whole queue on
-// the cluster with the new nodes, as Place does with QUEUE_MODE_IN_ORDER, and by nothing else. kube-scheduler would place the
-// pods as the response says if all new nodes were ready when it begins. Nothing is evicted.
+// the cluster with the new nodes, and by nothing else. Pods are placed as Place does with QUEUE_MODE_IN_ORDER. Pods without a node
+// that are in no group are then attempted again, in the same order, while that places any: kube-scheduler also tries again after a
+// pod was placed that another one waits for. It would place the pods as the response says if all new nodes were ready when it begins.
+// Nothing is evicted.
 //
 // More nodes are not always better: they have other scores, and a node in a new zone changes the minimum that topology spread
 // compares with.
@@ -51,9 +53,15 @@ type ProvisionRequest struct {
 	// step is a unit of this server's search: another release may need more or fewer steps, and a step has no guaranteed duration.
 	MaxSteps *uint32 `protobuf:"varint,7,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
 	// Breaks ties between the nodes with the highest score, as PlaceRequest.tie_break_seed.
-	TieBreakSeed  uint64 `protobuf:"varint,8,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	TieBreakSeed uint64 `protobuf:"varint,8,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
+	// The order in which pods are attempted. With KUBE_SCHEDULER they are attempted by priority, then in the given order; no pod
+	// preempts, as nodes are added instead.
+	QueueMode QueueMode `protobuf:"varint,9,opt,name=queue_mode,json=queueMode,proto3,enum=stowage.v1.QueueMode" json:"queue_mode,omitempty"`
+	// Whether topology spread counts the domains of all templates, also of templates without new nodes. kube-scheduler knows the domains
+	// of existing nodes only: with nodes in one zone, all replicas of a workload with a maxSkew of 1 fit into that zone.
+	CountTemplateDomains bool `protobuf:"varint,10,opt,name=count_template_domains,json=countTemplateDomains,proto3" json:"count_template_domains,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *ProvisionRequest) Reset() {
@@ -140,6 +148,20 @@ func (x *ProvisionRequest) GetTieBreakSeed() uint64 {
 		return x.TieBreakSeed
 	}
 	return 0
+}
+
+func (x *ProvisionRequest) GetQueueMode() QueueMode {
+	if x != nil {
+		return x.QueueMode
+	}
+	return QueueMode_QUEUE_MODE_UNSPECIFIED
+}
+
+func (x *ProvisionRequest) GetCountTemplateDomains() bool {
+	if x != nil {
+		return x.CountTemplateDomains
+	}
+	return false
 }
 
 // NodeTemplate is nodes that may be added, all alike but for their names.
@@ -478,7 +500,7 @@ var File_stowage_v1_provision_proto protoreflect.FileDescriptor
 const file_stowage_v1_provision_proto_rawDesc = "" +
 	"\n" +
 	"\x1astowage/v1/provision.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/context.proto\x1a\"stowage/v1/placement_service.proto\"\xf8\x03\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/context.proto\x1a\"stowage/v1/placement_service.proto\"\xee\x04\n" +
 	"\x10ProvisionRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x129\n" +
 	"\x05queue\x18\x02 \x03(\v2\x17.stowage.v1.PendingPodsB\n" +
@@ -490,7 +512,11 @@ const file_stowage_v1_provision_proto_rawDesc = "" +
 	"\ttemplates\x18\x05 \x03(\v2\x18.stowage.v1.NodeTemplateB\v\xbaH\b\x92\x01\x05\b\x01\x10\x90NR\ttemplates\x12-\n" +
 	"\tmax_nodes\x18\x06 \x01(\rB\v\xbaH\b*\x06\x18\xa0\x8d\x06(\x01H\x00R\bmaxNodes\x88\x01\x01\x12.\n" +
 	"\tmax_steps\x18\a \x01(\rB\f\xbaH\t*\a\x18\x80\x80\x80 (\x01H\x01R\bmaxSteps\x88\x01\x01\x12$\n" +
-	"\x0etie_break_seed\x18\b \x01(\x04R\ftieBreakSeedB\f\n" +
+	"\x0etie_break_seed\x18\b \x01(\x04R\ftieBreakSeed\x12>\n" +
+	"\n" +
+	"queue_mode\x18\t \x01(\x0e2\x15.stowage.v1.QueueModeB\b\xbaH\x05\x82\x01\x02\x10\x01R\tqueueMode\x124\n" +
+	"\x16count_template_domains\x18\n" +
+	" \x01(\bR\x14countTemplateDomainsB\f\n" +
 	"\n" +
 	"_max_nodesB\f\n" +
 	"\n" +
@@ -549,8 +575,9 @@ var file_stowage_v1_provision_proto_goTypes = []any{
 	(*PendingPods)(nil),       // 6: stowage.v1.PendingPods
 	(*CandidateNodes)(nil),    // 7: stowage.v1.CandidateNodes
 	(*PodGroup)(nil),          // 8: stowage.v1.PodGroup
-	(*Node)(nil),              // 9: stowage.v1.Node
-	(*PlaceResponse)(nil),     // 10: stowage.v1.PlaceResponse
+	(QueueMode)(0),            // 9: stowage.v1.QueueMode
+	(*Node)(nil),              // 10: stowage.v1.Node
+	(*PlaceResponse)(nil),     // 11: stowage.v1.PlaceResponse
 }
 var file_stowage_v1_provision_proto_depIdxs = []int32{
 	5,  // 0: stowage.v1.ProvisionRequest.context:type_name -> stowage.v1.DecisionContext
@@ -558,15 +585,16 @@ var file_stowage_v1_provision_proto_depIdxs = []int32{
 	7,  // 2: stowage.v1.ProvisionRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
 	8,  // 3: stowage.v1.ProvisionRequest.pod_groups:type_name -> stowage.v1.PodGroup
 	1,  // 4: stowage.v1.ProvisionRequest.templates:type_name -> stowage.v1.NodeTemplate
-	9,  // 5: stowage.v1.NodeTemplate.node:type_name -> stowage.v1.Node
-	10, // 6: stowage.v1.ProvisionResponse.place:type_name -> stowage.v1.PlaceResponse
-	3,  // 7: stowage.v1.ProvisionResponse.unplaced:type_name -> stowage.v1.UnprovisionedPods
-	4,  // 8: stowage.v1.UnprovisionedPods.refusals:type_name -> stowage.v1.TemplateRefusal
-	9,  // [9:9] is the sub-list for method output_type
-	9,  // [9:9] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	9,  // 5: stowage.v1.ProvisionRequest.queue_mode:type_name -> stowage.v1.QueueMode
+	10, // 6: stowage.v1.NodeTemplate.node:type_name -> stowage.v1.Node
+	11, // 7: stowage.v1.ProvisionResponse.place:type_name -> stowage.v1.PlaceResponse
+	3,  // 8: stowage.v1.ProvisionResponse.unplaced:type_name -> stowage.v1.UnprovisionedPods
+	4,  // 9: stowage.v1.UnprovisionedPods.refusals:type_name -> stowage.v1.TemplateRefusal
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_provision_proto_init() }
