@@ -194,41 +194,7 @@ func expectAll(t *testing.T, what string, names []string, are map[string]bool, w
 }
 
 func (r *integrationRow) scenario(memory string) *scenario.Case {
-	c := &scenario.Case{Name: r.Row, TieBreakSeed: r.TieBreakSeed}
-	for _, of := range r.Nodes {
-		for _, name := range strings.Fields(of.Name) {
-			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: of.Labels}}
-			n.Status.Allocatable = corev1.ResourceList{
-				corev1.ResourceCPU: of.CPU, corev1.ResourcePods: resource.MustParse("32"),
-			}
-			if amount := cmp.Or(of.Memory, memory); amount != "" {
-				n.Status.Allocatable[corev1.ResourceMemory] = resource.MustParse(amount)
-			}
-			n.Status.Capacity = n.Status.Allocatable
-			c.Nodes = append(c.Nodes, n)
-		}
-	}
-	for _, of := range r.Groups {
-		g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: of.Name, Namespace: "default"}}
-		g.Spec.Priority = &of.Priority
-		if of.MinCount > 0 {
-			g.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: of.MinCount}
-		} else {
-			g.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
-		}
-		switch of.Disrupts {
-		case "all":
-			g.Spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
-		case "single":
-			g.Spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{Single: &schedulingv1beta1.SingleDisruptionMode{}}
-		}
-		if of.Topology != "" {
-			g.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{
-				Topology: []schedulingv1beta1.TopologyConstraint{{Key: of.Topology}},
-			}
-		}
-		c.PodGroups = append(c.PodGroups, g)
-	}
+	c := &scenario.Case{Name: r.Row, TieBreakSeed: r.TieBreakSeed, Nodes: r.nodes(memory), PodGroups: r.podGroups()}
 	for _, of := range r.Pods {
 		for _, p := range of.pods() {
 			started(20 + len(c.Pods))(p)
@@ -253,9 +219,51 @@ func (r *integrationRow) scenario(memory string) *scenario.Case {
 	return c
 }
 
+func (r *integrationRow) nodes(memory string) (out []*corev1.Node) {
+	for _, of := range r.Nodes {
+		for name := range strings.FieldsSeq(of.Name) {
+			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: of.Labels}}
+			n.Status.Allocatable = corev1.ResourceList{
+				corev1.ResourceCPU: of.CPU, corev1.ResourcePods: resource.MustParse("32"),
+			}
+			if amount := cmp.Or(of.Memory, memory); amount != "" {
+				n.Status.Allocatable[corev1.ResourceMemory] = resource.MustParse(amount)
+			}
+			n.Status.Capacity = n.Status.Allocatable
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func (r *integrationRow) podGroups() (out []*schedulingv1beta1.PodGroup) {
+	for _, of := range r.Groups {
+		g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: of.Name, Namespace: "default"}}
+		g.Spec.Priority = &of.Priority
+		if of.MinCount > 0 {
+			g.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: of.MinCount}
+		} else {
+			g.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
+		}
+		switch of.Disrupts {
+		case "all":
+			g.Spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
+		case "single":
+			g.Spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{Single: &schedulingv1beta1.SingleDisruptionMode{}}
+		}
+		if of.Topology != "" {
+			g.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{
+				Topology: []schedulingv1beta1.TopologyConstraint{{Key: of.Topology}},
+			}
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
 func (of *integrationPod) pods() []*corev1.Pod {
 	var out []*corev1.Pod
-	for _, name := range strings.Fields(of.Name) {
+	for name := range strings.FieldsSeq(of.Name) {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", Labels: of.Labels}, Spec: *of.Spec.DeepCopy()}
 		p.Spec.NodeName, p.Spec.Priority, p.Status.NominatedNodeName = of.Node, &of.Priority, of.NominatedTo
 		if of.Group != "" {

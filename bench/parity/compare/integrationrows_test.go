@@ -70,7 +70,7 @@ func upstreamRows(t *testing.T) map[string][]upstreamRow {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := filepath.Join(strings.TrimSpace(string(module)), "test/integration/scheduler")
+	root := filepath.Join(strings.TrimSpace(string(module)), "test", "integration", "scheduler")
 	out := map[string][]upstreamRow{}
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
