@@ -39,7 +39,7 @@ func (x *Explanation) Write(w io.Writer, e *stowagev1.Explanation) {
 		tableWithin(w, x.Width, rows...)
 	}
 	for _, c := range e.GetTopologyCounts() {
-		x.counts(w, c)
+		x.counts(w, c, companions(e))
 	}
 	if len(e.GetUntoleratedTaints()) > 0 {
 		fmt.Fprintln(w, "\nUntolerated taints:")
@@ -71,8 +71,8 @@ func (x *Explanation) Write(w io.Writer, e *stowagev1.Explanation) {
 	}
 }
 
-// counts writes the counts of one rule.
-func (x *Explanation) counts(w io.Writer, c *stowagev1.TopologyCounts) {
+// counts writes the counts of one rule. with is as of companions.
+func (x *Explanation) counts(w io.Writer, c *stowagev1.TopologyCounts, with string) {
 	title := fmt.Sprintf("\n%s by %s", Rule(c.GetRule()), c.GetTopologyKey())
 	if c.GetSelector() != "" {
 		title += " with pods " + c.GetSelector()
@@ -89,6 +89,9 @@ func (x *Explanation) counts(w io.Writer, c *stowagev1.TopologyCounts) {
 	}
 	if spread && !c.GetSelfMatch() {
 		title += ", the pod itself does not count"
+	}
+	if c.GetRule() == stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY && with != "pods of "+c.GetSelector() {
+		title += ", counting pods that match all affinity terms"
 	}
 	if c.GetRule() == stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY && c.GetSelfMatch() {
 		title += ", the pod matches it itself"

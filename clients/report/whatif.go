@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/clients/whatif"
@@ -46,6 +47,13 @@ func (x *WhatIf) Write(w io.Writer, c *whatif.Comparison) {
 	}
 	for _, e := range effects {
 		x.list(w, e.heading, c.Pods, e.effect)
+	}
+	leaves := func(p whatif.Change) bool {
+		return p.Cause == whatif.Removed && p.Effect == whatif.Leaves && p.From != ""
+	}
+	if slices.ContainsFunc(c.Pods, leaves) && slices.ContainsFunc(c.Changes, func(s string) bool { return strings.HasPrefix(s, "scale ") }) {
+		fmt.Fprintln(w)
+		WriteWrapped(w, "", "The controller decides which pods leave; stowage scale-down chooses them so that the others stay spread.", x.Width)
 	}
 }
 

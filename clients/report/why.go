@@ -17,8 +17,9 @@ import (
 func (x *Explanation) Why(e *stowagev1.Explanation) string {
 	var out []string
 	apart := map[string]bool{}
+	with := companions(e)
 	for _, c := range e.GetTopologyCounts() {
-		if text := x.whyCounts(c, apart); text != "" {
+		if text := x.whyCounts(c, apart, with); text != "" {
 			out = append(out, text)
 		}
 	}
@@ -67,9 +68,24 @@ func (x *Explanation) WriteWhy(w io.Writer, indent string, e *stowagev1.Explanat
 	}
 }
 
+// companions names the pods that required affinity terms count: those that match all terms
+// (pkg/scheduler/framework/plugins/interpodaffinity/filtering.go podMatchesAllAffinityTerms, v1.37).
+func companions(e *stowagev1.Explanation) string {
+	var terms []string
+	for _, c := range e.GetTopologyCounts() {
+		if c.GetRule() == stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY && !slices.Contains(terms, c.GetSelector()) {
+			terms = append(terms, c.GetSelector())
+		}
+	}
+	if len(terms) > 1 {
+		return "a pod that matches all of its affinity terms, " + strings.Join(terms, " and ")
+	}
+	return "pods of " + strings.Join(terms, "")
+}
+
 // whyCounts is the text for one rule. apart collects the text of the pod's own anti-affinity, which the same rule of its
-// siblings need not repeat.
-func (x *Explanation) whyCounts(c *stowagev1.TopologyCounts, apart map[string]bool) string {
+// siblings need not repeat; with names the pods of its affinity.
+func (x *Explanation) whyCounts(c *stowagev1.TopologyCounts, apart map[string]bool, with string) string {
 	var counts, refused, feasible []string
 	holders := map[string]bool{}
 	for _, d := range c.GetDomains() {
@@ -101,9 +117,9 @@ func (x *Explanation) whyCounts(c *stowagev1.TopologyCounts, apart map[string]bo
 		return text
 	case stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY:
 		if len(feasible) == 0 {
-			return fmt.Sprintf("must be with pods of %s, and no %s holds one", c.GetSelector(), c.GetTopologyKey())
+			return fmt.Sprintf("must be with %s, and no %s holds one", with, c.GetTopologyKey())
 		}
-		return fmt.Sprintf("must be with pods of %s, so only %s", c.GetSelector(), Names(feasible))
+		return fmt.Sprintf("must be with %s, so only %s", with, Names(feasible))
 	case stowagev1.TopologyRule_TOPOLOGY_RULE_POD_ANTI_AFFINITY:
 		for _, domain := range refused {
 			apart[c.GetTopologyKey()+"="+domain] = true

@@ -40,6 +40,7 @@ const (
 	Namespace         Rule = "namespace"          // it does not exist
 	Contradiction     Rule = "contradiction"      // requirements that exclude each other
 	Unparsable        Rule = "unparsable"         // kube-scheduler cannot parse it
+	OneDomain         Rule = "one-domain"         // spreads nothing
 	MaxSkew           Rule = "max-skew"           // as large as the number of pods
 	MinDomains        Rule = "min-domains"        // more than there are
 	NoWeight          Rule = "no-weight"          // the profile does not score by it
