@@ -87,8 +87,8 @@ func (x *Explanation) difference(c *stowagev1.Change) string {
 		return x.preferred(k.PreferredRule)
 	case *stowagev1.Change_LoweredRequest:
 		r := k.LoweredRequest
-		return fmt.Sprintf("a request of %s %s at most in place of %s", Quantity(r.GetResource(), r.GetTo()), r.GetResource(),
-			Quantity(r.GetResource(), r.GetFrom()))
+		return fmt.Sprintf("a request of %s %s%s in place of %s", Quantity(r.GetResource(), r.GetTo()), r.GetResource(),
+			map[bool]string{false: " at most"}[x.Counting], Quantity(r.GetResource(), r.GetFrom()))
 	case *stowagev1.Change_UncordonedNode:
 		return x.node(k.UncordonedNode.GetNodeIndex()) + " uncordoned"
 	case *stowagev1.Change_ClearedTaints:

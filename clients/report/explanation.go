@@ -20,6 +20,9 @@ type Explanation struct {
 	Rollout *whatif.Rollout
 	// Returning is what becomes of the pods that changes take off their nodes, where that is known.
 	Returning map[*stowagev1.Change]*Returning
+	// Counting says that changes are about how many pods fit. A request that leaves room for one more pod beside the others is not the
+	// highest then: with it, the others take less, too.
+	Counting bool
 	// Advice is changes of the workload that place the pod, in words.
 	Advice []string
 	// NoPreemption says that the profile has no preemption.

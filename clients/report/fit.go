@@ -45,7 +45,7 @@ func (f *Fit) Write(w io.Writer, a *stowagev1.FitResponse) {
 		return
 	}
 	fmt.Fprintln(w, "With any one of these more fit:")
-	x := &Explanation{Cluster: f.Cluster, Width: f.Width}
+	x := &Explanation{Cluster: f.Cluster, Width: f.Width, Counting: true}
 	for _, c := range a.GetChanges() {
 		WriteWrapped(w, "  ", fmt.Sprintf("- %d: %s", c.GetUnits(), x.Change(c.GetChange())), f.Width)
 	}
