@@ -12,6 +12,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/stowage-scheduler/stowage/proto/answersize"
 	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/interceptor"
 	"github.com/stowage-scheduler/stowage/server/placement"
@@ -23,10 +24,10 @@ import (
 // stop closes the connection and stops the server. The server also stops when ctx is done.
 func NewEmbedded(ctx context.Context) (conn *grpc.ClientConn, stop func() error, err error) {
 	dial, end := ServeEmbedded(ctx)
-	conn, err = grpc.NewClient("passthrough:///embedded",
+	conn, err = grpc.NewClient("passthrough:///embedded", append(answersize.DialOptions(math.MaxInt32),
 		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)),
-	)
+		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(math.MaxInt32)),
+	)...)
 	if err != nil {
 		return nil, nil, errors.Join(err, end())
 	}

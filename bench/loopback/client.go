@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/stowage-scheduler/stowage/proto/answersize"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -19,15 +20,15 @@ type Client struct{ conn *grpc.ClientConn }
 
 // Dial returns a client with the buffers and windows of clients/stowage, whose calls pass through interceptors.
 func Dial(address string, through ...grpc.UnaryClientInterceptor) (*Client, error) {
-	conn, err := grpc.NewClient(address,
+	conn, err := grpc.NewClient(address, append(answersize.DialOptions(math.MaxInt32),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithChainUnaryInterceptor(through...),
 		grpc.WithReadBufferSize(bufferBytes),
 		grpc.WithWriteBufferSize(bufferBytes),
 		grpc.WithInitialWindowSize(windowBytes),
 		grpc.WithInitialConnWindowSize(windowBytes),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(frames{}), grpc.MaxCallRecvMsgSize(math.MaxInt32)),
-	)
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(frames{})),
+	)...)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/stowage-scheduler/stowage/clients/stowage"
+	"github.com/stowage-scheduler/stowage/proto/answersize"
 	"github.com/stowage-scheduler/stowage/server"
 )
 
@@ -19,8 +20,9 @@ func Dial(ctx context.Context, options ...grpc.DialOption) (client *stowage.Clie
 	dial, end := server.ServeEmbedded(ctx)
 	all := []grpc.DialOption{
 		grpc.WithContextDialer(dial),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(math.MaxInt32)),
 	}
+	all = append(all, answersize.DialOptions(math.MaxInt32)...)
 	client, err = stowage.Dial([]string{"passthrough:///embedded"}, append(all, options...)...)
 	if err != nil {
 		return nil, nil, errors.Join(err, end())

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
 
+	"github.com/stowage-scheduler/stowage/proto/answersize"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -73,7 +74,6 @@ func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 		grpc.WithDefaultCallOptions(
 			grpc.ForceCodecV2(newCodec()),
 			grpc.MaxCallSendMsgSize(MaximumMessageBytes),
-			grpc.MaxCallRecvMsgSize(MaximumMessageBytes),
 			// gRPC does not retry requests that exceed this buffer, 256 KiB by default.
 			grpc.MaxRetryRPCBufferSize(MaximumMessageBytes),
 		),
@@ -89,6 +89,7 @@ func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 		grpc.WithChainUnaryInterceptor(c.unaryAgain, c.unaryHedged, c.putWhenUnknown, throttle.Unary),
 		grpc.WithChainStreamInterceptor(c.streamAgain, throttle.Stream),
 	}
+	all = append(all, answersize.DialOptions(MaximumMessageBytes)...)
 	target := addresses[0]
 	if len(addresses) > 1 {
 		replicas := manual.NewBuilderWithScheme("replicas")

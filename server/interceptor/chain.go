@@ -46,6 +46,7 @@ func Chain(s Settings) []Named {
 			Named{"deadline", placementOnly(deadline(s.MaxDuration)), placementStreamsOnly(streamDeadline(s.MaxDuration))})
 	}
 	return append(chain,
+		Named{"answer-size", placementOnly(boundAnswer()), placementStreamsOnly(boundMessages())},
 		Named{"recover", placementOnly(recoverCall()), placementStreamsOnly(recoverStream())},
 		Named{Name: "validate", Unary: placementOnly(validate(newEnvelope()))})
 }

@@ -50,6 +50,9 @@ func (a *answer) Buffer() mem.Buffer {
 	return mem.NewBuffer(&bytes, a)
 }
 
+// Size implements wire.Buffered.
+func (a *answer) Size() int { return len(a.encoded) }
+
 // overdue closes a connection that has taken nothing since it was last looked at.
 func (a *answer) overdue() {
 	if a.freed.Load() {

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
 
+	"github.com/stowage-scheduler/stowage/proto/answersize"
 	"github.com/stowage-scheduler/stowage/proto/lineage"
 	peerv1 "github.com/stowage-scheduler/stowage/proto/stowage/peer/v1"
 	"github.com/stowage-scheduler/stowage/server/placement"
@@ -67,12 +68,13 @@ func Connect(s Settings) (*Peers, error) {
 	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(s.Credentials),
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig": [{"` + balancerName + `": {}}]}`),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(wire.NewCodec()), grpc.MaxCallRecvMsgSize(s.MaxPartBytes)),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(wire.NewCodec())),
 		grpc.WithStaticStreamWindowSize(windowBytes),
 		grpc.WithStaticConnWindowSize(connectionBytes),
 		grpc.WithIdleTimeout(0),
 		grpc.WithDisableServiceConfig(),
 	}
+	options = append(options, answersize.DialOptions(s.MaxPartBytes)...)
 	if s.Dial != nil {
 		options = append(options, grpc.WithContextDialer(s.Dial))
 	}

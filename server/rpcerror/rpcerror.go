@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/stowage-scheduler/stowage/proto/answersize"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
 )
@@ -127,6 +128,14 @@ func StreamTooLarge(bytes, limit int64) error {
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_SNAPSHOT_TOO_LARGE,
 		fmt.Sprintf("the stream has %d bytes, more than the in-flight limit of %d", bytes, limit),
 		limited("max_in_flight_bytes", limit).with("bytes", bytes))
+}
+
+// AnswerTooLarge returns ANSWER_TOO_LARGE: the caller does not accept messages of that size.
+func AnswerTooLarge(bytes, limit int64) error {
+	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_ANSWER_TOO_LARGE,
+		fmt.Sprintf("the answer has %d bytes, more than the %d that the caller accepts: raise the limit of received messages of the "+
+			"connection and declare it in the header %s", bytes, limit, answersize.Header),
+		limited(answersize.Header, limit).with("bytes", bytes))
 }
 
 // Cancelled returns CANCELLED: the call's context was done before the response was ready.

@@ -75,6 +75,9 @@ func TestErrors(t *testing.T) {
 		"stream too large": {rpcerror.StreamTooLarge(200, 100), codes.ResourceExhausted, []any{
 			info("SNAPSHOT_TOO_LARGE", "limit", "max_in_flight_bytes", "limitValue", "100", "bytes", "200"),
 		}},
+		"answer too large": {rpcerror.AnswerTooLarge(200, 100), codes.ResourceExhausted, []any{
+			info("ANSWER_TOO_LARGE", "limit", "stowage-max-answer-bytes", "limitValue", "100", "bytes", "200"),
+		}},
 		"deadline": {
 			rpcerror.Cancelled(fmt.Errorf("engine: %w", context.DeadlineExceeded)), codes.DeadlineExceeded,
 			[]any{info("CANCELLED")},

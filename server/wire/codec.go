@@ -10,7 +10,11 @@ import (
 type Encoded []byte
 
 // Buffered is an encoded message whose buffer gRPC frees once it has written it.
-type Buffered interface{ Buffer() mem.Buffer }
+type Buffered interface {
+	Buffer() mem.Buffer
+	// Size returns the number of bytes of the message.
+	Size() int
+}
 
 // Codec is gRPC's protobuf codec. It also receives into a *Request and sends an Encoded or a Buffered.
 type Codec struct{ encoding.CodecV2 }

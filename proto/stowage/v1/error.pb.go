@@ -53,6 +53,9 @@ const (
 	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 9
 	// PERMISSION_DENIED: no rule of the server lets the caller call the method. The metadata has the "caller".
 	ErrorReason_ERROR_REASON_FORBIDDEN ErrorReason = 10
+	// RESOURCE_EXHAUSTED: a message of the answer is larger than what the caller accepts, which is 4,194,304 bytes unless the header
+	// "stowage-max-answer-bytes" has another number. The metadata has the "bytes" of the message. A retry does not help.
+	ErrorReason_ERROR_REASON_ANSWER_TOO_LARGE ErrorReason = 11
 )
 
 // Enum value maps for ErrorReason.
@@ -69,6 +72,7 @@ var (
 		8:  "ERROR_REASON_SNAPSHOT_TOO_LARGE",
 		9:  "ERROR_REASON_UNAUTHENTICATED",
 		10: "ERROR_REASON_FORBIDDEN",
+		11: "ERROR_REASON_ANSWER_TOO_LARGE",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -82,6 +86,7 @@ var (
 		"ERROR_REASON_SNAPSHOT_TOO_LARGE": 8,
 		"ERROR_REASON_UNAUTHENTICATED":    9,
 		"ERROR_REASON_FORBIDDEN":          10,
+		"ERROR_REASON_ANSWER_TOO_LARGE":   11,
 	}
 )
 
@@ -211,7 +216,7 @@ var File_stowage_v1_error_proto protoreflect.FileDescriptor
 const file_stowage_v1_error_proto_rawDesc = "" +
 	"\n" +
 	"\x16stowage/v1/error.proto\x12\n" +
-	"stowage.v1*\xe9\x02\n" +
+	"stowage.v1*\x8c\x03\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cERROR_REASON_INVALID_REQUEST\x10\x01\x12\x1b\n" +
@@ -224,7 +229,8 @@ const file_stowage_v1_error_proto_rawDesc = "" +
 	"\x1fERROR_REASON_SNAPSHOT_TOO_LARGE\x10\b\x12 \n" +
 	"\x1cERROR_REASON_UNAUTHENTICATED\x10\t\x12\x1a\n" +
 	"\x16ERROR_REASON_FORBIDDEN\x10\n" +
-	"*\xc5\x03\n" +
+	"\x12!\n" +
+	"\x1dERROR_REASON_ANSWER_TOO_LARGE\x10\v*\xc5\x03\n" +
 	"\x0fViolationReason\x12 \n" +
 	"\x1cVIOLATION_REASON_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19VIOLATION_REASON_REQUIRED\x10\x01\x12\"\n" +

@@ -22,6 +22,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/generate"
+	"github.com/stowage-scheduler/stowage/proto/answersize"
 	"github.com/stowage-scheduler/stowage/server/placement"
 )
 
@@ -63,8 +64,8 @@ func run(ctx context.Context) (same bool, err error) {
 	}
 	o.stowage = conformance.Direct(placement.New(0, nil))
 	if *address != "" {
-		conn, err := grpc.NewClient(*address, grpc.WithTransportCredentials(insecure.NewCredentials()),
-			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<30)))
+		conn, err := grpc.NewClient(*address,
+			append(answersize.DialOptions(1<<30), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 		if err != nil {
 			return false, err
 		}
