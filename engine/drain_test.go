@@ -49,6 +49,9 @@ type drainBatch struct {
 	round   int
 	spent   bool // the budget
 	message string
+	// preempted reports whether the pods come again after a preemption that used the budgets owed up.
+	preempted bool
+	owed      []int
 }
 
 // referenceDrain drains nodes by stating the cluster anew after each step, and asking it to place each pod.
@@ -61,7 +64,8 @@ type referenceDrain struct {
 	moved  int
 
 	out     *verdict.Drain
-	lost    int
+	current int                    // round
+	gone    []verdict.PodReference // preempted pods that do not come again
 	pending []drainBatch
 }
 
@@ -113,6 +117,10 @@ func (r *referenceDrain) healthy(b *drainBatch, count int) {
 	for range count {
 		for _, i := range of {
 			switch {
+			case b.preempted:
+				if slices.Contains(b.owed, i) {
+					r.left[i]++
+				}
 			case r.stuck(i):
 			case b.spent:
 				r.left[i]++
@@ -197,7 +205,7 @@ func (r *referenceDrain) remove(node uint32, name string, template, count int, t
 // drain drains nodes together.
 func (r *referenceDrain) drain(nodes ...uint32) *verdict.Drain {
 	r.stated = cordoned(r.stated, nodes...)
-	r.out, r.lost, r.pending = &verdict.Drain{Nodes: nodes}, 0, nil
+	r.out, r.gone, r.pending = &verdict.Drain{Nodes: nodes}, nil, nil
 	var all []*drainedPods
 	for _, node := range nodes {
 		all = append(all, r.list(node)...)
@@ -295,18 +303,21 @@ func (r *referenceDrain) drain(nodes ...uint32) *verdict.Drain {
 	switch {
 	case len(r.out.Blocked) > 0:
 		r.out.Status = verdict.DrainBlocked
-	case len(r.out.Unplaced)+r.lost > 0:
+	case len(r.out.Unplaced) > 0:
 		r.out.Status = verdict.DrainUnplaced
 	default:
 		r.out.Status = verdict.Drained
 	}
-	r.out.Doubts = append(r.out.Doubts, preemptedForGood(r.stated, r.out.Preempted)...)
+	r.out.Doubts = append(r.out.Doubts, preemptedForGood(r.stated, r.gone)...)
 	return r.out
 }
 
 // round evicts and places pods, and returns the pods that became ready.
 func (r *referenceDrain) round(now []drainBatch, all []*drainedPods) (ready []drainBatch) {
 	var leaving []drainBatch
+	if r.current = r.out.Rounds; len(now) == 0 {
+		r.current--
+	}
 	for _, b := range now {
 		r.out.Evicted += b.count
 		p := &b.of.pod
@@ -340,7 +351,14 @@ func (r *referenceDrain) round(now []drainBatch, all []*drainedPods) (ready []dr
 	}
 	place := r.inOrder
 	if r.o.Scheduler {
-		place = func(ready *[]drainBatch) { r.schedule(ready, leaving, all) }
+		place = func(ready *[]drainBatch) {
+			for len(r.pending) > 0 {
+				again := r.schedule(ready, leaving, all)
+				if r.pending = append(r.pending, again...); len(again) == 0 {
+					return
+				}
+			}
+		}
 	}
 	place(&ready)
 	for _, b := range leaving {
@@ -403,7 +421,7 @@ func (r *referenceDrain) record(b *drainBatch, nodes []uint32, ready *[]drainBat
 	*ready = append(*ready, placed)
 }
 
-func (r *referenceDrain) schedule(ready *[]drainBatch, leaving []drainBatch, all []*drainedPods) {
+func (r *referenceDrain) schedule(ready *[]drainBatch, leaving []drainBatch, all []*drainedPods) (again []drainBatch) {
 	var queue []engine.Pending
 	for _, b := range r.pending {
 		queue = append(queue, engine.Pending{Pod: comesBack(&b.of.pod), Count: b.count})
@@ -422,10 +440,13 @@ func (r *referenceDrain) schedule(ready *[]drainBatch, leaving []drainBatch, all
 			r.put(&b.of.pod, node)
 		}
 		r.record(&b, result.Nodes, ready)
-		r.lost += result.Evicted
+		evicted := b
 		if b.count = result.Unplaced; b.count > 0 {
 			b.message = result.Message
 			still = append(still, b)
+		}
+		if evicted.count = result.Evicted; evicted.count > 0 {
+			again = append(again, evicted)
 		}
 	}
 	r.pending = still
@@ -436,12 +457,15 @@ func (r *referenceDrain) schedule(ready *[]drainBatch, leaving []drainBatch, all
 				r.addPreempted(v)
 				continue
 			}
-			r.preempted(v, leaving, all)
+			if b, ok := r.preempted(v, leaving, all); ok {
+				again = append(again, b)
+			}
 		}
 	}
+	return again
 }
 
-func (r *referenceDrain) preempted(v verdict.PodReference, leaving []drainBatch, all []*drainedPods) {
+func (r *referenceDrain) preempted(v verdict.PodReference, leaving []drainBatch, all []*drainedPods) (again drainBatch, ok bool) {
 	var pod *api.Pod
 	if v.Name != "" {
 		n := &r.stated.Nodes[v.Node]
@@ -457,13 +481,18 @@ func (r *referenceDrain) preempted(v verdict.PodReference, leaving []drainBatch,
 	for _, b := range leaving {
 		if b.of.node == v.Node && b.of.pod.Name == v.Name {
 			r.remove(v.Node, v.Name, v.Template, v.Count, true)
-			return
+			return drainBatch{}, false
 		}
 	}
 	moved := statedName(v.Name) != v.Name
+	again = drainBatch{of: &drainedPods{pod: *pod, node: v.Node}, count: v.Count, round: r.current}
 	for _, b := range r.budgets(pod) {
 		if pod.Readiness != api.NotReady && pod.Readiness != api.PhasePending {
-			r.left[b] = max(0, r.left[b]-v.Count)
+			again.preempted = true
+			if r.left[b] > 0 {
+				r.left[b]--
+				again.owed = append(again.owed, b)
+			}
 		}
 	}
 	for _, p := range all {
@@ -486,6 +515,13 @@ func (r *referenceDrain) preempted(v verdict.PodReference, leaving []drainBatch,
 	v.Name = statedName(v.Name)
 	v.Template = pod.TemplateIndex
 	r.addPreempted(v)
+	controller := pod.Template.Controller
+	ok = !pod.Terminating && pod.TemplateIndex >= 0 && controller.Creates() && controller.Kind != api.DaemonSet
+	if !ok {
+		r.gone = append(r.gone, v)
+	}
+	again.of.pod.Name = statedName(again.of.pod.Name)
+	return again, ok
 }
 
 // preemptedForGood returns the doubts about preempted pods that a controller creates again.
@@ -776,7 +812,7 @@ func TestDrainRounds(t *testing.T) {
 	}
 }
 
-// A pod that came back is preempted by one of a later round: its move is taken back, and it does not come back again. The cases
+// A pod that came back is preempted by one of a later round: its move is taken back, and it finds no node again. The cases
 // are worked out by hand, as the reference has none of them.
 func TestPreemptedAgain(t *testing.T) {
 	owner := api.ControllerReference{Kind: api.ReplicaSet, Name: "owner"}
@@ -805,7 +841,9 @@ func TestPreemptedAgain(t *testing.T) {
 		if c.preempted > 0 {
 			want.Status, want.Preempted = verdict.DrainUnplaced, []verdict.PodReference{pods(1, 1, c.preempted)}
 		}
-		want.Doubts = preemptedForGood(stated, want.Preempted)
+		for range c.preempted {
+			want.Unplaced = append(want.Unplaced, verdict.UnplacedPod{Pod: pods(1, 0, 1), Message: "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."})
+		}
 		for _, o.Scan = range []bool{false, true} {
 			got, _ := drains(t, compiled(t, stated), o)
 			if diff := gocmp.Diff([]*verdict.Drain{want}, got); diff != "" {

@@ -12,7 +12,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/yaml"
 
@@ -245,8 +244,7 @@ func (m *making) addNode(of *stowagev1.AddedNode) {
 	n.Name, n.Spec.Unschedulable = m.node, false
 	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return nodestate.Has(t.Key) })
 	for _, p := range m.Pods {
-		if of := metav1.GetControllerOf(p); p.Spec.NodeName == like.Name && p.DeletionTimestamp == nil && of != nil &&
-			(of.Kind == "DaemonSet" || of.Kind == "Node") {
+		if p.Spec.NodeName == like.Name && p.DeletionTimestamp == nil && scenario.Stays(p) {
 			copied := p.DeepCopy()
 			copied.Name, copied.Spec.NodeName = p.Name+"-added", m.node
 			m.Pods = append(m.Pods, copied)

@@ -33,6 +33,7 @@ type comer struct {
 	at     int // orders them
 	origin *corev1.Pod
 	drain  *drain
+	batch  drainBatch // with which it was placed
 }
 
 // NewDrainer returns a Drainer of the case's cluster.
@@ -67,6 +68,9 @@ type drainBatch struct {
 	count   int
 	round   uint32
 	message string // of the last attempt to place them
+	// preempted says that the pods come again after a preemption that used up the budgets owed.
+	preempted bool
+	owed      []int
 }
 
 // drain is one drain.
@@ -77,8 +81,8 @@ type drain struct {
 	pending []drainBatch
 	leaving []*corev1.Pod // in this round
 	ready   []int         // pods that were placed in this round, by budget
-	lost    int
-	moves   []int // attempt and entry of each of out.Moves
+	moves   []int         // attempt and entry of each of out.Moves
+	began   int           // the number of attempts when the round began
 }
 
 // Drain drains nodes, by ascending index, together.
@@ -157,9 +161,12 @@ func (r *drain) rounds() error {
 				return nil
 			}
 		}
-		r.ready = make([]int, len(r.left))
-		if err := r.place(); err != nil {
-			return err
+		r.ready, r.began = make([]int, len(r.left)), r.attempts
+		for again := true; again; {
+			var err error
+			if again, err = r.place(); err != nil {
+				return err
+			}
 		}
 		for i, n := range r.ready {
 			r.left[i] += n
@@ -203,7 +210,7 @@ func (r *drain) evict() (any bool) {
 				r.replace(p, nil)
 			}
 		}
-		if b.first.DeletionTimestamp == nil && metav1.GetControllerOfNoCopy(b.first) != nil {
+		if scenario.Returns(b.first) {
 			r.pending = append(r.pending, b)
 		}
 	}
@@ -246,9 +253,10 @@ func (d *Drainer) replace(p, by *corev1.Pod) {
 }
 
 // place places the pods that are pending.
-func (r *drain) place() error {
+// Preempted pods that come again are pending then, too.
+func (r *drain) place() (comeAgain bool, err error) {
 	if len(r.pending) == 0 {
-		return nil
+		return false, nil
 	}
 	r.attempts++
 	c := *r.c
@@ -259,22 +267,25 @@ func (r *drain) place() error {
 	}
 	answer, result, err := r.ask(&c)
 	if err != nil {
-		return err
+		return false, err
 	}
-	var still []drainBatch
+	var still, again []drainBatch
 	pending := r.pending
 	for i, b := range pending {
 		p := answer.Placements[i]
 		r.moved(&b, i, p.Nodes.Indexes, placings(result, i), c.Queue[i].Pod)
-		r.lost += int(p.EvictedCount)
+		evicted := b
 		if b.count = int(p.UnplacedCount); b.count > 0 {
 			b.message = p.Message
 			still = append(still, b)
 		}
+		if evicted.count = int(p.EvictedCount); evicted.count > 0 {
+			again = append(again, evicted)
+		}
 	}
 	r.pending = still
 	if result == nil {
-		return nil
+		return false, nil
 	}
 	r.denominate(result.Nominated)
 	for _, e := range result.Evictions {
@@ -283,10 +294,13 @@ func (r *drain) place() error {
 				r.list(r.reference(pending[v.Entry].first, int(v.Node), true, 1))
 				continue
 			}
-			r.preempted(v.Pod, int(v.Node))
+			if b, ok := r.preempted(v.Pod, int(v.Node)); ok {
+				again = append(again, b)
+			}
 		}
 	}
-	return nil
+	r.pending = append(r.pending, again...)
+	return len(again) > 0, nil
 }
 
 // ask has kube-scheduler place the queue of a case.
@@ -341,7 +355,7 @@ func (r *drain) moved(b *drainBatch, entry int, nodes []uint32, placings []int, 
 		}
 		pod.Status.StartTime = &metav1.Time{Time: settled.Add(time.Duration(start) * time.Second)}
 		c.Pods = append(c.Pods, pod)
-		r.came[scenario.PodName(pod)] = comer{at: r.attempts<<20 | entry<<10 | i, origin: r.origin(b.first), drain: r}
+		r.came[scenario.PodName(pod)] = comer{at: r.attempts<<20 | entry<<10 | i, origin: r.origin(b.first), drain: r, batch: *b}
 	}
 	r.c = &c
 	r.out.PlacedCount += uint32(len(nodes))
@@ -349,34 +363,63 @@ func (r *drain) moved(b *drainBatch, entry int, nodes []uint32, placings []int, 
 		Pod: r.reference(b.first, b.Node, b.Counted, len(nodes)), Nodes: &stowagev1.NodeList{Indexes: nodes}, Round: b.round,
 	})
 	r.moves = append(r.moves, r.attempts<<20|entry<<10)
-	if b.budget >= 0 {
-		r.ready[b.budget] += len(nodes)
+	for _, i := range b.regains() {
+		r.ready[i] += len(nodes)
 	}
 }
 
-// preempted takes a pod off its node, which does not come back.
-func (r *drain) preempted(p *corev1.Pod, node int) {
+// regains returns the budgets that allow one more eviction for each of the pods that becomes ready.
+func (b *drainBatch) regains() []int {
+	switch {
+	case b.preempted:
+		return b.owed
+	case b.budget >= 0:
+		return []int{b.budget}
+	}
+	return nil
+}
+
+// preempted takes a pod off its node, and tells whether its controller creates it again.
+func (r *drain) preempted(p *corev1.Pod, node int) (again drainBatch, ok bool) {
 	if slices.ContainsFunc(r.leaving, func(o *corev1.Pod) bool { return scenario.PodName(o) == scenario.PodName(p) }) {
-		return // it leaves anyway
+		return drainBatch{}, false // it leaves anyway
 	}
 	r.replace(p, nil)
 	m, came := r.came[scenario.PodName(p)]
-	if came && m.drain == r {
+	switch {
+	case came && m.drain == r:
+		again, ok = m.batch, true
+		again.count = 1
 		r.unmove(m.at, uint32(node))
+	case scenario.Returns(p):
+		ok = true
+		again = drainBatch{count: 1, round: r.out.RoundCount - 1, drainUnit: &drainUnit{
+			Unit: &scenario.Unit{Node: node, Counted: came}, first: p, budget: -1,
+		}}
 	}
-	for _, b := range r.budgets(p) {
-		r.left[b] = max(0, r.left[b]-1)
+	if came && m.drain == r && m.at>>20 > r.began { // it was not ready yet
+		for _, b := range again.regains() {
+			r.ready[b]--
+		}
+	} else {
+		again.preempted, again.owed = true, nil
+		for _, b := range r.budgets(p) {
+			if r.left[b] > 0 {
+				r.left[b]--
+				again.owed = append(again.owed, b)
+			}
+		}
 	}
 	for _, u := range r.units {
 		u.Pods = slices.DeleteFunc(slices.Clone(u.Pods), func(o *corev1.Pod) bool { return scenario.PodName(o) == scenario.PodName(p) })
 	}
 	r.list(r.reference(p, node, came, 1))
+	return again, ok
 }
 
 // unmove takes back that a pod was placed in an earlier round.
 func (r *drain) unmove(at int, node uint32) {
 	r.out.PlacedCount--
-	r.lost++
 	i := slices.Index(r.moves, at&^(1<<10-1))
 	m := r.out.Moves[i]
 	if m.Pod.Count--; m.Pod.Count == 0 {
@@ -440,7 +483,7 @@ func (r *drain) finish() *stowagev1.NodeDrain {
 	switch {
 	case len(out.Blocked) > 0:
 		out.Status = stowagev1.DrainStatus_DRAIN_STATUS_BLOCKED
-	case len(out.Unplaced)+r.lost > 0:
+	case len(out.Unplaced) > 0:
 		out.Status = stowagev1.DrainStatus_DRAIN_STATUS_UNPLACED
 	default:
 		out.Status = stowagev1.DrainStatus_DRAIN_STATUS_DRAINED

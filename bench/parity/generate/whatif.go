@@ -40,6 +40,9 @@ func (d *draw) controlled(pods []*corev1.Pod) {
 			o.APIVersion, o.Kind = "apps/v1", "DaemonSet"
 		case x < 0.85:
 			o.APIVersion, o.Kind = "v1", "Node"
+			if d.chance(0.8) {
+				metav1.SetMetaDataAnnotation(&pod.ObjectMeta, corev1.MirrorPodAnnotationKey, "x")
+			}
 		default:
 			continue
 		}

@@ -99,7 +99,14 @@ func Cordon(nodes []*corev1.Node, names []string) []*corev1.Node {
 // Stays tells of pods that kubectl drain leaves, and that no controller creates on another node.
 func Stays(p *corev1.Pod) bool {
 	o := metav1.GetControllerOfNoCopy(p)
-	return o != nil && (o.APIVersion == "apps/v1" && o.Kind == "DaemonSet" || o.APIVersion == "v1" && o.Kind == "Node")
+	_, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]
+	return mirror || o != nil && o.APIVersion == "apps/v1" && o.Kind == "DaemonSet"
+}
+
+// Returns reports whether the controller of a pod creates it again, on whatever node. A Node creates no pods.
+func Returns(p *corev1.Pod) bool {
+	o := metav1.GetControllerOfNoCopy(p)
+	return p.DeletionTimestamp == nil && o != nil && !Stays(p) && (o.APIVersion != "v1" || o.Kind != "Node")
 }
 
 // Canonically compares pods in the order of their canonical encodings, which begin with the length of the name.
@@ -155,7 +162,7 @@ func (a *After) comeBack(entries []Returned, added map[*corev1.Pod]bool) {
 	var unknown []Returned
 	for _, r := range entries {
 		switch {
-		case r.Pod.DeletionTimestamp != nil || metav1.GetControllerOfNoCopy(r.Pod) == nil || Stays(r.Pod):
+		case !Returns(r.Pod):
 		case added[r.Pod]:
 			r.Unknown = true
 			unknown = append(unknown, r)

@@ -50,19 +50,22 @@ func (d *drainer) allowed(u *unit) int {
 type regained struct {
 	budget int32
 	healed bool
+	entry  int // of the queue
 }
 
-// becomeReady records that pods which replace those of a batch were placed.
-func (r *run) becomeReady(b *batch, count int) {
-	of := b.fate.budgets
-	if b.spent {
+// becomeReady records that pods which replace those of a batch were placed, by an entry of the queue.
+func (r *run) becomeReady(b *batch, entry, count int) {
+	of, healed := b.fate.budgets, !b.spent
+	if b.preempted {
+		of, healed = b.owed, false
+	} else if b.spent {
 		of = of[:1]
 	} else if !unhealthy(b.readiness) || r.IgnoreBudgets {
 		return
 	}
 	for range count {
 		for _, budget := range of {
-			r.regained = append(r.regained, regained{budget, !b.spent})
+			r.regained = append(r.regained, regained{budget, healed, entry})
 		}
 	}
 }

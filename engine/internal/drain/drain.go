@@ -107,7 +107,8 @@ type drainer struct {
 // origin is what the state knows an entry of a queue by.
 type origin struct {
 	fate    *fate
-	leaving bool // the pods terminate
+	leaving bool   // the pods terminate
+	placed  *batch // that a queue placed, nil for other pods
 }
 
 func (p *plan) newDrainer(ctx context.Context) (*drainer, error) {
@@ -200,6 +201,10 @@ type batch struct {
 	count, round int
 	spent        bool   // whether the evictions used up the budget
 	message      string // of the last attempt to place them
+	// preempted reports whether the pods come again after a preemption, which used the budgets owed up. Those of undecided pods met the
+	// bound of a chain.
+	preempted, undecided bool
+	owed                 []int32
 }
 
 // run is one drain.
@@ -214,9 +219,14 @@ type run struct {
 	pending []batch           // without a node
 	last    bool              // the pods that terminate have left
 	refused int               // pods that may not be evicted, and stay
-	lost    int               // pods that came back, were placed and preempted
-	began   int               // number of origins when the drain began
-	moves   []int             // entries of the queue by index in out.Moves
+	lost    int               // of a probe: pods that will have no node
+	// began and roundBegan are the number of origins when the drain and its current round began.
+	began, roundBegan int
+	// victims are the fates of pods that were preempted, returned those that came again, gone those of which that is not known.
+	victims  map[fateKey]*fate
+	returned []*unit
+	gone     []verdict.PodReference
+	moves    []int // entries of the queue by index in out.Moves
 	// regained are what budgets regain once the pods that were placed in the current round are ready.
 	regained []regained
 }
@@ -300,6 +310,7 @@ func (r *run) rounds() error {
 
 // attempt attempts to place the pending pods.
 func (r *run) attempt() error {
+	r.roundBegan = len(r.origins)
 	if r.Scheduler {
 		return r.schedule()
 	}
@@ -505,7 +516,7 @@ func (r *run) moved(b *batch, entry int, nodes []uint32) {
 		return
 	}
 	r.out.Placed += len(nodes)
-	r.becomeReady(b, len(nodes))
+	r.becomeReady(b, entry, len(nodes))
 	if r.Moves && !r.probe {
 		r.out.Moves = append(r.out.Moves, verdict.PodMove{Pod: r.reference(b.unit, len(nodes)), Nodes: nodes, Round: b.round})
 		r.moves = append(r.moves, entry)
@@ -563,7 +574,8 @@ func (r *run) doubts() []verdict.Doubt {
 		again.Unread = r.state.Unread(u.node, &u.Occupant)
 		ledger.Pod(&again, r.reference(u, u.evicted))
 	}
-	ledger.Preempted(r.base.Templates(), r.out.Preempted)
+	r.returnedDoubts(ledger)
+	ledger.Preempted(r.base.Templates(), r.gone)
 	return ledger.Doubts()
 }
 

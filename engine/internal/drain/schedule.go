@@ -9,52 +9,56 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// schedule places the pending pods as kube-scheduler's queue does. Pods that they preempt do not come back. A preempted pod uses
-// up its budgets, and nominations end with the round, as does what the queue knows about ports (cluster.State.LeavePorts).
-func (r *run) schedule() error {
-	if len(r.pending) == 0 {
-		return nil
-	}
+// attemptQueue places the pending pods by one run of kube-scheduler's queue, and returns the preempted pods that come again. A
+// preempted pod uses up its budgets, and nominations end with the run, as does what the queue knows about ports
+// (cluster.State.LeavePorts).
+func (r *run) attemptQueue() (again []batch, err error) {
 	entries, preempts := make([]place.Pending, len(r.pending)), make([]bool, len(r.pending))
 	first := len(r.origins)
 	for i := range r.pending {
 		b := &r.pending[i]
 		entries[i], preempts[i] = place.Pending{Pod: *b.fate.created.Pod, Count: b.count}, true
-		r.origins = append(r.origins, origin{fate: b.fate})
+		r.origins = append(r.origins, origin{fate: b.fate, placed: new(*b)})
 	}
 	options := place.Options{Seed: r.Seed, FewestPods: r.FewestPods, Scan: r.Scan, Preempt: preempts, KeepLabels: true}
 	q, err := place.New(r.ctx, r.framework, r.state, r.Targets, entries, options)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	q.Offset = first
 	mark := r.state.Mark()
 	if _, err := queue.Place(r.ctx, q, nil, queue.Options{}); err != nil {
-		return err
+		return nil, err
 	}
 	r.state.EndQueue(mark)
 	still := r.pending[:0]
 	for i := range q.Placements {
 		b, result := r.pending[i], &q.Placements[i]
 		r.moved(&b, first+i, result.Nodes)
-		r.lost += result.Evicted
+		evicted := b
 		if b.count = result.Unplaced; b.count > 0 {
-			b.message = result.Message
+			b.message, b.undecided = result.Message, false
 			still = append(still, b)
+		}
+		if evicted.count = result.Evicted; evicted.count > 0 {
+			again = append(again, evicted)
 		}
 	}
 	r.pending = still
 	for node, o := range r.state.EvictedSince(mark) {
 		if r.ctx.Err() != nil { // a pod that came back is searched for
-			return r.ctx.Err()
+			return nil, r.ctx.Err()
 		}
-		r.preempted(node, o, first)
+		if b, ok := r.preempted(node, o, first); ok {
+			again = append(again, b)
+		}
 	}
-	return nil
+	return again, nil
 }
 
-// preempted records that pods were preempted. first is the first entry of the current queue.
-func (r *run) preempted(node uint32, o *cluster.Occupant, first int) {
+// preempted records that pods were preempted. first is the first entry of the current run of the queue. The pods come again if ok,
+// those of the current run by their entry.
+func (r *run) preempted(node uint32, o *cluster.Occupant, first int) (again batch, ok bool) {
 	var budgets []int32
 	idle := false // the pod was not healthy
 	switch {
@@ -62,17 +66,31 @@ func (r *run) preempted(node uint32, o *cluster.Occupant, first int) {
 		idle = unhealthy(r.state.Group(o.Group).Readiness)
 		budgets = r.base.Budgets().Evicting(r.state.Group(o.Group))
 	case r.origins[o.Queue].leaving:
-		return
-	case o.Queue < first: // the others were not ready yet
-		budgets = r.origins[o.Queue].fate.budgets
-		if o.Queue >= r.began {
-			r.unmove(node, o)
+		return batch{}, false
+	case o.Queue >= r.began && o.Queue < first:
+		again, ok = *r.origins[o.Queue].placed, true
+		again.count = o.Count
+		r.unmove(node, o)
+		if o.Queue < r.roundBegan {
+			budgets = r.origins[o.Queue].fate.budgets
+		} else { // not ready yet
+			r.unready(o.Queue)
 		}
+	case o.Queue < first:
+		budgets = r.origins[o.Queue].fate.budgets
 	}
+	var owed []int32
 	for _, b := range budgets {
 		if r.budgets[b].left > 0 && !idle {
 			r.spend(b, -1, 0)
+			owed = append(owed, b)
 		}
+	}
+	switch {
+	case ok && o.Queue < r.roundBegan: // was ready
+		again.preempted, again.owed = true, owed
+	case !ok && o.Queue < first:
+		again, ok = r.comesAgain(node, o, owed)
 	}
 	if _, drained := slices.BinarySearch(r.out.Nodes, node); drained {
 		for _, u := range r.units {
@@ -81,7 +99,12 @@ func (r *run) preempted(node uint32, o *cluster.Occupant, first int) {
 			}
 		}
 	}
-	r.out.Preempted = appendPods(r.out.Preempted, r.describe(node, o))
+	pods := r.describe(node, o)
+	r.out.Preempted = appendPods(r.out.Preempted, pods)
+	if !ok && o.Queue < first {
+		r.gone = appendPods(r.gone, pods)
+	}
+	return again, ok
 }
 
 // appendPods appends pods, or counts them with the last ones if these are equal and none has a name.
@@ -99,7 +122,6 @@ func appendPods(list []verdict.PodReference, pods verdict.PodReference) []verdic
 // unmove takes back that a pod was placed in an earlier round.
 func (r *run) unmove(node uint32, o *cluster.Occupant) {
 	r.out.Placed--
-	r.lost++
 	for i := range r.out.Moves {
 		m := &r.out.Moves[i]
 		if r.moves[i] != o.Queue {

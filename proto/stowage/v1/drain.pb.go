@@ -228,7 +228,7 @@ func (BlockedReason) EnumDescriptor() ([]byte, []int) {
 // healthy pods allows that, and a pending or terminating pod is evicted whatever its budgets are. A pod whose readiness is not
 // known counts as ready, with a doubt. kubectl's own refusals come first (k8s.io/kubectl/pkg/drain/filters.go, v0.37).
 // A pod that tolerates the taint of cordoned nodes may come back to a node that is drained, as in a cluster; it is not evicted
-// again. Pods that are preempted do not come back, and use up their budgets.
+// again. A preempted pod uses up its budgets, and comes back if its controller creates it again.
 //
 // The nodes of one drain may have at most 2,000,000 pods, with LARGEST_SET all nodes together.
 type DrainRequest struct {
