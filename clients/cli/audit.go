@@ -16,7 +16,10 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-type auditCommand struct{ question }
+type auditCommand struct {
+	question
+	FailOn string `enum:"broken,warning" default:"broken" help:"Exit with 1 on these findings and worse ones: ${enum}."`
+}
 
 // Run is called by kong.
 func (c *auditCommand) Run(s *session, code *answered) error {
@@ -35,7 +38,8 @@ func (c *auditCommand) Run(s *session, code *answered) error {
 		for _, d := range found.Doubts {
 			c.doubt(a.snapshot, "", d)
 		}
-		*code = c.verdict(s, a.snapshot, found.Summary.Broken == 0)
+		good := found.Summary.Broken == 0 && (c.FailOn == "broken" || found.Summary.Warnings == 0)
+		*code = c.verdict(s, a.snapshot, good)
 		of := result.AnswerOf{
 			Kind: "AuditReport", Title: "Audit", Good: found.Summary.Broken == 0,
 			Warn: found.Summary.Warnings > 0, Value: found, Cluster: a.snapshot.Cluster,
