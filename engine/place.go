@@ -62,7 +62,7 @@ func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) (*
 	o.Groups = c.grouped(queue, o.Groups)
 	place := c.inOrder
 	if o.Scheduler {
-		o.Groups = asScheduler(o.Groups)
+		o.Groups = gang.AsScheduler(o.Groups)
 		place = c.schedule
 	}
 	result, err := place(ctx, queue, &o)

@@ -5,10 +5,11 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/gang"
 )
 
 // MaxJointPods bounds the pods of a group that is placed jointly.
-const MaxJointPods = 1_000
+const MaxJointPods = gang.MaxJointPods
 
 // Grouped returns groups of a queue with the entries that are in none of them and whose pods name a group: one of these, or one that
 // find returns. The latter follow, in the order of their first entries; those with too many pods are placed in order.
@@ -64,20 +65,6 @@ func (c *Cluster) grouped(queue []Pending, groups []PodGroup) []PodGroup {
 		g, _ := c.compiled.PodGroup(name)
 		return g
 	})
-}
-
-// asScheduler returns groups without what kube-scheduler does not have.
-func asScheduler(groups []PodGroup) []PodGroup {
-	extends := func(g PodGroup) bool { return g.Joint || g.Preferred || len(g.Keys) > 1 }
-	if !slices.ContainsFunc(groups, extends) {
-		return groups
-	}
-	groups = slices.Clone(groups)
-	for i := range groups {
-		g := &groups[i]
-		g.Joint, g.Preferred, g.Keys = false, false, g.Keys[:min(len(g.Keys), 1)]
-	}
-	return groups
 }
 
 // inOrder returns groups that are placed in order.

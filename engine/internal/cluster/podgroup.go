@@ -96,7 +96,9 @@ func (s *State) Original(ctx context.Context) *State {
 // Membership returns that of a pod of a node; nil for a pod in no group.
 func (s *State) Membership(v *Victim) *Membership {
 	if e := s.QueueOf(v); e >= 0 && s.EntryGroup != nil {
-		return s.EntryGroup(e)
+		if m, known := s.EntryGroup(e); known {
+			return m
+		}
 	}
 	return s.membershipOf(s.groups[v.Group].PodGroup)
 }
@@ -132,7 +134,7 @@ func (s *State) WholeGroups() nodeset.Set {
 	}
 	if s.EntryGroup != nil {
 		for i := range s.assumed {
-			if m := s.EntryGroup(s.assumed[i].queue); m != nil && m.All {
+			if m, _ := s.EntryGroup(s.assumed[i].queue); m != nil && m.All {
 				nodes.Add(s.assumed[i].node)
 			}
 		}
@@ -149,8 +151,9 @@ type Member struct {
 	NeverPreempts   bool
 }
 
-// Members returns the pods of a pod group on nodes without those that the request assumed, by node.
-func (s *State) Members(name string) []Member {
+// Members returns the pods of a pod group on nodes, by node: those of the cluster that were not evicted, then the first ones that the
+// request assumed, as many as Assumed returned at some time.
+func (s *State) Members(name string, assumed int) []Member {
 	id, known := s.Symbols.Lookup(name)
 	if !known {
 		return nil
@@ -168,6 +171,12 @@ func (s *State) Members(name string) []Member {
 		g := &s.groups[group]
 		for i, node := range g.Nodes {
 			members = s.membersOn(members, node, group, g.Count(i))
+		}
+	}
+	for i := range s.assumed[:assumed] {
+		if a := &s.assumed[i]; !a.evicted && s.groups[a.pod.group].PodGroup == id {
+			spec := a.pod.Spec()
+			members = append(members, Member{a.pod.Template.Namespace, a.name, a.node, 1, spec.Priority, spec.NeverPreempts})
 		}
 	}
 	slices.SortStableFunc(members, func(a, b Member) int { return int(a.Node) - int(b.Node) })

@@ -47,9 +47,9 @@ type State struct {
 	listed map[podName]uint32
 	// occupied are the sets of LeavePorts by node. The journal has what assumed pods add to them, and not what leaves them.
 	occupied map[uint32]occupied
-	// EntryGroup returns the pod group of a queue entry, whose assumed pods are in it, nil for none; nil for the groups that the pods
-	// name.
-	EntryGroup func(entry int) *Membership
+	// EntryGroup returns the pod group of a queue entry, whose assumed pods are in it, nil for none, and whether it knows the entry. Pods
+	// of other entries are in the groups that they name, as are all with nil.
+	EntryGroup func(entry int) (m *Membership, known bool)
 	joined     map[intern.ID]*Membership // by name: groups of the request
 	whole      bool                      // whether any of joined is evicted only as a whole
 	membersOf  map[intern.ID][]int32     // groups of the cluster by name of their pod group; nil until needed

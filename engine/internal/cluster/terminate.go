@@ -12,17 +12,18 @@ import (
 // queue is as in Assume. If the request ends meanwhile, only some of the pods are marked.
 func (s *State) Terminate(node uint32, o *Occupant, queue int) []Terminating {
 	shape := s.groups[o.Group].in(podStates - 1)
-	p := &Pending{
-		Pod:   &api.Pod{Name: o.Name, Template: &api.PodTemplate{Spec: api.PodSpec{Priority: o.Priority}}, Terminating: true},
-		Shape: shape, usage: *o.usage, group: -1,
-	}
+	template := &api.PodTemplate{Namespace: s.Symbols.Name(shape.Namespace), Spec: api.PodSpec{Priority: o.Priority}}
+	p := &Pending{Pod: &api.Pod{Name: o.Name, Template: template, Terminating: true}, Shape: shape, usage: *o.usage, group: -1}
 	started := int64(0)
-	switch {
+	switch never := &template.Spec.NeverPreempts; {
 	case o.place < 0:
+		*never = s.neverAt(asTemplate, int32(o.Group))
 	case o.Queue < 0:
-		started = s.rows[node].named[o.place].startTime()
+		named := &s.rows[node].named[o.place]
+		started, *never = named.startTime(), s.neverAt(named.load, int32(o.Group))
 	default:
-		started = s.assumed[o.place].started
+		a := &s.assumed[o.place]
+		started, *never = a.started, a.pod.Spec().NeverPreempts
 	}
 	s.Evict(node, o)
 	out := make([]Terminating, o.Count)

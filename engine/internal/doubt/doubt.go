@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/gang"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -50,6 +51,9 @@ func Left(profile *api.Profile, t *api.PodTemplate) bool {
 
 // Ledger is the doubts of one answer.
 type Ledger struct {
+	// Decided reports whether the call decides the pods of a pod group as the group, by its name; nil for none.
+	Decided func(group string) bool
+
 	profile *api.Profile
 	doubts  []verdict.Doubt
 }
@@ -61,6 +65,9 @@ func NewLedger(profile *api.Profile) *Ledger { return &Ledger{profile: profile} 
 func (l *Ledger) Pod(pod *api.Pod, of verdict.PodReference) {
 	for _, source := range Sources {
 		for _, d := range source(l.profile, pod) {
+			if d.Kind == verdict.SingleGroupMember && l.Decided != nil && l.Decided(cluster.PodGroupOf(pod.Template)) {
+				continue
+			}
 			d.Pod = of
 			l.doubts = append(l.doubts, d)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/doubt"
+	"github.com/stowage-scheduler/stowage/engine/internal/gang"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -56,6 +57,7 @@ type plan struct {
 	fates     map[fateKey]*fate // of the pods on Nodes
 	inOrder   []*fate           // as the nodes have them first
 	pending   []place.Pending
+	groups    groups
 	listed    int // budgets of all fates
 	// heals are the budgets of pods that are not ready and come back, so that the budgets may allow more evictions than at first.
 	heals map[int32]bool
@@ -80,6 +82,7 @@ func newPlan(ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *Op
 			}
 		}
 	}
+	p.groups = findGroups(ctx, s, p.pending)
 	return p, ctx.Err()
 }
 
@@ -93,6 +96,7 @@ type drainer struct {
 	state *cluster.State
 	// queue has an entry for each one of plan.pending. boards reports by class whether a board can find its nodes.
 	queue  *place.Queue
+	cycle  *gang.Cycle // nil without groups
 	boards map[*place.Class]bool
 	used   []*place.Class // with a decision
 	// budgets are those of the cluster as they are during the drain, and spent what changed them, in order.
@@ -136,6 +140,10 @@ func (p *plan) newDrainer(ctx context.Context) (*drainer, error) {
 		for _, c := range d.queue.Classes {
 			d.boards[c] = !c.Scan && !d.state.AnyNominated()
 			c.Decision = nil
+		}
+		if len(p.groups.list) > 0 {
+			d.cycle = gang.NewCycle(d.queue, p.framework.Configured(), p.groups.list)
+			d.cycle.Evicts = false
 		}
 	}
 	return d, ctx.Err()
@@ -460,43 +468,57 @@ func (r *run) place() error {
 			c.Scan = count < boardFrom
 		}
 	}
-	still := r.pending[:0]
-	type failure struct {
-		version int
-		message string
-	}
-	failed := make(map[*place.Class]failure)
+	failed, attempted := make(map[*place.Class]failure), make(map[int]bool)
 	for i := range r.pending {
 		if i%256 == 255 && r.ctx.Err() != nil {
 			return r.ctx.Err()
 		}
-		b := r.pending[i]
-		class := r.queue.Classes[b.fate.entry]
-		if why, known := failed[class]; known && why.version == r.version {
-			b.message = why.message
-			still = append(still, b)
-			continue
+		b := &r.pending[i]
+		var err error
+		if group := r.groups.of(b); group < 0 {
+			err = r.placeAlone(b, failed)
+		} else if !attempted[group] {
+			attempted[group] = true
+			err = r.placeGroup(group, r.pending[i:])
 		}
-		if class.Decision == nil {
-			r.used = append(r.used, class)
-		}
-		var result verdict.Placement
-		if err := r.queue.Place(r.ctx, b.fate.entry, b.count, &result, nil); err != nil {
+		if err != nil {
 			return err
 		}
-		r.version += len(result.Nodes)
-		r.moved(&b, b.fate.entry, result.Nodes)
-		if b.count = result.Unplaced; b.count > 0 {
-			b.message = result.Message
-			still = append(still, b)
-			failed[class] = failure{r.version, b.message}
-			if r.probe && (r.last || !r.Terminating) && r.noMore() {
-				r.lost++
-				break
-			}
+		if b.count > 0 && r.probe && (r.last || !r.Terminating) && r.noMore() {
+			r.lost++
+			break
 		}
 	}
-	r.pending = still
+	r.pending = slices.DeleteFunc(r.pending, func(b batch) bool { return b.count == 0 })
+	return nil
+}
+
+// failure is why a class has no node, as of a version.
+type failure struct {
+	version int
+	message string
+}
+
+// placeAlone places pods that are in no group.
+func (r *run) placeAlone(b *batch, failed map[*place.Class]failure) error {
+	class := r.queue.Classes[b.fate.entry]
+	if why, known := failed[class]; known && why.version == r.version {
+		b.message = why.message
+		return nil
+	}
+	if class.Decision == nil {
+		r.used = append(r.used, class)
+	}
+	var result verdict.Placement
+	if err := r.queue.Place(r.ctx, b.fate.entry, b.count, &result, nil); err != nil {
+		return err
+	}
+	r.version += len(result.Nodes)
+	r.moved(b, b.fate.entry, result.Nodes)
+	if b.count = result.Unplaced; b.count > 0 {
+		b.message = result.Message
+		failed[class] = failure{r.version, b.message}
+	}
 	return nil
 }
 
@@ -563,6 +585,7 @@ func (r *run) finish() {
 // doubts returns the doubts about the evicted pods that their controllers create again.
 func (r *run) doubts() []verdict.Doubt {
 	ledger := doubt.NewLedger(r.framework.Configured())
+	ledger.Decided = func(group string) bool { _, known := r.base.PodGroup(group); return known }
 	for _, u := range r.units {
 		if n := u.evicted + u.Count; n > 0 && u.readiness == api.ReadinessUnknown && !r.IgnoreBudgets && len(u.fate.budgets) > 0 && u.fate.filtered == 0 {
 			ledger.Note(verdict.Doubt{Kind: verdict.AssumedReady, Pod: r.reference(u, n)})

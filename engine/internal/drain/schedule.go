@@ -27,7 +27,9 @@ func (r *run) attemptQueue() (again []batch, err error) {
 	}
 	q.Offset = first
 	mark := r.state.Mark()
-	if _, err := queue.Place(r.ctx, q, nil, queue.Options{}); err != nil {
+	groups := r.groupsAmong()
+	o := queue.Options{Profile: r.framework.Configured(), Groups: groups, Results: make([]verdict.PodGroupPlacement, len(groups))}
+	if _, err := queue.Place(r.ctx, q, nil, o); err != nil {
 		return nil, err
 	}
 	r.state.EndQueue(mark)

@@ -2,6 +2,7 @@ package gang
 
 import (
 	"context"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
@@ -10,16 +11,35 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
+// AsScheduler returns groups without what kube-scheduler does not have.
+func AsScheduler(groups []PodGroup) []PodGroup {
+	extends := func(g PodGroup) bool { return g.Joint || g.Preferred || len(g.Keys) > 1 }
+	if !slices.ContainsFunc(groups, extends) {
+		return groups
+	}
+	groups = slices.Clone(groups)
+	for i := range groups {
+		g := &groups[i]
+		g.Joint, g.Preferred, g.Keys = false, false, g.Keys[:min(len(g.Keys), 1)]
+	}
+	return groups
+}
+
 // Cycle attempts the pod groups of a queue, each as often as asked to, while pods come and leave. The groups have no mode or policy
 // that kube-scheduler does not have.
 type Cycle struct {
 	placer
 	there, minimum []int // by group: pods that had a node, and that must have one
+	before         int   // pods that the state had assumed before
+	// Evicts reports whether groups look for victims.
+	Evicts bool
 }
 
 // NewCycle returns a Cycle for the groups of a queue.
 func NewCycle(q *place.Queue, profile *api.Profile, groups []PodGroup) *Cycle {
-	c := &Cycle{placer: placer{Queue: q, groups: groups, profile: profile, roster: &preempt.Roster{}}}
+	c := &Cycle{
+		placer: placer{Queue: q, groups: groups, profile: profile, roster: &preempt.Roster{}}, before: q.State.Assumed(), Evicts: true,
+	}
 	c.of = make([]*queued, len(q.Pending))
 	for i := range groups {
 		g := &queued{PodGroup: &groups[i], index: i}
@@ -27,7 +47,7 @@ func NewCycle(q *place.Queue, profile *api.Profile, groups []PodGroup) *Cycle {
 			c.of[e] = g
 			g.pods += q.Pending[e].Count
 		}
-		g.have(c.State.Members(g.Name))
+		g.have(c.State.Members(g.Name, c.before))
 		c.there, c.minimum = append(c.there, g.there), append(c.minimum, g.all())
 	}
 	c.join()
@@ -51,8 +71,10 @@ func (c *Cycle) Minimum(group int) int { return c.minimum[group] }
 // There returns the number of pods of a group that had a node before.
 func (c *Cycle) There(group int) int { return c.there[group] }
 
-// Scheduled returns the pods of a group that have a node, without pods of the queue.
-func (c *Cycle) Scheduled(group int) []cluster.Member { return c.State.Members(c.groups[group].Name) }
+// Scheduled returns the pods of a group that had a node before and have it still.
+func (c *Cycle) Scheduled(group int) []cluster.Member {
+	return c.State.Members(c.groups[group].Name, c.before)
+}
 
 // Attempt is the result of a pod group cycle. Entries in it are indexes of runs.
 type Attempt struct {
@@ -88,6 +110,9 @@ func (c *Cycle) Attempt(ctx context.Context, group int, runs []place.Run, minimu
 	g.minimum = max(1, minimum-g.there)
 	p := c.placer
 	p.Queue = c.Of(runs)
+	if !c.Evicts {
+		p.Options.Preempt = nil
+	}
 	defer func() {
 		c.Rejoin(p.Queue)
 	}()

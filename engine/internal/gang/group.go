@@ -14,6 +14,9 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
+// MaxJointPods bounds the pods of a group that is placed jointly.
+const MaxJointPods = 1_000
+
 // PodGroup is a set of queue entries. They are placed together when the first of them is at the head of the queue.
 type PodGroup = api.PodGroup
 
@@ -116,7 +119,7 @@ func (p *placer) queued() ([]*queued, error) {
 			g.counts = append(g.counts, p.Pending[e].Count)
 			g.pods += p.Pending[e].Count
 		}
-		g.have(p.State.Members(g.Name))
+		g.have(p.State.Members(g.Name, p.State.Assumed()))
 		if g.minimum = max(1, g.all()-g.there); g.pods == 0 {
 			g.minimum = 0
 		}

@@ -197,11 +197,14 @@ func (p *placer) join() {
 		memberships[i] = cluster.MembershipOf(&p.groups[i])
 		p.State.Join(p.groups[i].Name, memberships[i])
 	}
-	of := p.of
-	p.State.EntryGroup = func(entry int) *cluster.Membership {
-		if g := of[entry]; g != nil {
-			return memberships[g.index]
+	of, first := p.of, p.Offset
+	p.State.EntryGroup = func(entry int) (*cluster.Membership, bool) {
+		if entry -= first; entry < 0 || entry >= len(of) {
+			return nil, false
 		}
-		return nil
+		if g := of[entry]; g != nil {
+			return memberships[g.index], true
+		}
+		return nil, true
 	}
 }
