@@ -207,14 +207,16 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 	if o.Candidates != nil || o.Explain {
 		key = ""
 	}
-	q := question{c: c, ctx: ctx, pod: pod, profile: o.Profile, key: key, candidates: c.candidates(o.Candidates)}
+	q := c.ask(ctx, pod, o.Profile, o.Candidates, key)
 	a, err := q.answer()
 	if err != nil {
 		return nil, err
 	}
-	result := &verdict.Filter{Feasible: a.feasible, Rejections: a.rejections, Doubts: doubt.OfPod(o.Profile, pod)}
+	result := &verdict.Filter{Feasible: a.feasible, Rejections: a.rejections}
 	result.Message, result.Failed = a.event()
-	if o.Preempt != nil && len(a.feasible) == 0 {
+	preempts := o.Preempt != nil && len(a.feasible) == 0 && q.group.Failure == ""
+	result.Doubts = doubt.OfPod(o.Profile, pod, q.decided && !preempts) // a pod group preempts as a whole
+	if preempts {
 		preemption, err := q.preemption(a.rejections, o.Preempt)
 		if err != nil {
 			return nil, err
@@ -243,7 +245,7 @@ func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*ver
 	if o.Candidates != nil {
 		key = ""
 	}
-	q := question{c: c, ctx: ctx, pod: pod, profile: o.Profile, key: key, candidates: c.candidates(o.Candidates)}
+	q := c.ask(ctx, pod, o.Profile, o.Candidates, key)
 	a, err := q.answer()
 	if err != nil {
 		return nil, err
@@ -259,7 +261,7 @@ func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*ver
 	if o.Rejections {
 		result.Rejections = a.rejections
 	}
-	result.Doubts = doubt.OfPod(o.Profile, pod)
+	result.Doubts = doubt.OfPod(o.Profile, pod, q.decided)
 	return result, nil
 }
 

@@ -202,6 +202,6 @@ func (c *Cluster) ScaleDown(ctx context.Context, pod *api.Pod, o ScaleDownOption
 	if err != nil {
 		return nil, err
 	}
-	out.Doubts = doubt.OfPod(o.Profile, pod)
+	out.Doubts = doubt.OfPod(o.Profile, pod, false)
 	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/gang"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
 	"github.com/stowage-scheduler/stowage/engine/internal/safe"
@@ -20,16 +21,31 @@ type question struct {
 	profile    *api.Profile
 	key        string // empty if the answer is not cached
 	candidates nodeset.Set
+	// group is what the pod group of the pod means for it, and decided reports whether the answer follows from that.
+	group   gang.Confinement
+	decided bool
 
-	d *decide.Decision // nil until needed
+	state *cluster.State
+	d     *decide.Decision // nil until needed
+}
+
+func (c *Cluster) ask(ctx context.Context, pod *api.Pod, profile *api.Profile, candidates []uint32, key string) *question {
+	q := &question{c: c, ctx: ctx, pod: pod, profile: profile, key: key, state: cluster.NewState(ctx, c.compiled)}
+	q.group, q.decided = gang.Confine(q.state, pod, c.candidates(candidates))
+	q.candidates = q.group.Candidates
+	return q
 }
 
 func (q *question) decision() *decide.Decision {
 	if q.d == nil {
-		state := cluster.NewState(q.ctx, q.c.compiled)
-		q.d = decide.New(q.c.framework(q.profile), state, state.Compile(q.pod))
+		q.d = decide.New(q.c.framework(q.profile), q.state, q.state.Compile(q.pod))
 	}
 	return q.d
+}
+
+// failed returns the answer for a pod whose group kube-scheduler fails.
+func (q *question) failed() *answer {
+	return &answer{rejections: q.group.Rejections(), message: q.group.Failure}
 }
 
 // answer returns the result of filtering, from the cache if possible.
@@ -38,11 +54,14 @@ func (q *question) answer() (*answer, error) {
 	if a, ok := q.c.cache.Load(key); ok {
 		return a.(*answer), q.ctx.Err()
 	}
+	if q.group.Failure != "" {
+		return q.failed(), q.ctx.Err()
+	}
 	o, err := q.decision().Filter(q.ctx, q.candidates)
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{feasible: o.Feasible.Indexes(), rejections: o.Rejections, message: o.Message}
+	a := &answer{feasible: o.Feasible.Indexes(), rejections: append(o.Rejections, q.group.Rejections()...), message: o.Message}
 	if len(a.feasible) > 1 {
 		a.failure = q.decision().PreScoreFailure(&q.pod.Template.Spec)
 	}

@@ -29,6 +29,8 @@ func Plugin(p stowagev1.Plugin) string {
 		return "ImageLocality"
 	case stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION:
 		return "DefaultPreemption"
+	case stowagev1.Plugin_PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR:
+		return "TopologyPlacementGenerator"
 	}
 	return p.String()
 }

@@ -20,13 +20,14 @@ const (
 	BalancedAllocation
 	ImageLocality
 	DefaultPreemption
+	TopologyPlacement
 	PluginCount
 )
 
 var pluginNames = [PluginCount]string{
 	"", "SchedulingGates", "NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts",
 	"NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality",
-	"DefaultPreemption",
+	"DefaultPreemption", "TopologyPlacementGenerator",
 }
 
 func (p Plugin) String() string {

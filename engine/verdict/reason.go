@@ -27,6 +27,7 @@ const (
 	ReasonInvalidScore
 	ReasonNoVictims
 	ReasonPreemptionNotHelpful
+	ReasonPodGroup
 )
 
 var texts = map[ReasonType]string{
@@ -46,6 +47,7 @@ var texts = map[ReasonType]string{
 	ReasonNoNodes:                 "no nodes available to schedule pods",
 	ReasonNoVictims:               "No preemption victims found for incoming pod",
 	ReasonPreemptionNotHelpful:    "Preemption is not helpful for scheduling",
+	ReasonPodGroup:                "node(s) were outside of the topology domain of the pod group",
 }
 
 // Reason is a reason with kube-scheduler's text.

@@ -21,6 +21,7 @@ var plugins = [...]stowagev1.Plugin{
 	verdict.BalancedAllocation: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION,
 	verdict.ImageLocality:      stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY,
 	verdict.DefaultPreemption:  stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION,
+	verdict.TopologyPlacement:  stowagev1.Plugin_PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR,
 }
 
 // Plugin returns a plugin's value in the contract.
@@ -48,6 +49,7 @@ var reasonTypes = [...]stowagev1.RejectionReason{
 	verdict.ReasonInvalidScore:            stowagev1.RejectionReason_REJECTION_REASON_INVALID_SCORE,
 	verdict.ReasonNoVictims:               stowagev1.RejectionReason_REJECTION_REASON_NO_VICTIMS,
 	verdict.ReasonPreemptionNotHelpful:    stowagev1.RejectionReason_REJECTION_REASON_PREEMPTION_NOT_HELPFUL,
+	verdict.ReasonPodGroup:                stowagev1.RejectionReason_REJECTION_REASON_POD_GROUP,
 }
 
 func reasonType(x verdict.ReasonType) stowagev1.RejectionReason { return reasonTypes[x] }

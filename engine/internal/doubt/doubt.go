@@ -114,9 +114,11 @@ func OfQueue(profile *api.Profile, queue []place.Pending, groups []gang.PodGroup
 	return doubts
 }
 
-// OfPod returns the doubts about the pod of a request that has a single one.
-func OfPod(profile *api.Profile, pod *api.Pod) []verdict.Doubt {
+// OfPod returns the doubts about the pod of a request that has a single one. decided reports whether it is decided as a member of its
+// pod group.
+func OfPod(profile *api.Profile, pod *api.Pod, decided bool) []verdict.Doubt {
 	l := NewLedger(profile)
+	l.Decided = func(string) bool { return decided }
 	l.Pod(pod, verdict.PodReference{
 		Namespace: pod.Template.Namespace, Node: verdict.NoNode, Template: -1, Queue: 0, Count: 1,
 	})

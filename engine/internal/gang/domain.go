@@ -26,7 +26,7 @@ type attempt struct {
 
 // inOneDomain places a group in one domain. A group with Preferred may go to several domains.
 func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.PodGroupPlacement) (*trial, error) {
-	if _, unknown := p.pinned(g, g.Keys[0]); unknown != "" && g.mirrored() {
+	if _, unknown := pinned(p.State, g, g.Keys[0]); unknown != "" && g.mirrored() {
 		t := g.nowhere()
 		t.failure = unknown
 		return t, nil

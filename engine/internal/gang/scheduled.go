@@ -3,6 +3,7 @@ package gang
 import (
 	"fmt"
 
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
@@ -12,33 +13,37 @@ func (p *placer) invalid(g *queued) string {
 	if g.Joint {
 		return ""
 	}
-	first, never := true, false
-	check := func(priority int32, neverPreempts bool) string {
-		if g.Priority != nil && priority != *g.Priority {
-			return fmt.Sprintf("all pods in a single pod group should have the same priority as the pod group's priority, got %d and %d",
-				priority, *g.Priority)
-		}
-		if first {
-			first, never = false, neverPreempts
-		}
-		if neverPreempts != never {
-			return fmt.Sprintf("all pods in a single pod group should have the same preemption policy, got %s and %s",
-				policy(neverPreempts), policy(never))
-		}
-		return ""
-	}
+	var pending []member
 	for i, e := range g.Entries {
 		if g.counts[i] == 0 || p.Decision(p.Classes[e]).Gated() != nil {
 			continue // not in kube-scheduler's queue
 		}
 		spec := &p.Pending[e].Pod.Template.Spec
-		if failure := check(spec.Priority, spec.NeverPreempts); failure != "" {
-			return failure
-		}
+		pending = append(pending, member{spec.Priority, spec.NeverPreempts})
 	}
+	return g.disagreement(pending)
+}
+
+// member is what the pods of a group must agree in.
+type member struct {
+	priority int32
+	never    bool
+}
+
+// disagreement returns in what the pods of a group do not agree, empty for nothing. pending are those without a node.
+func (g *queued) disagreement(pending []member) string {
+	all := pending
 	for i := range g.scheduled {
-		if failure := check(g.scheduled[i].Priority, g.scheduled[i].NeverPreempts); failure != "" {
-			return failure
+		all = append(all, member{g.scheduled[i].Priority, g.scheduled[i].NeverPreempts})
+	}
+	for _, m := range all {
+		if g.Priority != nil && m.priority != *g.Priority {
+			return fmt.Sprintf("all pods in a single pod group should have the same priority as the pod group's priority, got %d and %d",
+				m.priority, *g.Priority)
+		}
+		if m.never != all[0].never {
+			return fmt.Sprintf("all pods in a single pod group should have the same preemption policy, got %s and %s",
+				policy(m.never), policy(all[0].never))
 		}
 	}
 	return ""
@@ -53,15 +58,15 @@ func policy(never bool) string {
 
 // pinned returns the domain of a key that the scheduled pods of a group are in, topology.None for any, or why it is unknown
 // (pkg/scheduler/framework/plugins/topologyaware/topology_placement.go getScheduledPodsTopologyDomain, v1.37).
-func (p *placer) pinned(g *queued, key string) (domain int32, unknown string) {
+func pinned(s *cluster.State, g *queued, key string) (domain int32, unknown string) {
 	if len(g.scheduled) == 0 {
 		return topology.None, ""
 	}
 	unknown = "cannot determine domain for already scheduled pods: "
-	id, ok := p.State.Symbols.Lookup(key)
-	column := topology.Nowhere(p.State.Len())
+	id, ok := s.Symbols.Lookup(key)
+	column := topology.Nowhere(s.Len())
 	if ok {
-		column = p.State.Column(id)
+		column = s.Column(id)
 	}
 	for i := range g.scheduled {
 		pod := &g.scheduled[i]
@@ -71,7 +76,7 @@ func (p *placer) pinned(g *queued, key string) (domain int32, unknown string) {
 			return 0, unknown + fmt.Sprintf("no topology domain found for pod %s/%s", pod.Namespace, pod.Name)
 		case domain != topology.None && domain != column.Empty && d != domain: // a domain without a name counts as none
 			return 0, unknown + fmt.Sprintf("more than 1 domain found for pod group: %s, %s",
-				p.State.Symbols.Name(column.Values[domain]), p.State.Symbols.Name(column.Values[d]))
+				s.Symbols.Name(column.Values[domain]), s.Symbols.Name(column.Values[d]))
 		}
 		domain = d
 	}

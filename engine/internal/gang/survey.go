@@ -110,14 +110,14 @@ func (s *survey) domains(ctx context.Context, key string) ([]*domain, error) {
 		return nil, nil
 	}
 	column := p.State.Column(id)
-	pinned, unknown := p.pinned(s.g, key)
+	own, unknown := pinned(p.State, s.g, key)
 	if unknown != "" {
 		return nil, nil
 	}
 	pods := s.perClass(s.g.counts)
 	var domains []*domain
 	for d, nodes := range column.Nodes(p.Candidates) {
-		if d == topology.None || len(nodes) == 0 || pinned != topology.None && d != int(pinned) {
+		if d == topology.None || len(nodes) == 0 || own != topology.None && d != int(own) {
 			continue
 		}
 		bound, err := s.bound(ctx, nodes, pods, s.g.counts[0])

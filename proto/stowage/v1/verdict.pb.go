@@ -53,6 +53,8 @@ const (
 	Plugin_PLUGIN_IMAGE_LOCALITY Plugin = 11
 	// DefaultPreemption. Neither filters nor scores.
 	Plugin_PLUGIN_DEFAULT_PREEMPTION Plugin = 12
+	// TopologyPlacementGenerator. Neither filters nor scores: it returns the domain that a pod group is placed in.
+	Plugin_PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR Plugin = 13
 )
 
 // Enum value maps for Plugin.
@@ -71,6 +73,7 @@ var (
 		10: "PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION",
 		11: "PLUGIN_IMAGE_LOCALITY",
 		12: "PLUGIN_DEFAULT_PREEMPTION",
+		13: "PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR",
 	}
 	Plugin_value = map[string]int32{
 		"PLUGIN_UNSPECIFIED":                        0,
@@ -86,6 +89,7 @@ var (
 		"PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION": 10,
 		"PLUGIN_IMAGE_LOCALITY":                     11,
 		"PLUGIN_DEFAULT_PREEMPTION":                 12,
+		"PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR":       13,
 	}
 )
 
@@ -224,6 +228,9 @@ const (
 	RejectionReason_REJECTION_REASON_NO_VICTIMS RejectionReason = 20
 	// Evicting pods of the node cannot make it feasible. Only in Preemption.
 	RejectionReason_REJECTION_REASON_PREEMPTION_NOT_HELPFUL RejectionReason = 21
+	// The node is outside of the topology domain that the pod group is in. Or kube-scheduler fails the group with an internal error, which
+	// the message has: its pods on nodes are in several domains, or its pods differ in priority or preemption policy.
+	RejectionReason_REJECTION_REASON_POD_GROUP RejectionReason = 22
 )
 
 // Enum value maps for RejectionReason.
@@ -251,6 +258,7 @@ var (
 		19: "REJECTION_REASON_INVALID_SCORE",
 		20: "REJECTION_REASON_NO_VICTIMS",
 		21: "REJECTION_REASON_PREEMPTION_NOT_HELPFUL",
+		22: "REJECTION_REASON_POD_GROUP",
 	}
 	RejectionReason_value = map[string]int32{
 		"REJECTION_REASON_UNSPECIFIED":                   0,
@@ -275,6 +283,7 @@ var (
 		"REJECTION_REASON_INVALID_SCORE":                 19,
 		"REJECTION_REASON_NO_VICTIMS":                    20,
 		"REJECTION_REASON_PREEMPTION_NOT_HELPFUL":        21,
+		"REJECTION_REASON_POD_GROUP":                     22,
 	}
 )
 
@@ -514,7 +523,7 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12*\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x16.stowage.v1.StatusCodeR\x04code\x12,\n" +
 	"\areasons\x18\x03 \x03(\v2\x12.stowage.v1.ReasonR\areasons\x12*\n" +
-	"\x05nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes*\x87\x03\n" +
+	"\x05nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes*\xb0\x03\n" +
 	"\x06Plugin\x12\x16\n" +
 	"\x12PLUGIN_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17PLUGIN_SCHEDULING_GATES\x10\x01\x12\x14\n" +
@@ -529,13 +538,14 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	")PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION\x10\n" +
 	"\x12\x19\n" +
 	"\x15PLUGIN_IMAGE_LOCALITY\x10\v\x12\x1d\n" +
-	"\x19PLUGIN_DEFAULT_PREEMPTION\x10\f*\x8f\x01\n" +
+	"\x19PLUGIN_DEFAULT_PREEMPTION\x10\f\x12'\n" +
+	"#PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR\x10\r*\x8f\x01\n" +
 	"\n" +
 	"StatusCode\x12\x1b\n" +
 	"\x17STATUS_CODE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19STATUS_CODE_UNSCHEDULABLE\x10\x01\x12.\n" +
 	"*STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE\x10\x02\x12\x15\n" +
-	"\x11STATUS_CODE_ERROR\x10\x03*\xea\x06\n" +
+	"\x11STATUS_CODE_ERROR\x10\x03*\x8a\a\n" +
 	"\x0fRejectionReason\x12 \n" +
 	"\x1cREJECTION_REASON_UNSPECIFIED\x10\x00\x12%\n" +
 	"!REJECTION_REASON_SCHEDULING_GATED\x10\x01\x12\x1e\n" +
@@ -559,7 +569,8 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x1fREJECTION_REASON_UNPARSABLE_POD\x10\x12\x12\"\n" +
 	"\x1eREJECTION_REASON_INVALID_SCORE\x10\x13\x12\x1f\n" +
 	"\x1bREJECTION_REASON_NO_VICTIMS\x10\x14\x12+\n" +
-	"'REJECTION_REASON_PREEMPTION_NOT_HELPFUL\x10\x15BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"'REJECTION_REASON_PREEMPTION_NOT_HELPFUL\x10\x15\x12\x1e\n" +
+	"\x1aREJECTION_REASON_POD_GROUP\x10\x16BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_verdict_proto_rawDescOnce sync.Once

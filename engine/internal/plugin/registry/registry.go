@@ -14,6 +14,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/schedulinggates"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/topologyplacement"
 )
 
 // Plugins are the plugins in the order in which kube-scheduler's default profile runs them
@@ -31,4 +32,5 @@ var Plugins = []*plugin.Plugin{
 	defaultpreemption.Plugin,
 	noderesources.Balanced,
 	imagelocality.Plugin,
+	topologyplacement.Plugin,
 }
