@@ -255,6 +255,9 @@ func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*ver
 		return nil, err
 	}
 	result.Message, result.Failed = a.message, a.failed()
+	if q.group.Failure != "" {
+		result.Message, result.Failed = a.event()
+	}
 	if failure := q.decision().Failure; failure != nil {
 		result = &verdict.Score{Nodes: a.feasible, Message: failure.Message, Failed: true}
 	}

@@ -43,19 +43,17 @@ func (q *question) decision() *decide.Decision {
 	return q.d
 }
 
-// failed returns the answer for a pod whose group kube-scheduler fails.
-func (q *question) failed() *answer {
-	return &answer{rejections: q.group.Rejections(), message: q.group.Failure}
-}
-
 // answer returns the result of filtering, from the cache if possible.
 func (q *question) answer() (*answer, error) {
 	key := cacheKey{q.key, true}
 	if a, ok := q.c.cache.Load(key); ok {
 		return a.(*answer), q.ctx.Err()
 	}
-	if q.group.Failure != "" {
-		return q.failed(), q.ctx.Err()
+	switch {
+	case q.group.Failure != "":
+		return &answer{rejections: q.group.Rejections(), failure: &decide.Failure{Message: q.group.Failure}}, q.ctx.Err()
+	case q.group.Nowhere:
+		return &answer{rejections: q.group.Rejections(), message: gang.NoPlacements}, q.ctx.Err()
 	}
 	o, err := q.decision().Filter(q.ctx, q.candidates)
 	if err != nil {

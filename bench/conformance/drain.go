@@ -12,12 +12,8 @@ import (
 
 // Drain calls a service in this process, if it is one that simulates.
 func (d direct) Drain(ctx context.Context, r *stowagev1.DrainRequest) ([]*stowagev1.DrainResponse, error) {
-	service, ok := d.service.(stowagev1.SimulationServiceServer)
-	if !ok {
-		service = stowagev1.UnimplementedSimulationServiceServer{}
-	}
 	to := &responses[stowagev1.DrainResponse]{ctx: ctx}
-	err := service.Drain(r, to)
+	err := d.simulation().Drain(r, to)
 	return to.all, err
 }
 

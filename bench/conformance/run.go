@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"google.golang.org/protobuf/proto"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // Run makes the calls of a case and returns the differences from the case's answers. It calls Place only where Filter and
@@ -42,6 +44,37 @@ func Run(ctx context.Context, c *Case, service Service) []Difference {
 		return append(out, failure("place with preemption", err))
 	}
 	return differPlacePreempting(c.PlacePreempting, place)
+}
+
+// RunMember asks Filter and Score for the pod of the only entry, and returns the differences. decided makes answers ones that can be
+// compared.
+func RunMember(
+	ctx context.Context, request *stowagev1.PlaceRequest, filter *stowagev1.FilterResponse, score *stowagev1.ScoreResponse, service Service,
+	decided func(*stowagev1.FilterResponse) []Difference,
+) []Difference {
+	ask := FilterRequest(request, 0)
+	ask.Explain = false
+	got, err := service.Filter(ctx, ask)
+	if err != nil {
+		return []Difference{failure("filter of a member", err)}
+	}
+	if d := first(decided(got), differFilter(filter, got)); len(d) > 0 || score == nil {
+		return d
+	}
+	scored, err := service.Score(ctx, ScoreRequest(request, 0))
+	if err != nil {
+		return []Difference{failure("score of a member", err)}
+	}
+	return differScore(score, scored)
+}
+
+// RunPreempt asks Preempt for the pod of the only entry, and returns the differences.
+func RunPreempt(ctx context.Context, request *stowagev1.PlaceRequest, want *stowagev1.PreemptResponse, service Service) []Difference {
+	got, err := service.Preempt(ctx, PreemptRequest(request, 0))
+	if err != nil {
+		return []Difference{failure("preempt", err)}
+	}
+	return differPreempt(want, got)
 }
 
 // preempt asks for the preemption of an entry's pod, alone and with Filter, whose answers without it are known to agree.

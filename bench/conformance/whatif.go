@@ -9,21 +9,45 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Simulation answers WhatIf, in the order of the scenarios, and Drain.
+// Simulation answers WhatIf, in the order of the scenarios, Drain, Fit and Consolidate.
 type Simulation interface {
+	Fit(context.Context, *stowagev1.FitRequest) (*stowagev1.FitResponse, error)
+	Consolidate(context.Context, *stowagev1.ConsolidateRequest) (*stowagev1.ConsolidateResponse, error)
 	WhatIf(context.Context, *stowagev1.WhatIfRequest) ([]*stowagev1.WhatIfResponse, error)
 	Drain(context.Context, *stowagev1.DrainRequest) ([]*stowagev1.DrainResponse, error)
 }
 
-// WhatIf calls a service in this process, if it is one that simulates.
-func (d direct) WhatIf(ctx context.Context, r *stowagev1.WhatIfRequest) ([]*stowagev1.WhatIfResponse, error) {
+// simulation returns a service in this process, if it is one that simulates.
+func (d direct) simulation() stowagev1.SimulationServiceServer {
 	service, ok := d.service.(stowagev1.SimulationServiceServer)
 	if !ok {
 		service = stowagev1.UnimplementedSimulationServiceServer{}
 	}
+	return service
+}
+
+func (d direct) WhatIf(ctx context.Context, r *stowagev1.WhatIfRequest) ([]*stowagev1.WhatIfResponse, error) {
 	to := &responses[stowagev1.WhatIfResponse]{ctx: ctx}
-	err := service.WhatIf(r, to)
+	err := d.simulation().WhatIf(r, to)
 	return to.all, err
+}
+
+func (d direct) Fit(ctx context.Context, r *stowagev1.FitRequest) (*stowagev1.FitResponse, error) {
+	return d.simulation().Fit(ctx, r)
+}
+
+func (d direct) Consolidate(ctx context.Context, r *stowagev1.ConsolidateRequest) (*stowagev1.ConsolidateResponse, error) {
+	return d.simulation().Consolidate(ctx, r)
+}
+
+// Fit calls a server.
+func (r remote) Fit(ctx context.Context, in *stowagev1.FitRequest) (*stowagev1.FitResponse, error) {
+	return r.simulation.Fit(ctx, in)
+}
+
+// Consolidate calls a server.
+func (r remote) Consolidate(ctx context.Context, in *stowagev1.ConsolidateRequest) (*stowagev1.ConsolidateResponse, error) {
+	return r.simulation.Consolidate(ctx, in)
 }
 
 // Remote calls a server, which answers WhatIf, too.

@@ -44,6 +44,7 @@ func TestEnumsAgree(t *testing.T) {
 		"NODE_RESOURCES_BALANCED_ALLOCATION": Plugin(verdict.BalancedAllocation),
 		"IMAGE_LOCALITY":                     Plugin(verdict.ImageLocality),
 		"DEFAULT_PREEMPTION":                 Plugin(verdict.DefaultPreemption),
+		"TOPOLOGY_PLACEMENT_GENERATOR":       Plugin(verdict.TopologyPlacement),
 	})
 	every(t, "POD_GROUP_STATUS_", map[string]stowagev1.PodGroupStatus{
 		"COMPLETE":    groupStatus(verdict.GroupComplete),
@@ -75,6 +76,7 @@ func TestEnumsAgree(t *testing.T) {
 		"INVALID_SCORE":                 reasonType(verdict.ReasonInvalidScore),
 		"NO_VICTIMS":                    reasonType(verdict.ReasonNoVictims),
 		"PREEMPTION_NOT_HELPFUL":        reasonType(verdict.ReasonPreemptionNotHelpful),
+		"POD_GROUP":                     reasonType(verdict.ReasonPodGroup),
 	})
 	every(t, "TOPOLOGY_RULE_", map[string]stowagev1.TopologyRule{
 		"HARD_SPREAD":                topologyRule(verdict.HardSpread),

@@ -20,6 +20,7 @@ type Result struct {
 	WhatIf      []Simulated            // of a case with scenarios, which has no other answers
 	Drains      []*stowagev1.NodeDrain // of a case that drains nodes, which has no other answers
 	Groups      []*oracle.Group        // of a case with pod groups, which has the answer to Place alone
+	Running     *Running               // of a case with pod groups, questions about those that run
 	Remedies    *Remedies              // of a case about changes, which has no other answers
 	Differences []conformance.Difference
 }

@@ -132,6 +132,7 @@ func (d *drains) compare(ctx context.Context, stowage conformance.Simulation) ([
 	}
 	drained := 0
 	for i, want := range d.want {
+		withoutDrainTexts(d.c, want, got[i].GetDrain())
 		if out := conformance.DifferDrain(want, got[i].GetDrain()); out != nil {
 			return out, nil
 		}
@@ -140,7 +141,65 @@ func (d *drains) compare(ctx context.Context, stowage conformance.Simulation) ([
 		}
 	}
 	summary := &stowagev1.DrainSummary{DrainedCount: uint32(drained), TotalCount: uint32(len(d.nodes()))}
-	return conformance.DifferDrained(summary, got[len(d.want)].GetSummary()), nil
+	if out := conformance.DifferDrained(summary, got[len(d.want)].GetSummary()); out != nil || !d.c.Grouped() || d.c.Whole {
+		return out, nil
+	}
+	return d.consolidate(ctx, stowage)
+}
+
+// consolidate compares what Consolidate says of its first action, if it has one, and else of the nodes that it keeps: each is a drain.
+func (d *drains) consolidate(ctx context.Context, stowage conformance.Simulation) ([]conformance.Difference, error) {
+	if d.c.Drain.Targets != nil || d.c.Drain.IgnoreBudgets || d.c.Drain.Force {
+		return nil, nil // Consolidate has no such options
+	}
+	nodes := &stowagev1.CandidateNodes{}
+	for _, n := range d.nodes() {
+		nodes.Indexes = append(nodes.Indexes, uint32(n))
+	}
+	if len(nodes.Indexes) == 0 {
+		return nil, nil
+	}
+	got, err := stowage.Consolidate(ctx, &stowagev1.ConsolidateRequest{
+		Context: d.request.Context, Candidates: []*stowagev1.PricedNodes{{Nodes: nodes, Price: 1}}, MaxActions: new(uint32(1)),
+		EvictedPods: d.request.EvictedPods, TieBreakSeed: d.request.TieBreakSeed,
+	})
+	if err != nil {
+		return []conformance.Difference{{Kind: "consolidate fails", Text: err.Error()}}, nil
+	}
+	for _, a := range got.Actions {
+		return d.same(a.Drain, true)
+	}
+	for _, k := range got.Kept {
+		if out, err := d.same(k.Drain, false); out != nil || err != nil {
+			return out, err
+		}
+	}
+	return nil, nil
+}
+
+// same compares a drain of Consolidate.
+func (d *drains) same(got *stowagev1.NodeDrain, moves bool) ([]conformance.Difference, error) {
+	if got == nil {
+		return nil, nil
+	}
+	var nodes []int
+	for _, n := range got.Nodes.GetIndexes() {
+		nodes = append(nodes, int(n))
+	}
+	fresh := expect.NewDrainer(d.c, d.kindOf, d.drainer.Templates())
+	want, err := fresh.Drain(nodes...)
+	if err != nil {
+		return nil, err
+	}
+	if !moves {
+		want.Moves = nil
+	}
+	withoutDrainTexts(d.c, want, got)
+	out := conformance.DifferDrain(want, got)
+	for i := range out {
+		out[i].Kind = "consolidate: " + out[i].Kind
+	}
+	return out, nil
 }
 
 // ask asks Stowage.
@@ -207,6 +266,7 @@ func (d *drains) largest(got []*stowagev1.DrainResponse) ([]conformance.Differen
 			return nil, err
 		}
 		d.want = append(d.want, want)
+		withoutDrainTexts(d.c, want, one)
 		if out := conformance.DifferDrain(want, one); out != nil {
 			return out, nil
 		}

@@ -43,7 +43,11 @@ func runGroups(ctx context.Context, c *scenario.Case, s *oracle.Scheduler, stowa
 			break
 		}
 	}
-	return r, nil
+	if len(r.Differences) > 0 {
+		return r, nil
+	}
+	r.Running, r.Differences, err = askRunning(ctx, c, stowage)
+	return r, err
 }
 
 // answerGroups returns the answer that was to be given, and how Stowage's differs.

@@ -26,6 +26,7 @@ type Tally struct {
 	Preemptions         Preemptions
 	Queues              Queues
 	Groups              Groups
+	Running             Running
 	Scenarios           Scenarios
 	Drains              Drains
 	Remedies            Remedies
@@ -74,6 +75,7 @@ func (t *Tally) Add(r *Result) {
 		}
 	}
 	t.Groups.add(r)
+	t.Running.add(r.Running)
 	t.Placed += int(r.Answers.Place.PlacedCount)
 	t.Unplaced += int(r.Answers.Place.UnplacedCount)
 	for k := range refusals {
@@ -134,6 +136,7 @@ func (t *Tally) Print(w io.Writer) {
 	t.Scenarios.print(w)
 	t.Drains.print(w)
 	t.Remedies.print(w)
+	t.Running.print(w)
 	if t.Queues.Cases+t.Scenarios.Cases+t.Drains.Cases+t.Remedies.Cases == t.Cases {
 		table(w, t.Cases, "first differences:", t.Kinds)
 		return

@@ -48,7 +48,7 @@ func runWhatIf(ctx context.Context, c *scenario.Case, stowage conformance.Servic
 				return nil, err
 			}
 		}
-		if r.Differences = q.ask(ctx, simulation, r.WhatIf); len(r.Differences) > 0 {
+		if r.Differences = q.ask(ctx, c, simulation, r.WhatIf); len(r.Differences) > 0 {
 			if form != Forms[0] {
 				for i := range r.Differences {
 					r.Differences[i].Kind += ", given " + form.String()
@@ -288,7 +288,9 @@ func podOn(p *corev1.Pod) (*stowagev1.Pod, error) {
 	return out, err
 }
 
-func (q *question) ask(ctx context.Context, stowage conformance.Simulation, want []Simulated) (out []conformance.Difference) {
+func (q *question) ask(
+	ctx context.Context, c *scenario.Case, stowage conformance.Simulation, want []Simulated,
+) (out []conformance.Difference) {
 	defer func() {
 		if p := recover(); p != nil {
 			out = []conformance.Difference{{Kind: "panic", Text: fmt.Sprintf("%v\n%s", p, debug.Stack())}}
@@ -302,6 +304,7 @@ func (q *question) ask(ctx context.Context, stowage conformance.Simulation, want
 		return []conformance.Difference{{Kind: "whatif answers", Text: fmt.Sprintf("%d of %d", len(got), len(want))}}
 	}
 	for i := range want {
+		withoutTexts(c, want[i].Answer, got[i])
 		if d := conformance.DifferWhatIf(want[i].Answer, got[i], q.request.QueueMode); d != nil {
 			d[0].Text = fmt.Sprintf("whatIf[%d]\n%s", i, d[0].Text)
 			return d

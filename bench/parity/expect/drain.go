@@ -45,6 +45,9 @@ func NewDrainer(c *scenario.Case, counted scenario.Counted, templates map[string
 	return d
 }
 
+// Templates are those that it was made with.
+func (d *Drainer) Templates() map[string]uint32 { return d.templates }
+
 // Fork returns a Drainer that drains further without changing d.
 func (d *Drainer) Fork() *Drainer {
 	out := *d

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
@@ -70,6 +71,127 @@ func Groups(c *scenario.Case, s *oracle.Scheduler) (*Grouped, error) {
 		out.Groups, out.Ran = append(out.Groups, group), append(out.Ran, ran)
 	}
 	return out, nil
+}
+
+// groupsInOrder places a queue with pod groups in order. Of a group that is not placed nothing is said but that. The pods of a group with
+// too few of them are not attempted.
+func groupsInOrder(c *scenario.Case) (*stowagev1.PlaceResponse, error) {
+	out := &stowagev1.PlaceResponse{}
+	attempted := *c
+	attempted.Queue = nil
+	var at []int // in the queue of c
+	for i, entry := range c.Queue {
+		unplaced := &stowagev1.Placement{Nodes: &stowagev1.NodeList{}, UnplacedCount: uint32(entry.Count)}
+		out.Placements = append(out.Placements, unplaced)
+		if !waits(c, oracle.GroupOf(entry.Pod)) {
+			attempted.Queue, at = append(attempted.Queue, entry), append(at, i)
+		}
+	}
+	s, err := oracle.New(&attempted)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	found, err := Groups(&attempted, s)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range found.Alone {
+		if p != nil {
+			out.Placements[at[i]] = p
+		}
+	}
+	for _, g := range found.Groups {
+		for i, entry := range g.Entries {
+			out.Placements[at[entry]] = g.Answers[0].Placements[i]
+		}
+	}
+	for _, p := range out.Placements {
+		out.PlacedCount += uint32(len(p.Nodes.Indexes))
+		out.UnplacedCount += p.UnplacedCount
+	}
+	return out, nil
+}
+
+// waits tells whether a group has too few pods to be attempted.
+func waits(c *scenario.Case, group string) bool {
+	pods := 0
+	for _, p := range c.Pods {
+		if oracle.GroupOf(p) == group {
+			pods++
+		}
+	}
+	for _, q := range c.Queue {
+		if oracle.GroupOf(q.Pod) == group {
+			pods += q.Count
+		}
+	}
+	return slices.ContainsFunc(c.PodGroups, func(g *schedulingv1beta1.PodGroup) bool {
+		gang := g.Spec.SchedulingPolicy.Gang
+		return group != "" && namespaceOf(g)+"/"+g.Name == group && gang != nil && int(gang.MinCount) > pods
+	})
+}
+
+// Member is the answers to Filter and Score for the only pod of a queue, which is in a pod group. Nodes are those that the pod group
+// cycle attempted it on. Without them, kube-scheduler fails the group with one of Failures.
+type Member struct {
+	Filter   *stowagev1.FilterResponse
+	Score    *stowagev1.ScoreResponse
+	Nodes    []uint32
+	Failures []string
+	Failed   bool // with an internal error
+}
+
+// MemberOf asks kube-scheduler. The scheduler must be fresh and is used up. It returns nil if the group may go to several domains.
+func MemberOf(c *scenario.Case, s *oracle.Scheduler) (*Member, error) {
+	ran, err := s.PlaceGroup(0, Best(c))
+	if err != nil || ran.Domains > 1 {
+		return nil, err
+	}
+	out := &Member{}
+	for _, o := range ran.Outcomes {
+		out.Failures, out.Failed = append(out.Failures, o.Message), o.Failed
+	}
+	m := ran.Outcomes[0].Placements[0]
+	if m.First == nil {
+		return out, nil
+	}
+	out.Nodes = m.Among
+	if out.Filter, err = filterAnswer(m.First, nil, m.Among); err != nil {
+		return nil, err
+	}
+	out.Filter.Explanation = nil
+	if len(m.First.Feasible) > 0 && !m.First.Failed() {
+		out.Score, err = scoreAnswer(m.First)
+	}
+	return out, err
+}
+
+// PlacedOf returns how many pods of the only entry of a queue kube-scheduler's pod group cycle places; -1 if the group may go to several
+// domains.
+func PlacedOf(c *scenario.Case, s *oracle.Scheduler) (int, error) {
+	ran, err := s.PlaceGroup(0, Best(c))
+	if err != nil || ran.Domains > 1 {
+		return -1, err
+	}
+	return len(ran.Outcomes[0].Placements[0].Nodes), nil
+}
+
+// PreemptOf asks kube-scheduler for the preemption of the only pod of a queue, which is in no group.
+func PreemptOf(s *oracle.Scheduler, c *scenario.Case) (*stowagev1.PreemptResponse, error) {
+	d, err := s.Decide(s.Queue[0])
+	if err != nil {
+		return nil, err
+	}
+	filter, err := filterAnswer(d, nil, candidatesOf(c))
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.Preempt(s.Queue[0])
+	if err != nil {
+		return nil, err
+	}
+	return preemptAnswer(found, filter)
 }
 
 func placement(p *oracle.Placement, count int, candidates []uint32) (*stowagev1.Placement, error) {

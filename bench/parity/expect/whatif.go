@@ -57,7 +57,9 @@ func wholeQueue(c *scenario.Case) (*stowagev1.PlaceResponse, *oracle.QueueResult
 		return nil, nil, err
 	}
 	for _, p := range r.Pods {
-		p.Message = messageOf(p.Last) // nothing is said of preemption
+		if p.Last != nil {
+			p.Message = messageOf(p.Last) // nothing is said of preemption
+		}
 	}
 	out, err := QueueAnswer(c, r)
 	return out, r, err
@@ -65,6 +67,10 @@ func wholeQueue(c *scenario.Case) (*stowagev1.PlaceResponse, *oracle.QueueResult
 
 // inOrder places the entries one by one, until one has an unplaced pod if stop is set.
 func inOrder(c *scenario.Case, stop bool) (out *stowagev1.PlaceResponse, stopped bool, err error) {
+	if c.Grouped() {
+		out, err = groupsInOrder(c)
+		return out, false, err
+	}
 	s, err := oracle.New(c)
 	if err != nil {
 		return nil, false, err
@@ -112,6 +118,10 @@ func renumber(p *stowagev1.PlaceResponse, before []uint32) {
 		}
 		for _, v := range e.Victims {
 			v.NodeIndex = new(before[v.GetNodeIndex()])
+		}
+		for _, n := range e.Nominations {
+			n.Nodes = &stowagev1.NodeList{Indexes: slices.Clone(n.Nodes.GetIndexes())}
+			set(n.Nodes)
 		}
 	}
 }

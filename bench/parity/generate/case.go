@@ -44,14 +44,18 @@ func Case(profile string, seed uint64) *scenario.Case {
 	if d.focus(preemption) {
 		d.preemptions()
 	}
-	if d.focus(grouping) {
+	simulated := d.focus(grouping) && d.chance(0.3)
+	switch {
+	case simulated:
+		d.runningGroups()
+	case d.focus(grouping):
 		d.groups()
 	}
 	d.workloads()
-	if d.focus(simulation) {
+	if simulated || d.focus(simulation) {
 		d.scenarios()
 	}
-	if !d.c.Whole && !d.focus(simulation) && !d.focus(remedying) && d.chance(0.1) {
+	if !d.c.Whole && !simulated && !d.focus(simulation) && !d.focus(remedying) && d.chance(0.1) {
 		d.candidates()
 	}
 	if d.c.Remedies = d.focus(remedying); d.c.Remedies {

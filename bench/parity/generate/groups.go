@@ -96,6 +96,43 @@ func (d *draw) groups() {
 	}
 }
 
+// runningGroups puts pods on nodes into groups, and some of the queue, for scenarios and drains.
+func (d *draw) runningGroups() {
+	d.c.Whole, d.c.Nominated = d.chance(0.5), nil
+	for range pick(d, 1, 1, 1, 2, 2) {
+		g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: d.name("group"), Namespace: d.podNamespace()}}
+		g.Spec.Priority = pick(d, ptr(int32(0)), ptr(int32(10)), ptr(int32(1000)))
+		if d.chance(0.7) {
+			g.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{
+				Topology: []schedulingv1beta1.TopologyConstraint{{Key: d.topologyKey()}},
+			}
+		}
+		pods := d.running(g)
+		if pods == 0 {
+			continue
+		}
+		for i := range d.c.Queue {
+			if q := &d.c.Queue[i]; q.Pod.Spec.SchedulingGroup == nil && d.chance(0.3) {
+				d.join(q.Pod, g)
+				pods += q.Count
+			}
+		}
+		d.policy(g, pods)
+		d.mode(g)
+		d.c.PodGroups = append(d.c.PodGroups, g)
+	}
+	for i := range d.c.Queue {
+		pod := d.c.Queue[i].Pod
+		pod.Spec.SchedulingGates, pod.Spec.NodeName, pod.Status.NominatedNodeName = nil, "", ""
+	}
+	d.starts()
+	if d.chance(0.6) {
+		for _, n := range d.c.Nodes {
+			d.tight(n)
+		}
+	}
+}
+
 // join makes a pod one of a group, which has the group's priority.
 func (d *draw) join(pod *corev1.Pod, g *schedulingv1beta1.PodGroup) {
 	pod.Namespace = g.Namespace

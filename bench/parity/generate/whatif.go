@@ -70,7 +70,7 @@ func (d *draw) scenarios() {
 
 func (d *draw) scenario() scenario.WhatIf {
 	w := scenario.WhatIf{
-		Terminating: d.chance(0.35), Requeue: d.chance(0.75), Stop: !d.c.Whole && d.chance(0.2),
+		Terminating: d.chance(0.35), Requeue: d.chance(0.75), Stop: !d.c.Whole && !d.c.Grouped() && d.chance(0.2),
 	}
 	if d.chance(0.35) {
 		w.Delta = d.delta()

@@ -61,6 +61,9 @@ type Member struct {
 	// Unplaced is the decision about the first pod that found no node when it was attempted, on the nodes of Candidates.
 	Unplaced   *Decision
 	Candidates []uint32
+	// First is the decision about the first pod of the entry, on the nodes of Among; nil if it was not attempted.
+	First *Decision
+	Among []uint32
 	// Message is what the event says: of that pod, or else of the first one if the group is not placed.
 	Message string
 	Failed  bool
@@ -345,6 +348,9 @@ func (y *groupCycle) outcome(s *Scheduler, entries []int, placements int) Outcom
 	for _, m := range y.members {
 		i := slices.Index(entries, m.entry)
 		entry := &o.Placements[i]
+		if entry.First == nil {
+			entry.First, entry.Among = y.decisions[m.UID], y.among[m.UID]
+		}
 		if node, ok := y.assumed[m.UID]; ok {
 			entry.Nodes = append(entry.Nodes, s.index[node])
 			continue

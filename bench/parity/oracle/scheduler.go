@@ -220,10 +220,10 @@ func (s *Scheduler) start(c *scenario.Case, profile *config.KubeSchedulerProfile
 		return err
 	}
 	s.nominate()
-	if err := s.refresh(); err != nil {
+	if err := s.fillGroups(c); err != nil {
 		return err
 	}
-	return s.fillGroups(c)
+	return s.refresh()
 }
 
 // single makes the filter plugins once more, and learns the weights.
@@ -246,6 +246,7 @@ func (s *Scheduler) single(profile *config.KubeSchedulerProfile) error {
 		return err
 	}
 	s.preemption = preempts.(*defaultpreemption.DefaultPreemption)
+	s.preemption.Evaluator.Handler = &notingHandle{s.preemption.Evaluator.Handler, s}
 	s.weights = make(map[string]int64)
 	for _, p := range enabled.Score.Enabled {
 		s.weights[p.Name] = int64(p.Weight)

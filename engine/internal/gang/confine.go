@@ -9,11 +9,17 @@ import (
 )
 
 // Confinement is what a pod group means for one more pod, if no other pod of the group is pending: the candidates that the pod group
-// cycle considers, those outside of the domain that the group is in, or why kube-scheduler fails the group.
+// cycle considers, those outside of the domain that the group is in, or why kube-scheduler fails the group. Nowhere reports that the domain
+// has no candidates.
 type Confinement struct {
 	Candidates, Outside nodeset.Set
+	Nowhere             bool
 	Failure             string
 }
+
+// NoPlacements is the text of kube-scheduler about a group without a node in its domain
+// (pkg/scheduler/framework/runtime/framework.go RunPlacementGeneratePlugins, v1.37).
+const NoPlacements = "no feasible placements found"
 
 // Confine returns what the group of a pod means for it, beside the members that have a node. decided is false for a group whose other
 // pending pods matter, too: it cannot reach its minimum with this pod alone, or may go to several domains. It is true for a pod without a
@@ -46,7 +52,7 @@ func Confine(s *cluster.State, pod *api.Pod, candidates nodeset.Set) (c Confinem
 			inside.Add(n)
 		}
 	}
-	c.Candidates, c.Outside = inside, candidates.Minus(inside)
+	c.Candidates, c.Outside, c.Nowhere = inside, candidates.Minus(inside), inside.Empty()
 	return c, decided
 }
 

@@ -74,8 +74,8 @@ func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.PodG
 		found.Message = fmt.Sprintf("no domain of %s takes the %s required", keys, g.required())
 	}
 	if rejected == nil {
-		if g.mirrored() { // pkg/scheduler/framework/runtime/framework.go RunPlacementGeneratePlugins, v1.37
-			found.Message = "no feasible placements found"
+		if g.mirrored() {
+			found.Message = NoPlacements
 		}
 		return g.nowhere(), nil
 	}
