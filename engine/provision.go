@@ -6,6 +6,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/doubt"
+	"github.com/stowage-scheduler/stowage/engine/internal/gang"
 	"github.com/stowage-scheduler/stowage/engine/internal/provision"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -71,7 +72,7 @@ func newNodesBytes(templates []NodeTemplate, nodes int) int64 {
 func (c *Cluster) Provision(ctx context.Context, queue []Pending, o ProvisionOptions) (*verdict.Provision, error) {
 	groups := inOrder(c.grouped(queue, o.Groups))
 	if o.Scheduler {
-		return c.provisionByPriority(ctx, queue, o, asScheduler(groups))
+		return c.provisionByPriority(ctx, queue, o, gang.AsScheduler(groups))
 	}
 	return c.provision(ctx, queue, o, groups)
 }
