@@ -387,7 +387,6 @@ func (r *drain) preempted(p *corev1.Pod, node int) (again drainBatch, ok bool) {
 	if slices.ContainsFunc(r.leaving, func(o *corev1.Pod) bool { return scenario.PodName(o) == scenario.PodName(p) }) {
 		return drainBatch{}, false // it leaves anyway
 	}
-	r.replace(p, nil)
 	m, came := r.came[scenario.PodName(p)]
 	switch {
 	case came && m.drain == r:
@@ -396,10 +395,13 @@ func (r *drain) preempted(p *corev1.Pod, node int) (again drainBatch, ok bool) {
 		r.unmove(m.at, uint32(node))
 	case scenario.Returns(p):
 		ok = true
+		stated := slices.IndexFunc(r.c.Pods, func(o *corev1.Pod) bool { return scenario.PodName(o) == scenario.PodName(p) })
+		first := r.c.Pods[stated] // not as the API server stores it
 		again = drainBatch{count: 1, round: r.out.RoundCount - 1, drainUnit: &drainUnit{
-			Unit: &scenario.Unit{Node: node, Counted: came}, first: p, budget: -1,
+			Unit: &scenario.Unit{Node: node, Counted: came}, first: first, budget: -1,
 		}}
 	}
+	r.replace(p, nil)
 	if came && m.drain == r && m.at>>20 > r.began { // it was not ready yet
 		for _, b := range again.regains() {
 			r.ready[b]--
