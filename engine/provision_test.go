@@ -127,13 +127,13 @@ func (c *provisionCase) with(counts []int) (*api.Cluster, []uint32) {
 func (c *provisionCase) place(t *testing.T, counts []int) *verdict.Place {
 	t.Helper()
 	stated, candidates := c.with(counts)
-	of, queue := make([]int, len(c.queue)), slices.Clone(c.queue)
-	var grouped []int
+	queue := slices.Clone(c.queue)
+	var of, grouped []int
 	for _, g := range c.options.Groups {
 		grouped = append(grouped, g.Entries...)
 	}
-	for e := range of {
-		of[e] = e
+	for e := range queue {
+		of = append(of, e)
 	}
 	for pass := 0; ; {
 		p, err := compiled(t, stated).Place(t.Context(), queue, engine.PlaceOptions{

@@ -56,11 +56,12 @@ type regained struct {
 // becomeReady records that pods which replace those of a batch were placed, by an entry of the queue.
 func (r *run) becomeReady(b *batch, entry, count int) {
 	of, healed := b.fate.budgets, !b.spent
-	if b.preempted {
+	switch {
+	case b.preempted:
 		of, healed = b.owed, false
-	} else if b.spent {
+	case b.spent:
 		of = of[:1]
-	} else if !unhealthy(b.readiness) || r.IgnoreBudgets {
+	case !unhealthy(b.readiness) || r.IgnoreBudgets:
 		return
 	}
 	for range count {
