@@ -32,9 +32,10 @@ const (
 	// Another scheduler than that of the profile places the pod (PodSpec.scheduler_name). A pod of the request is placed as if it were
 	// a pod of the profile's scheduler. A pod that is created again is left to its scheduler and has no node in the response.
 	DoubtKind_DOUBT_KIND_OTHER_SCHEDULER DoubtKind = 2
-	// The pod is a member of a pod group, and was decided as a single pod.
+	// The pod is a member of a pod group, and was decided without other pending pods of the group that matter: the group cannot reach its
+	// minimum with this pod alone, may go to several topology domains, is not in the cluster, or preempts.
 	DoubtKind_DOUBT_KIND_POD_GROUP DoubtKind = 3
-	// The pod is preempted and its controller creates it again, which the response does not simulate.
+	// The pod is preempted, and its controller creates it again in a way that the response does not simulate.
 	DoubtKind_DOUBT_KIND_PREEMPTED DoubtKind = 4
 	// A PodDisruptionBudget selects the pod, and the request does not specify whether the pod is ready. The pod counts as ready.
 	DoubtKind_DOUBT_KIND_ASSUMED_READY DoubtKind = 5
