@@ -20,13 +20,10 @@ type Placement struct {
 func (s *Scheduler) Place(queue []scenario.Pending, choose func(best []uint32) uint32) ([]Placement, error) {
 	out := make([]Placement, len(queue))
 	for i, entry := range queue {
-		p, err := s.PlaceEntry(i, entry.Count, choose)
+		p, err := s.placeEntry(i, entry.Count, choose)
 		if err == nil && p.Unplaced != nil {
 			if p.Checks, err = s.Checks(s.Queue[i]); err == nil {
-				p.Preemption, err = s.Preempt(s.Queue[i])
-			}
-			if err == nil {
-				s.fail(s.Queue[i], p)
+				err = s.failed(i, p)
 			}
 		}
 		if err != nil {
@@ -37,8 +34,24 @@ func (s *Scheduler) Place(queue []scenario.Pending, choose func(best []uint32) u
 	return out, nil
 }
 
-// PlaceEntry runs a queue entry, and says nothing of Checks and Preemption.
+// PlaceEntry runs a queue entry, and says nothing of Checks.
 func (s *Scheduler) PlaceEntry(i, count int, choose func(best []uint32) uint32) (*Placement, error) {
+	out, err := s.placeEntry(i, count, choose)
+	if err == nil && out.Unplaced != nil && s.nominatedTo(s.Queue[i]) != "" {
+		err = s.failed(i, out)
+	}
+	return out, err
+}
+
+// failed has kube-scheduler end an attempt that found no node: with preemption, and what follows for the pod's nomination.
+func (s *Scheduler) failed(i int, p *Placement) (err error) {
+	if p.Preemption, err = s.Preempt(s.Queue[i]); err == nil {
+		s.fail(s.Queue[i], p)
+	}
+	return err
+}
+
+func (s *Scheduler) placeEntry(i, count int, choose func(best []uint32) uint32) (*Placement, error) {
 	out := &Placement{}
 	for range count {
 		d, err := s.Decide(s.Queue[i])
