@@ -232,6 +232,7 @@ func TestEveryNumberHasAWord(t *testing.T) {
 		stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION: true, // has no rules
 		stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY:                     true, // has no rules
 		stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION:                 true, // has no rules
+		stowagev1.Plugin_PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR:       true, // has no rules
 	}
 	for n := range stowagev1.Plugin_name {
 		p := stowagev1.Plugin(n)

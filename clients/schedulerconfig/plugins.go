@@ -67,7 +67,7 @@ var plugins = []plugin{
 	{name: "DefaultBinder"},
 	{name: "NodeDeclaredFeatures"},
 	{name: "GangScheduling", optional: true},
-	{name: "TopologyPlacementGenerator", optional: true},
+	{name: "TopologyPlacementGenerator", id: stowagev1.Plugin_PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR, optional: true},
 	{name: "PodGroupPodsCount", optional: true},
 }
 
