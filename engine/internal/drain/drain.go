@@ -207,8 +207,9 @@ type unit struct {
 type batch struct {
 	*unit
 	count, round int
-	spent        bool   // whether the evictions used up the budget
-	message      string // of the last attempt to place them
+	spent        bool     // whether the evictions used up the budget
+	message      string   // of the last attempt to place them
+	placed       []uint32 // nodes of those that it placed
 	// preempted reports whether the pods come again after a preemption, which used the budgets owed up. Those of undecided pods met the
 	// bound of a chain.
 	preempted, undecided bool
@@ -489,6 +490,11 @@ func (r *run) place() error {
 			break
 		}
 	}
+	for i := range r.pending { // in the order of evictions, in which groups were not placed
+		b := &r.pending[i]
+		r.moved(b, b.fate.entry, b.placed)
+		b.placed = nil
+	}
 	r.pending = slices.DeleteFunc(r.pending, func(b batch) bool { return b.count == 0 })
 	return nil
 }
@@ -514,7 +520,7 @@ func (r *run) placeAlone(b *batch, failed map[*place.Class]failure) error {
 		return err
 	}
 	r.version += len(result.Nodes)
-	r.moved(b, b.fate.entry, result.Nodes)
+	b.placed = result.Nodes
 	if b.count = result.Unplaced; b.count > 0 {
 		b.message = result.Message
 		failed[class] = failure{r.version, b.message}

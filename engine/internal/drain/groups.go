@@ -113,8 +113,7 @@ func (r *run) placeGroup(group int, pending []batch) error {
 	for i, b := range members {
 		result := &a.Placements[i]
 		r.version += len(result.Nodes)
-		r.moved(b, b.fate.entry, result.Nodes)
-		b.count, b.message = b.count-len(result.Nodes), result.Message
+		b.placed, b.count, b.message = result.Nodes, b.count-len(result.Nodes), result.Message
 	}
 	return nil
 }
