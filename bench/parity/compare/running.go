@@ -44,11 +44,28 @@ func askRunning(ctx context.Context, c *scenario.Case, stowage conformance.Servi
 				continue
 			}
 		}
-		if d, err := ask(ctx, &alone, stowage); d != nil || err != nil {
+		if d, err := about(ctx, &alone, stowage, ask); d != nil || err != nil {
 			return out, d, err
 		}
 	}
 	return out, nil, nil
+}
+
+// about asks about the only pod of a case, whose scheduler is used up then.
+func about(
+	ctx context.Context, c *scenario.Case, stowage conformance.Service,
+	ask func(context.Context, *scenario.Case, *oracle.Scheduler, *stowagev1.PlaceRequest, conformance.Service) ([]conformance.Difference, error),
+) ([]conformance.Difference, error) {
+	s, err := oracle.New(c)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	request, err := PlaceRequest(c, s, Form{})
+	if err != nil {
+		return []conformance.Difference{{Kind: "clients/kube fails", Text: err.Error()}}, nil
+	}
+	return ask(ctx, c, s, request, stowage)
 }
 
 func stored(p *corev1.Pod) *corev1.Pod {
@@ -74,16 +91,9 @@ func runs(c *scenario.Case, pod *corev1.Pod) bool {
 	})
 }
 
-func (o *Running) member(ctx context.Context, c *scenario.Case, stowage conformance.Service) ([]conformance.Difference, error) {
-	s, err := oracle.New(c)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	request, err := PlaceRequest(c, s, Form{})
-	if err != nil {
-		return []conformance.Difference{{Kind: "clients/kube fails", Text: err.Error()}}, nil
-	}
+func (o *Running) member(
+	ctx context.Context, c *scenario.Case, s *oracle.Scheduler, request *stowagev1.PlaceRequest, stowage conformance.Service,
+) ([]conformance.Difference, error) {
 	want, err := expect.MemberOf(c, s)
 	if want == nil || err != nil {
 		return nil, err
@@ -170,16 +180,9 @@ func (o *Running) fit(
 	return nil, nil
 }
 
-func (o *Running) preempt(ctx context.Context, c *scenario.Case, stowage conformance.Service) ([]conformance.Difference, error) {
-	s, err := oracle.New(c)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	request, err := PlaceRequest(c, s, Form{})
-	if err != nil {
-		return []conformance.Difference{{Kind: "clients/kube fails", Text: err.Error()}}, nil
-	}
+func (o *Running) preempt(
+	ctx context.Context, c *scenario.Case, s *oracle.Scheduler, request *stowagev1.PlaceRequest, stowage conformance.Service,
+) ([]conformance.Difference, error) {
 	want, err := expect.PreemptOf(s, c)
 	if err != nil {
 		return nil, err

@@ -151,6 +151,14 @@ type Member struct {
 	NeverPreempts   bool
 }
 
+// CountMembers returns the number of pods of members.
+func CountMembers(members []Member) (pods int) {
+	for i := range members {
+		pods += members[i].Count
+	}
+	return pods
+}
+
 // Members returns the pods of a pod group on nodes, by node: those of the cluster that were not evicted, then the first ones that the
 // request assumed, as many as Assumed returned at some time.
 func (s *State) Members(name string, assumed int) []Member {

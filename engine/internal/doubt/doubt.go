@@ -6,7 +6,6 @@ package doubt
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
@@ -101,17 +100,12 @@ func OfQueue(profile *api.Profile, queue []place.Pending, groups []gang.PodGroup
 	l := NewLedger(profile)
 	for i := range queue {
 		pod := &queue[i].Pod
+		l.Decided = func(string) bool { return grouped[i] }
 		l.Pod(pod, verdict.PodReference{
 			Namespace: pod.Template.Namespace, Name: pod.Name, Node: verdict.NoNode, Template: -1, Queue: i, Count: queue[i].Count,
 		})
 	}
-	doubts := slices.DeleteFunc(l.doubts, func(d verdict.Doubt) bool {
-		return d.Kind == verdict.SingleGroupMember && grouped[d.Pod.Queue]
-	})
-	if len(doubts) == 0 {
-		return nil
-	}
-	return doubts
+	return l.Doubts()
 }
 
 // OfPod returns the doubts about the pod of a request that has a single one. decided reports whether it is decided as a member of its

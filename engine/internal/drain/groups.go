@@ -43,7 +43,7 @@ func (g *groups) add(ctx context.Context, s *cluster.State, t *api.PodTemplate, 
 		}
 		i, g.index[name] = len(g.list), len(g.list)
 		g.list = append(g.list, *of)
-		own, members := &g.list[i], count(s.Original(ctx).Members(name, 0))
+		own, members := &g.list[i], cluster.CountMembers(s.Original(ctx).Members(name, 0))
 		own.Joint = own.Joint && members <= gang.MaxJointPods
 		if own.Minimum == 0 {
 			own.Minimum = members
@@ -52,14 +52,7 @@ func (g *groups) add(ctx context.Context, s *cluster.State, t *api.PodTemplate, 
 	g.list[i].Entries = append(g.list[i].Entries, entry)
 }
 
-func count(members []cluster.Member) (pods int) {
-	for i := range members {
-		pods += members[i].Count
-	}
-	return pods
-}
-
-// of returns the index of the group that the pods of a template are in, -1 for none.
+// of returns the index of the group that the pods of a batch are in, -1 for none.
 func (g *groups) of(b *batch) int {
 	if len(g.list) == 0 {
 		return -1
@@ -79,7 +72,7 @@ func (r *run) groupsAmong() []gang.PodGroup {
 	return gang.AsScheduler(among.list)
 }
 
-// placeGroup attempts the pending pods of a group together. first is a batch of the group, before all others.
+// placeGroup attempts the pending pods of a group together. The first of pending is its first batch.
 func (r *run) placeGroup(group int, pending []batch) error {
 	var members []*batch
 	pods := 0
@@ -94,7 +87,7 @@ func (r *run) placeGroup(group int, pending []batch) error {
 	})
 	of := &r.groups.list[group]
 	scheduled := r.state.Members(of.Name, r.state.Assumed())
-	if pods+count(scheduled) < of.Minimum {
+	if pods+cluster.CountMembers(scheduled) < of.Minimum {
 		for _, b := range members {
 			b.message = gang.TooFewMembers
 		}

@@ -89,10 +89,7 @@ type queued struct {
 
 // have sets the pods of the group that have a node.
 func (g *queued) have(scheduled []cluster.Member) {
-	g.scheduled, g.there = scheduled, 0
-	for i := range scheduled {
-		g.there += scheduled[i].Count
-	}
+	g.scheduled, g.there = scheduled, cluster.CountMembers(scheduled)
 }
 
 // constrained reports whether the group has a topology, which kube-scheduler's DynamicResources leaves alone.

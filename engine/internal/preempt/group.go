@@ -52,7 +52,7 @@ type Roster struct {
 	whole  []unit // each of one pod, by node
 }
 
-// fill adds the units of some nodes, as a state has them, in the order of nodes.
+// fill adds the units of some nodes, as a state has them, in the order of nodes. They are not sorted.
 func (r *Roster) fill(ctx context.Context, s *cluster.State, nodes iter.Seq[uint32]) error {
 	var victims []cluster.Victim
 	looked := 0
@@ -72,7 +72,6 @@ func (r *Roster) fill(ctx context.Context, s *cluster.State, nodes iter.Seq[uint
 			}
 		}
 	}
-	slices.SortFunc(r.single, func(a, b unit) int { return compareUnits(&a, &b) })
 	return ctx.Err()
 }
 
@@ -97,6 +96,7 @@ func (r *Roster) Units(ctx context.Context, s *cluster.State, below int32) (*Uni
 		if err := filled.fill(ctx, stated, nodeset.Full(s.Len()).All()); err != nil {
 			return nil, err
 		}
+		slices.SortFunc(filled.single, func(a, b unit) int { return compareUnits(&a, &b) })
 		*r = filled
 	}
 	touched, now := s.Touched(), Roster{}

@@ -91,13 +91,6 @@ func (q *queue) gateGroups() {
 	}
 }
 
-func count(members []cluster.Member) (pods int) {
-	for i := range members {
-		pods += members[i].Count
-	}
-	return pods
-}
-
 // scheduled returns the pods of a group that have a node.
 func (q *queue) scheduled(g *group) []cluster.Member {
 	scheduled := q.cycle.Scheduled(g.index)
@@ -152,7 +145,7 @@ func (q *queue) attemptGroup(p *pods) (left bool, err error) {
 	}
 	// Otherwise it waits for pods that never come (gangscheduling.go PreEnqueue). A group that backs off already is attempted once more
 	// if it loses pods meanwhile (scheduling_queue.go moveToActiveQ, movesFromBackoffQ).
-	if pods+count(scheduled) >= g.minimum {
+	if pods+cluster.CountMembers(scheduled) >= g.minimum {
 		q.leftover = append(q.leftover, p)
 	}
 	return false, q.failGroup(g, a)
@@ -403,7 +396,7 @@ func (q *queue) results(all *listed) {
 func (q *queue) standing(group int, result *verdict.PodGroupPlacement) {
 	stated := &q.Options.Groups[group]
 	all := q.cycle.There(group)
-	evicted := all - count(q.cycle.Scheduled(group))
+	evicted := all - cluster.CountMembers(q.cycle.Scheduled(group))
 	for _, e := range stated.Entries {
 		all, evicted = all+q.Pending[e].Count, evicted+q.entries[e].evicted
 	}

@@ -110,12 +110,19 @@ func (s *Set) RejectWith(by verdict.Plugin, node uint32, v Vector) (verdict.Reje
 	if code == 0 {
 		code, reason = s.failing(node, &a)
 	}
+	return s.rejection(by, node, code, reason, a.needs)
+}
+
+// rejection returns the rejection of a node by a code and a reason, or else, if the code is 0, by Fit with additional amounts by need.
+func (s *Set) rejection(
+	by verdict.Plugin, node uint32, code verdict.Code, reason verdict.Reason, more Vector,
+) (verdict.Rejection, bool) {
 	var reasons []verdict.Reason
 	switch {
 	case code != 0:
 		reasons = []verdict.Reason{reason}
-	case s.Fit != nil && s.Fit.fullWith(node, a.needs):
-		code, reasons = s.Fit.code(node, a.needs), s.Fit.reasons(node, a.needs)
+	case s.Fit != nil && s.Fit.fullWith(node, more):
+		code, reasons = s.Fit.code(node, more), s.Fit.reasons(node, more)
 	default:
 		return verdict.Rejection{}, false
 	}

@@ -183,17 +183,11 @@ func (t *Tracked) Rejection(by verdict.Plugin) (verdict.Rejection, bool) {
 	if code == 0 {
 		code, reason = t.failing()
 	}
-	if code != 0 {
-		return verdict.Rejection{Plugin: by, Code: code, Reasons: []verdict.Reason{reason}, Nodes: []uint32{t.node}}, true
-	}
 	more := make(Vector, len(t.room))
 	for i := range more {
 		more[i] = t.set.Fit.needs[i].Room(t.node) - t.room[i]
 	}
-	if fit := t.set.Fit; fit != nil && fit.fullWith(t.node, more) {
-		return verdict.Rejection{Plugin: by, Code: fit.code(t.node, more), Reasons: fit.reasons(t.node, more), Nodes: []uint32{t.node}}, true
-	}
-	return verdict.Rejection{}, false
+	return t.set.rejection(by, t.node, code, reason, more)
 }
 
 // failing returns the code and reason of the first rule that counts pods by domain and rejects the node; 0 if none does.
