@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
 	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/expect"
@@ -39,8 +38,9 @@ func askRunning(ctx context.Context, c *scenario.Case, stowage conformance.Servi
 		alone.Queue = []scenario.Pending{{Pod: pod, Count: 1}}
 		alone.Nominated = slices.DeleteFunc(slices.Clone(c.Nominated), func(p *corev1.Pod) bool { return p.Name == pod.Name })
 		ask := out.preempt
-		if oracle.GroupOf(stored(pod)) != "" {
-			if ask = out.member; !runs(c, pod) {
+		if group := expect.GroupOf(pod); group != "" {
+			running := expect.Running(c, group)
+			if ask = out.member; running == 0 || !expect.Reaches(c, group, running+1) {
 				continue
 			}
 		}
@@ -66,29 +66,6 @@ func about(
 		return []conformance.Difference{{Kind: "clients/kube fails", Text: err.Error()}}, nil
 	}
 	return ask(ctx, c, s, request, stowage)
-}
-
-func stored(p *corev1.Pod) *corev1.Pod {
-	if p.Namespace == "" {
-		p = p.DeepCopy()
-		p.Namespace = corev1.NamespaceDefault
-	}
-	return p
-}
-
-// runs tells whether the group of a pod has pods on nodes, and enough of them that it is attempted with one more.
-func runs(c *scenario.Case, pod *corev1.Pod) bool {
-	name, running := oracle.GroupOf(stored(pod)), 0
-	for _, p := range c.Pods {
-		if oracle.GroupOf(stored(p)) == name {
-			running++
-		}
-	}
-	return running > 0 && slices.ContainsFunc(c.PodGroups, func(g *schedulingv1beta1.PodGroup) bool {
-		gang := g.Spec.SchedulingPolicy.Gang
-		named := stored(&corev1.Pod{ObjectMeta: g.ObjectMeta})
-		return named.Namespace+"/"+named.Name == name && (gang == nil || int(gang.MinCount) <= running+1)
-	})
 }
 
 func (o *Running) member(

@@ -83,7 +83,7 @@ func groupsInOrder(c *scenario.Case) (*stowagev1.PlaceResponse, error) {
 	for i, entry := range c.Queue {
 		unplaced := &stowagev1.Placement{Nodes: &stowagev1.NodeList{}, UnplacedCount: uint32(entry.Count)}
 		out.Placements = append(out.Placements, unplaced)
-		if !waits(c, oracle.GroupOf(entry.Pod)) {
+		if !waits(c, GroupOf(entry.Pod)) {
 			attempted.Queue, at = append(attempted.Queue, entry), append(at, i)
 		}
 	}
@@ -115,20 +115,39 @@ func groupsInOrder(c *scenario.Case) (*stowagev1.PlaceResponse, error) {
 
 // waits tells whether a group has too few pods to be attempted.
 func waits(c *scenario.Case, group string) bool {
-	pods := 0
-	for _, p := range c.Pods {
-		if oracle.GroupOf(p) == group {
-			pods++
-		}
-	}
+	pods := Running(c, group)
 	for _, q := range c.Queue {
-		if oracle.GroupOf(q.Pod) == group {
+		if GroupOf(q.Pod) == group {
 			pods += q.Count
 		}
 	}
+	return group != "" && !Reaches(c, group, pods)
+}
+
+// GroupOf is the name of the group of a pod as a user wrote it; empty for none.
+func GroupOf(p *corev1.Pod) string {
+	if p.Namespace == "" {
+		p = p.DeepCopy()
+		p.Namespace = corev1.NamespaceDefault
+	}
+	return oracle.GroupOf(p)
+}
+
+// Running is how many pods of a group are on nodes.
+func Running(c *scenario.Case, group string) (pods int) {
+	for _, p := range c.Pods {
+		if GroupOf(p) == group {
+			pods++
+		}
+	}
+	return pods
+}
+
+// Reaches tells whether the case has a group, and a number of pods are as many as it needs to be attempted.
+func Reaches(c *scenario.Case, group string, pods int) bool {
 	return slices.ContainsFunc(c.PodGroups, func(g *schedulingv1beta1.PodGroup) bool {
 		gang := g.Spec.SchedulingPolicy.Gang
-		return group != "" && namespaceOf(g)+"/"+g.Name == group && gang != nil && int(gang.MinCount) > pods
+		return namespaceOf(g)+"/"+g.Name == group && (gang == nil || int(gang.MinCount) <= pods)
 	})
 }
 
