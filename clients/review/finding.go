@@ -41,6 +41,8 @@ const (
 	Contradiction     Rule = "contradiction"      // requirements that exclude each other
 	Unparsable        Rule = "unparsable"         // kube-scheduler cannot parse it
 	OneDomain         Rule = "one-domain"         // spreads nothing
+	SharedNode        Rule = "shared-node"        // more pods than nodes under a spread by hostname
+	VoidTerm          Rule = "void-term"          // another term matches all of its nodes
 	MaxSkew           Rule = "max-skew"           // as large as the number of pods
 	MinDomains        Rule = "min-domains"        // more than there are
 	NoWeight          Rule = "no-weight"          // the profile does not score by it

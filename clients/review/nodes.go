@@ -7,9 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
-	"k8s.io/klog/v2"
 )
 
 // nodeRules reviews the node selector and the node affinity. The controller of a DaemonSet evaluates those of its pods.
@@ -84,7 +82,9 @@ func (p *podReview) required(s *corev1.NodeSelector, at *field.Path, told bool) 
 	switch {
 	case matches && !told && !p.anyMatches(p.of.Pod.Spec.NodeSelector, s):
 		p.find(Broken, NodeAffinity, at, "no node matches both this and the node selector")
-	case matches || len(p.found) > found:
+	case len(p.found) > found:
+	case matches:
+		p.alternatives(s, terms)
 	case len(s.NodeSelectorTerms) == 1:
 		p.unmatched(&s.NodeSelectorTerms[0], terms.Index(0), Broken, consequence)
 	default:
@@ -151,9 +151,7 @@ func (p *podReview) unmatched(t *corev1.NodeSelectorTerm, at *field.Path, severi
 // where that depends on feature gates.
 func (p *podReview) eligible() []*corev1.Node {
 	spec := &p.of.Pod.Spec
-	if slices.ContainsFunc(spec.Tolerations, func(t corev1.Toleration) bool {
-		return t.Operator == corev1.TolerationOpGt || t.Operator == corev1.TolerationOpLt
-	}) {
+	if comparesTaints(spec) {
 		return nil
 	}
 	affinity := spec.Affinity
@@ -164,9 +162,7 @@ func (p *podReview) eligible() []*corev1.Node {
 	var out []*corev1.Node
 	for _, n := range p.nodes {
 		match, _ := wanted.Match(n) // of terms that do not parse, none matches
-		_, refused := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), n.Spec.Taints, spec.Tolerations,
-			func(t *corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule }, false)
-		if match && !refused && !n.Spec.Unschedulable {
+		if match && !refuses(n, spec) && !n.Spec.Unschedulable {
 			out = append(out, n)
 		}
 	}

@@ -69,7 +69,20 @@ func short(all []review.Finding) []string {
 	return out
 }
 
-const zone = "topology.kubernetes.io/zone"
+const (
+	zone     = "topology.kubernetes.io/zone"
+	hostname = "kubernetes.io/hostname"
+)
+
+// pods are pods of an app on node a.
+func pods(app string, count int) string {
+	var out strings.Builder
+	for i := range count {
+		fmt.Fprintf(&out, "---\n{apiVersion: v1, kind: Pod, metadata: {name: %s-%d, uid: '%d', labels: {app: %s}}, spec: {nodeName: a, containers: [{name: c}]}}\n",
+			app, i, i, app)
+	}
+	return out.String()
+}
 
 func spread(rest string) string {
 	return "topologySpreadConstraints: [{maxSkew: 1, topologyKey: " + zone + ", whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}" + rest + "}]"
@@ -84,6 +97,7 @@ func required(term string) string {
 const (
 	requiredField  = "requiredDuringSchedulingIgnoredDuringExecution"
 	preferredField = "preferredDuringSchedulingIgnoredDuringExecution"
+	termsField     = "affinity.nodeAffinity." + requiredField + ".nodeSelectorTerms"
 )
 
 func nodeTerms(expressions ...string) string {
@@ -135,6 +149,34 @@ var podCases = map[string]struct {
 		fields: []string{strings.Replace(spread(""), "maxSkew: 1", "maxSkew: 2", 1)},
 		more:   []string{`{apiVersion: v1, kind: Pod, metadata: {name: web-x, labels: {app: web}}, spec: {nodeName: a, containers: [{name: c}]}}`},
 	},
+	"one domain that the node selector leaves": {
+		fields: []string{spread(""), "nodeSelector: {disk: ssd}"},
+		want:   []string{"note one-domain topologySpreadConstraints[0].topologyKey"},
+	},
+	"domains whatever the node selector is": {fields: []string{spread(", nodeAffinityPolicy: Ignore"), "nodeSelector: {disk: ssd}"}},
+	"a node for each pod":                   {fields: []string{strings.Replace(spread(""), zone, hostname, 1)}},
+	"more pods than nodes": {
+		fields: []string{strings.Replace(spread(""), zone, hostname, 1)}, more: []string{pods("web", 2)},
+		want: []string{"note shared-node topologySpreadConstraints[0].maxSkew"},
+	},
+	"more pods than nodes that count": {
+		fields: []string{strings.Replace(spread(", nodeTaintsPolicy: Honor"), zone, hostname, 1)}, more: []string{pods("web", 2)},
+	},
+	"pods of other labels": {fields: []string{strings.Replace(spread(""), zone, hostname, 1)}, more: []string{pods("api", 2)}},
+	"pods that leave": {
+		fields: []string{strings.Replace(spread(""), zone, hostname, 1)},
+		more:   []string{strings.ReplaceAll(pods("web", 2), "labels:", "deletionTimestamp: 2026-01-01T00:00:00Z, labels:")},
+	},
+	"no node takes two before there are more domains": {
+		fields: []string{strings.Replace(spread(", minDomains: 4"), zone, hostname, 1)}, more: []string{pods("web", 2)},
+		want: []string{"note min-domains topologySpreadConstraints[0].minDomains"},
+	},
+	"anti-affinity keeps them apart": {
+		fields: []string{
+			strings.Replace(spread(""), zone, hostname, 1),
+			affinity("podAntiAffinity", required("labelSelector: {matchLabels: {app: web}}, topologyKey: "+hostname)),
+		}, more: []string{pods("web", 2)},
+	},
 	"contradicting labels": {
 		fields: []string{strings.Replace(spread(""), "{matchLabels: {app: web}}",
 			"{matchLabels: {app: web}, matchExpressions: [{key: app, operator: NotIn, values: [web]}]}", 1)},
@@ -148,7 +190,25 @@ var podCases = map[string]struct {
 		fields: []string{"nodeSelector: {disk: ssd, cores: '16'}"}, want: []string{"broken node-selector nodeSelector"},
 	},
 	"one of the values":    {fields: []string{nodeTerms("{key: disk, operator: In, values: [ssd, nvme]}")}},
-	"another term matches": {fields: []string{nodeTerms("{key: disk, operator: In, values: [nvme]}", "{key: disk, operator: Exists}")}},
+	"another term matches": {fields: []string{nodeTerms("{key: disk, operator: In, values: [nvme]}", "{key: cores, operator: Exists}")}},
+	"a term within another": {
+		fields: []string{nodeTerms("{key: disk, operator: In, values: [nvme]}", "{key: disk, operator: Exists}")},
+		want:   []string{"warning void-term " + termsField + "[1]"},
+	},
+	"a requirement that was meant in addition": { // all nodes have the hostname
+		fields: []string{nodeTerms("{key: disk, operator: In, values: [ssd]}", "{key: kubernetes.io/hostname, operator: Exists}")},
+		want:   []string{"warning void-term " + termsField + "[1]"},
+	},
+	"a term that matches more nodes now": {
+		fields: []string{nodeTerms("{key: disk, operator: In, values: [ssd]}", "{key: cores, operator: Exists}")},
+		want:   []string{"note void-term " + termsField + "[1]"},
+	},
+	"terms of different nodes": {fields: []string{nodeTerms("{key: disk, operator: Exists}", "{key: rack, operator: Exists}")}},
+	"terms of the same nodes":  {fields: []string{nodeTerms("{key: disk, operator: Exists}", "{key: cores, operator: In, values: ['8']}")}},
+	"the node selector leaves terms of the same nodes": {
+		fields: []string{"nodeSelector: {disk: ssd}", nodeTerms("{key: cores, operator: In, values: ['8']}", "{key: cores, operator: Exists}, {key: disk, operator: Exists}")},
+		want:   nil,
+	},
 	"no value": {
 		fields: []string{nodeTerms("{key: disk, operator: In, values: [nvme]}")},
 		want:   []string{"broken node-affinity affinity.nodeAffinity." + requiredField + ".nodeSelectorTerms[0].matchExpressions[0]"},

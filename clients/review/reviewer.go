@@ -62,7 +62,7 @@ func New(s *kube.Snapshot, o Options) (*Reviewer, error) {
 	return r, r.gather(s)
 }
 
-// gather collects the labels of all pods.
+// gather collects the labels of all pods. Terminating pods count as none.
 func (r *Reviewer) gather(s *kube.Snapshot) error {
 	add := func(p *corev1.Pod, count int) *podSet {
 		namespace := cmp.Or(p.Namespace, metav1.NamespaceDefault)
@@ -78,14 +78,17 @@ func (r *Reviewer) gather(s *kube.Snapshot) error {
 			return err
 		}
 		for p, converted := range pods {
-			template := converted.GetTemplateIndex()
+			template, count := converted.GetTemplateIndex(), 1
+			if p.DeletionTimestamp != nil {
+				count = 0 // it leaves, and no constraint counts it
+			}
 			switch known := equal[template]; {
 			case len(converted.Labels) > 0:
-				add(p, 1)
+				add(p, count)
 			case known != nil:
-				known.count++
+				known.count += count
 			default:
-				equal[template] = add(p, 1)
+				equal[template] = add(p, count)
 			}
 		}
 	}

@@ -31,30 +31,23 @@ func (p *podReview) constraint(c *corev1.TopologySpreadConstraint, at *field.Pat
 	if !ok || !hard {
 		return
 	}
-	if n := len(p.labels[c.TopologyKey]); c.MinDomains != nil && int(*c.MinDomains) > n && n > 0 {
+	domains, known := p.domains(c)
+	if !known || p.of.Kind == "DaemonSet" { // whose controller pins each pod to its node
+		return
+	}
+	if n := len(domains); c.MinDomains != nil && int(*c.MinDomains) > n && n > 0 {
 		p.find(Note, MinDomains, at.Child("minDomains"), "%d is more than the %d domains of %s that there are: until there are "+
 			"as many, no domain takes more than %d of the pods that are counted", *c.MinDomains, n, c.TopologyKey, c.MaxSkew)
 	}
-	if p.oneDomain(c, at) {
+	if p.oneDomain(c, at, domains) {
 		return
 	}
+	p.sharedNodes(c, at, selector, domains)
 	pods, _ := p.selected(p.of.Namespace, selector)
 	if skew := int(c.MaxSkew); !p.options.PodsUnknown && skew > 1 && pods > 1 && pods <= skew {
 		p.find(Note, MaxSkew, at.Child("maxSkew"), "%d lets all %d pods that are counted be in one domain of %s",
 			skew, pods, c.TopologyKey)
 	}
-}
-
-// oneDomain finds a constraint with one domain only: the most and the least are the same, so that it rejects no node that has the label.
-func (p *podReview) oneDomain(c *corev1.TopologySpreadConstraint, at *field.Path) bool {
-	if len(p.labels[c.TopologyKey]) != 1 || len(p.nodes) < 2 || c.MinDomains != nil && *c.MinDomains > 1 {
-		return false
-	}
-	for value, nodes := range p.labels[c.TopologyKey] {
-		p.find(Note, OneDomain, at.Child("topologyKey"), "%s=%s, the label of %d of %d nodes, is the only domain: the "+
-			"constraint spreads nothing", c.TopologyKey, value, nodes, len(p.nodes))
-	}
-	return true
 }
 
 // counted reviews the selector of a constraint. It is not ok if no pod counts.
