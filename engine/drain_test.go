@@ -378,6 +378,7 @@ func (r *referenceDrain) put(p *api.Pod, node uint32) {
 	pod := comesBack(p)
 	r.moved++
 	pod.Name, pod.Readiness = fmt.Sprint(movedPrefix, r.moved), api.Ready
+	pod.StartTime = 1<<40 + int64(r.moved) // after the pods of the cluster
 	n.Pods = append(n.Pods, pod)
 }
 
@@ -454,11 +455,15 @@ func (r *referenceDrain) schedule(ready *[]drainBatch, leaving []drainBatch, all
 		for _, v := range e.Victims {
 			if v.Queue >= 0 {
 				v.Template, v.Queue = pending[v.Queue].of.pod.TemplateIndex, -1
-				r.addPreempted(v)
+				r.out.Preempted = appendPreempted(r.out.Preempted, v)
 				continue
 			}
-			if b, ok := r.preempted(v, leaving, all); ok {
-				again = append(again, b)
+			one := v
+			one.Count = 1
+			for range v.Count {
+				if b, ok := r.preempted(one, leaving, all); ok {
+					again = appendDrainBatch(again, b)
+				}
 			}
 		}
 	}
@@ -514,11 +519,11 @@ func (r *referenceDrain) preempted(v verdict.PodReference, leaving []drainBatch,
 	}
 	v.Name = statedName(v.Name)
 	v.Template = pod.TemplateIndex
-	r.addPreempted(v)
+	r.out.Preempted = appendPreempted(r.out.Preempted, v)
 	controller := pod.Template.Controller
 	ok = !pod.Terminating && pod.TemplateIndex >= 0 && controller.Creates() && controller.Kind != api.DaemonSet
 	if !ok {
-		r.gone = append(r.gone, v)
+		r.gone = appendPreempted(r.gone, v)
 	}
 	again.of.pod.Name = statedName(again.of.pod.Name)
 	return again, ok
@@ -527,23 +532,36 @@ func (r *referenceDrain) preempted(v verdict.PodReference, leaving []drainBatch,
 // preemptedForGood returns the doubts about preempted pods that a controller creates again.
 func preemptedForGood(stated *api.Cluster, pods []verdict.PodReference) (out []verdict.Doubt) {
 	for _, p := range pods {
-		if p.Queue < 0 && (p.Template < 0 || stated.Templates[p.Template].Controller.Kind != api.NoWorkload) {
+		if p.Queue < 0 && (p.Template < 0 || stated.Templates[p.Template].Controller.Creates()) {
 			out = append(out, verdict.Doubt{Kind: verdict.PreemptedForGood, Pod: p})
 		}
 	}
 	return out
 }
 
-// addPreempted lists preempted pods, those without names together with equal ones before them.
-func (r *referenceDrain) addPreempted(v verdict.PodReference) {
-	if n := len(r.out.Preempted); n > 0 && v.Name == "" {
-		last := &r.out.Preempted[n-1]
+// appendPreempted lists preempted pods, those without names together with equal ones before them.
+func appendPreempted(list []verdict.PodReference, v verdict.PodReference) []verdict.PodReference {
+	if n := len(list); n > 0 && v.Name == "" {
+		last := &list[n-1]
 		if last.Name == "" && last.Namespace == v.Namespace && last.Node == v.Node && last.Template == v.Template {
 			last.Count += v.Count
-			return
+			return list
 		}
 	}
-	r.out.Preempted = append(r.out.Preempted, v)
+	return append(list, v)
+}
+
+// appendDrainBatch lists a preempted pod that comes again, one without a name together with an equal one before it.
+func appendDrainBatch(list []drainBatch, b drainBatch) []drainBatch {
+	if n := len(list); n > 0 && b.of.pod.Name == "" {
+		last := &list[n-1]
+		if gocmp.Equal(last.of.pod, b.of.pod) && last.of.node == b.of.node && last.round == b.round && last.preempted == b.preempted &&
+			slices.Equal(last.owed, b.owed) {
+			last.count += b.count
+			return list
+		}
+	}
+	return append(list, b)
 }
 
 var readiness = []api.Readiness{api.ReadinessUnknown, api.Ready, api.Ready, api.NotReady, api.PhasePending}
@@ -840,9 +858,9 @@ func TestPreemptedAgain(t *testing.T) {
 		want.Moves = append(want.Moves, verdict.PodMove{Pod: pods(0, 0, 1), Nodes: []uint32{1}, Round: 1})
 		if c.preempted > 0 {
 			want.Status, want.Preempted = verdict.DrainUnplaced, []verdict.PodReference{pods(1, 1, c.preempted)}
-		}
-		for range c.preempted {
-			want.Unplaced = append(want.Unplaced, verdict.UnplacedPod{Pod: pods(1, 0, 1), Message: "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."})
+			want.Unplaced = append(want.Unplaced, verdict.UnplacedPod{
+				Pod: pods(1, 0, c.preempted), Message: "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.",
+			})
 		}
 		for _, o.Scan = range []bool{false, true} {
 			got, _ := drains(t, compiled(t, stated), o)

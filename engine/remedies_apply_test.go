@@ -49,13 +49,16 @@ func (r *remedied) applyTo(cluster *api.Cluster, spec *api.PodSpec, c *verdict.C
 	}
 }
 
-// leaving returns the index that a change takes out of a list of the pod's spec, a higher one than that of any for none.
+// leaving returns the index that a change takes out of a list of the pod's spec, a higher one than that of any for none, and
+// a lower one if it takes all of the node affinity.
 func leaving(c *verdict.Change) int {
 	switch {
 	case c.NodeRequirement != nil && c.NodeRequirement.Term >= 0 && c.NodeRequirement.To == nil:
 		return c.NodeRequirement.Expression
 	case c.PreferredRule != nil && c.PreferredRule.Plugin == verdict.InterPodAffinity:
 		return c.PreferredRule.Index
+	case c.PreferredRule != nil && c.PreferredRule.Plugin == verdict.NodeAffinity:
+		return -1
 	}
 	return math.MaxInt
 }

@@ -63,6 +63,7 @@ type drainUnit struct {
 	budgets []int // that select them
 	budget  int   // the one that evictions use up, -1 for none
 	stays   bool
+	entry   int // of an earlier drain, which placed the pods
 }
 
 // drainBatch is pods of a unit that are evicted in one round.
@@ -86,6 +87,7 @@ type drain struct {
 	ready   []int         // pods that were placed in this round, by budget
 	moves   []int         // attempt and entry of each of out.Moves
 	began   int           // the number of attempts when the round began
+	again   *drainUnit    // of the pod that came again last
 }
 
 // Drain drains nodes, by ascending index, together.
@@ -298,7 +300,7 @@ func (r *drain) place() (comeAgain bool, err error) {
 				continue
 			}
 			if b, ok := r.preempted(v.Pod, int(v.Node)); ok {
-				again = append(again, b)
+				again = appendBatch(again, b)
 			}
 		}
 	}
@@ -397,9 +399,7 @@ func (r *drain) preempted(p *corev1.Pod, node int) (again drainBatch, ok bool) {
 		ok = true
 		stated := slices.IndexFunc(r.c.Pods, func(o *corev1.Pod) bool { return scenario.PodName(o) == scenario.PodName(p) })
 		first := r.c.Pods[stated] // not as the API server stores it
-		again = drainBatch{count: 1, round: r.out.RoundCount - 1, drainUnit: &drainUnit{
-			Unit: &scenario.Unit{Node: node, Counted: came}, first: first, budget: -1,
-		}}
+		again = drainBatch{count: 1, round: r.out.RoundCount - 1, drainUnit: r.unitAgain(node, first, m)}
 	}
 	r.replace(p, nil)
 	if came && m.drain == r && m.at>>20 > r.began { // it was not ready yet
@@ -420,6 +420,27 @@ func (r *drain) preempted(p *corev1.Pod, node int) (again drainBatch, ok bool) {
 	}
 	r.list(r.reference(p, node, came, 1))
 	return again, ok
+}
+
+// unitAgain returns the unit of a preempted pod that was not drained. Pods that one entry of an earlier drain placed on a node are
+// one unit if they are preempted one after the other.
+func (r *drain) unitAgain(node int, first *corev1.Pod, from comer) *drainUnit {
+	if last := r.again; last == nil || from.drain == nil || last.Node != node || last.entry != from.at>>10 {
+		r.again = &drainUnit{Unit: &scenario.Unit{Node: node, Counted: from.drain != nil}, first: first, budget: -1, entry: from.at >> 10}
+	}
+	return r.again
+}
+
+// appendBatch lists a pod that comes again, with the last ones if they are alike.
+func appendBatch(list []drainBatch, b drainBatch) []drainBatch {
+	if n := len(list); n > 0 {
+		last := &list[n-1]
+		if last.drainUnit == b.drainUnit && last.round == b.round && last.preempted == b.preempted && slices.Equal(last.owed, b.owed) {
+			last.count += b.count
+			return list
+		}
+	}
+	return append(list, b)
 }
 
 // unmove takes back that a pod was placed in an earlier round.

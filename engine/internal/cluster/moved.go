@@ -66,7 +66,7 @@ func (b *Builder) arrive(pods []Arrival) {
 
 // ready returns the group of the pods that replace those of a group, once they are ready.
 func (b *Builder) ready(group int32) int32 {
-	if g := &b.c.groups[group]; g.Readiness == api.NotReady || g.Readiness == api.PhasePending {
+	if g := &b.c.groups[group]; g.Readiness != api.Ready {
 		return b.pods.group(g.in(podState(false, api.Ready)), g.Template)
 	}
 	return group

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -159,8 +160,8 @@ func CountMembers(members []Member) (pods int) {
 	return pods
 }
 
-// Members returns the pods of a pod group on nodes, by node: those of the cluster that were not evicted, then the first ones that the
-// request assumed, as many as Assumed returned at some time.
+// Members returns the pods of a pod group on nodes, by node and name, pods without names last: those of the cluster that were not
+// evicted, and the first ones that the request assumed, as many as Assumed returned at some time.
 func (s *State) Members(name string, assumed int) []Member {
 	id, known := s.Symbols.Lookup(name)
 	if !known {
@@ -187,7 +188,15 @@ func (s *State) Members(name string, assumed int) []Member {
 			members = append(members, Member{a.pod.Template.Namespace, a.name, a.node, 1, spec.Priority, spec.NeverPreempts})
 		}
 	}
-	slices.SortStableFunc(members, func(a, b Member) int { return int(a.Node) - int(b.Node) })
+	slices.SortStableFunc(members, func(a, b Member) int {
+		if unnamed := a.Name == ""; a.Node == b.Node && unnamed != (b.Name == "") {
+			if unnamed {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Name, b.Name))
+	})
 	return members
 }
 

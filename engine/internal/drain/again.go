@@ -37,8 +37,11 @@ func (r *run) schedule() error {
 // comesAgain returns pods that were preempted as the batch that their controller creates again; ok is false if nothing is known to.
 // owed are the budgets that a preempted pod used up.
 func (r *run) comesAgain(node uint32, o *cluster.Occupant, owed []int32) (b batch, ok bool) {
-	u := &unit{Occupant: *o, node: node, readiness: api.Ready, evicted: o.Count}
+	u := &unit{Occupant: *o, node: node, readiness: api.Ready}
 	u.Count = 0
+	if n := len(r.returned); n > 0 && r.returned[n-1].node == node && r.returned[n-1].Same(o) {
+		u = r.returned[n-1]
+	}
 	if o.Queue >= 0 {
 		u.fate = r.origins[o.Queue].fate
 	} else {
@@ -48,7 +51,10 @@ func (r *run) comesAgain(node uint32, o *cluster.Occupant, owed []int32) (b batc
 	if c := u.fate.created; c.Pod == nil || c.Own || u.fate.left {
 		return batch{}, false
 	}
-	r.returned = append(r.returned, u)
+	if u.evicted == 0 {
+		r.returned = append(r.returned, u)
+	}
+	u.evicted += o.Count
 	round := r.out.Rounds
 	if r.last { // the last round counts already
 		round--

@@ -51,8 +51,12 @@ func (r *run) attemptQueue() (again []batch, err error) {
 		if r.ctx.Err() != nil { // a pod that came back is searched for
 			return nil, r.ctx.Err()
 		}
-		if b, ok := r.preempted(node, o, first); ok {
-			again = append(again, b)
+		one := *o
+		one.Count = 1 // each pod uses up budgets of its own
+		for range o.Count {
+			if b, ok := r.preempted(node, &one, first); ok {
+				again = appendBatch(again, &b)
+			}
 		}
 	}
 	return again, nil
@@ -107,6 +111,18 @@ func (r *run) preempted(node uint32, o *cluster.Occupant, first int) (again batc
 		r.gone = appendPods(r.gone, pods)
 	}
 	return again, ok
+}
+
+// appendBatch appends a batch, or counts it with the last one if both are of one unit and are alike.
+func appendBatch(list []batch, b *batch) []batch {
+	if n := len(list); n > 0 {
+		last := &list[n-1]
+		if last.unit == b.unit && last.round == b.round && last.spent == b.spent && last.preempted == b.preempted && slices.Equal(last.owed, b.owed) {
+			last.count += b.count
+			return list
+		}
+	}
+	return append(list, *b)
 }
 
 // appendPods appends pods, or counts them with the last ones if these are equal and none has a name.
