@@ -6,5 +6,5 @@
 //
 // Exit codes: 0, all pods were placed, or a node is feasible. 1, they were not. 2, the request was invalid or failed. 3 in
 // place of 0, kube-scheduler might reject a pod because of fields that are not read or a change of a workload is not decided (0
-// with --allow-unread), or there was nothing to place although the manifests have workloads.
+// with --allow-unread), a workload or a quota is not read (0 with --ignore KIND), or there was nothing to place although the manifests have workloads.
 package cli

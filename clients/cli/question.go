@@ -36,10 +36,13 @@ type question struct {
 	Color       string `group:"output" enum:"auto,always,never" default:"auto" help:"Colour the output: ${enum}. auto colours terminals unless NO_COLOR is set."`
 	AllowUnread bool   `group:"output" help:"Exit with 0, not 3, if kube-scheduler might reject a pod because of fields that Stowage does not read."`
 
+	Ignore []string `group:"output" placeholder:"KIND" help:"Kinds of objects that Stowage does not read and that do not matter, such as ResourceQuota,Prometheus: they do not make the exit status 3."`
+
 	remote `group:"server"`
 
 	forbidden []error          // kinds of objects of the cluster that may not be read
 	workloads []string         // workloads of kinds that are not read
+	deciding  []string         // objects that are not read and on which placements may depend
 	templates []string         // paths of templates of nodes
 	rollouts  bool             // whether the command decides those of Deployments
 	findings  []review.Finding // for an answer that lists them; nil for none
@@ -94,7 +97,7 @@ func (q *question) reader(s *session, schedulerName string) (*manifest.Reader, e
 		return nil, fmt.Errorf("--selector: %w", err)
 	}
 	r := manifest.NewReader(kube.Options{SchedulerName: schedulerName, Namespace: q.Namespace, Labels: selector})
-	r.Apply, r.Namespace = apply.Manifest, q.Namespace
+	r.Apply, r.Namespace, r.Ignore = apply.Manifest, q.Namespace, q.Ignore
 	if q.live() {
 		if err := q.readCluster(s, r); err != nil {
 			return nil, err
@@ -154,6 +157,7 @@ func (q *question) built(s *session, r *manifest.Reader) (*kube.Snapshot, error)
 	if skipped := r.Skipped(); len(skipped) > 0 {
 		q.note(s, "not read: %s", strings.Join(skipped, ", "))
 	}
+	q.deciding = r.SkippedDeciding()
 	if q.workloads = r.SkippedWorkloads(); len(q.workloads) > 0 {
 		q.note(s, "the pods of these count only where the manifests state them: %s", strings.Join(q.workloads, ", "))
 	}

@@ -56,8 +56,12 @@ func (q *question) verdict(s *session, snapshot *kube.Snapshot, ok bool) answere
 	if len(why) == 0 || q.AllowUnread {
 		return exitYes
 	}
-	fmt.Fprintf(s.stderr, "stowage: kube-scheduler might decide otherwise, as %s: exit status 3 (--allow-unread makes it 0)\n",
-		strings.Join(why, " and "))
+	remedy := "--allow-unread"
+	if len(q.deciding) > 0 {
+		remedy = "--ignore KIND or --allow-unread"
+	}
+	fmt.Fprintf(s.stderr, "stowage: kube-scheduler might decide otherwise, as %s: exit status 3 (%s makes it 0)\n",
+		strings.Join(why, " and "), remedy)
 	return exitUnsure
 }
 
@@ -84,6 +88,9 @@ func (q *question) unsure(snapshot *kube.Snapshot) []string {
 	}
 	if n := len(snapshot.Undecided); n > 0 {
 		why = append(why, fmt.Sprintf("%s not decided", counted(n, "change is", "changes are")))
+	}
+	if len(q.deciding) > 0 {
+		why = append(why, "these are not read: "+strings.Join(q.deciding, ", "))
 	}
 	return why
 }

@@ -4,16 +4,20 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // found is what was read of one object: the object, that its kind is not read, or what is wrong.
 type found struct {
 	at      string
 	object  *entry
-	kind    string       // of the object, or of what is skipped
-	pods    bool         // what is skipped makes pods
-	quiet   bool         // what is skipped is not told
-	group   *unreadGroup // what is skipped, if it is a PodGroup
+	kind    string          // of the object, or of what is skipped
+	pods    bool            // what is skipped makes pods
+	decides bool            // what is skipped has pods that are nowhere else, or refuses pods
+	quiet   bool            // what is skipped is not told
+	typed   metav1.TypeMeta // of what is skipped
+	group   *unreadGroup    // what is skipped, if it is a PodGroup
 	err     error
 	garbled bool // err is that the text is no JSON
 	// untyped is an object without a kind, which a list that is still being read may imply.

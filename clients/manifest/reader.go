@@ -34,6 +34,8 @@ type Reader struct {
 	Namespace string
 	// Recursive makes ReadPath read directories in directories.
 	Recursive bool
+	// Ignore are kinds, or kinds and groups as in Prometheus.monitoring.coreos.com, whose objects are not counted if they are not read.
+	Ignore []string
 	// Apply applies a manifest to an object of a cluster, apply.Manifest; into is an empty object of its type. Without it such a
 	// manifest is an error.
 	// lacks are fields that the manifest removes because the object has no last applied one.
@@ -45,6 +47,7 @@ type Reader struct {
 	bytesLeft int64
 	skipped   map[string]int    // objects by kind
 	workloads map[string]int    // those with pods
+	deciding  map[string]int    // those on which placements may depend
 	groups    map[string]string // the versions of PodGroups that are not read, by name
 	used      map[string]bool   // namespaces of objects
 	stated    map[string]bool   // Namespace objects
@@ -65,6 +68,7 @@ func NewReader(o kube.Options) *Reader {
 		bytesLeft: MaximumBytes,
 		skipped:   map[string]int{},
 		workloads: map[string]int{},
+		deciding:  map[string]int{},
 		groups:    map[string]string{},
 		used:      map[string]bool{},
 		stated:    map[string]bool{},
@@ -130,21 +134,32 @@ func (r *Reader) commit(parts []*part) {
 			case f.untyped != nil:
 				r.fail(f.at, errors.New("kind: Required value"))
 			case f.object == nil:
-				if !f.quiet {
-					r.skipped[f.kind]++
-				}
-				if f.pods {
-					r.workloads[f.kind]++
-				}
-				if g := f.group; g != nil {
-					r.groups[cmp.Or(g.namespace, r.Namespace, metav1.NamespaceDefault)+"/"+g.name] = g.apiVersion
-				}
+				r.skip(f)
 			default:
 				if err := r.take(*f.object, f.kind); err != nil {
 					r.fail(f.at, err)
 				}
 			}
 		}
+	}
+}
+
+// skip counts an object that is not read.
+func (r *Reader) skip(f found) {
+	if g := f.group; g != nil {
+		r.groups[cmp.Or(g.namespace, r.Namespace, metav1.NamespaceDefault)+"/"+g.name] = g.apiVersion
+	}
+	if r.ignores(f.typed) {
+		return
+	}
+	if !f.quiet {
+		r.skipped[f.kind]++
+	}
+	if f.pods {
+		r.workloads[f.kind]++
+	}
+	if f.decides {
+		r.deciding[f.kind]++
 	}
 }
 

@@ -16,6 +16,10 @@ func (r *Reader) Skipped() []string { return counted(r.skipped) }
 // SkippedWorkloads returns the numbers of objects with pods that were not read, by kind.
 func (r *Reader) SkippedWorkloads() []string { return counted(r.workloads) }
 
+// SkippedDeciding returns the numbers of objects that were not read and on which placements may depend, by kind: workloads whose pods no
+// cluster has created yet, and quotas, by which the API server refuses pods.
+func (r *Reader) SkippedDeciding() []string { return counted(r.deciding) }
+
 func counted(kinds map[string]int) []string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(kinds)) {
@@ -26,9 +30,24 @@ func counted(kinds map[string]int) []string {
 
 // skipped is an object of a kind that is not read.
 func skipped(kind string, t metav1.TypeMeta, raw []byte) found {
-	var object struct{ Spec any }
-	pods := lists(customWithPods, t) || !lists(customWithoutPods, t) && json.Unmarshal(raw, &object) == nil && statesPods(object.Spec)
-	return found{kind: kind, pods: pods, quiet: !pods && unmentioned(t)}
+	var object struct {
+		Metadata struct{ UID string }
+		Spec     any
+	}
+	legible := json.Unmarshal(raw, &object) == nil
+	pods := lists(customWithPods, t) || !lists(customWithoutPods, t) && legible && statesPods(object.Spec)
+	quota := t == metav1.TypeMeta{APIVersion: "v1", Kind: "ResourceQuota"}
+	return found{
+		kind: kind, typed: t, pods: pods, decides: pods && object.Metadata.UID == "" || quota, quiet: !pods && unmentioned(t),
+	}
+}
+
+// ignores reports whether Ignore names the kind of a skipped object.
+func (r *Reader) ignores(t metav1.TypeMeta) bool {
+	group, _, named := strings.Cut(t.APIVersion, "/")
+	return slices.ContainsFunc(r.Ignore, func(name string) bool {
+		return strings.EqualFold(name, t.Kind) || named && strings.EqualFold(name, t.Kind+"."+group)
+	})
 }
 
 // statesPods reports whether a spec is that of a workload: it contains a list of containers, or has a template with a spec,
