@@ -24,6 +24,7 @@ const (
 	OneNode          review.Rule = "one-node"          // all replicas are on one node
 	OneZone          review.Rule = "one-zone"          // all replicas are in one zone
 	ZoneBudget       review.Rule = "zone-budget"       // the loss of a zone leaves fewer pods than a budget demands
+	SoftRule         review.Rule = "soft-rule"         // preferences of pods do not hold where they are
 )
 
 // Client asks a server.
@@ -72,6 +73,7 @@ type audit struct {
 	nodes    []*corev1.Node
 	pods     []pod
 	named    map[podKey]int // index of pods
+	broken   map[int]bool   // pods whose required rules do not hold, by index
 	found    []review.Finding
 	doubts   []*stowagev1.Doubt
 	request  proto.Message // the last one
@@ -91,7 +93,7 @@ type pod struct {
 
 // Ask audits a snapshot. After an error, request is the request that failed, nil if there was none.
 func Ask(ctx context.Context, client Client, s *kube.Snapshot, o Options) (_ *Result, request proto.Message, err error) {
-	a := &audit{client: client, snapshot: s, options: o, nodes: s.NodeObjects(), named: map[podKey]int{}}
+	a := &audit{client: client, snapshot: s, options: o, nodes: s.NodeObjects(), named: map[podKey]int{}, broken: map[int]bool{}}
 	if err := a.gather(); err != nil {
 		return nil, nil, err
 	}
@@ -101,7 +103,7 @@ func Ask(ctx context.Context, client Client, s *kube.Snapshot, o Options) (_ *Re
 	a.taints()
 	a.domains()
 	a.budgets()
-	for _, ask := range []func(context.Context) error{a.rules, a.overcommitted, a.losses} {
+	for _, ask := range []func(context.Context) error{a.rules, a.soft, a.overcommitted, a.losses} {
 		if err := ask(ctx); err != nil {
 			return nil, a.request, err
 		}

@@ -26,7 +26,7 @@ func TestRulesEqualOneByOne(t *testing.T) {
 	brokenPods := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := randomCluster(t)
-		a := &audit{client: client, snapshot: s, nodes: s.NodeObjects(), named: map[podKey]int{}}
+		a := &audit{client: client, snapshot: s, nodes: s.NodeObjects(), named: map[podKey]int{}, broken: map[int]bool{}}
 		if err := a.gather(); err != nil {
 			t.Fatal(err)
 		}

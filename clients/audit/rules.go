@@ -45,6 +45,9 @@ func (a *audit) rules(ctx context.Context) error {
 		u := units[r.ScenarioIndex]
 		if on := placedOn(r); on != a.pods[u.pods[0]].node {
 			broken = append(broken, u)
+			for _, i := range u.pods {
+				a.broken[i] = true
+			}
 		}
 	})
 	if err != nil {

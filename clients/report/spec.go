@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -97,6 +98,15 @@ func requirement(r *stowagev1.ChangedNodeRequirement) string {
 		out += " (or " + Names(r.GetValues()[1:]) + ")"
 	}
 	return out
+}
+
+// NodeTerm writes the requirements of a term on nodes' labels and fields.
+func NodeTerm(t *stowagev1.NodeSelectorTerm) string {
+	var all []string
+	for _, r := range slices.Concat(t.GetMatchExpressions(), t.GetMatchFields()) {
+		all = append(all, nodeRequirement(r))
+	}
+	return strings.Join(all, ",")
 }
 
 // nodeRequirement writes a requirement on nodes' labels as kubectl writes selectors.

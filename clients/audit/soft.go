@@ -1,0 +1,170 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/review"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// softRule is a preference of a pod, and a pod for which it alone is required.
+type softRule struct {
+	name string
+	pod  *stowagev1.Pod
+}
+
+// softRules returns the preferences of a pod, without the ones by a topology key that no node has: a review reports them. A spread
+// constraint keeps the rules about nodes, which decide what nodes it counts.
+func (a *audit) softRules(p *stowagev1.Pod) []softRule {
+	template := compact.Template(a.cluster, p)
+	spec := template.GetSpec()
+	var out []softRule
+	add := func(name string, only *stowagev1.PodSpec) {
+		alone := &stowagev1.PodTemplate{
+			Namespace: template.GetNamespace(), Labels: template.GetLabels(), Controller: template.GetController(), Spec: only,
+		}
+		out = append(out, softRule{name, &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: alone}, Labels: p.Labels}})
+	}
+	of := spec.GetAffinity()
+	for _, t := range of.GetNodeAffinity().GetPreferred() {
+		if len(t.GetPreference().GetMatchExpressions())+len(t.GetPreference().GetMatchFields()) == 0 {
+			continue // an empty preference prefers nothing
+		}
+		add("node affinity to "+report.NodeTerm(t.GetPreference()), &stowagev1.PodSpec{Affinity: &stowagev1.Affinity{NodeAffinity: &stowagev1.NodeAffinity{
+			Required: &stowagev1.NodeSelector{Terms: []*stowagev1.NodeSelectorTerm{t.GetPreference()}},
+		}}})
+	}
+	byKey := func(name, key string, only *stowagev1.PodSpec) {
+		if slices.ContainsFunc(a.nodes, func(n *corev1.Node) bool { _, has := n.Labels[key]; return has }) {
+			add(name+" by "+key, only)
+		}
+	}
+	for _, t := range of.GetPodAffinity().GetPreferred() {
+		byKey("affinity", t.GetTerm().GetTopologyKey(), &stowagev1.PodSpec{Affinity: &stowagev1.Affinity{PodAffinity: required(t)}})
+	}
+	for _, t := range of.GetPodAntiAffinity().GetPreferred() {
+		byKey("anti-affinity", t.GetTerm().GetTopologyKey(), &stowagev1.PodSpec{Affinity: &stowagev1.Affinity{PodAntiAffinity: required(t)}})
+	}
+	for _, c := range spec.GetTopologySpreadConstraints() {
+		if c.GetWhenUnsatisfiable() != stowagev1.UnsatisfiableAction_UNSATISFIABLE_ACTION_SCHEDULE_ANYWAY {
+			continue
+		}
+		hard := proto.CloneOf(c)
+		hard.WhenUnsatisfiable = stowagev1.UnsatisfiableAction_UNSATISFIABLE_ACTION_DO_NOT_SCHEDULE
+		byKey("spread", c.GetTopologyKey(), &stowagev1.PodSpec{
+			NodeSelector: spec.GetNodeSelector(), Tolerations: spec.GetTolerations(),
+			Affinity:                  &stowagev1.Affinity{NodeAffinity: of.GetNodeAffinity()},
+			TopologySpreadConstraints: []*stowagev1.TopologySpreadConstraint{hard},
+		})
+	}
+	return out
+}
+
+func required(t *stowagev1.WeightedPodAffinityTerm) *stowagev1.PodAffinity {
+	return &stowagev1.PodAffinity{Required: []*stowagev1.PodAffinityTerm{t.GetTerm()}}
+}
+
+// soft counts for each workload the pods on nodes that a preference of theirs would reject if it were required. Each pod is taken off its
+// node and placed there again. Pods whose required rules are broken are left out.
+func (a *audit) soft(ctx context.Context) error {
+	missed := map[kube.Origin]*misses{}
+	var order []*misses
+	var asked []softRule
+	var units []*unit // by scenario
+	request := &stowagev1.WhatIfRequest{Context: a.context(&stowagev1.Profile{DisabledFilters: notTheirs})}
+	for _, u := range a.softUnits() {
+		p := a.pods[u.pods[0]]
+		for _, r := range a.softRules(p.converted) {
+			r.pod.NominatedNodeName = a.cluster.Nodes[p.node].Name
+			asked, units = append(asked, r), append(units, u)
+			request.Scenarios = append(request.Scenarios, a.takenOff(p, r.pod))
+		}
+	}
+	err := a.whatIf(ctx, request, func(r *stowagev1.WhatIfResponse) {
+		u := units[r.ScenarioIndex]
+		if placedOn(r) == a.pods[u.pods[0]].node {
+			return
+		}
+		for _, i := range u.pods {
+			of := missed[a.pods[i].workload]
+			if of == nil {
+				of = &misses{workload: a.pods[i].workload, pods: map[int]bool{}, byRule: map[string]int{}}
+				missed[of.workload] = of
+				order = append(order, of)
+			}
+			of.add(i, asked[r.ScenarioIndex].name)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, of := range order {
+		a.found = append(a.found, a.softFinding(of))
+	}
+	return nil
+}
+
+// misses is the pods of a workload on nodes where preferences of theirs do not hold.
+type misses struct {
+	workload kube.Origin
+	pods     map[int]bool
+	rules    []string // in the order in which they come
+	byRule   map[string]int
+}
+
+func (m *misses) add(pod int, rule string) {
+	if m.byRule[rule] == 0 {
+		m.rules = append(m.rules, rule)
+	}
+	m.byRule[rule]++
+	m.pods[pod] = true
+}
+
+func (a *audit) softFinding(m *misses) review.Finding {
+	all := 0
+	on := map[int]bool{}
+	for i, p := range a.pods {
+		if p.workload == m.workload {
+			all++
+		}
+		if m.pods[i] {
+			on[p.node] = true
+		}
+	}
+	var rules []string
+	for _, rule := range m.rules {
+		rules = append(rules, fmt.Sprintf("%s (%d)", rule, m.byRule[rule]))
+	}
+	return review.Finding{
+		Severity: review.Note, Rule: SoftRule, Object: review.Object(m.workload), Pods: len(m.pods), Nodes: a.nodeNames(on),
+		Message: fmt.Sprintf("preferences do not hold for %d of %s on nodes: %s", len(m.pods), report.Plural(all, "pod"), strings.Join(rules, ", ")),
+	}
+}
+
+// softUnits returns the pods whose preferences are judged, equal pods of a node together.
+func (a *audit) softUnits() []*unit {
+	var out []*unit
+	index := map[string]*unit{}
+	for i, p := range a.pods {
+		if p.object.Name == "" || p.other || a.broken[i] {
+			continue
+		}
+		key := fmt.Sprintf("%d\x00%d\x00%v", p.node, p.converted.GetTemplateIndex(), labels.Set(p.converted.Labels))
+		if index[key] == nil {
+			index[key] = &unit{}
+			out = append(out, index[key])
+		}
+		index[key].pods = append(index[key].pods, i)
+	}
+	return out
+}
