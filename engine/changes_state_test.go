@@ -94,7 +94,7 @@ func TestChangesHoweverStated(t *testing.T) {
 			} else if want != "" {
 				placed++
 			}
-			endNomination(t, &so, &pods[i])
+			endNomination(t, &so, api.Kube137(), &pods[i])
 		}
 	}
 	if compared < 100 || placed < 100 {

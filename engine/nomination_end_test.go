@@ -50,9 +50,9 @@ func TestNominationEndsWithoutNode(t *testing.T) {
 }
 
 // endNomination ends the nomination of a pod without a feasible node as kube-scheduler does.
-func endNomination(t *testing.T, stated *api.Cluster, pod *api.Pod) {
+func endNomination(t testing.TB, stated *api.Cluster, profile *api.Profile, pod *api.Pod) {
 	t.Helper()
-	f, err := compiled(t, stated).Filter(t.Context(), pod, engine.FilterOptions{Profile: api.Kube137(), Preempt: &engine.PreemptOptions{}})
+	f, err := compiled(t, stated).Filter(t.Context(), pod, engine.FilterOptions{Profile: profile, Preempt: &engine.PreemptOptions{}})
 	if err != nil {
 		t.Fatal(err)
 	}

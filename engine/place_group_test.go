@@ -134,6 +134,9 @@ func (n *naive) run() {
 		case g < 0:
 			placed := n.place(nil, []int{e}, []int{n.queue[e].Count}, nil)
 			n.settle([]int{e}, placed)
+			if count(placed) < n.queue[e].Count {
+				endNomination(n.t, n.stated, n.profile, &n.queue[e].Pod)
+			}
 		case !done[g]:
 			done[g] = true
 			n.group(g)
@@ -152,17 +155,27 @@ func (n *naive) place(g *engine.PodGroup, entries, counts []int, candidates []ui
 	if g != nil && g.Joint {
 		return n.jointly(g, candidates)
 	}
-	var queue []engine.Pending
+	// Nominations of a group's pods do not end before its placement does, so that each entry is a queue of its own.
+	stated := *n.stated
+	stated.Nodes = slices.Clone(stated.Nodes)
+	nodes := make([][]uint32, 0, len(entries))
 	for i, e := range entries {
-		queue = append(queue, engine.Pending{Pod: n.queue[e].Pod, Count: counts[i]})
-	}
-	placed, err := n.compiled.PlaceByScanning(context.Background(), queue, engine.PlaceOptions{Profile: n.profile, Candidates: candidates, Seed: n.seed})
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	nodes := make([][]uint32, 0, len(placed))
-	for i := range placed {
-		nodes = append(nodes, placed[i].Nodes)
+		pod, c := n.queue[e].Pod, n.compiled
+		if i > 0 {
+			c = compiled(n.t, &stated)
+		}
+		placed, err := c.PlaceByScanning(context.Background(), []engine.Pending{{Pod: pod, Count: counts[i]}}, engine.PlaceOptions{
+			Profile: n.profile, Candidates: candidates, Seed: n.seed,
+		})
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		for _, node := range placed[0].Nodes {
+			on := &stated.Nodes[node]
+			on.Pods = append(slices.Clone(on.Pods), pod)
+			forgetNominated(&stated, &pod)
+		}
+		nodes = append(nodes, placed[0].Nodes)
 	}
 	return nodes
 }

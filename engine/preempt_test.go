@@ -183,31 +183,17 @@ func TestPlacePreemptsAsFilter(t *testing.T) {
 		now.Nodes = slices.Clone(stated.Nodes)
 		for i, p := range result.Placements {
 			pod := queue[i].Pod
-			ended, nominated := now, uint32(verdict.NoNode) // without the pod's nomination
-			ended.Nodes = slices.Clone(now.Nodes)
-			for j := range ended.Nodes {
-				ended.Nodes[j].Nominated = slices.DeleteFunc(slices.Clone(ended.Nodes[j].Nominated), func(other api.Pod) bool {
-					own := other.Name == pod.Name && other.Template.Namespace == pod.Template.Namespace
-					if own {
-						nominated = uint32(j)
-					}
-					return own
-				})
-			}
 			if p.Unplaced == 0 {
 				for _, n := range p.Nodes {
 					placed := pod
 					placed.NominatedNode = ""
-					ended.Nodes[n].Pods = append(slices.Clip(ended.Nodes[n].Pods), placed)
+					now.Nodes[n].Pods = append(slices.Clip(now.Nodes[n].Pods), placed)
 				}
-				now = ended
+				forgetNominated(&now, &pod)
 				continue
 			}
 			f := filterOf(t, &now, &pod, engine.FilterOptions{Preempt: &engine.PreemptOptions{}})
-			if f.Failed || f.Preemption != nil && (f.Preemption.ClearsNomination ||
-				f.Preemption.Nominated != nil && f.Preemption.Nominated.Node != nominated) {
-				now = ended
-			}
+			endNomination(t, &now, o.Profile, &pod)
 			if p.Message != f.Message {
 				t.Fatalf("seed %d, entry %d: message %q, Filter %q", seed, i, p.Message, f.Message)
 			}

@@ -53,7 +53,7 @@ func TestPlaceAsIfCompiled(t *testing.T) {
 						t.Fatalf("seed %d: pod %d left unplaced with %q; compiled anew: %v %q",
 							seed, i, placement.Message, score.Nodes, score.Message)
 					}
-					endNomination(t, stated, &pods[i])
+					endNomination(t, stated, profile, &pods[i])
 					break
 				}
 				placed++

@@ -88,6 +88,9 @@ func TestFewestPodsByHand(t *testing.T) {
 				}
 				stated = on(stated, node, &queue[i].Pod)
 			}
+			if result.Placements[i].Unplaced > 0 {
+				endNomination(t, stated, profile, &queue[i].Pod)
+			}
 		}
 	}
 	t.Logf("%d placed, %d of several best nodes, %d not on the first of them", placed, tied, other)
