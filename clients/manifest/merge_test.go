@@ -117,6 +117,9 @@ func TestChangesOfWorkloads(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			apiVersion, kind, _ := strings.Cut(c.kind, " ")
+			if strings.HasPrefix(apiVersion, "apps/") && !strings.Contains(c.state, selectsPods) {
+				c.state = selectsPods + ", " + c.state
+			}
 			head := "{apiVersion: " + apiVersion + ", kind: " + kind
 			state := fmt.Sprintf("%s, metadata: {name: w, uid: u}, spec: {%s}, status: {%s}}", head, c.state, c.status)
 			if c.more != "" {

@@ -158,14 +158,14 @@ func TestObjectsThatDoNotConvertAreReadWithTheOthers(t *testing.T) {
 			"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {tolerations: [{operator: Is}]}",
 			`Pod p: spec.tolerations[0].operator: Unsupported value: "Is"`,
 		},
-		{"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec: {template: {spec: {tolerations: [{effect: Is}]}}}",
+		{"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec: {selector: {matchLabels: {a: d}}, template: {metadata: {labels: {a: d}}, spec: {tolerations: [{effect: Is}]}}}",
 			`Deployment d: spec.template.spec.tolerations[0].effect: Unsupported value: "Is"`},
 		{
-			"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec: {replicas: -1}",
+			"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec: {replicas: -1, selector: {matchLabels: {a: d}}, template: {metadata: {labels: {a: d}}}}",
 			`Deployment d: spec.replicas: Invalid value: -1`,
 		},
 		{
-			"kind: StatefulSet\napiVersion: apps/v1\nmetadata: {name: s}\nspec: {replicas: 2000000000}",
+			"kind: StatefulSet\napiVersion: apps/v1\nmetadata: {name: s}\nspec: {replicas: 2000000000, selector: {matchLabels: {a: s}}, template: {metadata: {labels: {a: s}}}}",
 			`StatefulSet s: spec.replicas: Too many`,
 		},
 		{
@@ -241,7 +241,7 @@ func TestAnObjectReadTwiceCountsOnce(t *testing.T) {
 ---
 {kind: Pod, apiVersion: v1, metadata: {generateName: p-}}
 ---
-{kind: Deployment, apiVersion: apps/v1, metadata: {name: web}, spec: {template: {spec: {tolerations: [{operator: Is}]}}}}
+{kind: Deployment, apiVersion: apps/v1, metadata: {name: web}, spec: {selector: {matchLabels: {a: w}}, template: {metadata: {labels: {a: w}}, spec: {tolerations: [{operator: Is}]}}}}
 `
 	r := manifest.NewReader(kube.Options{})
 	for _, name := range []string{"first", "second"} {
@@ -254,7 +254,7 @@ func TestAnObjectReadTwiceCountsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff([]string{
-		"node a", "namespace default", "selector default/web-fbb7bbb56", "pending Pod default/p", "pending Pod default/p-*",
+		"node a", "namespace default", "pending Pod default/p", "pending Pod default/p-*",
 		"pending Pod default/p-*2",
 	}, summary(s)); d != "" {
 		t.Errorf("(-want +got)\n%s", d)

@@ -22,11 +22,11 @@ func Object(o metav1.Object) field.ErrorList {
 	case *corev1.Pod:
 		return podSpec(&o.Spec, spec)
 	case *appsv1.Deployment:
-		return workload(o.Spec.Selector, &o.Spec.Template, spec)
+		return append(selected(o.Spec.Selector, spec), workload(o.Spec.Selector, &o.Spec.Template, spec)...)
 	case *appsv1.ReplicaSet:
-		return workload(o.Spec.Selector, &o.Spec.Template, spec)
+		return append(selected(o.Spec.Selector, spec), workload(o.Spec.Selector, &o.Spec.Template, spec)...)
 	case *appsv1.StatefulSet:
-		return workload(o.Spec.Selector, &o.Spec.Template, spec)
+		return append(selected(o.Spec.Selector, spec), workload(o.Spec.Selector, &o.Spec.Template, spec)...)
 	case *appsv1.DaemonSet:
 		return workload(o.Spec.Selector, &o.Spec.Template, spec)
 	case *corev1.ReplicationController:
@@ -39,13 +39,19 @@ func Object(o metav1.Object) field.ErrorList {
 	return nil
 }
 
+// selected refuses an absent selector. Of a DaemonSet the API server refuses the labels of the template then
+// (ValidateDaemonSetSpec): no selector selects nothing.
+func selected(selector *metav1.LabelSelector, spec *field.Path) field.ErrorList {
+	if selector == nil {
+		return field.ErrorList{field.Required(spec.Child("selector"), "")}
+	}
+	return nil
+}
+
 // workload checks the selector of a workload and its template (ValidateDeploymentSpec, ValidatePodTemplateSpecForReplicaSet).
 func workload(selector *metav1.LabelSelector, t *corev1.PodTemplateSpec, spec *field.Path) field.ErrorList {
 	out := podSpec(&t.Spec, spec.Child("template", "spec"))
-	if selector == nil {
-		return out
-	}
-	if len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 {
+	if selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 {
 		return append(out, field.Invalid(spec.Child("selector"), "{}", "empty selector is invalid"))
 	}
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
