@@ -1,5 +1,7 @@
-// Package apply applies manifests to objects as kubectl apply --server-side=false does (k8s.io/kubectl/pkg/cmd/apply/patcher.go,
-// v0.37): fields that the last applied manifest had and this one has not are removed, and others that only the object has stay.
+// Package apply applies manifests to objects of a cluster. An object with the annotation of kubectl apply changes as by kubectl apply
+// --server-side=false (k8s.io/kubectl/pkg/cmd/apply/patcher.go, v0.37): fields that the last applied manifest had and this one lacks are
+// removed, and others that only the object has stay. Of an object without the annotation a complete manifest is the whole of what
+// decisions read, but for fields that other managers own (docs/0026-manifests-as-a-whole.md).
 //
 // It is a package of its own because apimachinery's patches depend on much that other readers of manifests need not compile.
 package apply
@@ -14,22 +16,42 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/stowage-scheduler/stowage/clients/manifest"
 )
 
-// Manifest returns an object with a manifest applied to it, in into, an empty object of its type. It changes the manifest. lacks
-// are the fields that it removes only because the object has no last applied manifest: the manifest then is the whole of its pod
-// template (docs/0026-manifests-as-a-whole.md).
-func Manifest(current, into metav1.Object, manifest map[string]any) (out metav1.Object, lacks []string, err error) {
-	modified, err := stated(manifest, current.GetNamespace())
+// Manifest applies a manifest to an object, in into, an empty object of its type. It changes the manifest.
+func Manifest(current, into metav1.Object, tree map[string]any) (manifest.Applied, error) {
+	object, err := treeOf(current)
 	if err != nil {
-		return nil, nil, err
+		return manifest.Applied{}, err
 	}
-	original, lacks, err := lastApplied(current, manifest)
+	delete(object, "metadata")
+	delete(object, "status")
+	if err := state(tree, current.GetNamespace()); err != nil {
+		return manifest.Applied{}, err
+	}
+	modified, original := tree, []byte(current.GetAnnotations()[corev1.LastAppliedConfigAnnotation])
+	if len(original) == 0 && complete(tree) {
+		if original, err = json.Marshal(wholeOf(object)); err != nil {
+			return manifest.Applied{}, err
+		}
+		others, err := othersOf(current)
+		if err != nil {
+			return manifest.Applied{}, err
+		}
+		modified, _ = withOwned(tree, object, "", others).(map[string]any)
+	}
+	text, err := json.Marshal(modified)
 	if err != nil {
-		return nil, nil, err
+		return manifest.Applied{}, err
 	}
-	out, err = merged(current, into, original, modified)
-	return out, lacks, err
+	out := manifest.Applied{}
+	if out.Object, err = merged(current, into, original, text); err != nil {
+		return manifest.Applied{}, err
+	}
+	out.Removed, out.Kept, err = lacked(object, out.Object, tree)
+	return out, err
 }
 
 // merged returns an object after the three-way merge of kubectl.
@@ -59,9 +81,9 @@ func merged(current, into metav1.Object, original, modified []byte) (metav1.Obje
 	return into, nil
 }
 
-// stated returns a manifest as kubectl apply sends it: in its namespace, without what only the API server writes, and with itself
-// as the last applied one.
-func stated(tree map[string]any, namespace string) ([]byte, error) {
+// state completes a manifest as kubectl apply sends it: in its namespace, without what only the API server writes, and with itself as the
+// last applied one.
+func state(tree map[string]any, namespace string) error {
 	delete(tree, "status")
 	object, _ := tree["metadata"].(map[string]any)
 	if object == nil {
@@ -81,11 +103,11 @@ func stated(tree map[string]any, namespace string) ([]byte, error) {
 	delete(annotations, corev1.LastAppliedConfigAnnotation)
 	self, err := json.Marshal(tree)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	annotations[corev1.LastAppliedConfigAnnotation] = string(self)
 	object["annotations"] = annotations
-	return json.Marshal(tree)
+	return nil
 }
 
 // defaultTolerations are the taints that the API server lets every pod tolerate for a time

@@ -2,64 +2,91 @@ package apply
 
 import (
 	"encoding/json"
-	"maps"
-	"reflect"
-	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// whole is where the parts of an object are that a manifest without a last applied one is the whole of. Other fields of the
-// object stay: controllers set them, as an autoscaler does with spec.replicas.
+// whole is where the parts of an object are that a manifest is the whole of, if no last applied one says what it had. Other fields of
+// the object stay: controllers set them, as an autoscaler does with spec.replicas.
 var whole = [][]string{
 	{"spec", "template", "spec"},
 	{"spec", "template", "metadata", "labels"},
 	{"spec", "jobTemplate", "spec", "template", "spec"},
 	{"spec", "jobTemplate", "spec", "template", "metadata", "labels"},
+	{"spec", "selector"},
+	{"spec", "minAvailable"},
+	{"spec", "maxUnavailable"},
+	{"spec", "unhealthyPodEvictionPolicy"},
+	{"overhead"},
+	{"scheduling"},
 }
 
-// lastApplied returns the last applied manifest of an object. For an object without one it is what the object has in the parts that
-// a complete manifest is the whole of; lacks are the fields that the manifest therefore removes.
-func lastApplied(current metav1.Object, manifest map[string]any) (original []byte, lacks []string, err error) {
-	if last, ok := current.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; ok {
-		return []byte(last), nil, nil
+// wholeOf returns the parts of an object that a complete manifest is the whole of, as a tree.
+func wholeOf(object map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, at := range whole {
+		if part, ok := undefaulted(inside(object, at), at[len(at)-1]); ok {
+			put(out, at, part)
+		}
 	}
+	return out
+}
+
+// complete reports whether a manifest could create its object: a workload has containers, and the selector that all workloads but Jobs
+// need, a budget and a Service have a selector, and a RuntimeClass has a handler.
+func complete(manifest map[string]any) bool {
+	some := func(at ...string) bool {
+		switch part := inside(manifest, at).(type) {
+		case []any:
+			return len(part) > 0
+		case nil:
+			return false
+		}
+		return true
+	}
+	switch manifest["kind"] {
+	case "CronJob":
+		return some("spec", "jobTemplate", "spec", "template", "spec", "containers")
+	case "Job":
+		return some("spec", "template", "spec", "containers")
+	case "PodDisruptionBudget", "Service":
+		return some("spec", "selector")
+	case "RuntimeClass":
+		return some("handler")
+	}
+	return some("spec", "template", "spec", "containers") && some("spec", "selector")
+}
+
+// lacked returns the paths of the fields that an object has and a complete manifest lacks: those that are removed from it, and those that
+// it keeps.
+func lacked(object map[string]any, applied metav1.Object, manifest map[string]any) (removed, kept []string, err error) {
 	if !complete(manifest) {
 		return nil, nil, nil
 	}
-	text, err := json.Marshal(current)
+	after, err := treeOf(applied)
 	if err != nil {
 		return nil, nil, err
 	}
-	var tree map[string]any
-	if err := json.Unmarshal(text, &tree); err != nil {
-		return nil, nil, err
-	}
-	out := map[string]any{}
-	for _, at := range whole {
-		part, ok := undefaulted(inside(tree, at), at[len(at)-1])
+	for _, root := range []string{"spec", "overhead", "scheduling"} {
+		had, ok := undefaulted(object[root], root)
 		if !ok {
 			continue
 		}
-		put(out, at, part)
-		lacks = append(lacks, missing(part, inside(manifest, at), field.NewPath(at[0], at[1:]...))...)
+		removed = append(removed, missing(had, after[root], root, field.NewPath(root))...)
+		left, _ := undefaulted(after[root], root)
+		kept = append(kept, missing(left, manifest[root], root, field.NewPath(root))...)
 	}
-	original, err = json.Marshal(out)
-	return original, lacks, err
+	return removed, kept, nil
 }
 
-// complete reports whether a manifest could create its object: it has containers, and the selector that all workloads but Jobs need.
-func complete(manifest map[string]any) bool {
-	some := func(at ...string) bool {
-		list, _ := inside(manifest, at).([]any)
-		return len(list) > 0
+// treeOf returns an object as a tree.
+func treeOf(o metav1.Object) (out map[string]any, err error) {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return nil, err
 	}
-	if some("spec", "jobTemplate", "spec", "template", "spec", "containers") {
-		return true
-	}
-	return some("spec", "template", "spec", "containers") && (manifest["kind"] == "Job" || inside(manifest, []string{"spec", "selector"}) != nil)
+	return out, json.Unmarshal(text, &out)
 }
 
 // inside returns the value at a path, nil if there is none.
@@ -81,110 +108,4 @@ func put(tree map[string]any, at []string, value any) {
 		tree = next
 	}
 	tree[at[len(at)-1]] = value
-}
-
-// defaults are values that the API server gives to fields without one (pkg/apis/core/v1/defaults.go, pkg/apis/apps/v1/defaults.go,
-// v1.37): a manifest that lacks such a field does not remove it. nil is for every value.
-var defaults = map[string][]any{
-	"restartPolicy":                 {"Always"},
-	"dnsPolicy":                     {"ClusterFirst"},
-	"schedulerName":                 {corev1.DefaultSchedulerName},
-	"terminationGracePeriodSeconds": {30.0},
-	"terminationMessagePath":        {corev1.TerminationMessagePathDefault},
-	"terminationMessagePolicy":      {"File"},
-	"imagePullPolicy":               nil, // by the image's tag
-	"serviceAccount":                nil, // a copy of serviceAccountName
-	"creationTimestamp":             nil,
-	"protocol":                      {"TCP"},
-	"scheme":                        {"HTTP"},
-	"apiVersion":                    {"v1"},
-	"timeoutSeconds":                {1.0},
-	"periodSeconds":                 {10.0},
-	"successThreshold":              {1.0},
-	"failureThreshold":              {3.0},
-	"defaultMode":                   {420.0},
-	"type":                          {""},
-	"enableServiceLinks":            {true},
-}
-
-// verbatim are objects whose keys are no fields.
-var verbatim = map[string]bool{"labels": true, "matchLabels": true, "nodeSelector": true, "requests": true, "limits": true}
-
-// undefaulted returns a value without what the API server gives by default. ok is false if nothing is left.
-func undefaulted(value any, name string) (out any, ok bool) {
-	if known, listed := defaults[name]; value == nil || listed && (known == nil || slices.ContainsFunc(known, func(d any) bool { return reflect.DeepEqual(d, value) })) {
-		return nil, false
-	}
-	switch v := value.(type) {
-	case map[string]any:
-		if verbatim[name] {
-			return v, len(v) > 0
-		}
-		object := map[string]any{}
-		for key, inner := range v {
-			if left, ok := undefaulted(inner, key); ok {
-				object[key] = left
-			}
-		}
-		return object, len(object) > 0
-	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			if list[i], ok = undefaulted(v[i], ""); !ok {
-				list[i] = v[i]
-			}
-		}
-		return list, len(list) > 0
-	}
-	return value, true
-}
-
-// missing returns the paths of what an object has and a manifest lacks.
-func missing(has, manifest any, path *field.Path) []string {
-	switch h := has.(type) {
-	case map[string]any:
-		m, ok := manifest.(map[string]any)
-		if !ok {
-			return []string{path.String()}
-		}
-		var out []string
-		for _, key := range slices.Sorted(maps.Keys(h)) {
-			if _, ok := m[key]; !ok {
-				out = append(out, path.Child(key).String())
-				continue
-			}
-			out = append(out, missing(h[key], m[key], path.Child(key))...)
-		}
-		return out
-	case []any:
-		if m, ok := manifest.([]any); ok {
-			return missingItems(h, m, path)
-		}
-		return []string{path.String()}
-	}
-	return nil
-}
-
-// missingItems compares lists by the names of their items. Other lists are replaced as a whole.
-func missingItems(has, manifest []any, path *field.Path) []string {
-	var out []string
-	for i := range has {
-		name, named := nameOf(has[i])
-		if !named {
-			return nil
-		}
-		at := slices.IndexFunc(manifest, func(m any) bool { of, _ := nameOf(m); return of == name })
-		if at < 0 {
-			out = append(out, path.Key(name).String())
-			continue
-		}
-		out = append(out, missing(has[i], manifest[at], path.Index(at))...)
-	}
-	return out
-}
-
-func nameOf(item any) (string, bool) {
-	object, _ := item.(map[string]any)
-	name, ok := object["name"].(string)
-	return name, ok
 }

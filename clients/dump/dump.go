@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/pager"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
 // chunk is the number of objects of a request, as kubectl's.
@@ -83,7 +85,9 @@ func all(ctx context.Context, pages *pager.ListPager, o metav1.ListOptions) (obj
 			if err != nil {
 				return err
 			}
-			object.SetManagedFields(nil)
+			if !kube.IsApplied(object) {
+				object.SetManagedFields(nil)
+			}
 			objects = append(objects, object)
 			return nil
 		})

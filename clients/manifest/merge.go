@@ -28,6 +28,26 @@ type entry struct {
 	before metav1.Object
 }
 
+// Applied is an object of a cluster with a manifest applied to it.
+type Applied struct {
+	Object metav1.Object
+	// Removed and Kept are the paths of the fields that the object had and the manifest lacks, defaults of the API server aside. A manifest
+	// that could not create the object, a patch, lacks none.
+	Removed, Kept []string
+}
+
+// told describes the fields that the manifest lacks.
+func (a *Applied) told() string {
+	var out []string
+	if len(a.Removed) > 0 {
+		out = append(out, "removes "+strings.Join(a.Removed, ", "))
+	}
+	if len(a.Kept) > 0 {
+		out = append(out, "keeps "+strings.Join(a.Kept, ", "))
+	}
+	return strings.Join(out, "; ")
+}
+
 // merge takes in a further object of the same identity. An object with a uid is the state of a cluster; one without is
 // applied to it, in whatever order they are read. Otherwise the later one replaces the earlier one.
 func (r *Reader) merge(known *entry, later entry) error {
@@ -73,12 +93,11 @@ func (r *Reader) applied(k kind, state, change *entry, manifest map[string]any) 
 	if r.Apply == nil {
 		return nil, fmt.Errorf("metadata.name: Duplicate value: %q is there already: %s", state.object.GetName(), state.at)
 	}
-	out, lacks, err := r.Apply(state.object, k.empty(), manifest)
-	if len(lacks) > 0 {
-		r.tell("%s removes %s: %s has no last-applied-configuration, so the file is the whole", change.at, strings.Join(lacks, ", "),
-			state.at)
+	out, err := r.Apply(state.object, k.empty(), manifest)
+	if fields := out.told(); fields != "" {
+		r.tell("%s lacks fields of %s: %s", change.at, state.at, fields)
 	}
-	return out, err
+	return out.Object, err
 }
 
 // same reports whether objects differ in nothing but what kubectl and the API server note about them.

@@ -38,8 +38,7 @@ type Reader struct {
 	Ignore []string
 	// Apply applies a manifest to an object of a cluster, apply.Manifest; into is an empty object of its type. Without it such a
 	// manifest is an error.
-	// lacks are fields that the manifest removes because the object has no last applied one.
-	Apply func(current, into metav1.Object, manifest map[string]any) (out metav1.Object, lacks []string, err error)
+	Apply func(current, into metav1.Object, manifest map[string]any) (Applied, error)
 
 	options   kube.Options
 	builder   *kube.Builder

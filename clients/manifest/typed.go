@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/quantity"
 )
 
@@ -18,28 +19,36 @@ type decoder struct {
 	// kustomization says that the file is read by the name of kustomize's, whose kind may be left out.
 	kustomization bool
 	file          int
-	options       jsonv2.Options // made by the first use
+	// options are for objects that nobody applies, managed for others, with their managedFields. The first use makes them.
+	options, managed jsonv2.Options
 }
 
 // fast decodes an object in one pass, and reports whether it did: if not, decode may do, and has the words for what is wrong.
-// Whatever it accepts, decode decodes to the same, but for managedFields, which it leaves out, and values that objects share.
+// Whatever it accepts, decode decodes to the same, but for managedFields of objects that nobody applies, which it leaves out, and values
+// that objects share.
 //
 // encoding/json/v2, which this module is until Go 1.27, refuses repeated names and text that is not in UTF-8 by itself.
 func (d *decoder) fast(raw []byte, into metav1.Object) bool {
-	if d.options == nil {
-		d.options = typedOptions()
+	if !kube.IsApplied(into) {
+		if d.options == nil {
+			d.options = typedOptions(jsonv2.UnmarshalFromFunc(leaveOut))
+		}
+		if jsonv2.Unmarshal(raw, into, d.options) != nil {
+			return false
+		}
+		into.SetManagedFields(nil)
+		return true
 	}
-	if jsonv2.Unmarshal(raw, into, d.options) != nil {
-		return false
+	if d.managed == nil {
+		d.managed = typedOptions(nil)
 	}
-	into.SetManagedFields(nil)
-	return true
+	return jsonv2.Unmarshal(raw, into, d.managed) == nil
 }
 
-// typedOptions returns options for decoding objects of Kubernetes. Values that pods of a workload have in common are decoded
-// once and shared: nothing modifies an object that was read.
-func typedOptions() jsonv2.Options {
-	u := jsonv2.JoinUnmarshalers(jsonv2.UnmarshalFromFunc(readTime), jsonv2.UnmarshalFromFunc(leaveOut), jsonv2.UnmarshalFromFunc(quantity.Decode))
+// typedOptions returns options for decoding objects of Kubernetes, with a further function. Values that pods of a workload have in common
+// are decoded once and shared: nothing modifies an object that was read.
+func typedOptions(further *jsonv2.Unmarshalers) jsonv2.Options {
+	u := jsonv2.JoinUnmarshalers(jsonv2.UnmarshalFromFunc(readTime), jsonv2.UnmarshalFromFunc(quantity.Decode), further)
 	for _, share := range []func(*jsonv2.Unmarshalers) *jsonv2.Unmarshalers{
 		shared[map[string]string], shared[corev1.ResourceList], shared[[]metav1.OwnerReference],
 		shared[[]corev1.EnvVar], shared[[]corev1.EnvFromSource], shared[[]corev1.ContainerPort], shared[*corev1.Probe],
