@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -88,6 +89,7 @@ func firstFix(a *asked, x *report.Explanation, entry kube.Entry, changes []*stow
 		comment(a, x.Change(c))
 		fix, refused := remedy.Of(c, entry.Object(), owner, a.snapshot.Cluster.GetNodes())
 		if refused == nil {
+			comment(a, fix.Note)
 			return printFix(a.stdout, fix)
 		}
 		comment(a, "No patch: "+refused.Error()+".")
@@ -116,7 +118,7 @@ func printFix(w io.Writer, fix *remedy.Fix) error {
 		comment = "# "
 	}
 	for _, command := range fix.Commands {
-		fmt.Fprintln(w, comment+command)
+		fmt.Fprintln(w, comment+strings.ReplaceAll(command, "\n", "\n"+comment))
 	}
 	_, err := w.Write(fix.Patch)
 	return err

@@ -22,7 +22,12 @@ type Fix struct {
 	Commands []string
 	// Patch is a strategic merge patch as YAML, nil for none.
 	Patch []byte
+	// Note is what the commands do not observe; empty if there is nothing to say.
+	Note string
 }
+
+// unbudgeted is said of commands that delete pods.
+const unbudgeted = "kubectl delete pod ignores PodDisruptionBudgets."
 
 // Of returns how a change is made. The pod is as it was read, of is its workload, and nodes are those of the cluster.
 func Of(c *stowagev1.Change, pod *corev1.Pod, of Workload, nodes []*stowagev1.Node) (*Fix, error) {
@@ -40,6 +45,9 @@ func Of(c *stowagev1.Change, pod *corev1.Pod, of Workload, nodes []*stowagev1.No
 		}
 		if commands != nil {
 			fix.Commands = append(fix.Commands, commands...)
+			if part.GetVictims() != nil {
+				fix.Note = unbudgeted
+			}
 			continue
 		}
 		if err := edit(&changed.Spec, of.Namespace, part); err != nil {
@@ -70,18 +78,19 @@ func ofNode(c *stowagev1.Change, nodes []*stowagev1.Node) ([]string, error) {
 	name := func(index uint32) string { return nodes[index].GetName() }
 	switch k := c.GetKind().(type) {
 	case *stowagev1.Change_UncordonedNode:
-		return []string{"kubectl uncordon " + name(k.UncordonedNode.GetNodeIndex())}, nil
+		return []string{report.Command("kubectl uncordon", []string{name(k.UncordonedNode.GetNodeIndex())})}, nil
 	case *stowagev1.Change_LabelledNode:
 		l := k.LabelledNode
-		return []string{fmt.Sprintf("kubectl label node %s %s=%s", name(l.GetNodeIndex()), l.GetKey(), l.GetValue())}, nil
+		return []string{report.Command("kubectl label node", []string{name(l.GetNodeIndex()), l.GetKey() + "=" + l.GetValue()})}, nil
 	case *stowagev1.Change_ClearedTaints:
 		var commands []string
 		for _, t := range k.ClearedTaints.GetTaints() {
 			if nodestate.Has(t.GetKey()) {
 				return nil, fmt.Errorf("a controller removes the taint %s when that state ends", report.Taint(t))
 			}
-			commands = append(commands, fmt.Sprintf("kubectl taint node %s %s:%s-",
-				name(k.ClearedTaints.GetNodeIndex()), t.GetKey(), effects[t.GetEffect()]))
+			commands = append(commands, report.Command("kubectl taint node", []string{
+				name(k.ClearedTaints.GetNodeIndex()), fmt.Sprintf("%s:%s-", t.GetKey(), effects[t.GetEffect()]),
+			}))
 		}
 		return commands, nil
 	case *stowagev1.Change_Victims:

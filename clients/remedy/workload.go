@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/report"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -64,5 +65,5 @@ func (w Workload) fields(edits []*stowagev1.Change) ([]string, error) {
 }
 
 func (w Workload) command() string {
-	return fmt.Sprintf("kubectl patch %s %s --namespace %s --patch-file /dev/stdin", strings.ToLower(w.Kind), w.Name, w.Namespace)
+	return report.Command("kubectl patch", []string{strings.ToLower(w.Kind), w.Name}, "--namespace", w.Namespace, "--patch-file", "/dev/stdin")
 }

@@ -112,14 +112,14 @@ func (s *ScaleDown) WriteCommands(w io.Writer, a *stowagev1.ScaleDownResponse) {
 	}
 	for _, d := range a.GetDeletions() {
 		if p := d.GetPod(); p.GetName() != "" {
-			fmt.Fprintf(w, "kubectl annotate pod -n %s %s --overwrite controller.kubernetes.io/pod-deletion-cost=%d\n",
-				p.GetNamespace(), p.GetName(), d.GetDeletionCost())
+			fmt.Fprintln(w, Command("kubectl annotate pod", []string{p.GetName(), fmt.Sprintf("controller.kubernetes.io/pod-deletion-cost=%d", d.GetDeletionCost())},
+				"--namespace", p.GetNamespace(), "--overwrite"))
 		}
 	}
 	scaled := s.Workload.Origin
 	if c := s.Workload.Controller; c != nil {
 		scaled = *c
 	}
-	fmt.Fprintf(w, "kubectl scale -n %s %s/%s --replicas=%d\n", scaled.Namespace, strings.ToLower(scaled.Kind), scaled.Name,
-		countOf(a.GetRemaining()))
+	fmt.Fprintln(w, Command("kubectl scale", []string{strings.ToLower(scaled.Kind), scaled.Name}, "--namespace", scaled.Namespace,
+		"--replicas", fmt.Sprint(countOf(a.GetRemaining()))))
 }
