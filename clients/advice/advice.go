@@ -16,9 +16,26 @@ const (
 	maximumMoves      = 8
 )
 
+// Kind is what a piece of advice changes.
+type Kind string
+
+// The kinds.
+const (
+	SoftRule       Kind = "soft-rule"       // a required term is preferred in all pods of the workload
+	FewerReplicas  Kind = "fewer-replicas"  // the workload has no more replicas than fit
+	HigherPriority Kind = "higher-priority" // the pods preempt others
+	MovedPod       Kind = "moved-pod"       // a pod that the pods must be with has another node
+)
+
 // Advice is a change in words, and how it is made.
 type Advice struct {
+	Kind Kind
 	Text string
+	// Rule is the term of a SoftRule, Replicas are those of FewerReplicas, Priority is that of HigherPriority, Pod is the MovedPod.
+	Rule     *stowagev1.PodRule
+	Replicas uint32
+	Priority int32
+	Pod      kube.Origin
 	// Fix makes the change; nil if there is none, for the reason Refused.
 	Fix     *remedy.Fix
 	Refused error

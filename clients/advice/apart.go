@@ -40,7 +40,6 @@ func (q *Question) apart(ctx context.Context) ([]Advice, error) {
 		scenarios = append(scenarios, s)
 	}
 	add(unchanged, all)
-	add(unchanged, fits)
 	var rules []*stowagev1.Change
 	terms := pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 	for i := range terms[:min(len(terms), maximumRules)] {
@@ -68,12 +67,13 @@ func (q *Question) apart(ctx context.Context) ([]Advice, error) {
 	}
 	var out []Advice
 	for i, c := range rules {
-		if placed(answers[i+2], at) && !q.offers(c) {
+		if placed(answers[i+1], at) && !q.offers(c) {
 			out = append(out, q.preferred(c, workload, len(siblings), all))
 		}
 	}
-	if len(out) > 0 && placed(answers[1], at) && scaled[workload.Kind] {
+	if len(out) > 0 && scaled[workload.Kind] { // pending pods are deleted first, and the others have nodes
 		out = append(out, Advice{
+			Kind: FewerReplicas, Replicas: fits,
 			Text: fmt.Sprintf("%s of %s in place of %d", report.Plural(int(fits), "replica"), workload.Kind+" "+workload.Name, all),
 			Fix:  remedy.Scaled(remedy.Workload(workload), fits),
 		})
@@ -107,7 +107,7 @@ func (q *Question) offers(c *stowagev1.Change) bool {
 // preferred advises to make a rule a preference in all pods of a workload. Old pods keep the new ones away while they are there: a rolling
 // update that may make no more pods unavailable is stuck, so that the old ones have to leave first.
 func (q *Question) preferred(c *stowagev1.Change, workload kube.Origin, siblings int, all uint32) Advice {
-	out := Advice{Text: fmt.Sprintf("anti-affinity by %s preferred in place of required in all pods of %s %s",
+	out := Advice{Kind: SoftRule, Rule: c.GetPreferredRule(), Text: fmt.Sprintf("anti-affinity by %s preferred in place of required in all pods of %s %s",
 		c.GetPreferredRule().GetTopologyKey(), workload.Kind, workload.Name)}
 	then := fmt.Sprintf("; then all %d have a node", all)
 	out.Fix, out.Refused = remedy.Of(c, q.Pods[0].Object(), remedy.WorkloadOf(q.Pods[0].Origin, q.Pods[0].Object()), q.Snapshot.Cluster.GetNodes())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/remedy"
+	"github.com/stowage-scheduler/stowage/clients/report"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -52,12 +53,13 @@ func (q *Question) moved(ctx context.Context) ([]Advice, error) {
 func (q *Question) move(p kube.OnNode, to string) Advice {
 	node := q.Snapshot.Cluster.Nodes[p.Node]
 	out := Advice{
-		Text: fmt.Sprintf("%s/%s moved from %s to %s: %s cordoned, and the pod deleted", p.Object.Namespace, p.Object.Name,
+		Kind: MovedPod, Pod: p.Object,
+		Text: fmt.Sprintf("%s/%s moved from %s to %s: %s cordoned, and the pod deleted, which ignores PodDisruptionBudgets", p.Object.Namespace, p.Object.Name,
 			node.GetName(), to, node.GetName()),
 		Fix: &remedy.Fix{},
 	}
 	if !node.GetUnschedulable() {
-		out.Fix.Commands = append(out.Fix.Commands, "kubectl cordon "+node.GetName())
+		out.Fix.Commands = append(out.Fix.Commands, report.Command("kubectl cordon", []string{node.GetName()}))
 	}
 	out.Fix.Commands = append(out.Fix.Commands, remedy.DeletePod(p.Object.Namespace, p.Object.Name))
 	return out

@@ -107,11 +107,12 @@ func (q *Question) raised(p higher, evictions []*stowagev1.Eviction) Advice {
 	then := "; kube-scheduler then evicts " + strings.Join(victims, ", ")
 	if p.class == "" {
 		return Advice{
+			Kind: HigherPriority, Priority: p.value,
 			Text:    fmt.Sprintf("a priority above %d%s", p.value-1, then),
 			Refused: fmt.Errorf("no PriorityClass above %d is among the objects", p.value-1),
 		}
 	}
-	out := Advice{Text: fmt.Sprintf("PriorityClass %s (%d)%s", p.class, p.value, then)}
+	out := Advice{Kind: HigherPriority, Priority: p.value, Text: fmt.Sprintf("PriorityClass %s (%d)%s", p.class, p.value, then)}
 	of := remedy.WorkloadOf(q.Pods[0].Origin, q.Pods[0].Object())
 	out.Fix, out.Refused = remedy.Prioritized(of, p.class)
 	return out

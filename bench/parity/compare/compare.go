@@ -42,6 +42,9 @@ func Run(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*R
 	if len(c.WhatIf) > 0 {
 		return runWhatIf(ctx, c, stowage)
 	}
+	if c.Advice {
+		return runAdvice(ctx, c, stowage)
+	}
 	if c.Whole {
 		return runQueue(ctx, c, stowage)
 	}

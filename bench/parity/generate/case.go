@@ -11,6 +11,10 @@ import (
 func Case(profile string, seed uint64) *scenario.Case {
 	d := newDraw(profile, seed)
 	d.c.Name = fmt.Sprintf("%s/%d", profile, seed)
+	if d.focus(remedying) && d.chance(0.4) {
+		d.advised()
+		return d.c.Copy()
+	}
 	if d.focus(simulation) {
 		d.inScenarios()
 	}

@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 )
@@ -53,6 +54,10 @@ type Case struct {
 	Drain *Drain `json:"drain,omitempty"`
 	// Remedies says that the changes are compared that Stowage offers for the queue's pods, and nothing else.
 	Remedies bool `json:"remedies,omitempty"`
+	// Advice says that the advice about the workload is compared that the first pod of the queue is of, and nothing else.
+	Advice bool `json:"advice,omitempty"`
+	// PriorityClasses are those that such a workload may have.
+	PriorityClasses []*schedulingv1.PriorityClass `json:"priorityClasses,omitempty"`
 	// TieBreakSeed is Stowage's; kube-scheduler has none.
 	TieBreakSeed uint64 `json:"tieBreakSeed,omitempty"`
 }

@@ -38,7 +38,7 @@ func recordCorpus(path string, o *options) error {
 	seed := o.seedFrom
 	for written := uint64(0); written < o.cases; seed++ {
 		c := generate.Case(o.profileOf(seed), seed)
-		if len(c.Nodes) > recordedNodes || c.Whole || c.Grouped() || len(c.WhatIf) > 0 || c.Drain != nil || c.Remedies {
+		if len(c.Nodes) > recordedNodes || c.Whole || c.Grouped() || len(c.WhatIf) > 0 || c.Drain != nil || c.Remedies || c.Advice {
 			continue // a corpus has neither whole queues nor groups nor scenarios nor drains nor remedies
 		}
 		if err := record(c, w, index); errors.As(err, new(*oracle.OverflowError)) {
