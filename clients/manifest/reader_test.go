@@ -155,14 +155,8 @@ func TestErrorsNameTheFileTheDocumentTheObjectAndTheField(t *testing.T) {
 func TestObjectsThatDoNotConvertAreReadWithTheOthers(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{
-			"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {tolerations: [{operator: Is}]}",
+			"kind: Pod\napiVersion: v1\nmetadata: {name: p, uid: u}\nspec: {tolerations: [{operator: Is}]}",
 			`Pod p: spec.tolerations[0].operator: Unsupported value: "Is"`,
-		},
-		{"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec: {selector: {matchLabels: {a: d}}, template: {metadata: {labels: {a: d}}, spec: {tolerations: [{effect: Is}]}}}",
-			`Deployment d: spec.template.spec.tolerations[0].effect: Unsupported value: "Is"`},
-		{
-			"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: d}\nspec: {replicas: -1, selector: {matchLabels: {a: d}}, template: {metadata: {labels: {a: d}}}}",
-			`Deployment d: spec.replicas: Invalid value: -1`,
 		},
 		{
 			"kind: StatefulSet\napiVersion: apps/v1\nmetadata: {name: s}\nspec: {replicas: 2000000000, selector: {matchLabels: {a: s}}, template: {metadata: {labels: {a: s}}}}",
@@ -241,7 +235,7 @@ func TestAnObjectReadTwiceCountsOnce(t *testing.T) {
 ---
 {kind: Pod, apiVersion: v1, metadata: {generateName: p-}}
 ---
-{kind: Deployment, apiVersion: apps/v1, metadata: {name: web}, spec: {selector: {matchLabels: {a: w}}, template: {metadata: {labels: {a: w}}, spec: {tolerations: [{operator: Is}]}}}}
+{kind: Pod, apiVersion: v1, metadata: {name: web, uid: w}, spec: {tolerations: [{operator: Is}]}}
 `
 	r := manifest.NewReader(kube.Options{})
 	for _, name := range []string{"first", "second"} {

@@ -1,5 +1,6 @@
 // Package admission_test compares what clients/kube makes of a pod that is about to be created with what kube-apiserver's own
-// admission plugins make of it: LimitRanger, Priority, DefaultTolerationSeconds and RuntimeClass.
+// admission plugins make of it: LimitRanger, Priority, DefaultTolerationSeconds and RuntimeClass; and what clients/kube/validate refuses
+// with what kube-apiserver's validation refuses.
 package admission_test
 
 import (

@@ -2,34 +2,50 @@ package validate
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-const (
-	required  = "requiredDuringSchedulingIgnoredDuringExecution"
-	preferred = "preferredDuringSchedulingIgnoredDuringExecution"
-)
-
-// podSpec checks the placement rules of pods.
+// podSpec checks the fields of a pod that decisions read (ValidatePodSpec).
 func podSpec(s *corev1.PodSpec, path *field.Path) field.ErrorList {
-	out := spread(s.TopologySpreadConstraints, path.Child("topologySpreadConstraints"))
-	a := s.Affinity
-	if a == nil {
-		return out
-	}
-	path = path.Child("affinity")
-	if n := a.NodeAffinity; n != nil {
-		out = append(out, nodeAffinity(n, path.Child("nodeAffinity"))...)
-	}
-	if p := a.PodAffinity; p != nil {
-		out = append(out, podTerms(p.RequiredDuringSchedulingIgnoredDuringExecution,
-			p.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAffinity"))...)
-	}
-	if p := a.PodAntiAffinity; p != nil {
-		out = append(out, podTerms(p.RequiredDuringSchedulingIgnoredDuringExecution,
-			p.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAntiAffinity"))...)
+	return slices.Concat(
+		containers(s.Containers, path.Child("containers")),
+		containers(s.InitContainers, path.Child("initContainers")),
+		labels(s.NodeSelector, path.Child("nodeSelector")),
+		affinity(s.Affinity, path.Child("affinity")),
+		gates(s.SchedulingGates, path.Child("schedulingGates")),
+		spread(s.TopologySpreadConstraints, path.Child("topologySpreadConstraints")),
+		tolerations(s.Tolerations, path.Child("tolerations")),
+		requirements(&corev1.ResourceRequirements{Limits: s.Overhead}, path.Child("overhead")),
+	)
+}
+
+func labels(of map[string]string, path *field.Path) field.ErrorList {
+	return sorted(metavalidation.ValidateLabels(of, path))
+}
+
+// sorted sorts errors that were found in the order of a map.
+func sorted(errs field.ErrorList) field.ErrorList {
+	slices.SortFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errs
+}
+
+// gates checks scheduling gates (validateSchedulingGates).
+func gates(all []corev1.PodSchedulingGate, path *field.Path) field.ErrorList {
+	var out field.ErrorList
+	seen := map[string]bool{}
+	for i, g := range all {
+		out = append(out, invalid(path.Index(i), g.Name, validation.IsQualifiedName(g.Name))...)
+		if seen[g.Name] {
+			out = append(out, field.Duplicate(path.Index(i), g.Name))
+		}
+		seen[g.Name] = true
 	}
 	return out
 }
@@ -37,68 +53,92 @@ func podSpec(s *corev1.PodSpec, path *field.Path) field.ErrorList {
 // spread checks constraints (validateTopologySpreadConstraints).
 func spread(cs []corev1.TopologySpreadConstraint, path *field.Path) field.ErrorList {
 	var out field.ErrorList
-	seen := map[string]bool{}
 	for i := range cs {
 		c, at := &cs[i], path.Index(i)
 		if c.MaxSkew <= 0 {
 			out = append(out, field.Invalid(at.Child("maxSkew"), c.MaxSkew, "must be greater than 0"))
 		}
-		out = append(out, topologyKey(c.TopologyKey, at)...)
-		pair := fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable)
-		if seen[pair] {
-			out = append(out, field.Duplicate(at.Child("{topologyKey, whenUnsatisfiable}"), pair))
+		if c.TopologyKey == "" {
+			out = append(out, field.Required(at.Child("topologyKey"), "can not be empty"))
 		}
-		seen[pair] = true
-		if c.MinDomains == nil {
-			continue
+		out = append(out, oneOf(at.Child("whenUnsatisfiable"), c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)...)
+		if slices.ContainsFunc(cs[i+1:], func(o corev1.TopologySpreadConstraint) bool {
+			return o.TopologyKey == c.TopologyKey && o.WhenUnsatisfiable == c.WhenUnsatisfiable
+		}) {
+			out = append(out, field.Duplicate(at.Child("{topologyKey, whenUnsatisfiable}"),
+				fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable)))
 		}
-		if *c.MinDomains <= 0 {
-			out = append(out, field.Invalid(at.Child("minDomains"), *c.MinDomains, "must be greater than 0"))
-		}
-		if c.WhenUnsatisfiable != corev1.DoNotSchedule {
-			out = append(out, field.Invalid(at.Child("minDomains"), *c.MinDomains,
-				fmt.Sprintf("can only use minDomains if whenUnsatisfiable=%s, not %s", corev1.DoNotSchedule, c.WhenUnsatisfiable)))
-		}
+		out = append(out, minDomains(c, at.Child("minDomains"))...)
+		out = append(out, inclusion(c.NodeAffinityPolicy, at.Child("nodeAffinityPolicy"))...)
+		out = append(out, inclusion(c.NodeTaintsPolicy, at.Child("nodeTaintsPolicy"))...)
+		out = append(out, labelKeys(c.MatchLabelKeys, c.LabelSelector, at.Child("matchLabelKeys"))...)
+		out = append(out, selector(c.LabelSelector, at.Child("labelSelector"))...)
 	}
 	return out
 }
 
-// nodeAffinity checks a node affinity (validateNodeAffinity).
-func nodeAffinity(a *corev1.NodeAffinity, path *field.Path) field.ErrorList {
-	var out field.ErrorList
-	if r := a.RequiredDuringSchedulingIgnoredDuringExecution; r != nil && len(r.NodeSelectorTerms) == 0 {
-		out = append(out, field.Required(path.Child(required, "nodeSelectorTerms"), "must have at least one node selector term"))
-	}
-	for i := range a.PreferredDuringSchedulingIgnoredDuringExecution {
-		out = append(out, weight(a.PreferredDuringSchedulingIgnoredDuringExecution[i].Weight, path.Child(preferred).Index(i))...)
-	}
-	return out
-}
-
-// podTerms checks the terms of an affinity to pods (validatePodAffinityTerms, validateWeightedPodAffinityTerms).
-func podTerms(hard []corev1.PodAffinityTerm, soft []corev1.WeightedPodAffinityTerm, path *field.Path) field.ErrorList {
-	var out field.ErrorList
-	for i := range hard {
-		out = append(out, topologyKey(hard[i].TopologyKey, path.Child(required).Index(i))...)
-	}
-	for i := range soft {
-		at := path.Child(preferred).Index(i)
-		out = append(out, weight(soft[i].Weight, at)...)
-		out = append(out, topologyKey(soft[i].PodAffinityTerm.TopologyKey, at.Child("podAffinityTerm"))...)
-	}
-	return out
-}
-
-func topologyKey(key string, at *field.Path) field.ErrorList {
-	if key != "" {
+func inclusion(p *corev1.NodeInclusionPolicy, at *field.Path) field.ErrorList {
+	if p == nil {
 		return nil
 	}
-	return field.ErrorList{field.Required(at.Child("topologyKey"), "can not be empty")}
+	return oneOf(at, *p, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
 }
 
-func weight(of int32, at *field.Path) field.ErrorList {
-	if of >= 1 && of <= 100 {
+func minDomains(c *corev1.TopologySpreadConstraint, at *field.Path) field.ErrorList {
+	var out field.ErrorList
+	if c.MinDomains == nil {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(at.Child("weight"), of, "must be in the range 1-100")}
+	if *c.MinDomains <= 0 {
+		out = append(out, field.Invalid(at, *c.MinDomains, "must be greater than 0"))
+	}
+	if c.WhenUnsatisfiable != corev1.DoNotSchedule {
+		out = append(out, field.Invalid(at, *c.MinDomains,
+			fmt.Sprintf("can only use minDomains if whenUnsatisfiable=%s, not %s", corev1.DoNotSchedule, c.WhenUnsatisfiable)))
+	}
+	return out
+}
+
+// tolerations checks tolerations (ValidateTolerations).
+func tolerations(all []corev1.Toleration, path *field.Path) field.ErrorList {
+	var out field.ErrorList
+	for i := range all {
+		t, at := &all[i], path.Index(i)
+		if t.Key != "" {
+			out = append(out, metavalidation.ValidateLabelName(t.Key, at.Child("key"))...)
+		} else if t.Operator != corev1.TolerationOpExists {
+			out = append(out, field.Invalid(at.Child("operator"), t.Operator,
+				"operator must be Exists when `key` is empty, which means \"match all values and all keys\""))
+		}
+		if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
+			out = append(out, field.Invalid(at.Child("effect"), t.Effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"))
+		}
+		out = append(out, tolerated(t, at)...)
+		if t.Effect != "" {
+			out = append(out, oneOf(at.Child("effect"), t.Effect,
+				corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)...)
+		}
+	}
+	return out
+}
+
+// tolerated checks the operator of a toleration and its value.
+func tolerated(t *corev1.Toleration, at *field.Path) field.ErrorList {
+	switch t.Operator {
+	case corev1.TolerationOpEqual, "":
+		if wrong := validation.IsValidLabelValue(t.Value); len(wrong) > 0 {
+			return field.ErrorList{field.Invalid(at.Child("operator"), t.Value, strings.Join(wrong, ";"))}
+		}
+	case corev1.TolerationOpExists:
+		if t.Value != "" {
+			return field.ErrorList{field.Invalid(at.Child("operator"), t.Value, "value must be empty when `operator` is 'Exists'")}
+		}
+	case corev1.TolerationOpLt, corev1.TolerationOpGt: // of the feature gate TaintTolerationComparisonOperators
+		if n, err := strconv.ParseInt(t.Value, 10, 64); err != nil || strconv.FormatInt(n, 10) != t.Value {
+			return field.ErrorList{field.Invalid(at.Child("value"), t.Value, "must be a decimal integer of 64 bits")}
+		}
+	default:
+		return oneOf(at.Child("operator"), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
+	}
+	return nil
 }
