@@ -45,7 +45,7 @@ func (p *podReview) void(at *field.Path, always, now []string, matched []bool) {
 	const advice = "requirements that must hold together belong in one term"
 	if len(always) > 0 {
 		p.find(Warning, VoidTerm, at, "a node must match one of the terms, and this one matches every node that %s: %s",
-			subject(always, "matches", "match"), noEffect(always)+"; "+advice)
+			subject(always), noEffect(always)+"; "+advice)
 	}
 	if len(now) == 0 {
 		return
@@ -56,7 +56,7 @@ func (p *podReview) void(at *field.Path, always, now []string, matched []bool) {
 		return
 	}
 	p.find(Note, VoidTerm, at, "a node must match one of the terms, and this one matches every node that %s, and others: %s as long as no other "+
-		"nodes come; %s", subject(now, "matches", "match"), noEffect(now), advice)
+		"nodes come; %s", subject(now), noEffect(now), advice)
 }
 
 // selecting names the nodes that terms are compared on.
@@ -67,11 +67,11 @@ func (p *podReview) selecting() string {
 	return ""
 }
 
-func subject(terms []string, one, several string) string {
+func subject(terms []string) string {
 	if len(terms) == 1 {
-		return "term " + terms[0] + " " + one
+		return "term " + terms[0] + " matches"
 	}
-	return "one of the terms " + strings.Join(terms, ", ") + " " + one
+	return "one of the terms " + strings.Join(terms, ", ") + " matches"
 }
 
 func noEffect(terms []string) string {

@@ -107,7 +107,6 @@ func (w *advised) missing(r *Result, given []advice.Advice) error {
 	has := func(kind advice.Kind, of func(*advice.Advice) bool) bool {
 		return slices.ContainsFunc(given, func(a advice.Advice) bool { return a.Kind == kind && of(&a) })
 	}
-	any := func(*advice.Advice) bool { return true }
 	helps := func(kind advice.Kind, of func(*advice.Advice) bool, text string) {
 		count(&r.Remedies.Sufficient, "advice "+string(kind), 1)
 		if !has(kind, of) {
@@ -143,7 +142,7 @@ func (w *advised) missing(r *Result, given []advice.Advice) error {
 			return err
 		}
 		if ok {
-			helps(advice.MovedPod, any, p.Name)
+			helps(advice.MovedPod, func(*advice.Advice) bool { return true }, p.Name)
 			break
 		}
 	}
