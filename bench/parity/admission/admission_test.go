@@ -152,7 +152,7 @@ func (w *world) admitted() (stored *corev1.Pod, reasons []string, err error) {
 		add(factory.Node().V1().RuntimeClasses().Informer().GetIndexer(), c)
 	}
 	ranger, rangerErr := limitranger.NewLimitRanger(nil)
-	if err = errors.Join(err, rangerErr); err != nil {
+	if err := errors.Join(err, rangerErr); err != nil {
 		return nil, nil, err
 	}
 	ranger.SetExternalKubeClientSet(client)

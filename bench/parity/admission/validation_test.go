@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	podutil "k8s.io/kubernetes/pkg/api/pod"
@@ -129,13 +130,23 @@ func drawObject(d dice) metav1.Object {
 	}
 	switch d.IntN(8) {
 	case 0:
-		return &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: replicas, Selector: matching, Template: template}}
+		o := &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: replicas, Selector: matching, Template: template}}
+		o.Spec.Strategy.Type = appsv1.DeploymentStrategyType(mostly(d, 2, []string{"", "RollingUpdate", "Recreate", "Blue"}))
+		if d.often(10) {
+			o.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: d.share(), MaxUnavailable: d.share()}
+		}
+		return o
 	case 1:
 		return &appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Replicas: replicas, Selector: matching, Template: template}}
 	case 2:
 		return &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: replicas, Selector: matching, Template: template}}
 	case 3:
-		return &appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Selector: matching, Template: template}}
+		o := &appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Selector: matching, Template: template}}
+		o.Spec.UpdateStrategy.Type = appsv1.DaemonSetUpdateStrategyType(mostly(d, 2, []string{"", "RollingUpdate", "OnDelete", "Blue"}))
+		if d.often(10) {
+			o.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateDaemonSet{MaxSurge: d.share(), MaxUnavailable: d.share()}
+		}
+		return o
 	case 4:
 		spec := corev1.ReplicationControllerSpec{Replicas: replicas, Template: &template}
 		if d.often(30) {
@@ -150,6 +161,14 @@ func drawObject(d dice) metav1.Object {
 	}
 	meta.Labels = labels
 	return &corev1.Pod{ObjectMeta: meta, Spec: template.Spec}
+}
+
+// share draws a number of pods, or a share of them.
+func (d dice) share() *intstr.IntOrString {
+	if d.often(20) {
+		return nil
+	}
+	return new(intstr.Parse(pick(d, "0", "0%", "1", "25%", "100%", "101%", "-1", "x")))
 }
 
 // selector draws a selector, which mostly selects labels.

@@ -23,13 +23,14 @@ func Object(o metav1.Object) field.ErrorList {
 		s.Containers, s.InitContainers = requesting(s.Containers), requesting(s.InitContainers)
 		return append(labels(o.Labels, field.NewPath("metadata", "labels")), podSpec(&s, spec)...)
 	case *appsv1.Deployment:
-		return append(count(o.Spec.Replicas, spec.Child("replicas")), workload(o.Spec.Selector, &o.Spec.Template, spec)...)
+		return slices.Concat(count(o.Spec.Replicas, spec.Child("replicas")), workload(o.Spec.Selector, &o.Spec.Template, spec),
+			deploymentStrategy(&o.Spec.Strategy, spec.Child("strategy")))
 	case *appsv1.ReplicaSet:
 		return append(count(o.Spec.Replicas, spec.Child("replicas")), workload(o.Spec.Selector, &o.Spec.Template, spec)...)
 	case *appsv1.StatefulSet:
 		return append(count(o.Spec.Replicas, spec.Child("replicas")), workload(o.Spec.Selector, &o.Spec.Template, spec)...)
 	case *appsv1.DaemonSet:
-		return selected(o.Spec.Selector, &o.Spec.Template, spec)
+		return append(selected(o.Spec.Selector, &o.Spec.Template, spec), daemonStrategy(&o.Spec.UpdateStrategy, spec.Child("updateStrategy"))...)
 	case *corev1.ReplicationController:
 		return append(count(o.Spec.Replicas, spec.Child("replicas")), controller(o, spec)...)
 	case *batchv1.Job:
