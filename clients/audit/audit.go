@@ -139,11 +139,8 @@ func (o *Options) ofOther(p *corev1.Pod) bool {
 // gather collects the pods on nodes, and the cluster without pods that are only nominated: these leave or come soon, and the
 // rules of others hold without them.
 func (a *audit) gather() error {
-	a.cluster = &stowagev1.Cluster{
-		PodTemplates: a.snapshot.Cluster.PodTemplates, Namespaces: a.snapshot.Cluster.Namespaces,
-		WorkloadSelectors: a.snapshot.Cluster.WorkloadSelectors, NodeClasses: a.snapshot.Cluster.NodeClasses,
-		PodDisruptionBudgets: a.snapshot.Cluster.PodDisruptionBudgets, PodGroups: a.snapshot.Cluster.PodGroups,
-	}
+	a.cluster = withTemplates(a.snapshot.Cluster)
+	a.cluster.Nodes = nil
 	for i, n := range a.snapshot.Cluster.Nodes {
 		pods, err := a.snapshot.PodsOn(i)
 		if err != nil {

@@ -17,10 +17,10 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// softRule is a preference of a pod, and a pod for which it alone is required.
+// softRule is a preference of pods, and a template for which it alone is required.
 type softRule struct {
-	name string
-	pod  *stowagev1.Pod
+	name     string
+	template *stowagev1.PodTemplate
 }
 
 // softRules returns the preferences of a pod, without the ones by a topology key that no node has: a review reports them. A spread
@@ -30,10 +30,9 @@ func (a *audit) softRules(p *stowagev1.Pod) []softRule {
 	spec := template.GetSpec()
 	var out []softRule
 	add := func(name string, only *stowagev1.PodSpec) {
-		alone := &stowagev1.PodTemplate{
+		out = append(out, softRule{name, &stowagev1.PodTemplate{
 			Namespace: template.GetNamespace(), Labels: template.GetLabels(), Controller: template.GetController(), Spec: only,
-		}
-		out = append(out, softRule{name, &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: alone}, Labels: p.Labels}})
+		}})
 	}
 	of := spec.GetAffinity()
 	for _, t := range of.GetNodeAffinity().GetPreferred() {
@@ -81,13 +80,27 @@ func (a *audit) soft(ctx context.Context) error {
 	var order []*misses
 	var asked []softRule
 	var units []*unit // by scenario
+	whole := a.cluster
+	defer func() { a.cluster = whole }()
+	a.cluster = withTemplates(whole) // the server reads each template once
 	request := &stowagev1.WhatIfRequest{Context: a.context(&stowagev1.Profile{DisabledFilters: notTheirs})}
+	index := map[*stowagev1.PodTemplate]*softTemplates{}
 	for _, u := range a.softUnits() {
 		p := a.pods[u.pods[0]]
-		for _, r := range a.softRules(p.converted) {
-			r.pod.NominatedNodeName = a.cluster.Nodes[p.node].Name
+		of := compact.Template(whole, p.converted)
+		if index[of] == nil {
+			index[of] = &softTemplates{a.softRules(p.converted), len(a.cluster.PodTemplates)}
+			for _, r := range index[of].rules {
+				a.cluster.PodTemplates = append(a.cluster.PodTemplates, r.template)
+			}
+		}
+		for i, r := range index[of].rules {
+			again := &stowagev1.Pod{
+				Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: uint32(index[of].at + i)}, Labels: p.converted.Labels,
+				NominatedNodeName: a.cluster.Nodes[p.node].Name,
+			}
 			asked, units = append(asked, r), append(units, u)
-			request.Scenarios = append(request.Scenarios, a.takenOff(p, r.pod))
+			request.Scenarios = append(request.Scenarios, a.takenOff(p, again))
 		}
 	}
 	err := a.whatIf(ctx, request, func(r *stowagev1.WhatIfResponse) {
@@ -112,6 +125,20 @@ func (a *audit) soft(ctx context.Context) error {
 		a.found = append(a.found, a.softFinding(of))
 	}
 	return nil
+}
+
+// softTemplates are the preferences of a template, and where the templates for these begin in the cluster.
+type softTemplates struct {
+	rules []softRule
+	at    int
+}
+
+// withTemplates returns a cluster that may get more templates.
+func withTemplates(c *stowagev1.Cluster) *stowagev1.Cluster {
+	return &stowagev1.Cluster{
+		Nodes: c.Nodes, PodTemplates: slices.Clone(c.PodTemplates), Namespaces: c.Namespaces, WorkloadSelectors: c.WorkloadSelectors,
+		NodeClasses: c.NodeClasses, PodDisruptionBudgets: c.PodDisruptionBudgets, PodGroups: c.PodGroups,
+	}
 }
 
 // misses is the pods of a workload on nodes where preferences of theirs do not hold.
