@@ -10,6 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/doubt"
 	"github.com/stowage-scheduler/stowage/engine/internal/gang"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
+	"github.com/stowage-scheduler/stowage/engine/internal/queue"
 	"github.com/stowage-scheduler/stowage/engine/internal/scaledown"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -54,7 +55,8 @@ type PlaceOptions struct {
 	// gives the same nodes.
 	Scan bool
 
-	tuning place.Tuning
+	returns *queue.Returns // of WhatIf; nil for none
+	tuning  place.Tuning
 }
 
 // Place places the pods of the queue one by one, assuming each placed pod on its node, and those of a group together.

@@ -21,12 +21,12 @@ func (c *Cluster) schedule(ctx context.Context, pending []Pending, o *PlaceOptio
 		preempts[i] = true
 	}
 	q, err := place.New(ctx, c.framework(o.Profile), state, c.candidates(o.Candidates), pending, place.Options{
-		Seed: o.Seed, FewestPods: o.FewestPods, Preempt: preempts, Scan: o.Scan, Tuning: o.tuning,
+		Seed: o.Seed, FewestPods: o.FewestPods, Preempt: preempts, Scan: o.Scan, Tuning: o.tuning, KeepLabels: o.returns != nil,
 	})
 	q.Explainer = change.Find
 	groups := make([]verdict.PodGroupPlacement, len(o.Groups))
 	evictions, failed := queue.Place(ctx, q, nominated, queue.Options{
-		Explain: o.Explain, Changes: o.Changes, Preempt: o.Preempt, Groups: o.Groups, Results: groups, Profile: o.Profile,
+		Explain: o.Explain, Changes: o.Changes, Preempt: o.Preempt, Groups: o.Groups, Results: groups, Profile: o.Profile, Returns: o.returns,
 	})
 	result := &verdict.Place{Placements: q.Placements, Evictions: evictions, Groups: groups}
 	if err == nil {

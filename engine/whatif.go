@@ -9,6 +9,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/doubt"
+	"github.com/stowage-scheduler/stowage/engine/internal/queue"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -23,7 +24,8 @@ type Scenario struct {
 	Terminating bool
 	// Removed are nodes that are removed with the pods that they still have, ascending.
 	Removed []uint32
-	// Requeue reports that the controllers of evicted pods create them again. These pods are placed behind Queue.
+	// Requeue reports that the controllers of evicted pods create them again. These pods are placed behind Queue. With
+	// WhatIfOptions.Scheduler, the controllers of preempted pods do so, too.
 	Requeue bool
 
 	Queue []Pending
@@ -70,7 +72,7 @@ func (c *Cluster) WhatIf(ctx context.Context, s *Scenario, o WhatIfOptions) (*ve
 	if err != nil {
 		return nil, err
 	}
-	queue, requeued, left := c.requeue(s, evicted, o.Profile)
+	pending, requeued, left := c.requeue(s, evicted, o.Profile)
 	slices.SortStableFunc(evicted, func(a, b cluster.Evictee) int { return cmp.Compare(a.Node, b.Node) })
 	after, err := c.compiled.Disrupted(ctx, &cluster.Disruption{
 		Cordoned: s.Cordoned, Evicted: evicted, Terminating: s.Terminating, Removed: s.Removed,
@@ -85,22 +87,50 @@ func (c *Cluster) WhatIf(ctx context.Context, s *Scenario, o WhatIfOptions) (*ve
 	if len(s.Removed) > 0 {
 		before = remaining(c.Len(), s.Removed)
 	}
-	result, err := newCluster(after).Place(ctx, queue, place)
+	returns := &queue.Returns{}
+	if s.Requeue && o.Scheduler {
+		place.returns = returns
+	}
+	result, err := newCluster(after).Place(ctx, pending, place)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range requeued[len(queue)-len(s.Queue):] { // unknown
+	known := len(pending) - len(s.Queue)
+	for _, r := range requeued[known:] { // unknown
 		result.Placements = append(result.Placements, verdict.Placement{Unplaced: r.Pod.Count})
 	}
 	if before != nil {
 		renumber(result, before)
+		for _, pods := range [][]verdict.PodReference{returns.Entries, returns.Gone, returns.Late} {
+			for i := range pods {
+				pods[i].Node = before[pods[i].Node]
+			}
+		}
 	}
-	preempted := doubt.NewLedger(o.Profile)
-	for i := range result.Evictions {
-		preempted.Preempted(c.Templates(), result.Evictions[i].Victims)
+	for i, of := range returns.Entries {
+		requeued = slices.Insert(requeued, known+i, verdict.Requeued{Pod: of, Preempted: true})
 	}
-	result.Doubts = slices.Concat(result.Doubts, left, preempted.Doubts())
+	result.Doubts = slices.Concat(result.Doubts, left, c.preempted(&place, result))
 	return &verdict.WhatIf{Place: *result, Requeued: requeued}, nil
+}
+
+// preempted returns the doubts about the pods that a queue preempted.
+func (c *Cluster) preempted(o *PlaceOptions, result *verdict.Place) []verdict.Doubt {
+	ledger := doubt.NewLedger(o.Profile)
+	if o.returns == nil {
+		for i := range result.Evictions {
+			ledger.Preempted(c.Templates(), result.Evictions[i].Victims)
+		}
+		return ledger.Doubts()
+	}
+	for i, of := range o.returns.Entries {
+		ledger.Pod(&api.Pod{Template: c.Templates()[of.Template], Unread: o.returns.Unread[i]}, of)
+	}
+	ledger.Preempted(c.Templates(), o.returns.Gone)
+	for _, of := range o.returns.Late {
+		ledger.Note(verdict.Doubt{Kind: verdict.LimitMet, Pod: of})
+	}
+	return ledger.Doubts()
 }
 
 // evicted returns the evicted pods in the order of the scenario.

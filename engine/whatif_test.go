@@ -272,12 +272,14 @@ func statedAfter(t testing.TB, stated *api.Cluster, s *engine.Scenario, o engine
 		}
 	}
 	after.Nodes = kept
-	p, err := compiled(t, &after).Place(t.Context(), queue, engine.PlaceOptions{
-		Profile: o.Profile, Seed: o.Seed, FewestPods: o.FewestPods, Scheduler: o.Scheduler, Groups: s.Groups, StopAtUnplaced: s.Stop,
-	})
+	// What becomes of preempted pods is compared with kube-scheduler elsewhere, and by hand in TestPreemptedPodsComeBack.
+	w, err := compiled(t, &after).WhatIf(t.Context(), &engine.Scenario{
+		Queue: queue, Groups: s.Groups, Stop: s.Stop, Requeue: s.Requeue,
+	}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	p := &w.Place
 	withoutScans(p)
 	for _, r := range unknown {
 		p.Placements = append(p.Placements, verdict.Placement{Unplaced: r.Pod.Count})
@@ -309,9 +311,17 @@ func statedAfter(t testing.TB, stated *api.Cluster, s *engine.Scenario, o engine
 		for j := range e.Victims {
 			e.Victims[j].Node = before[e.Victims[j].Node]
 		}
-		p.Doubts = append(p.Doubts, preemptedForGood(stated, e.Victims)...)
 	}
-	return &verdict.WhatIf{Place: *p, Requeued: append(requeued, unknown...)}
+	for i := range w.Requeued {
+		of := &w.Requeued[i].Pod
+		of.Node = before[of.Node]
+	}
+	for i := range p.Doubts {
+		if of := &p.Doubts[i].Pod; of.Node != verdict.NoNode {
+			of.Node = before[of.Node]
+		}
+	}
+	return &verdict.WhatIf{Place: *p, Requeued: slices.Concat(requeued, w.Requeued, unknown)}
 }
 
 // TestWhatIfRenumbersGroupEvictions: a group preempts behind a node that is removed.

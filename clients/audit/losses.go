@@ -31,21 +31,29 @@ func (a *audit) losses(ctx context.Context) error {
 	}
 	var stranded, preempted groups
 	err := a.whatIf(ctx, request, func(r *stowagev1.WhatIfResponse) {
-		node := nodes[r.ScenarioIndex]
+		node, again := nodes[r.ScenarioIndex], map[int]bool{}
 		a.doubts = append(a.doubts, stowage.Doubts(r)...)
 		for i, back := range r.GetRequeued() {
 			placement := r.GetPlacement().GetPlacements()[i]
 			lost := int(placement.GetUnplacedCount() + placement.GetEvictedCount())
+			at, known := a.index(back.GetPod())
+			if back.GetPreempted() && known {
+				again[at] = true
+				if lost > 0 && a.pods[at].node != node {
+					preempted.add(groupKey{workload: a.pods[at].workload}, "pods that come back preempt them", lost, node)
+				}
+				continue
+			}
 			if lost == 0 || back.GetUnknown() {
 				continue
 			}
-			if at, known := a.index(back.GetPod()); known && !a.pods[at].other {
+			if known && !a.pods[at].other {
 				stranded.add(groupKey{workload: a.pods[at].workload}, cmp.Or(placement.GetMessage(), "preempted again"), lost, node)
 			}
 		}
 		for _, e := range r.GetPlacement().GetEvictions() {
 			for _, victim := range e.GetVictims() {
-				if at, known := a.index(victim); known && a.pods[at].node != node {
+				if at, known := a.index(victim); known && a.pods[at].node != node && !again[at] {
 					preempted.add(groupKey{workload: a.pods[at].workload}, "pods that come back preempt them", 1, node)
 				}
 			}

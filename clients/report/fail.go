@@ -108,8 +108,14 @@ func Outcome(a *whatif.Failure) string {
 	if n := len(a.Bare); n > 0 {
 		out = append(out, plural(uint64(n), "pod")+" without a controller")
 	}
-	if n := len(a.Preempted); n > 0 {
-		out = append(out, plural(uint64(n), "pod")+" preempted")
+	lost := 0
+	for _, p := range a.Preempted {
+		if p.Node == "" {
+			lost++
+		}
+	}
+	if lost > 0 {
+		out = append(out, plural(uint64(lost), "pod")+" preempted")
 	}
 	if len(out) == 0 {
 		return "all come back"
@@ -144,7 +150,7 @@ func (f *Fail) head(w io.Writer, a *whatif.Failure) {
 	}
 	if len(a.Preempted) > 0 {
 		WriteWrapped(w, "", fmt.Sprintf("%s preempted on other nodes: %s", plural(uint64(len(a.Preempted)), "pod"),
-			Names(podNames(a.Preempted))), f.Width)
+			Names(preemptedNames(a.Preempted))), f.Width)
 	}
 	if a.Tied > 0 {
 		fmt.Fprintf(w, "%s of DaemonSets and of kubelets gone with the nodes\n", plural(uint64(a.Tied), "pod"))
@@ -190,6 +196,17 @@ func writeMoves(w io.Writer, pods []whatif.Pod) {
 		rows = append(rows, []string{p.Namespace + "/" + p.Name, p.From, to})
 	}
 	table(w, rows...)
+}
+
+// preemptedNames returns the names of preempted pods, with the nodes on which they come back.
+func preemptedNames(pods []whatif.Pod) []string {
+	out := podNames(pods)
+	for i, p := range pods {
+		if p.Node != "" {
+			out[i] += " (comes back on " + p.Node + ")"
+		}
+	}
+	return out
 }
 
 func podNames(pods []whatif.Pod) []string {

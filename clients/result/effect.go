@@ -1,6 +1,7 @@
 package result
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -184,15 +185,34 @@ func (e *Effect) Place(s *kube.Snapshot, placements []*stowagev1.Placement, evic
 func (e *Effect) Disrupt(s *kube.Snapshot, d *kube.Disruption, a *stowagev1.WhatIfResponse) {
 	all := a.GetPlacement().GetPlacements()
 	queue, back := all[:len(all)-len(a.GetRequeued())], all[len(all)-len(a.GetRequeued()):]
+	again := map[string]uint32{} // preempted pods by what they are
+	key := func(p *stowagev1.PodReference) string {
+		return fmt.Sprintf("%s/%s %d %d", p.GetNamespace(), p.GetName(), p.GetNodeIndex(), p.GetTemplateIndex())
+	}
 	for i, r := range a.GetRequeued() {
 		e.Move(r.GetPod(), back[i].GetNodes())
+		if r.GetPreempted() {
+			again[key(r.GetPod())] += r.GetPod().GetCount()
+		}
 	}
 	for _, p := range s.Displaced(d) {
 		if !e.moved[p.Object] {
 			e.Move(&stowagev1.PodReference{Namespace: p.Object.Namespace, Name: p.Object.Name, NodeIndex: new(uint32(p.Node)), Count: 1}, nil)
 		}
 	}
-	e.Place(s, queue, a.GetPlacement().GetEvictions())
+	var evictions []*stowagev1.Eviction
+	for _, one := range a.GetPlacement().GetEvictions() {
+		one = proto.CloneOf(one)
+		one.Victims = slices.DeleteFunc(one.Victims, func(v *stowagev1.PodReference) bool {
+			moved := again[key(v)] >= v.GetCount()
+			if moved {
+				again[key(v)] -= v.GetCount()
+			}
+			return moved
+		})
+		evictions = append(evictions, one)
+	}
+	e.Place(s, queue, evictions)
 }
 
 // nodes lists the nodes with what is said of them.

@@ -265,6 +265,7 @@ func (c *Comparison) preempted(before, after *State) {
 	for _, o := range victims(after.Answer.GetPlacement()) {
 		is[o] = true
 	}
+	fates := returned(after.Answer)
 	for p := range after.Snapshot.OnNodes() {
 		if displaced[p.Object] {
 			continue // it comes back, or goes with its node
@@ -272,8 +273,12 @@ func (c *Comparison) preempted(before, after *State) {
 		pod := podOn(after.Snapshot, p)
 		switch {
 		case is[p.Object] && !was[p.Object]:
-			pod.Reason = preempted
-			c.add(pod, Preempted, Loses)
+			again := comesAgain(fates, p.Object)
+			if pod.Node, pod.Reason = again.node, again.reason; pod.Node != "" {
+				c.add(pod, Preempted, Keeps)
+			} else {
+				c.add(pod, Preempted, Loses)
+			}
 		case was[p.Object] && !is[p.Object]:
 			pod.From, pod.Node = "", pod.From
 			c.add(pod, Preempted, Gains)

@@ -35,7 +35,7 @@ type Failure struct {
 	Pods []Pod `json:"pods"`
 	// Bare are the pods without a controller on the nodes: they are lost.
 	Bare []Pod `json:"bare"`
-	// Preempted are pods on other nodes that pods of higher priority evict. Whether they find a node again is not decided.
+	// Preempted are pods on other nodes that pods of higher priority evict. Those that come back and find a node again have it.
 	Preempted []Pod `json:"preempted"`
 	// Workloads are those that lose replicas at least for a time, those with missing ones first.
 	Workloads []Workload `json:"workloads"`
@@ -163,17 +163,21 @@ func (f *Failures) Failure(d *kube.Disruption, answer *stowagev1.WhatIfResponse)
 		out.Pods = append(out.Pods, pod)
 		t.loses(f.on[p.Object], found)
 	}
+	lost := 0
 	for _, o := range victims(answer.GetPlacement()) {
-		v := f.on[o]
+		v, again := f.on[o], comesAgain(fates, o)
+		if again.node == "" {
+			lost++
+		}
 		out.Preempted = append(out.Preempted, Pod{
-			Namespace: o.Namespace, Name: o.Name, Workload: objectOf(v.Workload), From: f.node(v.Node), Reason: preempted,
+			Namespace: o.Namespace, Name: o.Name, Workload: objectOf(v.Workload), From: f.node(v.Node), Node: again.node, Reason: again.reason,
 		})
-		t.loses(v, fate{reason: preempted})
+		t.loses(v, again)
 	}
 	out.Unplaced = out.Returning - out.Placed
 	out.pending(answer)
 	out.Workloads, out.Budgets = t.list(), t.budgets()
-	out.Survives = out.Unplaced+len(out.Bare)+len(out.Preempted) == 0
+	out.Survives = out.Unplaced+len(out.Bare)+lost == 0
 	return out
 }
 

@@ -33,6 +33,7 @@ const (
 	noController  = "it has no controller, so that it does not come back"
 	evictedAgain  = "placed and then evicted"
 	preempted     = "preempted by a pod of higher priority; whether its replacement finds a node is not decided"
+	displaced     = "preempted by a pod of higher priority, and its replacement finds no node: "
 )
 
 // fate is what becomes of one pod that is placed.
@@ -68,6 +69,18 @@ func returned(answer *stowagev1.WhatIfResponse) map[kube.Origin]fate {
 		out[kube.Origin{Kind: "Pod", Namespace: p.GetNamespace(), Name: p.GetName()}] = f
 	}
 	return out
+}
+
+// comesAgain returns what becomes of a preempted pod.
+func comesAgain(fates map[kube.Origin]fate, o kube.Origin) fate {
+	again, known := fates[o]
+	switch {
+	case !known:
+		again.reason = preempted
+	case again.node == "":
+		again.reason = displaced + again.reason
+	}
+	return again
 }
 
 // victims returns the pods on nodes that the queue preempts, in the order of time.

@@ -86,6 +86,18 @@ type PodReference struct {
 	Queue int
 }
 
+// AppendPods appends pods to a list, or counts them with the last ones if these are equal and none has a name.
+func AppendPods(list []PodReference, pods PodReference) []PodReference {
+	if n := len(list); n > 0 && pods.Name == "" {
+		last := list[n-1]
+		if last.Count = pods.Count; last == pods {
+			list[n-1].Count += pods.Count
+			return list
+		}
+	}
+	return append(list, pods)
+}
+
 // UncountedReason is the reason why the pods of a node do not count for a spread constraint.
 type UncountedReason uint8
 

@@ -4,13 +4,15 @@ package verdict
 type WhatIf struct {
 	// Place is the placements: first those of the scenario's queue, then one for each of Requeued.
 	Place
-	// Requeued are the evicted pods that come back. Unknown ones come last.
+	// Requeued are the pods that come back: the evicted ones, then those that the queue preempted. Unknown ones come last.
 	Requeued []Requeued
 }
 
-// Requeued is equal evicted pods of one node that come back.
+// Requeued is equal evicted or preempted pods of one node that come back.
 type Requeued struct {
 	Pod PodReference
+	// Preempted reports whether a pod of the queue preempted them.
+	Preempted bool
 	// Unknown reports whether the cluster does not say what comes back. The pods count as unplaced.
 	Unknown bool
 }

@@ -12,7 +12,7 @@ func WhatIf(index int, in *stowagev1.Scenario, w *verdict.WhatIf, names Names) (
 	e.lengthDelimited(3, func() { e.place(&w.Place, "") })
 	for i := range w.Requeued { // one message after the other: there may be a million
 		r := &w.Requeued[i]
-		out := &stowagev1.RequeuedPod{Pod: podReference(&r.Pod), Unknown: r.Unknown}
+		out := &stowagev1.RequeuedPod{Pod: podReference(&r.Pod), Unknown: r.Unknown, Preempted: r.Preempted}
 		if names != nil {
 			out.NodeName = names[r.Pod.Node]
 		}

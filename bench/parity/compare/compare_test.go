@@ -40,6 +40,7 @@ func TestStowageDecidesAsKubeScheduler(t *testing.T) {
 // altered is a Stowage whose answers are altered.
 type altered struct {
 	conformance.Service
+	conformance.Simulation
 	filter  func(*stowagev1.FilterResponse)
 	score   func(*stowagev1.ScoreResponse)
 	place   func(*stowagev1.PlaceResponse)
@@ -190,7 +191,7 @@ func TestEveryFieldIsCompared(t *testing.T) {
 		}},
 		"place placed_count": {place: func(r *stowagev1.PlaceResponse) { r.PlacedCount++ }},
 	} {
-		a.Service = inProcess
+		a.Service, a.Simulation = inProcess, inProcess.(conformance.Simulation)
 		of, _, _ := strings.Cut(kind, ",")
 		t.Run(kind, func(t *testing.T) {
 			for seed := range uint64(20) {

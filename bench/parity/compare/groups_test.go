@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/compare"
 	"github.com/stowage-scheduler/stowage/bench/parity/generate"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
@@ -47,7 +48,7 @@ func TestEveryFieldOfGroupsIsCompared(t *testing.T) {
 		},
 	} {
 		t.Run(kind, func(t *testing.T) {
-			a := altered{Service: inProcess, place: func(r *stowagev1.PlaceResponse) { alter(r.PodGroups[0]) }}
+			a := altered{Service: inProcess, Simulation: inProcess.(conformance.Simulation), place: func(r *stowagev1.PlaceResponse) { alter(r.PodGroups[0]) }}
 			r, err := compare.Run(t.Context(), generate.Case("groups", 1), a)
 			if err != nil {
 				t.Fatal(err)

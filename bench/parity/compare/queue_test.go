@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/compare"
 	"github.com/stowage-scheduler/stowage/bench/parity/expect"
 	"github.com/stowage-scheduler/stowage/bench/parity/generate"
@@ -84,7 +85,7 @@ func TestEveryFieldOfAQueueIsCompared(t *testing.T) {
 		}),
 		"queue counts": {place: func(r *stowagev1.PlaceResponse) { r.EvictedCount++ }},
 	} {
-		a.Service = inProcess
+		a.Service, a.Simulation = inProcess, inProcess.(conformance.Simulation)
 		of, _, _ := strings.Cut(kind, ",")
 		t.Run(kind, func(t *testing.T) {
 			for seed := range uint64(30) {

@@ -194,8 +194,8 @@ func (o *Scenarios) print(w io.Writer) {
 	fmt.Fprintf(w, "%d scenarios: %d with a queue of kube-scheduler, %d with a delta, %d with cordoned nodes, %d with evictions, "+
 		"%d of them of pods that terminate, %d with removed nodes, %d stopped\n",
 		o.All, o.Whole, o.Deltas, o.Cordons, o.Evictions, o.Terminating, o.Removals, o.Stopped)
-	fmt.Fprintf(w, "%d pods came back, %d of them were placed, %d entries are unknown; %d pods placed, %d not; %d preemptions\n",
-		o.Requeued, o.PlacedAgain, o.Unknown, o.Placed, o.Unplaced, o.Preemptions)
+	fmt.Fprintf(w, "%d pods came back, %d of them after a preemption, %d were placed, %d entries are unknown; %d pods placed, %d not; %d preemptions\n",
+		o.Requeued, o.PreemptedAgain, o.PlacedAgain, o.Unknown, o.Placed, o.Unplaced, o.Preemptions)
 }
 
 func (o *Drains) print(w io.Writer) {

@@ -316,9 +316,10 @@ func (q *question) ask(
 // Scenarios counts what happened in scenarios.
 type Scenarios struct {
 	Cases, All, Whole, Deltas, Cordons, Evictions, Removals, Terminating, Stopped int
-	// Requeued pods came back, PlacedAgain of them on another node. The controllers of Unknown ones were not known.
-	Requeued, PlacedAgain, Unknown int
-	Placed, Unplaced, Preemptions  int
+	// Requeued pods came back, PreemptedAgain of them after a preemption and PlacedAgain of them on another node. The controllers of
+	// Unknown ones were not known.
+	Requeued, PreemptedAgain, PlacedAgain, Unknown int
+	Placed, Unplaced, Preemptions                  int
 }
 
 // Add counts a case's scenarios.
@@ -343,6 +344,9 @@ func (o *Scenarios) Add(c *scenario.Case, results []Simulated) {
 		o.Preemptions += len(r.Answer.Placement.Evictions)
 		for j, p := range r.Answer.Requeued {
 			o.Requeued += int(p.Pod.Count)
+			if p.Preempted {
+				o.PreemptedAgain += int(p.Pod.Count)
+			}
 			count(&o.Unknown, p.Unknown)
 			o.PlacedAgain += len(r.Answer.Placement.Placements[len(w.Queue)+j].Nodes.GetIndexes())
 		}

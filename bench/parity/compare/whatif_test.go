@@ -33,15 +33,12 @@ func TestScenariosMatter(t *testing.T) {
 // alteredScenarios is a Stowage whose answers to WhatIf are altered.
 type alteredScenarios struct {
 	conformance.Service
+	conformance.Simulation
 	alter func(*stowagev1.WhatIfResponse)
 }
 
-func (a alteredScenarios) Drain(ctx context.Context, r *stowagev1.DrainRequest) ([]*stowagev1.DrainResponse, error) {
-	return a.Service.(conformance.Simulation).Drain(ctx, r)
-}
-
 func (a alteredScenarios) WhatIf(ctx context.Context, r *stowagev1.WhatIfRequest) ([]*stowagev1.WhatIfResponse, error) {
-	out, err := a.Service.(conformance.Simulation).WhatIf(ctx, r)
+	out, err := a.Simulation.WhatIf(ctx, r)
 	for i := range out {
 		out[i] = proto.CloneOf(out[i])
 		a.alter(out[i])
@@ -65,14 +62,15 @@ func TestEveryFieldOfAScenarioIsCompared(t *testing.T) {
 		}
 	}
 	for kind, alter := range map[string]func(*stowagev1.WhatIfResponse){
-		"whatif scenario_index":    func(r *stowagev1.WhatIfResponse) { r.ScenarioIndex++ },
-		"whatif name":              func(r *stowagev1.WhatIfResponse) { r.Name += "." },
-		"whatif requeued, node":    requeued(func(p *stowagev1.RequeuedPod) { *p.Pod.NodeIndex++ }),
-		"whatif requeued, name":    requeued(func(p *stowagev1.RequeuedPod) { p.Pod.Name += "." }),
-		"whatif requeued, count":   requeued(func(p *stowagev1.RequeuedPod) { p.Pod.Count++ }),
-		"whatif requeued, unknown": requeued(func(p *stowagev1.RequeuedPod) { p.Unknown = !p.Unknown }),
-		"whatif stopped":           func(r *stowagev1.WhatIfResponse) { r.Stopped = !r.Stopped },
-		"whatif unattempted_count": placements(func(p *stowagev1.Placement) { p.UnattemptedCount++ }),
+		"whatif scenario_index":      func(r *stowagev1.WhatIfResponse) { r.ScenarioIndex++ },
+		"whatif name":                func(r *stowagev1.WhatIfResponse) { r.Name += "." },
+		"whatif requeued, node":      requeued(func(p *stowagev1.RequeuedPod) { *p.Pod.NodeIndex++ }),
+		"whatif requeued, preempted": requeued(func(p *stowagev1.RequeuedPod) { p.Preempted = !p.Preempted }),
+		"whatif requeued, name":      requeued(func(p *stowagev1.RequeuedPod) { p.Pod.Name += "." }),
+		"whatif requeued, count":     requeued(func(p *stowagev1.RequeuedPod) { p.Pod.Count++ }),
+		"whatif requeued, unknown":   requeued(func(p *stowagev1.RequeuedPod) { p.Unknown = !p.Unknown }),
+		"whatif stopped":             func(r *stowagev1.WhatIfResponse) { r.Stopped = !r.Stopped },
+		"whatif unattempted_count":   placements(func(p *stowagev1.Placement) { p.UnattemptedCount++ }),
 		"whatif place nodes": placements(func(p *stowagev1.Placement) {
 			p.Nodes = &stowagev1.NodeList{Indexes: append(p.Nodes.GetIndexes(), 0)}
 		}),
@@ -91,7 +89,7 @@ func TestEveryFieldOfAScenarioIsCompared(t *testing.T) {
 		of, _, _ := strings.Cut(kind, ",")
 		t.Run(kind, func(t *testing.T) {
 			for seed := range uint64(50) {
-				r, err := compare.Run(t.Context(), generate.Case("whatif", seed), alteredScenarios{inProcess, alter})
+				r, err := compare.Run(t.Context(), generate.Case("whatif", seed), alteredScenarios{inProcess, inProcess.(conformance.Simulation), alter})
 				if err != nil {
 					t.Fatal(err)
 				}

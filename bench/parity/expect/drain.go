@@ -311,7 +311,7 @@ func (r *drain) place() (comeAgain bool, err error) {
 // ask has kube-scheduler place the queue of a case.
 func (r *drain) ask(c *scenario.Case) (*stowagev1.PlaceResponse, *oracle.QueueResult, error) {
 	if c.Whole {
-		return wholeQueue(c)
+		return wholeQueue(c, nil)
 	}
 	answer, _, err := inOrder(c, false)
 	return answer, nil, err

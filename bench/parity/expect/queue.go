@@ -69,6 +69,7 @@ func queueEntry(c *scenario.Case, pods []*oracle.QueuedPod) (*stowagev1.Placemen
 	for _, p := range pods {
 		entry.AttemptCount += uint64(p.Attempts)
 		switch {
+		case p.Returned:
 		case p.Evicted:
 			entry.EvictedCount++
 		case p.Placed > 0:

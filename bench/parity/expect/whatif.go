@@ -13,23 +13,40 @@ import (
 func WhatIf(w *scenario.WhatIf, a *scenario.After) (*stowagev1.WhatIfResponse, *oracle.QueueResult, error) {
 	out := &stowagev1.WhatIfResponse{}
 	var result *oracle.QueueResult
+	var controllers *oracle.Controllers
 	var err error
 	if a.Whole {
-		out.Placement, result, err = wholeQueue(a.Case)
+		if w.Requeue {
+			controllers = &oracle.Controllers{Counted: a.Counted, Unknown: a.Unknown}
+		}
+		out.Placement, result, err = wholeQueue(a.Case, controllers)
 	} else {
 		out.Placement, out.Stopped, err = inOrder(a.Case, w.Stop)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, r := range a.Returned {
+	requeue := func(r *scenario.Returned, preempted bool) {
 		node := slices.Index(a.Before, r.Pod.Spec.NodeName)
 		pod := &stowagev1.PodReference{Namespace: r.Pod.Namespace, NodeIndex: new(uint32(node)), Count: uint32(r.Count)}
 		if !r.Counted {
 			pod.Name = r.Pod.Name
 		}
-		out.Requeued = append(out.Requeued, &stowagev1.RequeuedPod{Pod: pod, Unknown: r.Unknown})
-		if r.Unknown {
+		out.Requeued = append(out.Requeued, &stowagev1.RequeuedPod{Pod: pod, Unknown: r.Unknown, Preempted: preempted})
+	}
+	for i := range a.Returned {
+		if !a.Returned[i].Unknown {
+			requeue(&a.Returned[i], false)
+		}
+	}
+	if controllers != nil {
+		for i := range controllers.Entries {
+			requeue(&controllers.Entries[i], true)
+		}
+	}
+	for i := range a.Returned {
+		if r := &a.Returned[i]; r.Unknown {
+			requeue(r, false)
 			unknown := &stowagev1.Placement{Nodes: &stowagev1.NodeList{}, UnplacedCount: uint32(r.Count)}
 			out.Placement.Placements = append(out.Placement.Placements, unknown)
 			out.Placement.UnplacedCount += unknown.UnplacedCount
@@ -46,15 +63,27 @@ func WhatIf(w *scenario.WhatIf, a *scenario.After) (*stowagev1.WhatIfResponse, *
 	return out, result, nil
 }
 
-func wholeQueue(c *scenario.Case) (*stowagev1.PlaceResponse, *oracle.QueueResult, error) {
+// wholeQueue has a whole kube-scheduler run a case's queue. Without controllers no preempted pod comes back.
+func wholeQueue(c *scenario.Case, controllers *oracle.Controllers) (*stowagev1.PlaceResponse, *oracle.QueueResult, error) {
 	q, err := oracle.NewQueue(c, Best(c))
 	if err != nil {
 		return nil, nil, err
 	}
 	defer q.Close()
+	if controllers != nil {
+		q.Control(controllers)
+	}
 	r, err := q.Run()
 	if err != nil {
 		return nil, nil, err
+	}
+	if controllers != nil {
+		more := *c
+		more.Queue = slices.Clip(c.Queue)
+		for _, e := range controllers.Entries {
+			more.Queue = append(more.Queue, scenario.Pending{Pod: e.Pod, Count: e.Count})
+		}
+		c = &more
 	}
 	for _, p := range r.Pods {
 		if p.Last != nil {

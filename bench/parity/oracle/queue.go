@@ -53,6 +53,8 @@ type Queue struct {
 	evictions []Eviction
 	attempt   attempt
 	groups    map[string]*QueuedGroup
+
+	controllers *Controllers // nil if nothing creates preempted pods again
 }
 
 // QueuedPod is a pod of the queue, and what became of it.
@@ -64,6 +66,8 @@ type QueuedPod struct {
 	Placed  int
 	Node    uint32
 	Evicted bool
+	// Returned says that its controller created it again.
+	Returned bool
 	// Round is the number of times that time had passed before it was placed.
 	Round int
 	// Last is the decision of the last attempt, and Message its text. Both are of the scheduling gate if there was none. Of a pod of
@@ -537,17 +541,19 @@ func (q *Queue) rejected() error {
 				return err
 			}
 		}
-		q.evicted(evicts)
 	}
 	for _, w := range writes {
 		if w.method != "" {
 			return fmt.Errorf("%s changes %s as well: %s", a.pod.key, w.key, w.method)
 		}
 	}
+	if evicts != nil {
+		return q.evicted(evicts)
+	}
 	return nil
 }
 
-func (q *Queue) evicted(victims *extenderv1.Victims) {
+func (q *Queue) evicted(victims *extenderv1.Victims) error {
 	a := &q.attempt
 	for _, p := range victims.Pods {
 		if pod := q.byUID[p.UID]; pod != nil {
@@ -558,4 +564,5 @@ func (q *Queue) evicted(victims *extenderv1.Victims) {
 		Entry: a.pod.Entry, Node: q.index[a.nominated], Victims: q.victims(victims.Pods),
 		Violations: int(victims.NumPDBViolations), preemptor: a.pod,
 	})
+	return q.comeBack(victims.Pods)
 }

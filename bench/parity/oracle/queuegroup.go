@@ -311,5 +311,5 @@ func (q *Queue) evictForGroup(writes []write) error {
 		}
 	}
 	q.evictions = append(q.evictions, e)
-	return nil
+	return q.comeBack(g.victims.Pods)
 }

@@ -17,7 +17,14 @@ type After struct {
 	// Before are the nodes' names behind the delta, and before the removal of nodes; Index are the indexes there of those left.
 	Before []string
 	Index  []uint32
+	// Counted is how it was made.
+	Counted Counted
+
+	added map[string]bool // names of the delta's pods
 }
+
+// Unknown says whether the request does not specify what the controller of a pod creates.
+func (a *After) Unknown(p *corev1.Pod) bool { return a.added[PodName(p)] }
 
 // Returned is an entry of evicted pods.
 type Returned struct {
@@ -39,13 +46,13 @@ func Named(*corev1.Pod) (int, bool) { return 0, false }
 // After changes the objects as what happens in the scenario does.
 func (c *Case) After(w *WhatIf, counted Counted) *After {
 	out := *c
-	a := &After{Case: &out}
+	a := &After{Case: &out, Counted: counted, added: map[string]bool{}}
 	out.WhatIf, out.Queue = nil, nil
-	added := a.apply(&w.Delta)
+	a.apply(&w.Delta)
 	a.Nodes = Cordon(a.Nodes, w.Cordoned)
 	evicted, entries := a.evicted(w.Evictions, counted)
 	if w.Requeue {
-		a.comeBack(entries, added)
+		a.comeBack(entries)
 	}
 	a.evict(evicted, w.Terminating)
 	a.remove(w.Removed)
@@ -53,7 +60,7 @@ func (c *Case) After(w *WhatIf, counted Counted) *After {
 	return a
 }
 
-func (a *After) apply(d *Delta) (added map[*corev1.Pod]bool) {
+func (a *After) apply(d *Delta) {
 	a.Nodes = slices.DeleteFunc(slices.Clone(a.Nodes), func(n *corev1.Node) bool { return slices.Contains(d.RemovedNodes, n.Name) })
 	a.Pods = slices.DeleteFunc(slices.Clone(a.Pods), func(p *corev1.Pod) bool {
 		return slices.Contains(d.RemovedNodes, p.Spec.NodeName) || slices.Contains(d.RemovedPods, PodName(p))
@@ -68,12 +75,10 @@ func (a *After) apply(d *Delta) (added map[*corev1.Pod]bool) {
 	a.Namespaces = changed(a.Namespaces, d.RemovedNamespaces, d.Namespaces)
 	a.Services = changed(a.Services, d.RemovedServices, d.Services)
 	a.PodDisruptionBudgets = changed(a.PodDisruptionBudgets, d.RemovedBudgets, d.Budgets)
-	added = map[*corev1.Pod]bool{}
 	for _, p := range d.Pods {
 		a.Pods = append(a.Pods, p)
-		added[p] = true
+		a.added[PodName(p)] = true
 	}
-	return added
 }
 
 // Cordon returns nodes after what kubectl cordon and the node lifecycle controller do to some of them.
@@ -158,12 +163,12 @@ func (a *After) evicted(of []Evictions, counted Counted) (all []*corev1.Pod, ent
 }
 
 // comeBack decides what the pods' controllers create.
-func (a *After) comeBack(entries []Returned, added map[*corev1.Pod]bool) {
+func (a *After) comeBack(entries []Returned) {
 	var unknown []Returned
 	for _, r := range entries {
 		switch {
 		case !Returns(r.Pod):
-		case added[r.Pod]:
+		case a.Unknown(r.Pod):
 			r.Unknown = true
 			unknown = append(unknown, r)
 		default:

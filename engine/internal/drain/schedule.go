@@ -106,9 +106,9 @@ func (r *run) preempted(node uint32, o *cluster.Occupant, first int) (again batc
 		}
 	}
 	pods := r.describe(node, o)
-	r.out.Preempted = appendPods(r.out.Preempted, pods)
+	r.out.Preempted = verdict.AppendPods(r.out.Preempted, pods)
 	if !ok && o.Queue < first {
-		r.gone = appendPods(r.gone, pods)
+		r.gone = verdict.AppendPods(r.gone, pods)
 	}
 	return again, ok
 }
@@ -123,18 +123,6 @@ func appendBatch(list []batch, b *batch) []batch {
 		}
 	}
 	return append(list, *b)
-}
-
-// appendPods appends pods, or counts them with the last ones if these are equal and none has a name.
-func appendPods(list []verdict.PodReference, pods verdict.PodReference) []verdict.PodReference {
-	if n := len(list); n > 0 && pods.Name == "" {
-		last := list[n-1]
-		if last.Count = pods.Count; last == pods {
-			list[n-1].Count += pods.Count
-			return list
-		}
-	}
-	return append(list, pods)
 }
 
 // unmove takes back that a pod was placed in an earlier round.

@@ -54,10 +54,10 @@ func NewCycle(q *place.Queue, profile *api.Profile, groups []PodGroup) *Cycle {
 	return c
 }
 
-// GroupOf returns the index of the group of a queue entry, -1 for none.
+// GroupOf returns the index of the group of a queue entry, -1 for none. Entries that were added are in none.
 func (c *Cycle) GroupOf(entry int) int {
-	if g := c.of[entry]; g != nil {
-		return g.index
+	if entry < len(c.of) && c.of[entry] != nil {
+		return c.of[entry].index
 	}
 	return -1
 }

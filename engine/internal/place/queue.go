@@ -112,6 +112,20 @@ func New(ctx context.Context, f *decide.Framework, s *cluster.State, candidates 
 	return q, err
 }
 
+// Append adds an entry to a queue that has no trials under way, and returns its index. Its pods are placed by scanning: they are few.
+// The queue must keep all labels.
+func (q *Queue) Append(p Pending) int {
+	q.Pending = append(slices.Clip(q.Pending), p)
+	class := &Class{Pod: q.State.Compile(&p.Pod), Scan: true}
+	q.State.Expect(class.Pod)
+	q.Classes, q.Placements = append(slices.Clip(q.Classes), class), append(q.Placements, verdict.Placement{})
+	if q.Options.Preempt != nil {
+		q.Options.Preempt = append(slices.Clip(q.Options.Preempt), true)
+	}
+	q.within, q.anew = nil, nil
+	return len(q.Pending) - 1
+}
+
 // Within returns a queue for the same entries on some of the nodes. It explains unplaced pods only if explain is set.
 // The caller sets the classes of the entries that it places; all queues of Within share that slice.
 func (q *Queue) Within(nodes nodeset.Set, explain bool) *Queue {

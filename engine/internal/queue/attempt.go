@@ -79,5 +79,6 @@ func (q *queue) fail(p *pods, why *failure) error {
 			return err
 		}
 	}
+	defer q.comeBack()
 	return q.wakeAll(left)
 }

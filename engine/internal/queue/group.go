@@ -258,6 +258,7 @@ func (q *queue) failGroup(g *group, a *gang.Attempt) error {
 			return err
 		}
 	}
+	defer q.comeBack()
 	return q.wakeAll(left)
 }
 

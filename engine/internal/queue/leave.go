@@ -13,6 +13,7 @@ import (
 // the state some.
 func (q *queue) evict(e verdict.Eviction, victims []preempt.VictimOn) (left departures, err error) {
 	q.evictions = append(q.evictions, e)
+	q.leaves(victims)
 	var nodes []uint32
 	on := make(map[uint32][]cluster.Victim)
 	for _, v := range victims {

@@ -7,6 +7,8 @@
 //
 // A pod group is one entity of the queue: see group.
 //
+// With Options.Returns, preempted pods come back, a number of times: see Returns.
+//
 // It ends: each pod leaves at most once, so that finitely many are placed or evicted. In between, a pod is attempted again only
 // after another one lost its nomination, and it gets no new one without an eviction. The pods of a group may: its preemption may
 // find that it has room without victims, which its attempts never find. But a group that is not placed waits for the flush.
@@ -86,6 +88,8 @@ type Options struct {
 	Groups  []gang.PodGroup
 	Results []verdict.PodGroupPlacement
 	Profile *api.Profile
+	// Returns asks for preempted pods to come back, and receives them; nil for none.
+	Returns *Returns
 }
 
 // queue is a queue that is being placed.
@@ -107,6 +111,8 @@ type queue struct {
 	placed    []placed // by the order in which the state assumed them
 	before    int      // number of pods that the state assumed before
 	evictions []verdict.Eviction
+	returning []returning // of the last eviction
+	cameBack  int         // number of pods
 
 	clock int64
 	// changes are the nodes of the changes that may change the outcome of an attempt. The State changes by nothing else.
@@ -130,6 +136,7 @@ type entry struct {
 	failed   []*pods // after their first attempt
 	evicted  int
 	attempts uint64
+	returned int // how often pods of it came back after a preemption
 }
 
 type placed struct {

@@ -204,6 +204,11 @@ type Scenario struct {
 	// Node.pod_counts come first, in the order of template_index, then those of Node.pods in that of their canonical encodings,
 	// which begin with the length of the name. What the controller would do at once or never, as a Job that has failed too
 	// often, is not known.
+	//
+	// With QUEUE_MODE_KUBE_SCHEDULER, the controllers of preempted pods do the same as soon as the pods are preempted. The pods are
+	// pending then behind those of their priority, and may preempt in turn. A preempted pod of queue, or of those that come back, comes
+	// back to its entry. A pod that came back 16 times does not come back again: DOUBT_KIND_LIMIT. Members of pod groups do not come
+	// back: DOUBT_KIND_PREEMPTED.
 	RequeueEvicted bool `protobuf:"varint,7,opt,name=requeue_evicted,json=requeueEvicted,proto3" json:"requeue_evicted,omitempty"`
 	// The pods to place.
 	Queue []*PendingPods `protobuf:"bytes,8,rep,name=queue,proto3" json:"queue,omitempty"`
@@ -474,16 +479,18 @@ func (x *WhatIfResponse) GetStopped() bool {
 	return false
 }
 
-// RequeuedPod is an evicted pod, or several equal ones of one node, that come back.
+// RequeuedPod is an evicted or preempted pod, or several equal ones of one node, that come back.
 type RequeuedPod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The evicted pods.
+	// The evicted or preempted pods.
 	Pod *PodReference `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
 	// The name of the node that they were on, with DecisionContext.include_node_names.
 	NodeName string `protobuf:"bytes,2,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
 	// Whether the cluster does not say what comes back, so that the pods count as unplaced: their template is not one of
 	// Cluster.pod_templates.
-	Unknown       bool `protobuf:"varint,3,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	Unknown bool `protobuf:"varint,3,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	// Whether a pod of the queue preempted the pods.
+	Preempted     bool `protobuf:"varint,4,opt,name=preempted,proto3" json:"preempted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -539,6 +546,13 @@ func (x *RequeuedPod) GetUnknown() bool {
 	return false
 }
 
+func (x *RequeuedPod) GetPreempted() bool {
+	if x != nil {
+		return x.Preempted
+	}
+	return false
+}
+
 var File_stowage_v1_what_if_proto protoreflect.FileDescriptor
 
 const file_stowage_v1_what_if_proto_rawDesc = "" +
@@ -584,11 +598,12 @@ const file_stowage_v1_what_if_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x127\n" +
 	"\tplacement\x18\x03 \x01(\v2\x19.stowage.v1.PlaceResponseR\tplacement\x123\n" +
 	"\brequeued\x18\x04 \x03(\v2\x17.stowage.v1.RequeuedPodR\brequeued\x12\x18\n" +
-	"\astopped\x18\x05 \x01(\bR\astopped\"p\n" +
+	"\astopped\x18\x05 \x01(\bR\astopped\"\x8e\x01\n" +
 	"\vRequeuedPod\x12*\n" +
 	"\x03pod\x18\x01 \x01(\v2\x18.stowage.v1.PodReferenceR\x03pod\x12\x1b\n" +
 	"\tnode_name\x18\x02 \x01(\tR\bnodeName\x12\x18\n" +
-	"\aunknown\x18\x03 \x01(\bR\aunknown*`\n" +
+	"\aunknown\x18\x03 \x01(\bR\aunknown\x12\x1c\n" +
+	"\tpreempted\x18\x04 \x01(\bR\tpreempted*`\n" +
 	"\vEvictedPods\x12\x1c\n" +
 	"\x18EVICTED_PODS_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11EVICTED_PODS_GONE\x10\x01\x12\x1c\n" +
