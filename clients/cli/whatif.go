@@ -30,6 +30,8 @@ type whatIfCommand struct {
 	AddNode     []string `sep:"none" placeholder:"like=NAME[,count=NUMBER][,zone=ZONE]" help:"Add nodes like an existing node, as they are when ready, with the pods of DaemonSets. Repeatable."`
 	Cordon      []string `sep:"," placeholder:"NAME" values:"node" help:"Cordon a node. Repeatable."`
 	Evict       []string `sep:"," placeholder:"[NAMESPACE/]pod/NAME" help:"Evict a pod, regardless of PodDisruptionBudgets. Repeatable."`
+
+	scaled []scaledTo // workloads whose controllers choose the pods to delete
 }
 
 // Validate is called by kong.
@@ -82,6 +84,7 @@ func (c *whatIfCommand) Run(s *session, code *answered) error {
 		return err
 	}
 	out := whatif.Compare(append(changes, more...), earlier, later)
+	out.ScaleDowns = c.scaleDowns(out)
 	rollouts, err := c.decideRollouts(s.ctx, is, later.Answer.GetPlacement())
 	if err != nil {
 		return err
@@ -111,6 +114,24 @@ func (c *whatIfCommand) reviewChange(was, is *asked) error {
 	}
 	c.has(is, slices.DeleteFunc(after, func(f review.Finding) bool { return known[f.String()] }), c.Output == table)
 	return nil
+}
+
+// scaledTo is a workload and its number of replicas.
+type scaledTo struct {
+	kube.Origin
+	replicas int64
+}
+
+// scaleDowns are the commands that choose the pods to delete of workloads with fewer replicas.
+func (c *whatIfCommand) scaleDowns(out *whatif.Comparison) []string {
+	var commands []string
+	for _, to := range c.scaled {
+		if out.Leaves(whatif.Object(to.Origin)) {
+			commands = append(commands, report.Command("stowage scale-down", nil, "--workload", to.Namespace+"/"+to.Name,
+				"--replicas", fmt.Sprint(to.replicas)))
+		}
+	}
+	return commands
 }
 
 // state puts the question about a snapshot after a disruption.
@@ -200,6 +221,9 @@ func (c *whatIfCommand) edit(s *session, r *manifest.Reader) ([]string, error) {
 			return nil, fmt.Errorf("--scale=%s: %w", text, err)
 		}
 		out = append(out, fmt.Sprintf("scale %s to %d", scaled, n))
+		if n > 0 && scaled.Kind != "StatefulSet" { // which deletes the highest ordinals
+			c.scaled = append(c.scaled, scaledTo{scaled, n})
+		}
 	}
 	for _, text := range c.AddNode {
 		like, count, zone, err := newNodes(text)

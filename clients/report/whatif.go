@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/clients/whatif"
@@ -48,12 +47,12 @@ func (x *WhatIf) Write(w io.Writer, c *whatif.Comparison) {
 	for _, e := range effects {
 		x.list(w, e.heading, c.Pods, e.effect)
 	}
-	leaves := func(p whatif.Change) bool {
-		return p.Cause == whatif.Removed && p.Effect == whatif.Leaves && p.From != ""
-	}
-	if slices.ContainsFunc(c.Pods, leaves) && slices.ContainsFunc(c.Changes, func(s string) bool { return strings.HasPrefix(s, "scale ") }) {
+	if len(c.ScaleDowns) > 0 {
 		fmt.Fprintln(w)
-		WriteWrapped(w, "", "The controller decides which pods leave; stowage scale-down chooses them so that the others stay spread.", x.Width)
+		WriteWrapped(w, "", "The controller decides which pods leave. To choose them so that the others stay spread:", x.Width)
+		for _, command := range c.ScaleDowns {
+			fmt.Fprintln(w, "  "+command)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package whatif
 
 import (
+	"slices"
+
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/review"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -26,6 +28,15 @@ type Comparison struct {
 	Rollouts []*Rollout `json:"rollouts"`
 	// Findings are placement rules of pending pods that are void or suspicious only after the change.
 	Findings []review.Finding `json:"findings"`
+	// ScaleDowns are commands that choose the pods to delete of workloads that get fewer replicas.
+	ScaleDowns []string `json:"scaleDowns,omitempty"`
+}
+
+// Leaves reports whether a pod of a workload leaves its node because there are fewer replicas.
+func (c *Comparison) Leaves(of Object) bool {
+	return slices.ContainsFunc(c.Pods, func(p Change) bool {
+		return p.Cause == Removed && p.Effect == Leaves && p.From != "" && p.Workload == of
+	})
 }
 
 // Tally counts pods to place.
