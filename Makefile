@@ -197,7 +197,7 @@ SEED ?= 0
 PROFILE ?= all
 .PHONY: parity
 parity: ## Compare CASES random cases (default 100,000) from SEED on with kube-scheduler's own code, and Place with scanning.
-	go -C bench/parity test ./admission ./eviction
+	go -C bench/parity test ./...
 	bench/parity/hack/parity.sh -profile $(PROFILE) -cases $(CASES) -seed-from $(SEED) -workers $$(nproc)
 	go test ./engine -timeout 2h -run TestPlaceEqualsScanning -placements $$((20 * $(CASES)))
 

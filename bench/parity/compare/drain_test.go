@@ -29,7 +29,7 @@ func TestDrainsMatter(t *testing.T) {
 		}
 		o.Add(c, r.Drains)
 	}
-	if o.Whole < 30 || o.Each < 30 || o.Together < 30 || o.Largest < 15 || o.Terminating < 30 || o.Drained < 50 || o.Unplaced < 50 ||
+	if o.Whole < 30 || o.Each < 30 || o.Together < 30 || o.Largest < 15 || o.Terminating < 30 || o.Drained < 50 || o.Unplaced < 30 ||
 		o.Blocked < 30 || o.Rounds < 10 || o.Moved < 200 || o.Staying < 30 || o.Preempted < 5 {
 		t.Errorf("what the drains are about: %+v", o)
 	}

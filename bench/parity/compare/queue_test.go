@@ -37,7 +37,7 @@ func queueAnswer(t *testing.T, c *scenario.Case) (*oracle.QueueResult, *stowagev
 // Agreement about queues says little where each pod is attempted once. kube-scheduler's goroutines and maps must not show.
 func TestQueuesMatter(t *testing.T) {
 	var o compare.Queues
-	for seed := range uint64(150) {
+	for seed := range uint64(400) {
 		c := generate.Case("queue", seed)
 		r, first := queueAnswer(t, c)
 		o.Add(r)
