@@ -16,7 +16,7 @@ import (
 const maxReturns = 16
 
 // firstReturned is the ordinal of the first pod that came back, behind those of all entries.
-const firstReturned = math.MaxUint32
+const firstReturned = math.MaxInt32
 
 // Returns is what becomes of preempted pods that their controllers create again. They are pending from then on, behind the pods of
 // their priority that are pending already.
