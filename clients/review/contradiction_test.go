@@ -84,6 +84,20 @@ func TestImpliedEqualsTrying(t *testing.T) {
 	}
 }
 
+func TestGtImpliesThatTheValueIsANumber(t *testing.T) {
+	above := single("y", corev1.NodeSelectorOpGt, "0")
+	if word := single("y", corev1.NodeSelectorOpNotIn, "a"); !implies(&above, &word) {
+		t.Error("above 0 does not imply another value than a")
+	}
+	if number := single("y", corev1.NodeSelectorOpNotIn, "1"); implies(&above, &number) {
+		t.Error("above 0 implies another value than 1")
+	}
+}
+
+func single(key string, operator corev1.NodeSelectorOperator, values ...string) corev1.NodeSelectorTerm {
+	return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: operator, Values: values}}}
+}
+
 // TestContradictionEqualsTrying compares with trying every label that the requirements can tell apart, by the library that
 // kube-scheduler uses.
 func TestContradictionEqualsTrying(t *testing.T) {
