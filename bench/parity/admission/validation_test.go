@@ -3,6 +3,7 @@ package admission_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -53,15 +54,22 @@ func TestValidationEqualsTheAPIServers(t *testing.T) {
 	}
 }
 
-// paths returns the fields of errors, each once.
+// paths returns the fields of errors, each once. The API server reports that an init container has a port of the node twice at the first
+// init container, whichever has it (validateInitContainers passes the path of the list).
 func paths(errs field.ErrorList) []string {
 	out := []string{}
 	for _, e := range errs {
+		if e.Type == field.ErrorTypeDuplicate {
+			out = append(out, initContainer.ReplaceAllString(e.Field, "initContainers[0]"))
+			continue
+		}
 		out = append(out, e.Field)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
+
+var initContainer = regexp.MustCompile(`initContainers\[\d+\]`)
 
 // upstream returns what the API server's code refuses of an object.
 func upstream(t *testing.T, o metav1.Object) field.ErrorList {
@@ -218,8 +226,14 @@ func (d dice) podSpec() corev1.PodSpec {
 	for i := range 1 + d.IntN(2) {
 		s.Containers = append(s.Containers, d.container(fmt.Sprint("c", i)))
 	}
-	for i := range d.IntN(2) {
+	for i := range d.IntN(3) {
 		s.InitContainers = append(s.InitContainers, d.container(fmt.Sprint("i", i)))
+		if d.often(30) {
+			s.InitContainers[i].RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
+		}
+	}
+	if d.often(10) {
+		d.samePorts(&s)
 	}
 	if d.often(20) {
 		s.NodeSelector = map[string]string{mostly(d, 4, labelNames): mostly(d, 4, labelValues)}
@@ -257,6 +271,18 @@ func (d dice) container(name string) corev1.Container {
 		})
 	}
 	return c
+}
+
+// samePorts gives the same port of the node to two ports of containers or init containers, maybe of one.
+func (d dice) samePorts(s *corev1.PodSpec) {
+	all := s.Containers
+	if len(s.InitContainers) > 0 && d.often(50) {
+		all = s.InitContainers
+	}
+	for range 2 {
+		c := &all[d.IntN(len(all))]
+		c.Ports = append(c.Ports, corev1.ContainerPort{ContainerPort: 80, HostPort: 80})
+	}
 }
 
 func (d dice) amounts() corev1.ResourceList {

@@ -12,16 +12,30 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// containers checks containers or init containers (validateContainers, validateInitContainers).
+// containers checks containers (validateContainers), which share the ports of the node.
 func containers(all []corev1.Container, path *field.Path) field.ErrorList {
 	var out field.ErrorList
 	taken := map[string]bool{}
 	for i := range all {
-		at := path.Index(i)
-		out = append(out, requirements(&all[i].Resources, at.Child("resources"))...)
-		for j, p := range all[i].Ports {
-			out = append(out, port(p, taken, at.Child("ports").Index(j))...)
-		}
+		out = append(out, container(&all[i], taken, path.Index(i))...)
+	}
+	return out
+}
+
+// initContainers checks init containers (validateInitContainers). As they run one by one, two of them may have the same port of the node,
+// sidecars included.
+func initContainers(all []corev1.Container, path *field.Path) field.ErrorList {
+	var out field.ErrorList
+	for i := range all {
+		out = append(out, container(&all[i], map[string]bool{}, path.Index(i))...)
+	}
+	return out
+}
+
+func container(c *corev1.Container, taken map[string]bool, at *field.Path) field.ErrorList {
+	out := requirements(&c.Resources, at.Child("resources"))
+	for i, p := range c.Ports {
+		out = append(out, port(p, taken, at.Child("ports").Index(i))...)
 	}
 	return out
 }
@@ -41,7 +55,7 @@ func requesting(all []corev1.Container) []corev1.Container {
 	return out
 }
 
-// port checks a port. taken are the ports of the node that other ports of the pod take.
+// port checks a port, and adds its port of the node to the taken ones.
 func port(p corev1.ContainerPort, taken map[string]bool, at *field.Path) field.ErrorList {
 	var out field.ErrorList
 	if p.ContainerPort == 0 {
