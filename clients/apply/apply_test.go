@@ -88,6 +88,12 @@ spec:
 	autoscaler = `{manager: kube-controller-manager, operation: Update, subresource: scale, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:replicas": {}}}}`
 )
 
+// workload returns a Deployment of a container with fields, and of fields of its pods.
+func workload(container string, pods ...string) string {
+	return "{metadata: {name: w, managedFields: MANAGERS}, spec: {selector: {matchLabels: {app: w}}, template: {metadata: {labels: {app: w}}, spec: {" +
+		strings.Join(append(pods, "containers: [{name: c, image: i, "+container+"}]"), ", ") + "}}}}"
+}
+
 func TestFieldsThatAManifestLacks(t *testing.T) {
 	replace := strings.NewReplacer
 	for _, c := range []struct {
@@ -98,22 +104,25 @@ func TestFieldsThatAManifestLacks(t *testing.T) {
 		{
 			name: "the manifest is the whole", live: live, file: file,
 			removed: []string{
-				"spec.template.spec.containers[c].livenessProbe", "spec.template.spec.containers[sidecar]", "spec.template.spec.nodeSelector",
-				"spec.template.spec.volumes[old]",
+				"spec.template.spec.containers[c].livenessProbe", "spec.template.spec.containers[c].resources.requests[memory]",
+				"spec.template.spec.containers[sidecar]", "spec.template.spec.nodeSelector", "spec.template.spec.volumes[old]",
 			},
 			kept: []string{"spec.replicas", "spec.template.metadata.annotations"},
 		},
 		{
 			name: "the manager of most fields owns the manifest", live: replace("MANAGERS", "["+helm+", "+autoscaler+"]").Replace(live), file: file,
 			removed: []string{
-				"spec.template.spec.containers[c].livenessProbe", "spec.template.spec.containers[sidecar]", "spec.template.spec.nodeSelector",
-				"spec.template.spec.volumes[old]",
+				"spec.template.spec.containers[c].livenessProbe", "spec.template.spec.containers[c].resources.requests[memory]",
+				"spec.template.spec.containers[sidecar]", "spec.template.spec.nodeSelector", "spec.template.spec.volumes[old]",
 			},
 			kept: []string{"spec.replicas", "spec.template.metadata.annotations"},
 		},
 		{
 			name: "what two managers own stays", live: replace("MANAGERS", "["+injector+", "+helm+"]").Replace(live), file: file,
-			removed: []string{"spec.template.spec.containers[c].livenessProbe", "spec.template.spec.volumes[old]"},
+			removed: []string{
+				"spec.template.spec.containers[c].livenessProbe", "spec.template.spec.containers[c].resources.requests[memory]",
+				"spec.template.spec.volumes[old]",
+			},
 			kept: []string{
 				"spec.replicas", "spec.template.metadata.annotations", "spec.template.spec.containers[sidecar]",
 				"spec.template.spec.nodeSelector",
@@ -124,6 +133,7 @@ func TestFieldsThatAManifestLacks(t *testing.T) {
 			live: replace("MANAGERS", "["+helm+", "+policy+"]", "nodeSelector:", rules+"nodeSelector:").Replace(live), file: file,
 			removed: []string{
 				"spec.template.spec.affinity.podAntiAffinity", "spec.template.spec.containers[c].livenessProbe",
+				"spec.template.spec.containers[c].resources.requests[memory]",
 				"spec.template.spec.containers[sidecar]", "spec.template.spec.nodeSelector",
 				"spec.template.spec.topologySpreadConstraints[zone]", "spec.template.spec.volumes[old]",
 			},
@@ -139,8 +149,15 @@ func TestFieldsThatAManifestLacks(t *testing.T) {
 			removed: []string{"spec.template.spec.nodeSelector"},
 			kept: []string{
 				"spec.replicas", "spec.template.metadata.annotations", "spec.template.spec.containers[c].livenessProbe",
+				"spec.template.spec.containers[c].resources.requests[memory]",
 				"spec.template.spec.containers[sidecar]", "spec.template.spec.volumes[old]",
 			},
+		},
+		{
+			name:    "a request as high as its limit is no default of a pod template",
+			live:    workload("resources: {limits: {cpu: 1}, requests: {cpu: 1}}"),
+			file:    workload("resources: {limits: {cpu: 4}}"),
+			removed: []string{"spec.template.spec.containers[c].resources.requests"},
 		},
 		{
 			name: "a patch removes nothing", live: live, file: "{metadata: {name: w}, spec: {replicas: 3, strategy: {type: RollingUpdate}}}",

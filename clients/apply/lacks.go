@@ -67,7 +67,6 @@ var defaults = map[string][]any{
 	"successThreshold":              {1.0},
 	"failureThreshold":              {3.0},
 	"defaultMode":                   {420.0},
-	"enableServiceLinks":            {true},
 	"type":                          {"", "ClusterIP"},
 
 	// of workloads
@@ -123,9 +122,6 @@ func undefaulted(value any, name string) (out any, ok bool) {
 				object[key] = left
 			}
 		}
-		if name == "resources" {
-			withoutLimits(object)
-		}
 		return object, len(object) > 0
 	case []any:
 		list := make([]any, len(v))
@@ -137,17 +133,6 @@ func undefaulted(value any, name string) (out any, ok bool) {
 		return list, len(list) > 0
 	}
 	return value, true
-}
-
-// withoutLimits removes the requests of resources that are as high as the limit, the default of a request.
-func withoutLimits(resources map[string]any) {
-	requests, _ := resources["requests"].(map[string]any)
-	limits, _ := resources["limits"].(map[string]any)
-	left := maps.Clone(requests)
-	maps.DeleteFunc(left, func(name string, amount any) bool { return limits[name] == amount })
-	if resources["requests"] = left; len(left) == 0 {
-		delete(resources, "requests")
-	}
 }
 
 // missing returns the paths of what an object has and another form of it lacks.
