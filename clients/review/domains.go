@@ -4,18 +4,16 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 )
 
-// domains returns the number of nodes by domain of a hard constraint: only nodes that kube-scheduler counts, with all topology keys
+// domains returns the nodes by domain of a hard constraint: only nodes that kube-scheduler counts, with all topology keys
 // and within the inclusion policies (pkg/scheduler/framework/plugins/podtopologyspread/filtering.go calPreFilterState, v1.37). The
 // domains are unknown where they depend on feature gates.
-func (p *podReview) domains(c *corev1.TopologySpreadConstraint) (domains map[string]int, known bool) {
+func (p *podReview) domains(c *corev1.TopologySpreadConstraint) (domains map[string][]*corev1.Node, known bool) {
 	spec := &p.of.Pod.Spec
 	honorsTaints := c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
 	if honorsTaints && comparesTaints(spec) {
@@ -23,11 +21,12 @@ func (p *podReview) domains(c *corev1.TopologySpreadConstraint) (domains map[str
 	}
 	honorsAffinity := c.NodeAffinityPolicy == nil || *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyHonor
 	wanted := nodeaffinity.NewRequiredNodeAffinity(spec.NodeSelector, spec.Affinity)
-	domains = map[string]int{}
+	domains = map[string][]*corev1.Node{}
 	for _, n := range p.nodes {
 		match, _ := wanted.Match(n) // of terms that do not parse, none matches
 		if hasKeys(n, spec.TopologySpreadConstraints) && (match || !honorsAffinity) && !(honorsTaints && refuses(n, spec)) {
-			domains[n.Labels[c.TopologyKey]]++
+			value := n.Labels[c.TopologyKey]
+			domains[value] = append(domains[value], n)
 		}
 	}
 	return domains, true
@@ -56,7 +55,7 @@ func refuses(n *corev1.Node, spec *corev1.PodSpec) bool {
 }
 
 // oneDomain finds a constraint with one domain only: the most and the least are the same, so that it rejects no node that has the label.
-func (p *podReview) oneDomain(c *corev1.TopologySpreadConstraint, at *field.Path, domains map[string]int) bool {
+func (p *podReview) oneDomain(c *corev1.TopologySpreadConstraint, at *field.Path, domains map[string][]*corev1.Node) bool {
 	if len(domains) != 1 || len(p.nodes) < 2 || c.MinDomains != nil && *c.MinDomains > 1 {
 		return false
 	}
@@ -67,37 +66,7 @@ func (p *podReview) oneDomain(c *corev1.TopologySpreadConstraint, at *field.Path
 			continue
 		}
 		p.find(Note, OneDomain, at.Child("topologyKey"), "%s=%s is the label of all nodes that the constraint counts for the pod (%d of %d), "+
-			"and the only domain: the constraint spreads nothing", c.TopologyKey, value, nodes, len(p.nodes))
+			"and the only domain: the constraint spreads nothing", c.TopologyKey, value, len(nodes), len(p.nodes))
 	}
 	return true
-}
-
-// sharedNodes finds a constraint by hostname with a maxSkew of 1 and more pods than nodes. Such a constraint balances pods, and is often
-// mistaken for one that keeps them on nodes of their own.
-func (p *podReview) sharedNodes(c *corev1.TopologySpreadConstraint, at *field.Path, selector labels.Selector, domains map[string]int) {
-	n := len(domains)
-	bounded := c.MinDomains != nil && int(*c.MinDomains) > n
-	if c.TopologyKey != corev1.LabelHostname || c.MaxSkew != 1 || bounded || n < 2 || p.keepsApart() {
-		return
-	}
-	pods := p.of.Count
-	if len(c.MatchLabelKeys) == 0 && n == len(p.nodes) {
-		pods, _ = p.selected(p.of.Namespace, selector)
-	}
-	if pods > n {
-		p.find(Note, SharedNode, at.Child("maxSkew"), "%d pods are counted on %d nodes, up to %d on one: a maxSkew of 1 balances pods, and only "+
-			"required anti-affinity by %s keeps each on a node of its own", pods, n, (pods+n-1)/n, c.TopologyKey)
-	}
-}
-
-// keepsApart reports whether required anti-affinity by hostname selects the pod itself.
-func (p *podReview) keepsApart() bool {
-	a := p.of.Pod.Spec.Affinity
-	if a == nil || a.PodAntiAffinity == nil {
-		return false
-	}
-	return slices.ContainsFunc(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, func(t corev1.PodAffinityTerm) bool {
-		selector, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
-		return err == nil && t.TopologyKey == corev1.LabelHostname && selector.Matches(labels.Set(p.of.Pod.Labels))
-	})
 }

@@ -42,6 +42,7 @@ const (
 	Unparsable        Rule = "unparsable"         // kube-scheduler cannot parse it
 	OneDomain         Rule = "one-domain"         // spreads nothing
 	SharedNode        Rule = "shared-node"        // more pods than nodes under a spread by hostname
+	EmptyDomain       Rule = "empty-domain"       // counted by a spread, and closed to the pods
 	VoidTerm          Rule = "void-term"          // another term matches all of its nodes
 	MaxSkew           Rule = "max-skew"           // as large as the number of pods
 	MinDomains        Rule = "min-domains"        // more than there are

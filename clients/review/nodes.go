@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // nodeRules reviews the node selector and the node affinity. The controller of a DaemonSet evaluates those of its pods.
@@ -147,8 +149,8 @@ func (p *podReview) unmatched(t *corev1.NodeSelectorTerm, at *field.Path, severi
 	p.find(severity, NodeAffinity, at, "no node meets all requirements: %s", consequence)
 }
 
-// eligible returns the nodes that the pod may be on by its node selector, its node affinity and its tolerations. It returns none
-// where that depends on feature gates.
+// eligible returns the nodes that the pod may be on by its node selector, its node affinity and its tolerations, as far as the profile
+// filters by them. It returns none where that depends on feature gates.
 func (p *podReview) eligible() []*corev1.Node {
 	spec := &p.of.Pod.Spec
 	if comparesTaints(spec) {
@@ -159,10 +161,12 @@ func (p *podReview) eligible() []*corev1.Node {
 		affinity = nil // its controller has pinned the pod to one node
 	}
 	wanted := nodeaffinity.NewRequiredNodeAffinity(spec.NodeSelector, affinity)
+	anyLabels, anyTaints := p.disabled(stowagev1.Plugin_PLUGIN_NODE_AFFINITY), p.disabled(stowagev1.Plugin_PLUGIN_TAINT_TOLERATION)
+	cordoned := p.disabled(stowagev1.Plugin_PLUGIN_NODE_UNSCHEDULABLE)
 	var out []*corev1.Node
 	for _, n := range p.nodes {
 		match, _ := wanted.Match(n) // of terms that do not parse, none matches
-		if match && !refuses(n, spec) && !n.Spec.Unschedulable {
+		if (match || anyLabels) && (anyTaints || !refuses(n, spec)) && (cordoned || !n.Spec.Unschedulable) {
 			out = append(out, n)
 		}
 	}

@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // requests reviews the node name and the requests: what no node has.
@@ -35,6 +37,20 @@ func (p *podReview) requests() {
 			}
 		}
 	}
+}
+
+// holds reports whether a node without other pods has the resources that the pod requests.
+func (p *podReview) holds(n *corev1.Node) bool {
+	if p.disabled(stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT) {
+		return true
+	}
+	allocatable := kube.Allocatable(n)
+	for name, q := range resourcehelper.PodRequests(p.of.Pod, resourcehelper.PodResourcesOptions{}) {
+		if has := allocatable[name]; q.Cmp(has) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // anyHas reports whether a node has some of a resource.

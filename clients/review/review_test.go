@@ -153,10 +153,13 @@ var podCases = map[string]struct {
 		fields: []string{spread(""), "nodeSelector: {disk: ssd}"},
 		want:   []string{"note one-domain topologySpreadConstraints[0].topologyKey"},
 	},
-	"domains whatever the node selector is": {fields: []string{spread(", nodeAffinityPolicy: Ignore"), "nodeSelector: {disk: ssd}"}},
-	"a node for each pod":                   {fields: []string{strings.Replace(spread(""), zone, hostname, 1)}},
+	"domains whatever the node selector is": {
+		fields: []string{spread(", nodeAffinityPolicy: Ignore"), "nodeSelector: {disk: ssd}"},
+		want:   []string{"warning empty-domain topologySpreadConstraints[0].maxSkew"},
+	},
+	"a node for each pod": {fields: []string{strings.Replace(spread(""), zone, hostname, 1)}},
 	"more pods than nodes": {
-		fields: []string{strings.Replace(spread(""), zone, hostname, 1)}, more: []string{pods("web")},
+		fields: []string{strings.Replace(spread(""), zone, hostname, 1), "tolerations: [{key: dedicated, operator: Exists}]"}, more: []string{pods("web")},
 		want: []string{"note shared-node topologySpreadConstraints[0].maxSkew"},
 	},
 	"more pods than nodes that count": {

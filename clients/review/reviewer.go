@@ -30,6 +30,7 @@ type Reviewer struct {
 	nodes      []*corev1.Node
 	labels     map[string]map[string]int // nodes by label key and value
 	pods       map[string]*podIndex      // by namespace
+	on         map[string][]*podSet      // of the pods of a node, by its name
 	namespaces map[string]labels.Set
 	whole      bool // whether namespaces are those of a cluster
 	budgets    []kube.StatedBudget
@@ -39,7 +40,7 @@ type Reviewer struct {
 func New(s *kube.Snapshot, o Options) (*Reviewer, error) {
 	r := &Reviewer{
 		options: o, nodes: s.NodeObjects(), labels: map[string]map[string]int{}, pods: map[string]*podIndex{},
-		namespaces: map[string]labels.Set{}, budgets: s.StatedBudgets(),
+		on: map[string][]*podSet{}, namespaces: map[string]labels.Set{}, budgets: s.StatedBudgets(),
 	}
 	r.options.PodsUnknown = o.PodsUnknown || s.LeftOut > 0 || len(s.Incomplete) > 0 && !s.Live || len(s.Misreads) > 0
 	for _, n := range r.nodes {
@@ -82,13 +83,19 @@ func (r *Reviewer) gather(s *kube.Snapshot) error {
 			if p.DeletionTimestamp != nil {
 				count = 0 // it leaves, and no constraint counts it
 			}
-			switch known := equal[template]; {
+			set := equal[template]
+			switch {
 			case len(converted.Labels) > 0:
-				add(p, count)
-			case known != nil:
-				known.count += count
+				set = add(p, count)
+			case set != nil:
+				set.count += count
 			default:
-				equal[template] = add(p, count)
+				set = add(p, count)
+				equal[template] = set
+			}
+			if count > 0 {
+				name := s.Cluster.Nodes[i].Name
+				r.on[name] = append(r.on[name], set)
 			}
 		}
 	}

@@ -42,7 +42,7 @@ func (p *podReview) constraint(c *corev1.TopologySpreadConstraint, at *field.Pat
 	if p.oneDomain(c, at, domains) {
 		return
 	}
-	p.sharedNodes(c, at, selector, domains)
+	p.skew(c, at, selector, domains)
 	pods, _ := p.selected(p.of.Namespace, selector)
 	if skew := int(c.MaxSkew); !p.options.PodsUnknown && skew > 1 && pods > 1 && pods <= skew {
 		p.find(Note, MaxSkew, at.Child("maxSkew"), "%d lets all %d pods that are counted be in one domain of %s",
