@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -80,5 +81,27 @@ func TestPodsTakeTurns(t *testing.T) {
 	}
 	if n := len(got.Evictions); limits != 1 || n < 2 || n > 20 {
 		t.Errorf("%d evictions, %d limits met: %+v", n, limits, got)
+	}
+}
+
+// TestManyPodsComeBack: pods come back in time in proportion to their number, and share one class. The deadline ends that, too.
+func TestManyPodsComeBack(t *testing.T) {
+	node := enginetest.MakeNode("a").Allocate("cpu", 1_000_000, "pods", 1_000_000)
+	stated := enginetest.Cluster(node)
+	template := cpu("", 1, 1).Template
+	template.Controller = api.ControllerReference{Kind: api.ReplicaSet, Name: "set"}
+	stated.Templates = append(stated.Templates, template)
+	for i := range 10_000 {
+		stated.Nodes[0].Pods = append(stated.Nodes[0].Pods, api.Pod{Name: fmt.Sprint("p", i), Template: template})
+	}
+	stated.Nodes[0].Allocatable = enginetest.Resources("cpu", 10_000_000, "pods", 20_000)
+	s := &engine.Scenario{Queue: []engine.Pending{{Pod: cpu("high", 10_000, 2).Pod, Count: 1}}, Requeue: true}
+	o := engine.WhatIfOptions{Profile: api.Kube137(), Scheduler: true}
+	got, err := compiled(t, stated).WhatIf(t.Context(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Requeued) != 10_000 || len(got.Placements) != 10_001 || got.Placements[5_000].Unplaced != 1 || len(got.Doubts) > 0 {
+		t.Errorf("%d came back, %d placements, %d doubts", len(got.Requeued), len(got.Placements), len(got.Doubts))
 	}
 }

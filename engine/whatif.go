@@ -107,9 +107,12 @@ func (c *Cluster) WhatIf(ctx context.Context, s *Scenario, o WhatIfOptions) (*ve
 			}
 		}
 	}
-	for i, of := range returns.Entries {
-		requeued = slices.Insert(requeued, known+i, verdict.Requeued{Pod: of, Preempted: true})
+	unknown := slices.Clone(requeued[known:])
+	requeued = requeued[:known]
+	for _, of := range returns.Entries {
+		requeued = append(requeued, verdict.Requeued{Pod: of, Preempted: true})
 	}
+	requeued = append(requeued, unknown...)
 	result.Doubts = slices.Concat(result.Doubts, left, c.preempted(&place, result))
 	return &verdict.WhatIf{Place: *result, Requeued: requeued}, nil
 }

@@ -204,7 +204,8 @@ func (e *Effect) Disrupt(s *kube.Snapshot, d *kube.Disruption, a *stowagev1.What
 	for _, one := range a.GetPlacement().GetEvictions() {
 		one = proto.CloneOf(one)
 		one.Victims = slices.DeleteFunc(one.Victims, func(v *stowagev1.PodReference) bool {
-			moved := again[key(v)] >= v.GetCount()
+			_, queued := v.GetOrigin().(*stowagev1.PodReference_QueueIndex)
+			moved := !queued && again[key(v)] >= v.GetCount()
 			if moved {
 				again[key(v)] -= v.GetCount()
 			}

@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
@@ -264,35 +265,40 @@ func podOn(s *kube.Snapshot, p kube.OnNode) Pod {
 	}
 }
 
-// preempted lists the pods on nodes that the queue evicts only before or only after the change.
+// preempted lists the pods on nodes that the queue evicts before or after the change.
 func (c *Comparison) preempted(before, after *State) {
-	was, is, displaced := map[kube.Origin]bool{}, map[kube.Origin]bool{}, map[kube.Origin]bool{}
+	displaced := map[kube.Origin]bool{}
 	for _, d := range after.Snapshot.Displaced(after.Disruption) {
 		displaced[d.Object] = true
 	}
-	for _, o := range victims(before.Answer.GetPlacement()) {
-		was[o] = true
-	}
-	for _, o := range victims(after.Answer.GetPlacement()) {
-		is[o] = true
-	}
-	fates := returned(after.Answer)
+	was, is := evicted(before.Answer), evicted(after.Answer)
 	for p := range after.Snapshot.OnNodes() {
 		if displaced[p.Object] {
 			continue // it comes back, or goes with its node
 		}
 		pod := podOn(after.Snapshot, p)
-		switch {
-		case is[p.Object] && !was[p.Object]:
-			again := comesAgain(fates, p.Object)
-			if pod.Node, pod.Reason = again.node, again.reason; pod.Node != "" {
-				c.add(pod, Preempted, Keeps)
-			} else {
-				c.add(pod, Preempted, Loses)
-			}
-		case was[p.Object] && !is[p.Object]:
-			pod.From, pod.Node = "", pod.From
+		then, left := was[p.Object]
+		now, leaves := is[p.Object]
+		switch had := !left || then.node != ""; {
+		case !left && !leaves:
+		case leaves && now.node == "" && had:
+			pod.Reason = now.reason
+			c.add(pod, Preempted, Loses)
+		case leaves && now.node != "" && had && now.node != cmp.Or(then.node, pod.From):
+			pod.From, pod.Node = cmp.Or(then.node, pod.From), now.node
+			c.add(pod, Preempted, Keeps)
+		case !had && (!leaves || now.node != ""):
+			pod.From, pod.Node = "", cmp.Or(now.node, pod.From)
 			c.add(pod, Preempted, Gains)
 		}
 	}
+}
+
+// evicted returns what becomes of the pods on nodes that the queue of an answer evicts.
+func evicted(answer *stowagev1.WhatIfResponse) map[kube.Origin]fate {
+	fates, out := returned(answer), map[kube.Origin]fate{}
+	for _, o := range victims(answer.GetPlacement()) {
+		out[o] = comesAgain(fates, o)
+	}
+	return out
 }

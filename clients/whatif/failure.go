@@ -184,18 +184,27 @@ func (f *Failures) Failure(d *kube.Disruption, answer *stowagev1.WhatIfResponse)
 // NodesStay adds the answer about the same failure while the API server still has the nodes.
 func (f *Failures) NodesStay(to *Failure, answer *stowagev1.WhatIfResponse) {
 	out := &WhileNodesStay{}
+	add := func(found fate) {
+		if found.node != "" {
+			return
+		}
+		out.Unplaced++
+		if !slices.Contains(out.Reasons, found.reason) {
+			out.Reasons = append(out.Reasons, found.reason)
+		}
+	}
 	fates := returned(answer)
 	for _, p := range to.Pods {
 		found, known := fates[kube.Origin{Kind: "Pod", Namespace: p.Namespace, Name: p.Name}]
 		if !known {
 			found = fate{reason: notUnderstood}
 		}
-		if found.node != "" {
-			continue
-		}
-		out.Unplaced++
-		if !slices.Contains(out.Reasons, found.reason) {
-			out.Reasons = append(out.Reasons, found.reason)
+		add(found)
+	}
+	for _, o := range victims(answer.GetPlacement()) {
+		lost := slices.ContainsFunc(to.Preempted, func(p Pod) bool { return p.Node == "" && p.Namespace == o.Namespace && p.Name == o.Name })
+		if !lost && !slices.Contains(to.Nodes, f.node(f.on[o].Node)) { // those on the nodes are terminating
+			add(comesAgain(fates, o))
 		}
 	}
 	if out.Unplaced > 0 {

@@ -70,6 +70,17 @@ func answerGroups(
 		return answer, []conformance.Difference{{Kind: "place fails", Text: err.Error()}}
 	}
 	decided(s, want, got)
+	if form.CountPods {
+		got = withoutNames(got)
+		for _, g := range want.Groups {
+			for i := range g.Answers {
+				bare := withoutNames(&stowagev1.PlaceResponse{
+					PodGroups: []*stowagev1.PodGroupPlacement{g.Answers[i].Group}, Placements: g.Answers[i].Placements,
+				})
+				g.Answers[i].Group, g.Answers[i].Placements = bare.PodGroups[0], bare.Placements
+			}
+		}
+	}
 	answer.Placements = slices.Clone(want.Alone)
 	for i, g := range want.Groups {
 		chosen := g.Answers[0]

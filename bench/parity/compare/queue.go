@@ -100,11 +100,16 @@ func decidedGroups(c *scenario.Case, s *oracle.Scheduler, ran *oracle.QueueResul
 			e.PdbViolations = 0
 		}
 		if e.PodGroup != "" && (whole || unordered) {
-			slices.SortFunc(e.Victims, func(a, b *stowagev1.PodReference) int {
-				return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.GetNodeIndex(), b.GetNodeIndex()))
-			})
+			sortVictims(e)
 		}
 	}
+}
+
+// sortVictims sorts victims by name and node.
+func sortVictims(e *stowagev1.Eviction) {
+	slices.SortFunc(e.Victims, func(a, b *stowagev1.PodReference) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.GetNodeIndex(), b.GetNodeIndex()))
+	})
 }
 
 // Queues counts what happened in the queues of whole kube-schedulers.

@@ -206,6 +206,11 @@ func withoutTexts(c *scenario.Case, answers ...*stowagev1.WhatIfResponse) {
 		for _, p := range place.Placements {
 			p.Message, p.Rejections, p.InternalError, p.AttemptCount, p.UnattemptedCount = "", nil, false, 0, 0
 		}
+		for _, e := range place.Evictions { // of groups, in the order of a map
+			if e.PodGroup != "" {
+				sortVictims(e)
+			}
+		}
 	}
 }
 

@@ -21,16 +21,12 @@ type Controllers struct {
 	// Entries are the pods of the cluster that came back: the entries of the queue behind the case's.
 	Entries []scenario.Returned
 
-	kind     int         // of the last of Entries
-	returned map[int]int // how often pods of an entry came back
-	created  int
+	kind    int // of the last of Entries
+	created int
 }
 
 // Control lets controllers create preempted pods again.
-func (q *Queue) Control(c *Controllers) {
-	c.returned = map[int]int{}
-	q.controllers = c
-}
+func (q *Queue) Control(c *Controllers) { q.controllers = c }
 
 // comeBack creates the pods again that the last preemption evicted.
 func (q *Queue) comeBack(victims []*corev1.Pod) error {
@@ -43,19 +39,18 @@ func (q *Queue) comeBack(victims []*corev1.Pod) error {
 			continue
 		}
 		queued := q.byUID[p.UID]
-		var entry int
+		entry, times := 0, 1
 		switch {
 		case queued == nil && (c.Unknown(p) || p.Spec.SchedulerName != q.framework.ProfileName()):
 			continue
 		case queued == nil:
 			entry = q.returnedTo(p)
-		case c.returned[queued.Entry] >= maxReturns*q.count(queued.Entry):
+		case queued.returns == maxReturns:
 			continue
 		default:
-			entry, queued.Returned = queued.Entry, true
-			c.returned[entry]++
+			entry, queued.Returned, times = queued.Entry, true, queued.returns+1
 		}
-		if err := q.createAgain(p, entry); err != nil {
+		if err := q.createAgain(p, entry, times); err != nil {
 			return err
 		}
 	}
@@ -76,17 +71,7 @@ func (q *Queue) returnedTo(p *corev1.Pod) int {
 	return len(q.Queue) - 1
 }
 
-// count returns the number of pods of an entry.
-func (q *Queue) count(entry int) (pods int) {
-	for _, p := range q.pods {
-		if p.Entry == entry && !p.Returned {
-			pods++
-		}
-	}
-	return pods
-}
-
-func (q *Queue) createAgain(p *corev1.Pod, entry int) error {
+func (q *Queue) createAgain(p *corev1.Pod, entry, times int) error {
 	q.controllers.created++
 	pod := scenario.Again(p, fmt.Sprintf("returned-%d", q.controllers.created))
 	pod.UID = types.UID(fmt.Sprintf("returned-%d", q.controllers.created))
@@ -94,7 +79,7 @@ func (q *Queue) createAgain(p *corev1.Pod, entry int) error {
 	if err != nil {
 		return err
 	}
-	queued := &QueuedPod{Entry: entry, key: pod.Namespace + "/" + pod.Name, uid: pod.UID}
+	queued := &QueuedPod{Entry: entry, key: pod.Namespace + "/" + pod.Name, uid: pod.UID, returns: times}
 	if gate != nil {
 		queued.Last, queued.Message = &Decision{Gate: gate}, gate.Reasons[0]
 	}

@@ -79,8 +79,9 @@ type QueuedPod struct {
 	// Grouped says that it is in a pod group.
 	Grouped bool
 
-	key string
-	uid types.UID
+	key     string
+	uid     types.UID
+	returns int // how often its controller had created it again
 }
 
 // Eviction is the victims of one preemption.

@@ -87,9 +87,11 @@ type Queue struct {
 	// preempted is the number of nodes and victims listed in preemptions. No trial of a group changes it.
 	preempted int
 	within    []*Class // of queues on some of the nodes
-	anew      []*Class // of queues of Anew
-	silent    bool     // do not explain unplaced pods
-	numbers   []int    // by which the state knows the entries of a queue of Of; nil for others
+	// appended are the classes of the entries of Append; nil if there are none.
+	appended map[classKey]*Class
+	anew     []*Class // of queues of Anew
+	silent   bool     // do not explain unplaced pods
+	numbers  []int    // by which the state knows the entries of a queue of Of; nil for others
 	// feasible and totals are memory of scan.
 	feasible []uint32
 	totals   []int64
@@ -110,20 +112,6 @@ func New(ctx context.Context, f *decide.Framework, s *cluster.State, candidates 
 	q.Classes, err = q.classes(ctx)
 	s.OwnResources()
 	return q, err
-}
-
-// Append adds an entry to a queue that has no trials under way, and returns its index. Its pods are placed by scanning: they are few.
-// The queue must keep all labels.
-func (q *Queue) Append(p Pending) int {
-	q.Pending = append(slices.Clip(q.Pending), p)
-	class := &Class{Pod: q.State.Compile(&p.Pod), Scan: true}
-	q.State.Expect(class.Pod)
-	q.Classes, q.Placements = append(slices.Clip(q.Classes), class), append(q.Placements, verdict.Placement{})
-	if q.Options.Preempt != nil {
-		q.Options.Preempt = append(slices.Clip(q.Options.Preempt), true)
-	}
-	q.within, q.anew = nil, nil
-	return len(q.Pending) - 1
 }
 
 // Within returns a queue for the same entries on some of the nodes. It explains unplaced pods only if explain is set.

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -15,6 +16,9 @@ import (
 // rules of each keep the other one out.
 const maxReturns = 16
 
+// maxReturned bounds the pods that come back in a queue.
+const maxReturned = 100_000
+
 // firstReturned is the ordinal of the first pod that came back, behind those of all entries.
 const firstReturned = math.MaxInt32
 
@@ -25,7 +29,7 @@ type Returns struct {
 	// fields. A preempted pod of the queue comes back to its entry.
 	Entries []verdict.PodReference
 	Unread  [][]api.UnreadField
-	// Gone are the pods whose controllers do something else, or something that is not known, and Late those that came back too often.
+	// Gone are the pods whose controllers do something else, or something that is not known, and Late those that met a bound.
 	Gone, Late []verdict.PodReference
 }
 
@@ -33,67 +37,71 @@ type Returns struct {
 type returning struct {
 	pod    *api.Pod // nil for those of an entry of the queue
 	entry  int
+	times  int // how often they have come back then
 	of     verdict.PodReference
 	unread []api.UnreadField
 }
 
 // leaves notes that victims leave, before they do.
-func (q *queue) leaves(victims []preempt.VictimOn) {
+func (q *queue) leaves(victims []preempt.VictimOn) error {
 	if q.Returns == nil {
-		return
+		return nil
 	}
 	for i := range victims {
+		if i%16 == 15 && q.ctx.Err() != nil {
+			return q.ctx.Err()
+		}
 		v := &victims[i]
-		of := q.State.VictimReference(v.Node, &v.Victim)
+		r := returning{of: q.State.VictimReference(v.Node, &v.Victim), times: 1}
 		if at, assumed := v.Assumed(); assumed {
-			q.leavesAgain(q.placed[at-q.before].entry, of)
+			left := &q.placed[at-q.before]
+			controller := q.Pending[left.entry].Pod.Template.Controller
+			if !controller.Creates() || controller.Kind == api.DaemonSet || q.groupOf(left.entry) != nil {
+				continue
+			}
+			r.entry, r.times = left.entry, left.returned+1
+		} else {
+			created := q.State.Replacement(&v.Victim)
+			if created.Pod == nil && !created.Unknown {
+				continue
+			}
+			if created.Unknown || created.Own || q.State.Membership(&v.Victim) != nil || doubt.Left(q.Profile, created.Pod.Template) {
+				q.Returns.Gone = verdict.AppendPods(q.Returns.Gone, r.of)
+				continue
+			}
+			r.pod, r.unread = created.Pod, q.State.VictimUnread(v.Node, &v.Victim)
+		}
+		if r.times > maxReturns || q.returned+r.of.Count > maxReturned {
+			q.Returns.Late = verdict.AppendPods(q.Returns.Late, r.of)
 			continue
 		}
-		created := q.State.Replacement(&v.Victim)
-		switch {
-		case q.State.Membership(&v.Victim) != nil || created.Unknown || created.Own || created.Pod != nil && doubt.Left(q.Profile, created.Pod.Template):
-			q.Returns.Gone = verdict.AppendPods(q.Returns.Gone, of)
-		case created.Pod != nil:
-			q.returning = append(q.returning, returning{pod: created.Pod, of: of, unread: q.State.VictimUnread(v.Node, &v.Victim)})
+		if r.pod == nil {
+			q.entries[r.entry].evicted-- // evict counts it
 		}
+		q.returned += r.of.Count
+		q.returning = append(q.returning, r)
 	}
-}
-
-// leavesAgain notes that a pod of the queue leaves.
-func (q *queue) leavesAgain(entry int, of verdict.PodReference) {
-	controller := q.Pending[entry].Pod.Template.Controller
-	e := &q.entries[entry]
-	switch {
-	case !controller.Creates() || controller.Kind == api.DaemonSet || q.groupOf(entry) != nil:
-	case e.returned >= maxReturns*q.Pending[entry].Count:
-		q.Returns.Late = verdict.AppendPods(q.Returns.Late, of)
-	default:
-		e.returned++
-		e.evicted-- // which evict counts
-		q.returning = append(q.returning, returning{entry: entry, of: of})
-	}
+	return nil
 }
 
 // comeBack makes the pods pending that have left and come back.
 func (q *queue) comeBack() {
 	for i := range q.returning {
 		r := &q.returning[i]
-		count := r.of.Count
 		if r.pod != nil {
 			r.entry = q.append(r)
-		} else {
-			count = 1
 		}
 		class := q.Classes[r.entry]
 		if q.gate(class) != nil {
 			continue
 		}
-		p := &pods{entry: r.entry, ordinal: firstReturned + q.cameBack, count: count, class: class, since: q.clock}
-		q.clock, q.cameBack = q.clock+int64(count), q.cameBack+count
-		at := slices.IndexFunc(q.active, func(o *pods) bool { return o.priority() < p.priority() })
-		if at < 0 {
-			at = len(q.active)
+		p := &pods{
+			entry: r.entry, ordinal: firstReturned + int(q.clock), count: r.of.Count, class: class, since: q.clock, returned: r.times,
 		}
+		q.clock += int64(r.of.Count)
+		at, _ := slices.BinarySearchFunc(q.active, p.priority(), func(o *pods, priority int32) int {
+			return cmp.Or(cmp.Compare(priority, o.priority()), -1) // behind those of its priority
+		})
 		q.active = slices.Insert(q.active, at, p)
 	}
 	q.returning = q.returning[:0]
@@ -101,15 +109,14 @@ func (q *queue) comeBack() {
 
 // append appends an entry for a preempted pod, or counts the pod with an equal one before it.
 func (q *queue) append(r *returning) int {
-	list := q.Returns.Entries
-	last := len(list) - 1
-	if list = verdict.AppendPods(list, r.of); len(list) == last+1 {
+	before := len(q.Returns.Entries)
+	q.Returns.Entries = verdict.AppendPods(q.Returns.Entries, r.of)
+	if len(q.Returns.Entries) == before {
 		entry := len(q.Pending) - 1
 		q.Pending[entry].Count += r.of.Count
-		q.Returns.Entries = list
 		return entry
 	}
-	q.Returns.Entries, q.Returns.Unread = list, append(q.Returns.Unread, r.unread)
+	q.Returns.Unread = append(q.Returns.Unread, r.unread)
 	q.entries = append(q.entries, entry{})
 	return q.Append(place.Pending{Pod: *r.pod, Count: r.of.Count})
 }

@@ -46,7 +46,7 @@ func (q *queue) attempt(p *pods) (left bool, err error) {
 func (q *queue) place(p *pods, node uint32) {
 	q.withdraw(p)
 	q.Assume(p.entry, node)
-	q.placed = append(q.placed, placed{entry: p.entry, node: node})
+	q.placed = append(q.placed, placed{entry: p.entry, node: node, returned: p.returned})
 	q.changes = append(q.changes, node)
 	q.changed = true
 }

@@ -13,7 +13,6 @@ import (
 // the state some.
 func (q *queue) evict(e verdict.Eviction, victims []preempt.VictimOn) (left departures, err error) {
 	q.evictions = append(q.evictions, e)
-	q.leaves(victims)
 	var nodes []uint32
 	on := make(map[uint32][]cluster.Victim)
 	for _, v := range victims {
@@ -27,6 +26,9 @@ func (q *queue) evict(e verdict.Eviction, victims []preempt.VictimOn) (left depa
 			q.entries[q.placed[at].entry].evicted++
 		}
 		left.add(q.State.Group(int(v.Group)).Shape, math.MaxInt32)
+	}
+	if err := q.leaves(victims); err != nil {
+		return left, err
 	}
 	for _, node := range nodes {
 		victims := on[node]

@@ -47,6 +47,7 @@ type pods struct {
 	nominated string
 	pending   *cluster.Pending
 	why       *failure // of the last attempt; nil before the first
+	returned  int      // how often they came back after a preemption
 }
 
 // first returns the first pod, and leaves the others.
@@ -112,7 +113,7 @@ type queue struct {
 	before    int      // number of pods that the state assumed before
 	evictions []verdict.Eviction
 	returning []returning // of the last eviction
-	cameBack  int         // number of pods
+	returned  int         // number of pods that came back
 
 	clock int64
 	// changes are the nodes of the changes that may change the outcome of an attempt. The State changes by nothing else.
@@ -136,13 +137,13 @@ type entry struct {
 	failed   []*pods // after their first attempt
 	evicted  int
 	attempts uint64
-	returned int // how often pods of it came back after a preemption
 }
 
 type placed struct {
-	entry   int
-	node    uint32
-	evicted bool
+	entry    int
+	node     uint32
+	evicted  bool
+	returned int // how often it had come back
 }
 
 // Place places the pods of q, which has placed none yet, and fills q.Placements, also if it returns an error. The pods of q are

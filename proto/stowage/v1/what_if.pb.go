@@ -207,8 +207,8 @@ type Scenario struct {
 	//
 	// With QUEUE_MODE_KUBE_SCHEDULER, the controllers of preempted pods do the same as soon as the pods are preempted. The pods are
 	// pending then behind those of their priority, and may preempt in turn. A preempted pod of queue, or of those that come back, comes
-	// back to its entry. A pod that came back 16 times does not come back again: DOUBT_KIND_LIMIT. Members of pod groups do not come
-	// back: DOUBT_KIND_PREEMPTED.
+	// back to its entry. A pod that came back 16 times does not come back again, and of all pods 100,000 do: DOUBT_KIND_LIMIT. Members of
+	// pod groups do not come back: those of the cluster have DOUBT_KIND_PREEMPTED, those of the queue are in evicted_count.
 	RequeueEvicted bool `protobuf:"varint,7,opt,name=requeue_evicted,json=requeueEvicted,proto3" json:"requeue_evicted,omitempty"`
 	// The pods to place.
 	Queue []*PendingPods `protobuf:"bytes,8,rep,name=queue,proto3" json:"queue,omitempty"`
