@@ -85,6 +85,10 @@ spec:
 	policy = `{manager: policy, operation: Apply, apiVersion: apps/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:template": {"f:spec": {` +
 		`"f:affinity": {"f:nodeAffinity": {"f:requiredDuringSchedulingIgnoredDuringExecution": {}}}, ` +
 		`"f:topologySpreadConstraints": {"k:{\"topologyKey\":\"host\",\"whenUnsatisfiable\":\"DoNotSchedule\"}": {".": {}, "f:maxSkew": {}}}}}}}}`
+	// emptier owns fields without what is below them, of which nodeSelector alone has one owner.
+	emptier = `{manager: emptier, operation: Apply, apiVersion: apps/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:template": {"f:spec": {` +
+		`"f:affinity": {}, "f:nodeSelector": {}, "f:volumes": {"k:{\"name\":\"old\"}": {".": {}}}, "f:containers": {"k:{\"name\":\"c\"}": {` +
+		`"f:resources": {".": {}}, "f:securityContext": {".": {}}, "f:env": {}}}}}}}}`
 	autoscaler = `{manager: kube-controller-manager, operation: Update, subresource: scale, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:replicas": {}}}}`
 )
 
@@ -158,6 +162,21 @@ func TestFieldsThatAManifestLacks(t *testing.T) {
 			live:    workload("resources: {limits: {cpu: 1}, requests: {cpu: 1}}"),
 			file:    workload("resources: {limits: {cpu: 4}}"),
 			removed: []string{"spec.template.spec.containers[c].resources.requests"},
+		},
+		{
+			name: "the owner of an empty struct does not own what is below it",
+			live: replace("MANAGERS", "["+helm+", "+emptier+"]").Replace(workload(
+				"resources: {requests: {cpu: 1}}, securityContext: {runAsUser: 1}, env: [{name: E, value: e}]",
+				"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]}}",
+				"nodeSelector: {disk: ssd}", "volumes: [{name: old, emptyDir: {sizeLimit: 1Gi}}]",
+			)),
+			file: workload("env: []"),
+			removed: []string{
+				"spec.template.spec.affinity.podAntiAffinity", "spec.template.spec.containers[c].env",
+				"spec.template.spec.containers[c].resources.requests", "spec.template.spec.containers[c].securityContext.runAsUser",
+				"spec.template.spec.volumes[old].emptyDir",
+			},
+			kept: []string{"spec.template.spec.nodeSelector", "spec.template.spec.volumes"},
 		},
 		{
 			name: "a patch removes nothing", live: live, file: "{metadata: {name: w}, spec: {replicas: 3, strategy: {type: RollingUpdate}}}",

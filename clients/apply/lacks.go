@@ -25,6 +25,20 @@ var listKeys = map[string][]string{
 	"resourceClaims":            {"name"},
 	"imagePullSecrets":          {"name"},
 	"hostAliases":               {"ip"},
+	"claims":                    {"name"},
+	"evictionResponders":        {"name"},
+}
+
+// identity returns the part of an item that identifies it.
+func identity(item any, list string) map[string]any {
+	object, _ := item.(map[string]any)
+	out := map[string]any{}
+	for _, name := range listKeys[list] {
+		if value, ok := object[name]; ok {
+			out[name] = value
+		}
+	}
+	return out
 }
 
 // keyOf returns what identifies an item of a list. ok is false if items of the list have no identity.

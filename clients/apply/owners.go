@@ -40,13 +40,12 @@ func withOwned(manifest, object any, list string, others *fieldpath.Set) any {
 		out := maps.Clone(m)
 		for name, value := range o {
 			at := fieldpath.FieldNameElement(name)
-			inner, partly := others.Children.Get(at)
 			stated, isStated := m[name]
-			switch {
-			case partly:
+			if inner, partly := others.Children.Get(at); partly {
 				stated = withOwned(stated, value, name, inner)
-			case others.Members.Has(at) && !isStated:
-				stated = value
+			}
+			if stated == nil && !isStated && others.Members.Has(at) {
+				stated = alone(value, name)
 			}
 			if stated != nil {
 				if out == nil {
@@ -67,7 +66,7 @@ func withOwned(manifest, object any, list string, others *fieldpath.Set) any {
 	return manifest
 }
 
-// itemsWithOwned does so for a list. An item that others own a part of stays whole.
+// itemsWithOwned does so for a list. An item that only others own is what identifies it, and what they own of it.
 func itemsWithOwned(manifest, object []any, list string, others *fieldpath.Set) []any {
 	out := slices.Clone(manifest)
 	for _, item := range object {
@@ -76,13 +75,41 @@ func itemsWithOwned(manifest, object []any, list string, others *fieldpath.Set) 
 			continue
 		}
 		inner, partly := others.Children.Get(key)
+		if !partly {
+			inner = &fieldpath.Set{}
+		}
 		at := slices.IndexFunc(out, func(i any) bool { k, ok := keyOf(list, i); return ok && k.Equals(key) })
 		switch {
-		case at >= 0 && partly:
+		case at >= 0:
 			out[at] = withOwned(out[at], item, "", inner)
-		case at < 0 && (partly || others.Members.Has(key)):
-			out = append(out, item)
+		case partly || others.Members.Has(key):
+			out = append(out, withOwned(identity(item, list), item, "", inner))
 		}
 	}
 	return out
+}
+
+// alone returns what the owner of a field owns if it owns no part of it: the value of a scalar and of an atomic list or object, and
+// otherwise the empty list or object.
+func alone(value any, name string) any {
+	switch value.(type) {
+	case map[string]any:
+		if !atomic[name] {
+			return map[string]any{}
+		}
+	case []any:
+		if len(listKeys[name]) > 0 {
+			return []any{}
+		}
+	}
+	return value
+}
+
+// atomic are the objects without owners of their parts (x-kubernetes-map-type: atomic; client-go v0.37, applyconfigurations/internal).
+// Lists without listKeys are atomic, too.
+var atomic = map[string]bool{
+	"selector": true, "nodeSelector": true, "labelSelector": true, "namespaceSelector": true,
+	"preference": true, "requiredDuringSchedulingIgnoredDuringExecution": true,
+	"configMapKeyRef": true, "dataSource": true, "fieldRef": true, "fileKeyRef": true, "nodePublishSecretRef": true,
+	"resourceFieldRef": true, "secretKeyRef": true, "secretRef": true,
 }
