@@ -31,16 +31,15 @@ func (q *queue) evict(e verdict.Eviction, victims []preempt.VictimOn) (left depa
 		return left, err
 	}
 	for _, node := range nodes {
-		victims := on[node]
-		q.State.LeavePorts(node, victims)
-		for i := range victims {
-			if i%16 == 15 && q.ctx.Err() != nil { // an assumed pod is searched for
-				return left, q.ctx.Err()
-			}
-			q.State.EvictVictim(node, &victims[i])
-		}
-		// The memories forget the node, and with it its occupied ports, which have changed above. Nothing is searched for meanwhile.
+		q.State.LeavePorts(node, on[node])
+		// The memories forget the node, and with it its occupied ports. Nothing is searched for meanwhile.
 		q.changes = append(q.changes, node)
+	}
+	for i := range victims {
+		if i%16 == 15 && q.ctx.Err() != nil { // an assumed pod is searched for
+			return left, q.ctx.Err()
+		}
+		q.State.EvictVictim(victims[i].Node, &victims[i].Victim)
 	}
 	q.changed = true
 	q.Evicted()
