@@ -32,7 +32,8 @@ func Manifest(current, into metav1.Object, tree map[string]any) (manifest.Applie
 		return manifest.Applied{}, err
 	}
 	modified, original := tree, []byte(current.GetAnnotations()[corev1.LastAppliedConfigAnnotation])
-	if len(original) == 0 && complete(tree) {
+	annotated := len(original) > 0
+	if !annotated && complete(tree) {
 		if original, err = json.Marshal(wholeOf(object)); err != nil {
 			return manifest.Applied{}, err
 		}
@@ -46,16 +47,20 @@ func Manifest(current, into metav1.Object, tree map[string]any) (manifest.Applie
 	if err != nil {
 		return manifest.Applied{}, err
 	}
+	merge := threeWay
+	if !annotated {
+		merge = byIdentity
+	}
 	out := manifest.Applied{}
-	if out.Object, err = merged(current, into, original, text); err != nil {
+	if out.Object, err = merged(current, into, merge, original, text); err != nil {
 		return manifest.Applied{}, err
 	}
 	out.Removed, out.Kept, err = lacked(object, out.Object, tree)
 	return out, err
 }
 
-// merged returns an object after the three-way merge of kubectl.
-func merged(current, into metav1.Object, original, modified []byte) (metav1.Object, error) {
+// merged returns an object after a merge.
+func merged(current, into metav1.Object, merge mergeFunc, original, modified []byte) (metav1.Object, error) {
 	now, err := json.Marshal(current)
 	if err != nil {
 		return nil, err
@@ -64,11 +69,7 @@ func merged(current, into metav1.Object, original, modified []byte) (metav1.Obje
 	if err != nil {
 		return nil, err
 	}
-	patch, err := strategicpatch.CreateThreeWayMergePatch(original, modified, now, meta, true)
-	if err != nil {
-		return nil, fmt.Errorf("cannot be applied: %w", err)
-	}
-	text, err := strategicpatch.StrategicMergePatchUsingLookupPatchMeta(now, patch, meta)
+	text, err := merge(meta, original, modified, now)
 	if err != nil {
 		return nil, fmt.Errorf("cannot be applied: %w", err)
 	}

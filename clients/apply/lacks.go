@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -29,6 +30,14 @@ var listKeys = map[string][]string{
 	"evictionResponders":        {"name"},
 }
 
+// keyValue returns the value of a key of an item, nil if there is none.
+func keyValue(item map[string]any, name string) any {
+	if item[name] == nil && name == "protocol" {
+		return string(corev1.ProtocolTCP)
+	}
+	return item[name]
+}
+
 // identity returns the part of an item that identifies it.
 func identity(item any, list string) map[string]any {
 	object, _ := item.(map[string]any)
@@ -46,10 +55,7 @@ func keyOf(list string, item any) (key fieldpath.PathElement, ok bool) {
 	object, _ := item.(map[string]any)
 	var fields []any
 	for _, name := range listKeys[list] {
-		value := object[name]
-		if value == nil && name == "protocol" {
-			value = string(corev1.ProtocolTCP)
-		}
+		value := keyValue(object, name)
 		if value == nil {
 			return key, false
 		}
@@ -179,6 +185,27 @@ func missing(has, form any, name string, path *field.Path) []string {
 	return nil
 }
 
+// itemName returns the first key of an item of a list, or all keys if another item has the same first one.
+func itemName(item any, list []any, name string) string {
+	keys := func(item any) (out []string) {
+		object, _ := item.(map[string]any)
+		for _, key := range listKeys[name] {
+			out = append(out, fmt.Sprint(keyValue(object, key)))
+		}
+		return out
+	}
+	own, same := keys(item), 0
+	for _, other := range list {
+		if keys(other)[0] == own[0] {
+			same++
+		}
+	}
+	if same > 1 {
+		return strings.Join(own, ",")
+	}
+	return own[0]
+}
+
 // missingItems compares the items of lists by what identifies them, or by their number.
 func missingItems(has, form []any, name string, path *field.Path) []string {
 	var out []string
@@ -191,7 +218,7 @@ func missingItems(has, form []any, name string, path *field.Path) []string {
 			}
 			continue
 		}
-		at = path.Key(fmt.Sprint(item.(map[string]any)[listKeys[name][0]]))
+		at = path.Key(itemName(item, has, name))
 		other := slices.IndexFunc(form, func(f any) bool { of, ok := keyOf(name, f); return ok && of.Equals(key) })
 		if other < 0 {
 			out = append(out, at.String())
