@@ -98,13 +98,16 @@ func workload(container string, pods ...string) string {
 		strings.Join(append(pods, "containers: [{name: c, image: i, "+container+"}]"), ", ") + "}}}}"
 }
 
+// lacking is a manifest that lacks fields of its live object, a Deployment without kind.
+type lacking struct {
+	name, kind, live, file string
+	empty                  func() metav1.Object
+	removed, kept          []string
+}
+
 func TestFieldsThatAManifestLacks(t *testing.T) {
 	replace := strings.NewReplacer
-	for _, c := range []struct {
-		name, kind, live, file string
-		empty                  func() metav1.Object
-		removed, kept          []string
-	}{
+	for _, c := range []lacking{
 		{
 			name: "the manifest is the whole", live: live, file: file,
 			removed: []string{
@@ -181,6 +184,13 @@ func TestFieldsThatAManifestLacks(t *testing.T) {
 		{
 			name: "a patch removes nothing", live: live, file: "{metadata: {name: w}, spec: {replicas: 3, strategy: {type: RollingUpdate}}}",
 		},
+	} {
+		t.Run(c.name, c.check)
+	}
+}
+
+func TestFieldsThatManifestsOfOtherKindsLack(t *testing.T) {
+	for _, c := range []lacking{
 		{
 			name: "a budget with another rule", kind: "PodDisruptionBudget", empty: func() metav1.Object { return &policyv1.PodDisruptionBudget{} },
 			live:    "{metadata: {name: w, uid: u}, spec: {minAvailable: 2, selector: {matchLabels: {app: w, tier: x}}}}",
@@ -204,25 +214,27 @@ func TestFieldsThatAManifestLacks(t *testing.T) {
 			file: "{metadata: {name: w, labels: {c: d}}}",
 		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			got := applied(t, cmp.Or(c.kind, "Deployment"), c.live, c.file, c.empty)
-			if diff := gocmp.Diff(c.removed, got.Removed, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("removed (-want +got)\n%s", diff)
-			}
-			if diff := gocmp.Diff(c.kept, got.Kept, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("kept (-want +got)\n%s", diff)
-			}
-			text, err := json.Marshal(got.Object)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, path := range c.removed {
-				name := strings.TrimRight(path[strings.LastIndexAny(path, ".[")+1:], "]")
-				if strings.Contains(string(text), `"`+name+`":{`) || strings.Contains(string(text), `"name":"`+name+`"`) {
-					t.Errorf("%s is still there: %s", path, text)
-				}
-			}
-		})
+		t.Run(c.name, c.check)
+	}
+}
+
+func (c lacking) check(t *testing.T) {
+	got := applied(t, cmp.Or(c.kind, "Deployment"), c.live, c.file, c.empty)
+	if diff := gocmp.Diff(c.removed, got.Removed, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("removed (-want +got)\n%s", diff)
+	}
+	if diff := gocmp.Diff(c.kept, got.Kept, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("kept (-want +got)\n%s", diff)
+	}
+	text, err := json.Marshal(got.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range c.removed {
+		name := strings.TrimRight(path[strings.LastIndexAny(path, ".[")+1:], "]")
+		if strings.Contains(string(text), `"`+name+`":{`) || strings.Contains(string(text), `"name":"`+name+`"`) {
+			t.Errorf("%s is still there: %s", path, text)
+		}
 	}
 }
 
