@@ -7,7 +7,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Doubts returns the doubts of responses, wherever the responses have them. A positive answer with doubts is not certain.
+// Doubts returns the doubts of responses, wherever the responses have them. A positive answer with doubts is not certain. Doubts about
+// an entry behind the queue of a what-if scenario refer to the evicted or preempted pods of the entry.
 func Doubts[M proto.Message](responses ...M) []*stowagev1.Doubt {
 	s := doubtScan{reaches: map[protoreflect.FullName]bool{}}
 	for _, r := range responses {
@@ -31,6 +32,10 @@ func (s *doubtScan) scan(m protoreflect.Message) {
 		s.found = append(s.found, d)
 		return
 	}
+	if w, ok := m.Interface().(*stowagev1.WhatIfResponse); ok {
+		found := len(s.found)
+		defer func() { resolve(w, s.found[found:]) }()
+	}
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		f := fields.Get(i)
@@ -45,6 +50,26 @@ func (s *doubtScan) scan(m protoreflect.Message) {
 		for j := range list.Len() {
 			s.scan(list.Get(j).Message())
 		}
+	}
+}
+
+// resolve replaces references to entries behind the queue of a scenario, which WhatIfResponse.requeued lists: only the response
+// specifies which pods they are. The response keeps its doubts.
+func resolve(w *stowagev1.WhatIfResponse, doubts []*stowagev1.Doubt) {
+	queue := len(w.GetPlacement().GetPlacements()) - len(w.GetRequeued())
+	for i, d := range doubts {
+		of, queued := d.GetPod().GetOrigin().(*stowagev1.PodReference_QueueIndex)
+		if !queued {
+			continue
+		}
+		entry := int(of.QueueIndex) - queue
+		if entry < 0 || entry >= len(w.GetRequeued()) {
+			continue
+		}
+		pod := proto.CloneOf(w.GetRequeued()[entry].GetPod())
+		pod.Count = d.GetPod().GetCount()
+		doubts[i] = proto.CloneOf(d)
+		doubts[i].Pod = pod
 	}
 }
 
