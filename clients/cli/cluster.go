@@ -31,6 +31,33 @@ func (q *question) live() bool {
 	return q.Cluster || q.Kubeconfig != "" || q.Context != "" || len(q.File)+len(q.Kustomize) == 0
 }
 
+// source returns the flags with which another command reads the same cluster and the same profile.
+func (q *question) source() []string {
+	var out []string
+	value := func(flag string, values ...string) {
+		for _, v := range values {
+			if v != "" {
+				out = append(out, flag, v)
+			}
+		}
+	}
+	is := func(flag string, set bool) {
+		if set {
+			out = append(out, flag)
+		}
+	}
+	value("-f", q.File...)
+	value("-k", q.Kustomize...)
+	is("-R", q.Recursive)
+	is("--cluster", q.Cluster)
+	value("--kubeconfig", q.Kubeconfig)
+	value("--context", q.Context)
+	value("--namespace", q.Namespace)
+	value("--scheduler-name", q.SchedulerName)
+	value("--profile", q.Profile)
+	return out
+}
+
 // readCluster reads the objects of the cluster.
 func (q *question) readCluster(s *session, r *manifest.Reader) error {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()

@@ -15,7 +15,7 @@ import (
 type scaleDownCommand struct {
 	question
 	Replicas uint32 `required:"" placeholder:"NUMBER" help:"Number of replicas to keep."`
-	Workload string `placeholder:"NAME" help:"The Deployment, ReplicaSet, ReplicationController or StatefulSet. Required if there are several."`
+	Workload string `placeholder:"[NAMESPACE/][KIND/]NAME" help:"The Deployment, ReplicaSet, ReplicationController or StatefulSet. Required if there are several."`
 }
 
 // Run is called by kong.

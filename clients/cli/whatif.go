@@ -127,8 +127,8 @@ func (c *whatIfCommand) scaleDowns(out *whatif.Comparison) []string {
 	var commands []string
 	for _, to := range c.scaled {
 		if out.Leaves(whatif.Object(to.Origin)) {
-			commands = append(commands, report.Command("stowage scale-down", nil, "--workload", to.Namespace+"/"+to.Name,
-				"--replicas", fmt.Sprint(to.replicas)))
+			commands = append(commands, report.Command("stowage scale-down", nil,
+				append(c.source(), "--workload", to.Argument(), "--replicas", fmt.Sprint(to.replicas))...))
 		}
 	}
 	return commands
@@ -221,7 +221,9 @@ func (c *whatIfCommand) edit(s *session, r *manifest.Reader) ([]string, error) {
 			return nil, fmt.Errorf("--scale=%s: %w", text, err)
 		}
 		out = append(out, fmt.Sprintf("scale %s to %d", scaled, n))
-		if n > 0 && scaled.Kind != "StatefulSet" { // which deletes the highest ordinals
+		// The last number counts. A StatefulSet deletes the highest ordinals.
+		c.scaled = slices.DeleteFunc(c.scaled, func(earlier scaledTo) bool { return earlier.Origin == scaled })
+		if n > 0 && scaled.Kind != "StatefulSet" {
 			c.scaled = append(c.scaled, scaledTo{scaled, n})
 		}
 	}

@@ -65,11 +65,11 @@ func (s *Snapshot) Scalable(name string) (*Scalable, error) {
 	var all []string
 	for i := range s.Scalables {
 		w := &s.Scalables[i]
-		full := w.Namespace + "/" + w.Name
+		full := w.fullName()
 		if !slices.Contains(all, full) && !w.Controlled {
 			all = append(all, full)
 		}
-		switch named := name == full || name == w.Name; {
+		switch named := w.named(name); {
 		case w.Controlled && named:
 			controlled = append(controlled, w)
 		case !w.Controlled && (named || name == ""):
@@ -83,13 +83,41 @@ func (s *Snapshot) Scalable(name string) (*Scalable, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return nil, fmt.Errorf("there are several workloads, name one of %s", strings.Join(all, ", "))
+		return nil, fmt.Errorf("there are several workloads, name one of %s", strings.Join(argumentsOf(found), ", "))
 	case len(all) > 0:
 		return nil, fmt.Errorf("there is no workload %q, only %s%s", name, strings.Join(all, ", "), s.otherScalable(name))
 	case len(s.unselected) > 0:
 		return nil, fmt.Errorf("%s has no spec.selector, which tells its pods", s.unselected[0])
 	}
 	return nil, fmt.Errorf("there is no Deployment, ReplicaSet, ReplicationController or StatefulSet")
+}
+
+func (w *Scalable) fullName() string { return w.Namespace + "/" + w.Name }
+
+// named reports whether a workload has a name of the form [NAMESPACE/][KIND/]NAME.
+func (w *Scalable) named(name string) bool {
+	if name == w.Name || name == w.fullName() {
+		return true
+	}
+	rest, found := strings.CutSuffix(strings.TrimPrefix(name, w.Namespace+"/"), "/"+w.Name)
+	return found && NamesKind(rest, w.Kind)
+}
+
+// argumentsOf returns the names that distinguish workloads, with kinds where workloads of several kinds have a name.
+func argumentsOf(all []*Scalable) []string {
+	count := map[string]int{}
+	for _, w := range all {
+		count[w.fullName()]++
+	}
+	var out []string
+	for _, w := range all {
+		if count[w.fullName()] > 1 {
+			out = append(out, w.Argument())
+		} else {
+			out = append(out, w.fullName())
+		}
+	}
+	return out
 }
 
 // otherScalable suggests a workload for a name that none has.
