@@ -187,6 +187,7 @@ func (d *drains) same(got *stowagev1.NodeDrain, moves bool) ([]conformance.Diffe
 		nodes = append(nodes, int(n))
 	}
 	fresh := expect.NewDrainer(d.c, d.kindOf, d.drainer.Templates())
+	fresh.DeleteEmptyDirData = true
 	want, err := fresh.Drain(nodes...)
 	if err != nil {
 		return nil, err

@@ -26,6 +26,9 @@ type Drainer struct {
 	left      []int // evictions that each budget allows
 	came      map[string]comer
 	attempts  int // how often pods were placed
+
+	// DeleteEmptyDirData evicts pods with emptyDir volumes, as Consolidate does.
+	DeleteEmptyDirData bool
 }
 
 // comer is a pod that was placed in an earlier round or drain.
@@ -126,7 +129,7 @@ func (r *drain) unit(u *scenario.Unit) *drainUnit {
 	case scenario.Stays(p):
 		out.stays = true
 		r.out.StayingCount += uint32(len(u.Pods))
-	case slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil }):
+	case !r.DeleteEmptyDirData && slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil }):
 		out.refused = stowagev1.BlockedReason_BLOCKED_REASON_EMPTY_DIR
 	case !controlled && !r.c.Drain.Force:
 		out.refused = stowagev1.BlockedReason_BLOCKED_REASON_NO_CONTROLLER
