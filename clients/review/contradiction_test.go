@@ -57,6 +57,9 @@ func TestImpliedEqualsTrying(t *testing.T) {
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawTerm(t), drawTerm(t)
+		if n := len(a.MatchExpressions); n > 0 && rapid.Bool().Draw(t, "within") {
+			b.MatchExpressions = a.MatchExpressions[:rapid.IntRange(1, n).Draw(t, "shared")]
+		}
 		of, err := nodeaffinity.NewNodeSelector(one(a))
 		if err != nil {
 			t.Fatal(err)
