@@ -184,7 +184,7 @@ func (r *drain) rounds() error {
 
 // evict evicts the pods of a round, and tells whether there are any. Those of the round before leave, unless there are none: then
 // they do once it is known that they were the last ones.
-func (r *drain) evict() (any bool) {
+func (r *drain) evict() bool {
 	var now []drainBatch
 	for _, u := range r.units {
 		count := len(u.Pods)

@@ -18,7 +18,7 @@ func (d *draw) podAffinity(pod *corev1.Pod) {
 		a := &corev1.PodAffinity{}
 		if d.chance(0.6) {
 			for range d.oneOrMore(2) {
-				term := d.podTerm(pod)
+				term := d.podTerm()
 				if len(pod.Labels) > 0 && d.chance(0.6) && term.LabelSelector != nil {
 					term.LabelSelector.MatchExpressions = nil
 					term.LabelSelector.MatchLabels = map[string]string{}
@@ -32,30 +32,30 @@ func (d *draw) podAffinity(pod *corev1.Pod) {
 				a.RequiredDuringSchedulingIgnoredDuringExecution = append(a.RequiredDuringSchedulingIgnoredDuringExecution, term)
 			}
 		}
-		a.PreferredDuringSchedulingIgnoredDuringExecution = d.preferredPodTerms(pod)
+		a.PreferredDuringSchedulingIgnoredDuringExecution = d.preferredPodTerms()
 		affinityOf(pod).PodAffinity = a
 	}
 	if d.chance(0.7) {
 		a := &corev1.PodAntiAffinity{}
 		if d.chance(0.7) {
 			for range d.oneOrMore(3) {
-				a.RequiredDuringSchedulingIgnoredDuringExecution = append(a.RequiredDuringSchedulingIgnoredDuringExecution, d.podTerm(pod))
+				a.RequiredDuringSchedulingIgnoredDuringExecution = append(a.RequiredDuringSchedulingIgnoredDuringExecution, d.podTerm())
 			}
 		}
-		a.PreferredDuringSchedulingIgnoredDuringExecution = d.preferredPodTerms(pod)
+		a.PreferredDuringSchedulingIgnoredDuringExecution = d.preferredPodTerms()
 		affinityOf(pod).PodAntiAffinity = a
 	}
 }
 
-func (d *draw) preferredPodTerms(pod *corev1.Pod) []corev1.WeightedPodAffinityTerm {
+func (d *draw) preferredPodTerms() []corev1.WeightedPodAffinityTerm {
 	var out []corev1.WeightedPodAffinityTerm
 	for d.chance(0.45) {
-		out = append(out, corev1.WeightedPodAffinityTerm{Weight: int32(d.between(1, 100)), PodAffinityTerm: d.podTerm(pod)})
+		out = append(out, corev1.WeightedPodAffinityTerm{Weight: int32(d.between(1, 100)), PodAffinityTerm: d.podTerm()})
 	}
 	return out
 }
 
-func (d *draw) podTerm(pod *corev1.Pod) corev1.PodAffinityTerm {
+func (d *draw) podTerm() corev1.PodAffinityTerm {
 	t := corev1.PodAffinityTerm{LabelSelector: d.podSelector(), TopologyKey: d.topologyKey()}
 	if d.chance(0.2) {
 		t.Namespaces = some(d, 0.5, podNamespaces...)

@@ -18,11 +18,11 @@ func (d *draw) spreadConstraints(pod *corev1.Pod) []corev1.TopologySpreadConstra
 			TopologyKey:       d.spreadKey(),
 			WhenUnsatisfiable: pick(d, corev1.DoNotSchedule, corev1.ScheduleAnyway),
 		}
-		if p := (pair{c.TopologyKey, c.WhenUnsatisfiable}); seen[p] {
+		p := pair{c.TopologyKey, c.WhenUnsatisfiable}
+		if seen[p] {
 			continue
-		} else {
-			seen[p] = true
 		}
+		seen[p] = true
 		c.LabelSelector = d.podSelector()
 		if len(pod.Labels) > 0 && d.chance(0.5) {
 			c.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{}}

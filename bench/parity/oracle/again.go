@@ -39,7 +39,8 @@ func (q *Queue) comeBack(victims []*corev1.Pod) error {
 			continue
 		}
 		queued := q.byUID[p.UID]
-		entry, times := 0, 1
+		var entry int
+		times := 1
 		switch {
 		case queued == nil && (c.Unknown(p) || p.Spec.SchedulerName != q.framework.ProfileName()):
 			continue
