@@ -188,14 +188,14 @@ func (s *State) Members(name string, assumed int) []Member {
 			members = append(members, Member{a.pod.Template.Namespace, a.name, a.node, 1, spec.Priority, spec.NeverPreempts})
 		}
 	}
-	slices.SortStableFunc(members, func(a, b Member) int {
-		if unnamed := a.Name == ""; a.Node == b.Node && unnamed != (b.Name == "") {
-			if unnamed {
-				return 1
-			}
-			return -1
+	unnamed := func(m *Member) int {
+		if m.Name == "" {
+			return 1
 		}
-		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Name, b.Name))
+		return 0
+	}
+	slices.SortStableFunc(members, func(a, b Member) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(unnamed(&a), unnamed(&b)), cmp.Compare(a.Name, b.Name))
 	})
 	return members
 }

@@ -70,15 +70,6 @@ func (q *queue) fail(p *pods, why *failure) error {
 	if err := q.renominate(p, why); err != nil || len(why.victims) == 0 {
 		return err
 	}
-	left, err := q.evict(verdict.Eviction{Entry: p.entry, Candidate: *why.preemption.Nominated}, why.victims)
-	if err != nil {
-		return err
-	}
-	if !left.stay() {
-		if err := q.outrank(p.priority(), why.preemption.Nominated.Node); err != nil {
-			return err
-		}
-	}
-	defer q.comeBack()
-	return q.wakeAll(left)
+	e := verdict.Eviction{Entry: p.entry, Candidate: *why.preemption.Nominated}
+	return q.preempt(e, why.victims, p.priority(), why.preemption.Nominated.Node, true)
 }

@@ -249,17 +249,8 @@ func (q *queue) failGroup(g *group, a *gang.Attempt) error {
 	for _, v := range a.Victims {
 		e.Victims = append(e.Victims, q.State.VictimReference(v.Node, &v.Victim))
 	}
-	left, err := q.evict(e, a.Victims)
-	if err != nil {
-		return err
-	}
-	if node, known := q.State.Node(actuator); known && !left.stay() {
-		if err := q.outrank(g.priority, node); err != nil {
-			return err
-		}
-	}
-	defer q.comeBack()
-	return q.wakeAll(left)
+	node, known := q.State.Node(actuator)
+	return q.preempt(e, a.Victims, g.priority, node, known)
 }
 
 // nominations returns the nominations of an attempt by entry of the queue.

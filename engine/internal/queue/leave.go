@@ -9,6 +9,25 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
+// preempt evicts the victims of a pod or of a pod group with a priority, ends lower nominations to its node if it has one, and lets
+// the pods come back.
+func (q *queue) preempt(e verdict.Eviction, victims []preempt.VictimOn, priority int32, node uint32, known bool) error {
+	left, err := q.evict(e, victims)
+	if err != nil {
+		return err
+	}
+	if known && !left.stay() {
+		if err := q.outrank(priority, node); err != nil {
+			return err
+		}
+	}
+	if err := q.wakeAll(left); err != nil {
+		return err
+	}
+	q.comeBack()
+	return nil
+}
+
 // evict lets the victims of a pod or of a pod group leave. After an error, which ends the queue, the answer has all of them left, and
 // the state some.
 func (q *queue) evict(e verdict.Eviction, victims []preempt.VictimOn) (left departures, err error) {
