@@ -25,7 +25,7 @@ func TestRulesEqualOneByOne(t *testing.T) {
 	defer func() { _ = stop() }()
 	brokenPods := 0
 	rapid.Check(t, func(t *rapid.T) {
-		s := randomCluster(t)
+		s := randomCluster(t, clusterSize{2, 6, "10", 4, 5}, randomSpec)
 		a := &audit{client: client, snapshot: s, nodes: s.NodeObjects(), named: map[podKey]int{}, broken: map[int]bool{}}
 		if err := a.gather(); err != nil {
 			t.Fatal(err)
@@ -71,9 +71,9 @@ func holds(t *rapid.T, client Client, c *stowagev1.Cluster, p pod) bool {
 }
 
 // randomCluster is nodes of two pools in three zones, and pods of workloads with rules that their nodes need not meet.
-func randomCluster(t *rapid.T) *kube.Snapshot {
+func randomCluster(t *rapid.T, size clusterSize, randomSpec func(*rapid.T) corev1.PodSpec) *kube.Snapshot {
 	b := kube.NewBuilder(kube.Options{})
-	nodes := rapid.IntRange(2, 6).Draw(t, "nodes")
+	nodes := rapid.IntRange(size.leastNodes, size.mostNodes).Draw(t, "nodes")
 	for i := range nodes {
 		name := fmt.Sprintf("n%d", i)
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}}}
@@ -82,16 +82,16 @@ func randomCluster(t *rapid.T) *kube.Snapshot {
 		}
 		n.Labels["pool"] = rapid.SampledFrom([]string{"x", "y"}).Draw(t, "pool")
 		n.Spec.Unschedulable = rapid.Bool().Draw(t, "cordoned")
-		n.Status.Allocatable = corev1.ResourceList{"cpu": resource.MustParse("2"), "pods": resource.MustParse("10")}
+		n.Status.Allocatable = corev1.ResourceList{"cpu": resource.MustParse("2"), "pods": resource.MustParse(size.podsOfNode)}
 		if err := b.AddNode(n); err != nil {
 			t.Fatal(err)
 		}
 	}
 	number := 0
-	for w := range rapid.IntRange(1, 4).Draw(t, "workloads") {
+	for w := range rapid.IntRange(1, size.workloads).Draw(t, "workloads") {
 		spec := randomSpec(t)
 		labels := map[string]string{"app": fmt.Sprintf("w%d", w), "tier": rapid.SampledFrom([]string{"web", "db"}).Draw(t, "tier")}
-		for range rapid.IntRange(1, 5).Draw(t, "pods") {
+		for range rapid.IntRange(1, size.pods).Draw(t, "pods") {
 			number++
 			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 				Namespace: "default", Name: fmt.Sprintf("p%d", number), UID: "1", Labels: labels,
@@ -150,4 +150,11 @@ func randomSpec(t *rapid.T) corev1.PodSpec {
 		}}}
 	}
 	return s
+}
+
+// clusterSize bounds a random cluster. podsOfNode is what a node allows, pods the most of a workload.
+type clusterSize struct {
+	leastNodes, mostNodes int
+	podsOfNode            string
+	workloads, pods       int
 }

@@ -6,13 +6,11 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"pgregory.net/rapid"
 
 	"github.com/stowage-scheduler/stowage/clients/embedded"
-	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
 // TestSoftRulesEqualCounting compares with counting pods by domain.
@@ -24,7 +22,7 @@ func TestSoftRulesEqualCounting(t *testing.T) {
 	defer func() { _ = stop() }()
 	missed, held := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		s := softCluster(t)
+		s := randomCluster(t, clusterSize{1, 5, "1", 3, 4}, softSpec)
 		a := &audit{client: client, snapshot: s, nodes: s.NodeObjects(), named: map[podKey]int{}, broken: map[int]bool{}}
 		if err := a.gather(); err != nil {
 			t.Fatal(err)
@@ -118,46 +116,6 @@ func (a *audit) others(i int, selector *metav1.LabelSelector, key string) (self 
 	}
 	domain, has = a.nodes[a.pods[i].node].Labels[key]
 	return self, counts, domain, has
-}
-
-// softCluster is pods with preferences alone on nodes of two pools and three zones.
-func softCluster(t *rapid.T) *kube.Snapshot {
-	b := kube.NewBuilder(kube.Options{})
-	nodes := rapid.IntRange(1, 5).Draw(t, "nodes")
-	for i := range nodes {
-		name := fmt.Sprintf("n%d", i)
-		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}}}
-		if zone := rapid.IntRange(0, 3).Draw(t, "zone"); zone > 0 {
-			n.Labels[corev1.LabelTopologyZone] = fmt.Sprintf("z%d", zone)
-		}
-		n.Labels["pool"] = rapid.SampledFrom([]string{"x", "y"}).Draw(t, "pool")
-		n.Spec.Unschedulable = rapid.Bool().Draw(t, "cordoned")
-		n.Status.Allocatable = corev1.ResourceList{"cpu": resource.MustParse("2"), "pods": resource.MustParse("1")}
-		if err := b.AddNode(n); err != nil {
-			t.Fatal(err)
-		}
-	}
-	number := 0
-	for w := range rapid.IntRange(1, 3).Draw(t, "workloads") {
-		spec := softSpec(t)
-		labels := map[string]string{"app": fmt.Sprintf("w%d", w), "tier": rapid.SampledFrom([]string{"web", "db"}).Draw(t, "tier")}
-		for range rapid.IntRange(1, 4).Draw(t, "pods") {
-			number++
-			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-				Namespace: "default", Name: fmt.Sprintf("p%d", number), UID: "1", Labels: labels,
-				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: labels["app"], Controller: new(true)}},
-			}, Spec: *spec.DeepCopy()}
-			p.Spec.NodeName = fmt.Sprintf("n%d", rapid.IntRange(0, nodes-1).Draw(t, "node"))
-			if err := b.AddPod(p); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	s, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // softSpec is a pod's spec with some preferences.
