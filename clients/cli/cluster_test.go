@@ -180,7 +180,7 @@ const liveNode = `{apiVersion: v1, kind: Node, metadata: {name: a, uid: a}, stat
 
 func livePod(namespace, name, labels, spec string) string {
 	return fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {namespace: %s, name: %[2]s, uid: %[2]s, labels: {%s}, managedFields: [{manager: m}]},
-spec: {%s, containers: [{name: c, resources: {requests: {cpu: 1m}}}]}}`, namespace, name, labels, spec)
+spec: {%s, containers: [{name: c, image: i, resources: {requests: {cpu: 1m}}}]}}`, namespace, name, labels, spec)
 }
 
 func TestAListThatExpiresIsBegunAnew(t *testing.T) {
@@ -255,7 +255,7 @@ func TestAClusterIsReadInChunks(t *testing.T) {
 
 func TestManifestsAreAppliedToTheCluster(t *testing.T) {
 	const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web%s}, spec: {replicas: %d, selector: {matchLabels: {app: web}},
-template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, resources: {requests: {cpu: 100m}}}]}}}}`
+template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}}}}`
 	s := startAPI(t, liveNode, fmt.Sprintf(deployment, ", namespace: shop, uid: d", 1),
 		livePod("shop", "web-abc-1", "app: web, pod-template-hash: abc", "nodeName: a"))
 	path := filepath.Join(t.TempDir(), "web.yaml")

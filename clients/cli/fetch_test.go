@@ -21,7 +21,7 @@ func TestManifestsAreReadFromURLs(t *testing.T) {
 	serve("/misspelt", "{apiVersion: v1, kind: Node, metadata: {name: a}, spec: {unschedulabel: true}}")
 	mux.HandleFunc("/pod.yaml.gz", func(w http.ResponseWriter, _ *http.Request) {
 		z := gzip.NewWriter(w)
-		_, _ = io.WriteString(z, "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}")
+		_, _ = io.WriteString(z, "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}")
 		_ = z.Close()
 	})
 	mux.Handle("/moved", http.RedirectHandler("/nodes.yaml", http.StatusFound))

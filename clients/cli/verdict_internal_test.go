@@ -14,9 +14,9 @@ import (
 func TestDoubtsNameTheirPods(t *testing.T) {
 	r := manifest.NewReader(kube.Options{})
 	const pods = `
-{apiVersion: v1, kind: Pod, metadata: {name: pending, namespace: shop}, spec: {containers: [{name: c}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: pending, namespace: shop}, spec: {containers: [{name: c, image: i}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: waits, namespace: shop}, spec: {containers: [{name: c}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: waits, namespace: shop}, spec: {containers: [{name: c, image: i}]}}
 `
 	if err := r.Read("pods.yaml", strings.NewReader(pods)); err != nil {
 		t.Fatal(err)

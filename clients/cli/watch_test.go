@@ -56,13 +56,13 @@ const watched = `
 {metadata: {name: a, labels: {rack: r1}}, status: {allocatable: {pods: 9}}},
 {metadata: {name: b, labels: {rack: r2}}, status: {allocatable: {pods: 9}}}]}
 ---
-{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web}, spec: {replicas: 4, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c}]}}}}
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web}, spec: {replicas: 4, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}
 ---
 {apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: training},
  spec: {schedulingPolicy: {gang: {minCount: 2}}, schedulingConstraints: {topology: [{key: rack}]}}}
 ---
 {apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: worker},
- spec: {replicas: 2, selector: {matchLabels: {app: worker}}, template: {metadata: {labels: {app: worker}}, spec: {schedulingGroup: {podGroupName: training}, containers: [{name: c}]}}}}
+ spec: {replicas: 2, selector: {matchLabels: {app: worker}}, template: {metadata: {labels: {app: worker}}, spec: {schedulingGroup: {podGroupName: training}, containers: [{name: c, image: i}]}}}}
 `
 
 func parts() []*stowagev1.PlaceStreamResponse {

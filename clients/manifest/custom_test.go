@@ -101,10 +101,10 @@ spec:
   failurePolicy: {maxRestarts: 3}
   replicatedJobs:
   - name: driver
-    template: {spec: {completionMode: NonIndexed, template: {spec: {restartPolicy: Never, containers: [{name: c}]}}}}
+    template: {spec: {completionMode: NonIndexed, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}
   - name: workers
     replicas: 2
-    template: {spec: {parallelism: 2, completions: 2, backoffLimit: 0, template: {spec: {containers: [{name: c}]}}}}
+    template: {spec: {parallelism: 2, completions: 2, backoffLimit: 0, template: {spec: {containers: [{name: c, image: i}]}}}}
 `, []string{
 		"JobSet: training-driver-0 x1 by Job job-name=training-driver-0 job-index=0 jobset-name=training " +
 			"replicatedjob-name=driver replicatedjob-replicas=1 restart-attempt=0",
@@ -140,7 +140,7 @@ metadata: {name: mnist}
 spec:
   pytorchReplicaSpecs:
     Master: {replicas: 1, restartPolicy: OnFailure, template: {` + pod + `}}
-    Worker: {replicas: 2, restartPolicy: OnFailure, template: {spec: {containers: [{name: pytorch, resources: {limits: {cpu: 20m, memory: 1Gi}}}]}}}
+    Worker: {replicas: 2, restartPolicy: OnFailure, template: {spec: {containers: [{name: pytorch, image: i, resources: {limits: {cpu: 20m, memory: 1Gi}}}]}}}
 `, []string{
 		"PyTorchJob: mnist-master-0 x1 by PyTorchJob job-name=mnist job-role=master operator-name=pytorchjob-controller replica-index=0 replica-type=master",
 		"PyTorchJob: mnist-worker-0 x1 by PyTorchJob job-name=mnist operator-name=pytorchjob-controller replica-index=0 replica-type=worker",
@@ -227,7 +227,7 @@ func TestCustomWorkloadsOfAClusterHaveTheirPods(t *testing.T) {
 		if len(s.Queue) != 0 || len(s.Existing) != 1 || len(s.Incomplete) != 1 {
 			t.Errorf("%s: %d pods, existing %v, without pods %v", c.name, len(s.Queue), s.Existing, s.Incomplete)
 		}
-		owned := "{apiVersion: v1, kind: Pod, metadata: {name: p, uid: p, ownerReferences: [{apiVersion: v1, kind: X, name: x, uid: u}]}, spec: {nodeName: a, containers: [{name: c}]}}"
+		owned := "{apiVersion: v1, kind: Pod, metadata: {name: p, uid: p, ownerReferences: [{apiVersion: v1, kind: X, name: x, uid: u}]}, spec: {nodeName: a, containers: [{name: c, image: i}]}}"
 		s = read(t, strings.NewReader(state+"---\n"+owned))
 		if len(s.Incomplete) != 0 {
 			t.Errorf("%s: without pods %v", c.name, s.Incomplete)
@@ -291,7 +291,7 @@ func TestCustomWorkloadsThatAreNotRead(t *testing.T) {
 {kind: Rollout, apiVersion: argoproj.io/v1alpha1, metadata: {name: a}, spec: {replicas: 2, workloadRef: {kind: Deployment, name: d}}}
 ---
 {kind: JobSet, apiVersion: jobset.x-k8s.io/v1alpha2, metadata: {name: a, annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: rack}},
-  spec: {replicatedJobs: [{name: a, template: {spec: {template: {spec: {containers: [{name: c}]}}}}}]}}
+  spec: {replicatedJobs: [{name: a, template: {spec: {template: {spec: {containers: [{name: c, image: i}]}}}}}]}}
 ---
 {kind: Kafka, apiVersion: kafka.strimzi.io/v1beta2, metadata: {name: a}, spec: {kafka: {replicas: 3}}}
 ---
@@ -307,7 +307,7 @@ func TestCustomWorkloadsThatAreNotRead(t *testing.T) {
 ---
 {kind: Application, apiVersion: argoproj.io/v1alpha1, metadata: {name: a}, spec: {project: default}}
 ---
-{kind: Rollout, apiVersion: argoproj.io/v2, metadata: {name: a}, spec: {template: {spec: {containers: [{name: c}]}}}}
+{kind: Rollout, apiVersion: argoproj.io/v2, metadata: {name: a}, spec: {template: {spec: {containers: [{name: c, image: i}]}}}}
 `)); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestFork(t *testing.T) {
  status: {allocatable: {cpu: "4", pods: "9"}}}
 ---
 {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, uid: s}, spec: {replicas: 1, selector: {matchLabels: {app: db}},
- template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c}]}}}}
+ template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: i}]}}}}
 `
 	for _, first := range []bool{true, false} {
 		base := manifest.NewReader(kube.Options{})

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	podTemplate = `template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c}]}}`
-	edited      = `template: {metadata: {labels: {a: b}}, spec: {nodeSelector: {d: s}, containers: [{name: c}]}}`
+	podTemplate = `template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}`
+	jobTemplate = `template: {metadata: {labels: {a: b}}, spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}`
+	edited      = `template: {metadata: {labels: {a: b}}, spec: {nodeSelector: {d: s}, containers: [{name: c, image: i}]}}`
 	selectsPods = `selector: {matchLabels: {a: b}}`
 	owned       = `labels: {a: b}, ownerReferences: [{apiVersion: v1, kind: StatefulSet, name: w, uid: u, controller: true}]`
 	// pods are two that are pending, one of them since its node is gone, and one on a node.
@@ -72,7 +73,7 @@ func TestChangesOfWorkloads(t *testing.T) {
 			more: pods, want: []string{"1 pods w-5"},
 		},
 		{
-			name: "a Job that stops with its pods", kind: "batch/v1 Job", state: "parallelism: 3, " + podTemplate, change: "suspend: true",
+			name: "a Job that stops with its pods", kind: "batch/v1 Job", state: "parallelism: 3, " + jobTemplate, change: "suspend: true",
 			more: pods,
 		},
 		{
@@ -99,19 +100,19 @@ func TestChangesOfWorkloads(t *testing.T) {
 			want: []string{"1 pods w"},
 		},
 		{
-			name: "a Job that may run more pods", kind: "batch/v1 Job", state: "parallelism: 2, completions: 9, " + podTemplate,
+			name: "a Job that may run more pods", kind: "batch/v1 Job", state: "parallelism: 2, completions: 9, " + jobTemplate,
 			status: "succeeded: 5", change: "parallelism: 8", want: []string{"2 pods w"},
 		},
 		{
-			name: "a Job that begins", kind: "batch/v1 Job", state: "suspend: true, completionMode: Indexed, parallelism: 2, completions: 2, " + podTemplate,
+			name: "a Job that begins", kind: "batch/v1 Job", state: "suspend: true, completionMode: Indexed, parallelism: 2, completions: 2, " + jobTemplate,
 			change: "suspend: false", want: []string{"1 pods w-0", "1 pods w-1"},
 		},
 		{
-			name: "an indexed Job that runs", kind: "batch/v1 Job", state: "completionMode: Indexed, parallelism: 1, completions: 3, " + podTemplate,
+			name: "an indexed Job that runs", kind: "batch/v1 Job", state: "completionMode: Indexed, parallelism: 1, completions: 3, " + jobTemplate,
 			change: "parallelism: 2", want: []string{"1 more pods are not placed"},
 		},
 		{
-			name: "a Job with fewer pods", kind: "batch/v1 Job", state: "parallelism: 2, " + podTemplate, change: "parallelism: 1",
+			name: "a Job with fewer pods", kind: "batch/v1 Job", state: "parallelism: 2, " + jobTemplate, change: "parallelism: 1",
 			want: []string{"of 2 replicas 1 remain"},
 		},
 	} {
@@ -281,7 +282,7 @@ func FuzzMerge(f *testing.F) {
 	for _, kind := range []string{"apps/v1 Deployment", "apps/v1 StatefulSet", "v1 Pod", "v1 Node", "batch/v1 Job"} {
 		apiVersion, kind, _ := strings.Cut(kind, " ")
 		f.Add(apiVersion, kind, "replicas: 1, "+podTemplate, `{"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"c"}]}}}}`, "replicas: 3, "+edited)
-		f.Add(apiVersion, kind, "containers: [{name: c}]", `{"spec":[1]}`, "containers: [{name: c, image: i}], tolerations: [{key: k}]")
+		f.Add(apiVersion, kind, "containers: [{name: c, image: i}]", `{"spec":[1]}`, "containers: [{name: c, image: i}], tolerations: [{key: k}]")
 		f.Add(apiVersion, kind, "", "[]", "taints: [{key: k, effect: NoSchedule}]")
 	}
 	f.Fuzz(func(_ *testing.T, apiVersion, kind, state, last, change string) {

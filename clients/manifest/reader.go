@@ -222,7 +222,11 @@ func (e *entry) invalid() error {
 	if e.object.GetUID() != "" && e.before == nil {
 		return nil
 	}
-	return validate.Object(e.object).ToAggregate()
+	errs := validate.Object(e.object)
+	if more := len(errs) - maximumErrors; more > 0 {
+		return fmt.Errorf("%w, and %d more errors", errs[:maximumErrors].ToAggregate(), more)
+	}
+	return errs.ToAggregate()
 }
 
 // Snapshot builds the snapshot. The Reader must not be used afterwards.

@@ -53,7 +53,7 @@ metadata: {name: a}
 apiVersion: v1
 kind: Pod
 metadata: {name: p, namespace: shop}
-spec: {nodeName: a, containers: []}
+spec: {nodeName: a, containers: [{name: c, image: i}]}
 ---
 apiVersion: v1
 kind: Service
@@ -62,7 +62,7 @@ metadata: {name: s}
 		{"a list as kubectl prints it", `{"apiVersion": "v1", "kind": "List", "items": [
 	{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}},
 	{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}},
-	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": []}}]}`,
+	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}]}`,
 			[]string{"node a", "namespace default", "pending Pod default/p"}},
 		{
 			"a typed list", "apiVersion: v1\nkind: NodeList\nitems:\n- metadata: {name: a}\n- metadata: {name: b}\n",
@@ -159,16 +159,17 @@ func TestObjectsThatDoNotConvertAreReadWithTheOthers(t *testing.T) {
 			`Pod p: spec.tolerations[0].operator: Unsupported value: "Is"`,
 		},
 		{
-			"kind: StatefulSet\napiVersion: apps/v1\nmetadata: {name: s}\nspec: {replicas: 2000000000, selector: {matchLabels: {a: s}}, template: {metadata: {labels: {a: s}}}}",
+			"kind: StatefulSet\napiVersion: apps/v1\nmetadata: {name: s}\nspec: {replicas: 2000000000, selector: {matchLabels: {a: s}}, " +
+				"template: {metadata: {labels: {a: s}}, spec: {containers: [{name: c, image: i}]}}}",
 			`StatefulSet s: spec.replicas: Too many`,
 		},
 		{
-			"kind: Node\napiVersion: v1\nmetadata: {name: a}\nspec: {taints: [{effect: Is}]}",
+			"kind: Node\napiVersion: v1\nmetadata: {name: a, uid: a}\nspec: {taints: [{effect: Is}]}",
 			`Node a: spec.taints[0].effect: Unsupported value: "Is"`,
 		},
 	} {
 		r := manifest.NewReader(kube.Options{})
-		if err := r.Read("input", strings.NewReader(c.text+"\n---\n{kind: Pod, apiVersion: v1, metadata: {name: other}}")); err != nil {
+		if err := r.Read("input", strings.NewReader(c.text+"\n---\n{kind: Pod, apiVersion: v1, metadata: {name: other, uid: o}}")); err != nil {
 			t.Errorf("%s\n%v", c.text, err)
 			continue
 		}
@@ -196,11 +197,11 @@ func TestReadingStopsAfterManyErrors(t *testing.T) {
 func TestSkippedWorkloadsAreTold(t *testing.T) {
 	r := manifest.NewReader(kube.Options{})
 	if err := r.Read("input", strings.NewReader(`
-{kind: Rollout, apiVersion: argoproj.io/v1alpha1, spec: {template: {spec: {containers: [{name: c}]}}}}
+{kind: Rollout, apiVersion: argoproj.io/v1alpha1, spec: {template: {spec: {containers: [{name: c, image: i}]}}}}
 ---
-{kind: JobSet, apiVersion: jobset.x-k8s.io/v1alpha2, spec: {replicatedJobs: [{template: {spec: {template: {spec: {containers: [{name: c}]}}}}}]}}
+{kind: JobSet, apiVersion: jobset.x-k8s.io/v1alpha2, spec: {replicatedJobs: [{template: {spec: {template: {spec: {containers: [{name: c, image: i}]}}}}}]}}
 ---
-{kind: ControllerRevision, apiVersion: apps/v1, data: {spec: {template: {spec: {containers: [{name: c}]}}}}}
+{kind: ControllerRevision, apiVersion: apps/v1, data: {spec: {template: {spec: {containers: [{name: c, image: i}]}}}}}
 ---
 {kind: CustomResourceDefinition, apiVersion: apiextensions.k8s.io/v1, spec: {properties: {containers: {type: array}}}}
 ---
@@ -212,9 +213,9 @@ func TestSkippedWorkloadsAreTold(t *testing.T) {
 ---
 {kind: SealedSecret, apiVersion: bitnami.com/v1alpha1, spec: {template: {metadata: {name: s}}}}
 ---
-{kind: CronJob, apiVersion: batch/v1beta1, metadata: {name: c}, spec: {jobTemplate: {spec: {template: {spec: {containers: [{name: c}]}}}}}}
+{kind: CronJob, apiVersion: batch/v1beta1, metadata: {name: c}, spec: {jobTemplate: {spec: {template: {spec: {containers: [{name: c, image: i}]}}}}}}
 ---
-{kind: Deployment, apiVersion: apps/v1beta1, metadata: {name: d}, spec: {template: {spec: {containers: [{name: c}]}}}}
+{kind: Deployment, apiVersion: apps/v1beta1, metadata: {name: d}, spec: {template: {spec: {containers: [{name: c, image: i}]}}}}
 ---
 {kind: PodGroup, apiVersion: scheduling.k8s.io/v1alpha1, metadata: {name: g}, spec: {}}
 `)); err != nil {
@@ -231,9 +232,9 @@ func TestAnObjectReadTwiceCountsOnce(t *testing.T) {
 	const text = `
 {kind: Node, apiVersion: v1, metadata: {name: a}}
 ---
-{kind: Pod, apiVersion: v1, metadata: {name: p}}
+{kind: Pod, apiVersion: v1, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}
 ---
-{kind: Pod, apiVersion: v1, metadata: {generateName: p-}}
+{kind: Pod, apiVersion: v1, metadata: {generateName: p-}, spec: {containers: [{name: c, image: i}]}}
 ---
 {kind: Pod, apiVersion: v1, metadata: {name: web, uid: w}, spec: {tolerations: [{operator: Is}]}}
 `
@@ -372,7 +373,7 @@ func TestReadPathOfDirectories(t *testing.T) {
 }
 
 func TestJobsWithoutANameAreOthersEachTime(t *testing.T) {
-	const job = "{apiVersion: batch/v1, kind: Job, metadata: {generateName: j-}, spec: {template: {spec: {containers: [{name: c}]}}}}"
+	const job = "{apiVersion: batch/v1, kind: Job, metadata: {generateName: j-}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}"
 	r := manifest.NewReader(kube.Options{})
 	if err := r.Read("input", strings.NewReader(job+"\n---\n"+job)); err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ const (
 func pods(app string) string {
 	var out strings.Builder
 	for i := range 2 {
-		fmt.Fprintf(&out, "---\n{apiVersion: v1, kind: Pod, metadata: {name: %s-%d, uid: '%d', labels: {app: %s}}, spec: {nodeName: a, containers: [{name: c}]}}\n",
+		fmt.Fprintf(&out, "---\n{apiVersion: v1, kind: Pod, metadata: {name: %s-%d, uid: '%d', labels: {app: %s}}, spec: {nodeName: a, containers: [{name: c, image: i}]}}\n",
 			app, i, i, app)
 	}
 	return out.String()
@@ -147,7 +147,7 @@ var podCases = map[string]struct {
 	},
 	"maxSkew with more pods of the selector": {
 		fields: []string{strings.Replace(spread(""), "maxSkew: 1", "maxSkew: 2", 1)},
-		more:   []string{`{apiVersion: v1, kind: Pod, metadata: {name: web-x, labels: {app: web}}, spec: {nodeName: a, containers: [{name: c}]}}`},
+		more:   []string{`{apiVersion: v1, kind: Pod, metadata: {name: web-x, labels: {app: web}}, spec: {nodeName: a, containers: [{name: c, image: i}]}}`},
 	},
 	"one domain that the node selector leaves": {
 		fields: []string{spread(""), "nodeSelector: {disk: ssd}"},
@@ -261,16 +261,16 @@ var podCases = map[string]struct {
 	},
 	"with what is in another namespace": {
 		fields: []string{affinity("podAffinity", required("labelSelector: {matchLabels: {app: db}}, topologyKey: "+zone))},
-		more:   []string{`{apiVersion: v1, kind: Pod, metadata: {name: db, namespace: other, labels: {app: db}}, spec: {nodeName: a, containers: [{name: c}]}}`},
+		more:   []string{`{apiVersion: v1, kind: Pod, metadata: {name: db, namespace: other, labels: {app: db}}, spec: {nodeName: a, containers: [{name: c, image: i}]}}`},
 		want:   []string{"broken selects-no-pod affinity.podAffinity." + requiredField + "[0].labelSelector"},
 	},
 	"with what is in the namespace of the term": {
 		fields: []string{affinity("podAffinity", required("labelSelector: {matchLabels: {app: db}}, namespaces: [other], topologyKey: "+zone))},
-		more:   []string{`{apiVersion: v1, kind: Pod, metadata: {name: db, namespace: other, labels: {app: db}}, spec: {nodeName: a, containers: [{name: c}]}}`},
+		more:   []string{`{apiVersion: v1, kind: Pod, metadata: {name: db, namespace: other, labels: {app: db}}, spec: {nodeName: a, containers: [{name: c, image: i}]}}`},
 	},
 	"with what is in selected namespaces": {
 		fields: []string{affinity("podAffinity", required("labelSelector: {matchLabels: {app: db}}, namespaceSelector: {matchLabels: {team: x}}, topologyKey: "+zone))},
-		more:   []string{system, `{apiVersion: v1, kind: Pod, metadata: {name: db, namespace: other, labels: {app: db}}, spec: {nodeName: a, containers: [{name: c}]}}`},
+		more:   []string{system, `{apiVersion: v1, kind: Pod, metadata: {name: db, namespace: other, labels: {app: db}}, spec: {nodeName: a, containers: [{name: c, image: i}]}}`},
 	},
 	"namespaces that are not known": {
 		fields: []string{affinity("podAntiAffinity", required("labelSelector: {matchLabels: {app: db}}, namespaceSelector: {matchLabels: {team: z}}, topologyKey: "+zone))},
@@ -285,7 +285,7 @@ var podCases = map[string]struct {
 	},
 	"pods of kinds that are not read may be selected": {
 		fields: []string{affinity("podAntiAffinity", required("labelSelector: {matchLabels: {app: wbe}}, topologyKey: "+zone))},
-		more:   []string{`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, uid: "1"}, spec: {replicas: 1, selector: {matchLabels: {app: db}}, template: {metadata: {labels: {app: wbe}}, spec: {containers: [{name: c}]}}}}`},
+		more:   []string{`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, uid: "1"}, spec: {replicas: 1, selector: {matchLabels: {app: db}}, template: {metadata: {labels: {app: wbe}}, spec: {containers: [{name: c, image: i}]}}}}`},
 	},
 }
 

@@ -41,7 +41,7 @@ spec:
     spec:
       topologySpreadConstraints:
       - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}
-      containers: [{name: c}]
+      containers: [{name: c, image: i}]
 `)
 	write("case.yaml", `
 title: t

@@ -5,12 +5,16 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -26,6 +30,12 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
+	"k8s.io/kubernetes/pkg/apis/policy"
+	_ "k8s.io/kubernetes/pkg/apis/policy/install"
+	policyvalidation "k8s.io/kubernetes/pkg/apis/policy/validation"
+	"k8s.io/kubernetes/pkg/apis/scheduling"
+	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
+	schedulingvalidation "k8s.io/kubernetes/pkg/apis/scheduling/validation"
 	"sigs.k8s.io/yaml"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/validate"
@@ -59,11 +69,11 @@ func TestValidationEqualsTheAPIServers(t *testing.T) {
 func paths(errs field.ErrorList) []string {
 	out := []string{}
 	for _, e := range errs {
+		at := strings.Replace(e.Field, "metadata.taints", "spec.taints", 1) // ValidateNode passes the path of the metadata
 		if e.Type == field.ErrorTypeDuplicate {
-			out = append(out, initContainer.ReplaceAllString(e.Field, "initContainers[0]"))
-			continue
+			at = initContainer.ReplaceAllString(at, "initContainers[0]")
 		}
-		out = append(out, e.Field)
+		out = append(out, at)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -100,6 +110,12 @@ func upstream(t *testing.T, o metav1.Object) field.ErrorList {
 		return jobErrors(&i.Spec, spec, of(&i.Spec.Template))
 	case *batch.CronJob:
 		return jobErrors(&i.Spec.JobTemplate.Spec, spec.Child("jobTemplate", "spec"), of(&i.Spec.JobTemplate.Spec.Template))
+	case *core.Node:
+		return corevalidation.ValidateNode(i)
+	case *policy.PodDisruptionBudget:
+		return policyvalidation.ValidatePodDisruptionBudgetSpec(i.Spec, policyvalidation.PodDisruptionBudgetValidationOptions{}, spec)
+	case *scheduling.PriorityClass:
+		return schedulingvalidation.ValidatePriorityClass(i)
 	}
 	t.Fatalf("%T", internal)
 	return nil
@@ -132,11 +148,17 @@ func drawObject(d dice) metav1.Object {
 	meta := metav1.ObjectMeta{Name: "o", Namespace: "ns"}
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: d.podSpec()}
 	replicas := mostly(d, 3, []*int32{nil, new(int32(0)), new(int32(3)), new(int32(-1))})
+	restart := func(policies ...corev1.RestartPolicy) { template.Spec.RestartPolicy = mostly(d, 2, policies) }
 	never := func() batchv1.JobSpec {
-		template.Spec.RestartPolicy = corev1.RestartPolicyNever
-		return batchv1.JobSpec{Parallelism: replicas, Completions: mostly(d, 2, []*int32{nil, new(int32(2)), new(int32(-2))}), Template: template}
+		restart("Never", "OnFailure", "Always", "", "No")
+		j := batchv1.JobSpec{Parallelism: replicas, Completions: mostly(d, 2, []*int32{nil, new(int32(2)), new(int32(-2))}), Template: template}
+		if d.often(10) {
+			j.CompletionMode = mostly(d, 2, []*batchv1.CompletionMode{new(batchv1.NonIndexedCompletion), new(batchv1.IndexedCompletion), new(batchv1.CompletionMode("Is"))})
+		}
+		return j
 	}
-	switch d.IntN(8) {
+	restart("Always", "", "Never", "OnFailure", "No")
+	switch d.IntN(11) {
 	case 0:
 		o := &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: replicas, Selector: matching, Template: template}}
 		o.Spec.Strategy.Type = appsv1.DeploymentStrategyType(mostly(d, 2, []string{"", "RollingUpdate", "Recreate", "Blue"}))
@@ -147,7 +169,9 @@ func drawObject(d dice) metav1.Object {
 	case 1:
 		return &appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Replicas: replicas, Selector: matching, Template: template}}
 	case 2:
-		return &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: replicas, Selector: matching, Template: template}}
+		o := &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: replicas, Selector: matching, Template: template}}
+		d.ordered(&o.Spec)
+		return o
 	case 3:
 		o := &appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Selector: matching, Template: template}}
 		o.Spec.UpdateStrategy.Type = appsv1.DaemonSetUpdateStrategyType(mostly(d, 2, []string{"", "RollingUpdate", "OnDelete", "Blue"}))
@@ -168,7 +192,57 @@ func drawObject(d dice) metav1.Object {
 		return &batchv1.CronJob{ObjectMeta: meta, Spec: batchv1.CronJobSpec{Schedule: "* * * * *", JobTemplate: batchv1.JobTemplateSpec{Spec: never()}}}
 	}
 	meta.Labels = labels
+	switch d.IntN(4) {
+	case 0:
+		return d.node(meta)
+	case 1:
+		return d.budget(meta)
+	case 2:
+		meta.Namespace, meta.Labels = "", nil
+		return &schedulingv1.PriorityClass{ObjectMeta: meta, Value: mostly(d, 2, []int32{1, 1_000_000_000, 1_000_000_001}),
+			PreemptionPolicy: mostly(d, 3, []*corev1.PreemptionPolicy{nil, new(corev1.PreemptNever), new(corev1.PreemptLowerPriority), new(corev1.PreemptionPolicy("Is"))})}
+	}
 	return &corev1.Pod{ObjectMeta: meta, Spec: template.Spec}
+}
+
+// ordered draws how a StatefulSet creates and replaces its pods.
+func (d dice) ordered(s *appsv1.StatefulSetSpec) {
+	s.PodManagementPolicy = appsv1.PodManagementPolicyType(mostly(d, 3, []string{"", "OrderedReady", "Parallel", "Is"}))
+	s.UpdateStrategy.Type = appsv1.StatefulSetUpdateStrategyType(mostly(d, 3, []string{"", "RollingUpdate", "OnDelete", "Blue"}))
+	if d.often(10) {
+		s.Ordinals = &appsv1.StatefulSetOrdinals{Start: mostly(d, 1, []int32{3, -1})}
+	}
+	if d.often(20) {
+		s.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{
+			Partition: mostly(d, 2, []*int32{nil, new(int32(1)), new(int32(-1))}), MaxUnavailable: d.share(),
+		}
+	}
+}
+
+func (d dice) node(meta metav1.ObjectMeta) *corev1.Node {
+	meta.Namespace = ""
+	n := &corev1.Node{ObjectMeta: meta, Status: corev1.NodeStatus{Capacity: d.amounts(), Allocatable: d.amounts()}}
+	if d.often(30) {
+		n.Status.Capacity = corev1.ResourceList{corev1.ResourcePods: mostly(d, 1, []resource.Quantity{resource.MustParse("110"), resource.MustParse("1.5")})}
+	}
+	for range d.IntN(3) {
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: mostly(d, 2, append(labelNames[:4:4], "", "-a")), Value: mostly(d, 3, []string{"", "x", "7", "-x"}),
+			Effect: corev1.TaintEffect(mostly(d, 3, []string{"NoExecute", "NoSchedule", "PreferNoSchedule", "", "No"}))})
+	}
+	return n
+}
+
+func (d dice) budget(meta metav1.ObjectMeta) *policyv1.PodDisruptionBudget {
+	meta.Labels = nil
+	b := &policyv1.PodDisruptionBudget{ObjectMeta: meta, Spec: policyv1.PodDisruptionBudgetSpec{Selector: d.labelSelector()}}
+	if d.often(50) {
+		b.Spec.MinAvailable = d.share()
+	}
+	if b.Spec.MinAvailable == nil || d.often(5) {
+		b.Spec.MaxUnavailable = d.share()
+	}
+	b.Spec.UnhealthyPodEvictionPolicy = mostly(d, 3, []*policyv1.UnhealthyPodEvictionPolicyType{nil, new(policyv1.AlwaysAllow), new(policyv1.IfHealthyBudget), new(policyv1.UnhealthyPodEvictionPolicyType("Is"))})
+	return b
 }
 
 // share draws a number of pods, or a share of them.
@@ -232,8 +306,11 @@ func (d dice) podSpec() corev1.PodSpec {
 			s.InitContainers[i].RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 		}
 	}
-	if d.often(10) {
+	switch {
+	case d.often(10):
 		d.samePorts(&s)
+	case d.often(3):
+		s.Containers = nil
 	}
 	if d.often(20) {
 		s.NodeSelector = map[string]string{mostly(d, 4, labelNames): mostly(d, 4, labelValues)}
@@ -260,7 +337,8 @@ func (d dice) podSpec() corev1.PodSpec {
 }
 
 func (d dice) container(name string) corev1.Container {
-	c := corev1.Container{Name: name, Image: "i", Resources: corev1.ResourceRequirements{Requests: d.amounts(), Limits: d.amounts()}}
+	name, image := mostly(d, 1, []string{name, "c0", "i0", "", "A"}), mostly(d, 1, []string{"i", ""})
+	c := corev1.Container{Name: name, Image: image, Resources: corev1.ResourceRequirements{Requests: d.amounts(), Limits: d.amounts()}}
 	if !d.often(10) {
 		c.Resources.Limits = nil
 	}

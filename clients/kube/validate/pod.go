@@ -16,7 +16,7 @@ import (
 func podSpec(s *corev1.PodSpec, path *field.Path) field.ErrorList {
 	return slices.Concat(
 		containers(s.Containers, path.Child("containers")),
-		initContainers(s.InitContainers, path.Child("initContainers")),
+		initContainers(s.InitContainers, s.Containers, path.Child("initContainers")),
 		labels(s.NodeSelector, path.Child("nodeSelector")),
 		affinity(s.Affinity, path.Child("affinity")),
 		gates(s.SchedulingGates, path.Child("schedulingGates")),

@@ -8,32 +8,60 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // containers checks containers (validateContainers), which share the ports of the node.
 func containers(all []corev1.Container, path *field.Path) field.ErrorList {
+	if len(all) == 0 {
+		return field.ErrorList{field.Required(path, "")}
+	}
 	var out field.ErrorList
-	taken := map[string]bool{}
+	names, ports := map[string]bool{}, map[string]bool{}
 	for i := range all {
-		out = append(out, container(&all[i], taken, path.Index(i))...)
+		out = append(out, container(&all[i], ports, path.Index(i))...)
+		out = append(out, unique(all[i].Name, names, path.Index(i).Child("name"))...)
 	}
 	return out
 }
 
-// initContainers checks init containers (validateInitContainers). As they run one by one, two of them may have the same port of the node,
-// sidecars included.
-func initContainers(all []corev1.Container, path *field.Path) field.ErrorList {
+// initContainers checks init containers (validateInitContainers), whose names differ from the names of containers as well. As they run
+// one by one, two of them may have the same port of the node, sidecars included.
+func initContainers(all, containers []corev1.Container, path *field.Path) field.ErrorList {
 	var out field.ErrorList
+	names := map[string]bool{}
+	for _, c := range containers {
+		names[c.Name] = true
+	}
 	for i := range all {
 		out = append(out, container(&all[i], map[string]bool{}, path.Index(i))...)
+		out = append(out, unique(all[i].Name, names, path.Index(i).Child("name"))...)
 	}
 	return out
+}
+
+// unique refuses a name that is taken, and takes it.
+func unique(name string, taken map[string]bool, at *field.Path) field.ErrorList {
+	if taken[name] {
+		return field.ErrorList{field.Duplicate(at, name)}
+	}
+	taken[name] = name != ""
+	return nil
 }
 
 func container(c *corev1.Container, taken map[string]bool, at *field.Path) field.ErrorList {
-	out := requirements(&c.Resources, at.Child("resources"))
+	var out field.ErrorList
+	if c.Name == "" {
+		out = append(out, field.Required(at.Child("name"), ""))
+	} else {
+		out = append(out, invalid(at.Child("name"), c.Name, validation.IsDNS1123Label(c.Name))...)
+	}
+	if c.Image == "" {
+		out = append(out, field.Required(at.Child("image"), ""))
+	}
+	out = append(out, requirements(&c.Resources, at.Child("resources"))...)
 	for i, p := range c.Ports {
 		out = append(out, port(p, taken, at.Child("ports").Index(i))...)
 	}
@@ -105,14 +133,21 @@ func requirements(r *corev1.ResourceRequirements, path *field.Path) field.ErrorL
 func amounts(of corev1.ResourceList, path *field.Path) field.ErrorList {
 	var out field.ErrorList
 	for _, name := range slices.Sorted(maps.Keys(of)) {
-		at, amount := path.Key(string(name)), of[name]
+		at := path.Key(string(name))
 		out = append(out, resourceName(name, at)...)
-		if amount.Sign() < 0 {
-			out = append(out, field.Invalid(at, amount.String(), "must be greater than or equal to 0"))
-		}
-		if extended(name) && amount.MilliValue()%1000 != 0 {
-			out = append(out, field.Invalid(at, amount.String(), "must be an integer"))
-		}
+		out = append(out, amount(name, of[name], at)...)
+	}
+	return out
+}
+
+// amount checks an amount of a resource (ValidateResourceQuantityValue).
+func amount(name corev1.ResourceName, of resource.Quantity, at *field.Path) field.ErrorList {
+	var out field.ErrorList
+	if of.Sign() < 0 {
+		out = append(out, field.Invalid(at, of.String(), "must be greater than or equal to 0"))
+	}
+	if (extended(name) || name == corev1.ResourcePods) && of.MilliValue()%1000 != 0 {
+		out = append(out, field.Invalid(at, of.String(), "must be an integer"))
 	}
 	return out
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -53,6 +55,40 @@ func daemonStrategy(s *appsv1.DaemonSetUpdateStrategy, path *field.Path) field.E
 		out = append(out, field.Invalid(at.Child("maxSurge"), surge.String(), "may not be set when maxUnavailable is non-zero"))
 	case number(surge) == 0 && number(unavailable) == 0:
 		out = append(out, field.Required(at.Child("maxUnavailable"), "cannot be 0 when maxSurge is 0"))
+	}
+	return out
+}
+
+// statefulSet checks the replicas of a StatefulSet and how it replaces them (ValidateStatefulSetSpec).
+func statefulSet(s *appsv1.StatefulSetSpec, spec *field.Path) field.ErrorList {
+	out := count(s.Replicas, spec.Child("replicas"))
+	if _, err := metav1.LabelSelectorAsSelector(s.Selector); err != nil { // the template is not checked otherwise
+		out = append(out, restarts(s.Template.Spec.RestartPolicy, spec.Child("template", "spec", "restartPolicy"), corev1.RestartPolicyAlways)...)
+	}
+	if o := s.Ordinals; o != nil {
+		out = append(out, count(&o.Start, spec.Child("ordinals.start"))...)
+	}
+	if policy := s.PodManagementPolicy; policy != "" {
+		out = append(out, oneOf(spec.Child("podManagementPolicy"), policy, appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement)...)
+	}
+	at, u := spec.Child("updateStrategy"), &s.UpdateStrategy
+	rolling := at.Child("rollingUpdate")
+	switch {
+	case u.Type == appsv1.OnDeleteStatefulSetStrategyType && u.RollingUpdate != nil:
+		return append(out, field.Invalid(rolling, u.RollingUpdate, "only allowed for updateStrategy 'RollingUpdate'"))
+	case u.Type == appsv1.OnDeleteStatefulSetStrategyType:
+		return out
+	case u.Type != "" && u.Type != appsv1.RollingUpdateStatefulSetStrategyType:
+		return append(out, oneOf(at, u.Type, appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType)...)
+	case u.RollingUpdate == nil:
+		return out
+	}
+	out = append(out, count(u.RollingUpdate.Partition, rolling.Child("partition"))...)
+	if unavailable := u.RollingUpdate.MaxUnavailable; unavailable != nil {
+		out = append(out, share(unavailable, true, rolling.Child("maxUnavailable"))...)
+		if number(unavailable) == 0 {
+			out = append(out, field.Invalid(rolling.Child("maxUnavailable"), unavailable.String(), "cannot be 0"))
+		}
 	}
 	return out
 }
