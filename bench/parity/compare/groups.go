@@ -144,7 +144,7 @@ func decided(s *oracle.Scheduler, want *expect.Grouped, got *stowagev1.PlaceResp
 				v.Origin = nil
 			}
 		}
-		expect.SortTogether(s, g.Preemption)
+		expect.Together{Pods: s.Pods, Queue: s.Queue, Groups: s.PodGroups}.Sort(g.Preemption.GetVictims())
 		if i >= len(want.Ran) || g.Preemption == nil {
 			continue
 		}

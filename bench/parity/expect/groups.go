@@ -262,7 +262,7 @@ func groupAnswer(c *scenario.Case, s *oracle.Scheduler, name string, ran *oracle
 	return out, nil
 }
 
-// groupPreemption states what preemption finds for a group. Pods that are evicted together are in the order of TogetherSorted.
+// groupPreemption states what preemption finds for a group. Pods that are evicted together are sorted by name.
 func groupPreemption(s *oracle.Scheduler, entries []int, p *oracle.GroupPreemption) *stowagev1.PodGroupPreemption {
 	if p == nil {
 		return nil
@@ -281,7 +281,7 @@ func groupPreemption(s *oracle.Scheduler, entries []int, p *oracle.GroupPreempti
 			})
 		}
 	}
-	SortTogether(s, out)
+	Together{s.Pods, s.Queue, s.PodGroups}.Sort(out.Victims)
 	if p.Violations < 0 {
 		SortByName(out)
 	}
@@ -291,12 +291,17 @@ func groupPreemption(s *oracle.Scheduler, entries []int, p *oracle.GroupPreempti
 // SortByName sorts all victims by name.
 func SortByName(p *stowagev1.PodGroupPreemption) { slices.SortFunc(p.Victims, byName) }
 
-// SortTogether sorts the pods by name that are evicted together: kube-scheduler has them in the order of a map.
-func SortTogether(s *oracle.Scheduler, p *stowagev1.PodGroupPreemption) {
-	all := p.GetVictims()
+// Together knows which pods are evicted together.
+type Together struct {
+	Pods, Queue []*corev1.Pod
+	Groups      []*schedulingv1beta1.PodGroup
+}
+
+// Sort sorts the pods by name that are evicted together: kube-scheduler has them in the order of a map.
+func (t Together) Sort(all []*stowagev1.PodReference) {
 	for from := 0; from < len(all); {
 		to := from + 1
-		for unit := together(s, all[from]); unit != "" && to < len(all) && together(s, all[to]) == unit; {
+		for unit := t.unit(all[from]); unit != "" && to < len(all) && t.unit(all[to]) == unit; {
 			to++
 		}
 		slices.SortFunc(all[from:to], byName)
@@ -308,18 +313,18 @@ func byName(a, b *stowagev1.PodReference) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.GetNodeIndex(), b.GetNodeIndex()))
 }
 
-// together is the group whose pods are evicted together with a victim; empty for none.
-func together(s *oracle.Scheduler, v *stowagev1.PodReference) string {
+// unit is the group whose pods are evicted together with a victim; empty for none.
+func (t Together) unit(v *stowagev1.PodReference) string {
 	name := ""
 	if q, ok := v.Origin.(*stowagev1.PodReference_QueueIndex); ok {
-		name = oracle.GroupOf(s.Queue[q.QueueIndex])
+		name = oracle.GroupOf(t.Queue[q.QueueIndex])
 	} else {
 		same := func(p *corev1.Pod) bool { return p.Namespace == v.Namespace && p.Name == v.Name }
-		if i := slices.IndexFunc(s.Pods, same); i >= 0 {
-			name = oracle.GroupOf(s.Pods[i])
+		if i := slices.IndexFunc(t.Pods, same); i >= 0 {
+			name = oracle.GroupOf(t.Pods[i])
 		}
 	}
-	for _, g := range s.PodGroups {
+	for _, g := range t.Groups {
 		if mode := g.Spec.DisruptionMode; g.Namespace+"/"+g.Name == name && mode != nil && mode.All != nil {
 			return name
 		}
