@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/remedy"
-	"github.com/stowage-scheduler/stowage/clients/report"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -59,7 +59,7 @@ func (q *Question) move(p kube.OnNode, to string) Advice {
 		Fix: &remedy.Fix{},
 	}
 	if !node.GetUnschedulable() {
-		out.Fix.Commands = append(out.Fix.Commands, report.Command("kubectl cordon", []string{node.GetName()}))
+		out.Fix.Commands = append(out.Fix.Commands, quote.Command("kubectl cordon", []string{node.GetName()}))
 	}
 	out.Fix.Commands = append(out.Fix.Commands, remedy.DeletePod(p.Object.Namespace, p.Object.Name))
 	return out

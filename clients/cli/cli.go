@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
@@ -44,7 +45,6 @@ type commands struct {
 	Man         manCommand         `cmd:"" example:"man > stowage.1" help:"Print the manual page."`
 	Help        helpCommand        `cmd:"" example:"help explain" help:"Print the help of a command."`
 	ShowVersion versionCommand     `cmd:"" name:"version" example:"version" help:"Print the version."`
-	Values      valuesCommand      `cmd:"" hidden:"" help:"Print values for completion."`
 }
 
 // session is the environment of a command.
@@ -95,6 +95,12 @@ func RunAs(ctx context.Context, program string, args []string, stdin io.Reader, 
 	if len(args) == 0 {
 		args = []string{"help"}
 	}
+	if args[0] == callback {
+		if err := complete(parser.Model, args, stdout, stderr); err != nil {
+			return fail(stderr, err)
+		}
+		return exitYes
+	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
 		return fail(stderr, err)
@@ -111,7 +117,7 @@ func RunAs(ctx context.Context, program string, args []string, stdin io.Reader, 
 		s.progress = &progressLine{w: stderr, interval: time.Second}
 		s.stderr, out.before = s.progress, s.progress.silence
 	}
-	s.stderr = plainWriter{w: s.stderr}
+	s.stderr = quote.Terminal(s.stderr, false)
 	answer := answered(exitYes)
 	err = parsed.Run(s, &answer)
 	if err == nil {
@@ -139,7 +145,7 @@ func newParser(called string, stdout, stderr io.Writer) (*kong.Kong, error) {
 // fail prints an error, a line for each joined one.
 func fail(stderr io.Writer, err error) int {
 	for _, e := range flat(err) {
-		fmt.Fprintf(plainWriter{w: stderr}, "stowage: error: %v\n", e)
+		fmt.Fprintf(stderr, "stowage: error: %s\n", quote.Lines(e.Error()))
 	}
 	return exitError
 }

@@ -36,7 +36,13 @@ func (q *question) source() []string {
 	var out []string
 	value := func(flag string, values ...string) {
 		for _, v := range values {
-			if v != "" {
+			switch {
+			case v == "":
+			case strings.HasPrefix(flag, "--"):
+				out = append(out, flag+"="+v)
+			case strings.HasPrefix(v, "-"): // would be taken for a flag
+				out = append(out, flag+v)
+			default:
 				out = append(out, flag, v)
 			}
 		}

@@ -7,151 +7,123 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+	"github.com/carapace-sh/carapace"
+	"github.com/carapace-sh/carapace/pkg/uid"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/stowage-scheduler/stowage/clients/quote"
 )
 
-// completionCommand prints a script that is generated from the grammar.
+// completionCommand prints a script that asks this program at each TAB.
 type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish,powershell" help:"${enum}. For example: source <(stowage completion bash)"`
 }
 
 // Run is called by kong.
 func (c *completionCommand) Run(s *session) error {
-	switch c.Shell {
-	case "fish":
-		fish(s.stdout, s.application)
-	case "powershell":
-		powershell(s.stdout, s.application)
-	case "zsh":
-		fmt.Fprintln(s.stdout, "autoload -U +X bashcompinit && bashcompinit")
-		bash(s.stdout, s.application)
-	default:
-		bash(s.stdout, s.application)
+	script, err := carapace.Gen(completer(s.application)).Snippet(c.Shell)
+	if err != nil {
+		return err
 	}
-	return nil
+	// The scripts call the file that printed them, whatever it is called.
+	_, err = io.WriteString(s.stdout, strings.ReplaceAll(script, uid.Executable()+" "+callback, name+" "+callback))
+	return err
 }
 
-// flagNames are the spellings of a flag.
-func flagNames(f *kong.Flag) []string {
-	out := []string{"--" + f.Name}
+// callback is the command that the scripts of completion call, as in "stowage _carapace bash stowage drain n".
+const callback = "_carapace"
+
+// complete prints the candidates for the last word of a command line, quoted for a shell.
+func complete(a *kong.Application, args []string, stdout, stderr io.Writer) error {
+	if len(args) < 3 || !slices.Contains(shells, args[1]) {
+		return fmt.Errorf("%s is for the scripts of completion", callback)
+	}
+	root := completer(a)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return root.Execute()
+}
+
+var shells = []string{"bash", "zsh", "fish", "powershell"}
+
+// completer is the grammar as package carapace completes it.
+func completer(a *kong.Application) *cobra.Command {
+	nothing := func(*cobra.Command, []string) {}
+	root := &cobra.Command{Use: name, Run: nothing}
+	for _, c := range commandsOf(a) {
+		command := &cobra.Command{Use: c.Name, Short: c.Help, Run: nothing}
+		actions := carapace.ActionMap{}
+		for _, f := range c.Flags {
+			addFlag(command.Flags(), f)
+			actions[f.Name] = flagAction(command.Flags(), f)
+		}
+		root.AddCommand(command)
+		carapace.Gen(command).FlagCompletion(actions)
+		carapace.Gen(command).PositionalAnyCompletion(argumentAction(command.Flags(), c))
+	}
+	carapace.Gen(root).Standalone()
+	return root
+}
+
+func addFlag(to *pflag.FlagSet, f *kong.Flag) {
+	short := ""
 	if f.Short != 0 {
-		out = append(out, "-"+string(f.Short))
+		short = string(f.Short)
 	}
-	return out
+	if f.IsBool() {
+		to.BoolP(f.Name, short, false, f.Help)
+	} else {
+		to.StringArrayP(f.Name, short, nil, f.Help)
+	}
 }
 
-// valuesOf are the values of a flag that are known.
-func valuesOf(f *kong.Flag) []string {
-	words := f.Enum
-	if f.Tag.Has("words") { // not all of its values
-		words = f.Tag.Get("words")
+// flagAction completes the value of a flag.
+func flagAction(typed *pflag.FlagSet, f *kong.Flag) carapace.Action {
+	switch {
+	case readable(f.Tag) != "":
+		return read(typed, readable(f.Tag))
+	case f.PlaceHolder == "DIRECTORY":
+		return carapace.ActionDirectories()
+	case f.PlaceHolder == "PATH" || f.PlaceHolder == "FILE":
+		return carapace.ActionFiles()
+	case f.Tag.Has("words"): // not all of its values
+		return carapace.ActionValues(commaSeparated(f.Tag.Get("words"))...).NoSpace('=')
 	}
-	return strings.FieldsFunc(words, func(r rune) bool { return r == ',' })
+	return carapace.ActionValues(commaSeparated(f.Enum)...)
 }
 
-// wordsOf are the flags of a command, and the values of its arguments that are known.
-func wordsOf(c *kong.Node) []string {
-	var out []string
-	for _, f := range c.Flags {
-		out = append(out, flagNames(f)...)
-	}
+// argumentAction completes the arguments of a command.
+func argumentAction(typed *pflag.FlagSet, c *kong.Node) carapace.Action {
+	var words []string
 	for _, p := range c.Positional {
-		out = append(out, strings.FieldsFunc(p.Enum, func(r rune) bool { return r == ',' })...)
+		if readable(p.Tag) != "" {
+			return read(typed, readable(p.Tag))
+		}
+		words = append(words, commaSeparated(p.Enum)...)
 	}
-	return out
+	return carapace.ActionValues(words...)
 }
 
 // readable is the kind of the values of a flag or an argument that manifests or the kubeconfig have; empty for none.
 func readable(tag *kong.Tag) string { return tag.Get("values") }
 
-// argumentsOf is the kind of the values of a command's arguments.
-func argumentsOf(c *kong.Node) string {
-	for _, p := range c.Positional {
-		if of := readable(p.Tag); of != "" {
-			return of
-		}
-	}
-	return ""
+// read completes what manifests or the kubeconfig have. It offers no value that some shell takes for more than a word: what is called
+// like that is the name of no object, and carapace does not quote for all that each shell does with words, such as the history of bash.
+func read(typed *pflag.FlagSet, kind string) carapace.Action {
+	return carapace.ActionCallback(func(carapace.Context) carapace.Action {
+		return carapace.ActionValues(slices.DeleteFunc(valuesOf(questionOf(typed), kind), func(value string) bool {
+			return !quote.Bare(value)
+		})...)
+	})
+}
+
+func commaSeparated(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
 }
 
 // commandsOf are the commands that are shown.
 func commandsOf(a *kong.Application) []*kong.Node {
 	return slices.DeleteFunc(slices.Clone(a.Children), func(c *kong.Node) bool { return c.Hidden })
-}
-
-// takesDirectory reports whether a flag's value is a directory.
-func takesDirectory(f *kong.Flag) bool { return f.PlaceHolder == "DIRECTORY" }
-
-// takesFile reports whether a flag's value is a path.
-func takesFile(f *kong.Flag) bool {
-	return f.PlaceHolder == "PATH" || f.PlaceHolder == "FILE"
-}
-
-func bash(w io.Writer, a *kong.Application) {
-	fmt.Fprintf(w, "_%[1]s() {\n  local cur=${COMP_WORDS[COMP_CWORD]} words=\n  COMPREPLY=()\n", name)
-	fmt.Fprintln(w, "  case ${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD-1]} in")
-	var commands []string
-	for _, c := range commandsOf(a) {
-		commands = append(commands, c.Name)
-		for _, f := range c.Flags {
-			var cases []string
-			for _, name := range flagNames(f) {
-				cases = append(cases, c.Name+":"+name)
-			}
-			switch {
-			case readable(f.Tag) != "":
-				fmt.Fprintf(w, "  %s) words=$(%s values %s \"${COMP_WORDS[@]:1}\" 2>/dev/null) ;;\n", strings.Join(cases, "|"), name, readable(f.Tag))
-			case takesDirectory(f):
-				fmt.Fprintf(w, "  %s) COMPREPLY=($(compgen -d -- \"$cur\")); return ;;\n", strings.Join(cases, "|"))
-			case takesFile(f):
-				fmt.Fprintf(w, "  %s) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", strings.Join(cases, "|"))
-			case len(valuesOf(f)) > 0:
-				fmt.Fprintf(w, "  %s) words=%q ;;\n", strings.Join(cases, "|"), strings.Join(valuesOf(f), " "))
-			case !f.IsBool():
-				fmt.Fprintf(w, "  %s) return ;;\n", strings.Join(cases, "|"))
-			}
-		}
-	}
-	fmt.Fprintln(w, "  esac\n  if [[ -z $words ]]; then\n    case $COMP_CWORD:${COMP_WORDS[1]} in")
-	fmt.Fprintf(w, "    1:*) words=%q ;;\n", strings.Join(commands, " "))
-	for _, c := range commandsOf(a) {
-		fmt.Fprintf(w, "    *:%s) words=%q", c.Name, strings.Join(wordsOf(c), " "))
-		if of := argumentsOf(c); of != "" {
-			fmt.Fprintf(w, "; [[ $cur == -* ]] || words=$(%s values %s \"${COMP_WORDS[@]:1}\" 2>/dev/null)", name, of)
-		}
-		fmt.Fprintln(w, " ;;")
-	}
-	fmt.Fprintf(w, "    esac\n  fi\n  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _%[1]s %[1]s\n", name)
-}
-
-func fish(w io.Writer, a *kong.Application) {
-	fmt.Fprintf(w, "complete -c %s -f\n", name)
-	for _, c := range commandsOf(a) {
-		fmt.Fprintf(w, "complete -c %s -n __fish_use_subcommand -a %s -d %q\n", name, c.Name, c.Help)
-		for _, f := range c.Flags {
-			line := fmt.Sprintf("complete -c %s -n '__fish_seen_subcommand_from %s' -l %s", name, c.Name, f.Name)
-			if f.Short != 0 {
-				line += " -s " + string(f.Short)
-			}
-			switch {
-			case readable(f.Tag) != "":
-				line += fmt.Sprintf(" -x -a '(%s values %s (commandline -opc) 2>/dev/null)'", name, readable(f.Tag))
-			case takesDirectory(f):
-				line += " -x -a '(__fish_complete_directories)'"
-			case takesFile(f):
-				line += " -r -F"
-			case len(valuesOf(f)) > 0:
-				line += fmt.Sprintf(" -x -a %q", strings.Join(valuesOf(f), " "))
-			case !f.IsBool():
-				line += " -x"
-			}
-			fmt.Fprintln(w, line)
-		}
-		for _, p := range c.Positional {
-			if of := readable(p.Tag); of != "" {
-				fmt.Fprintf(w, "complete -c %s -n '__fish_seen_subcommand_from %s' -a '(%s values %s (commandline -opc) 2>/dev/null)'\n", name, c.Name, name, of)
-				continue
-			}
-			fmt.Fprintf(w, "complete -c %s -n '__fish_seen_subcommand_from %s' -a %q\n", name, c.Name, strings.ReplaceAll(p.Enum, ",", " "))
-		}
-	}
 }

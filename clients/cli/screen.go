@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -88,7 +89,7 @@ func (s *screen) tick() {
 		all = append(all[:len(all)-rest], fmt.Sprintf("… %d more lines", rest))
 	}
 	for _, line := range all {
-		frame.WriteString(cut(plain(line, false), columns) + eraseLine + "\r\n")
+		frame.WriteString(cut(quote.Line(line), columns) + eraseLine + "\r\n")
 	}
 	frame.WriteString(eraseBelow)
 	fmt.Fprint(s.w, frame.String())

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/report"
 )
 
@@ -24,6 +25,6 @@ func (q *question) dress(s *session) {
 	}
 	s.ink = report.Ink(q.Color == "always" || q.Color == "auto" && s.terminal != nil && os.Getenv("NO_COLOR") == "")
 	if q.Output == table {
-		s.stdout = plainWriter{s.raw, bool(s.ink)}
+		s.stdout = quote.Terminal(s.raw, bool(s.ink))
 	}
 }

@@ -1,68 +1,56 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
-// valuesCommand prints the values that the words of a command line leave to complete. The scripts of completion call it.
-type valuesCommand struct {
-	Of    string   `arg:"" enum:"context,namespace,node,target,zone,topology-key"`
-	Words []string `arg:"" optional:"" passthrough:""`
+// questionOf has the flags of a command line that say what is read. Standard input and URLs are left out: a TAB must not wait for either.
+func questionOf(typed *pflag.FlagSet) *question {
+	all := func(flag string) []string {
+		out, _ := typed.GetStringArray(flag) // none if the command has no such flag
+		return out
+	}
+	q := &question{Kustomize: all("kustomize")}
+	q.Recursive, _ = typed.GetBool("recursive")
+	q.Kubeconfig = cmp.Or(all("kubeconfig")...)
+	q.File = slices.DeleteFunc(all("file"), func(path string) bool { return path == "-" || isURL(path) })
+	return q
 }
 
-// Run is called by kong. What cannot be read has no values. A live cluster is not read: that takes too long.
-func (c *valuesCommand) Run(s *session) error {
-	q := typed(c.Words)
-	if c.Of == "context" {
+// valuesOf are the values of a kind that a question reads. What cannot be read has no values. A live cluster is not read: that takes too
+// long.
+func valuesOf(q *question, kind string) []string {
+	if kind == "context" {
 		rules := clientcmd.NewDefaultClientConfigLoadingRules()
 		rules.ExplicitPath = q.Kubeconfig
-		if config, err := rules.Load(); err == nil {
-			return printNames(s.stdout, slices.Sorted(maps.Keys(config.Contexts)))
+		config, err := rules.Load()
+		if err != nil {
+			return nil
 		}
-		return nil
+		return slices.Sorted(maps.Keys(config.Contexts))
 	}
 	if q.live() {
 		return nil
 	}
-	quiet := *s
-	quiet.stderr = io.Discard
-	if r, err := q.reader(&quiet, kube.AnyScheduler); err == nil {
-		if snapshot, err := r.Snapshot(); err == nil {
-			return printNames(s.stdout, slices.Sorted(maps.Keys(values(snapshot, c.Of))))
-		}
+	r, err := q.reader(&session{ctx: context.Background(), stderr: io.Discard}, kube.AnyScheduler)
+	if err != nil {
+		return nil
 	}
-	return nil
-}
-
-// typed are the flags of a command line that say what is read.
-func typed(words []string) *question {
-	q := &question{}
-	for i, word := range words {
-		flag, value, joined := strings.Cut(word, "=")
-		if !joined && i+1 < len(words) {
-			value = words[i+1]
-		}
-		switch flag {
-		case "-f", "--file":
-			q.File = append(q.File, value)
-		case "-k", "--kustomize":
-			q.Kustomize = append(q.Kustomize, value)
-		case "-R", "--recursive":
-			q.Recursive = true
-		case "--kubeconfig":
-			q.Kubeconfig = value
-		}
+	snapshot, err := r.Snapshot()
+	if err != nil {
+		return nil
 	}
-	q.File = slices.DeleteFunc(q.File, func(path string) bool { return path == "-" || isURL(path) })
-	return q
+	return slices.Sorted(maps.Keys(values(snapshot, kind)))
 }
 
 // values are those of a snapshot.

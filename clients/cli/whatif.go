@@ -13,6 +13,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/review"
@@ -127,8 +128,8 @@ func (c *whatIfCommand) scaleDowns(out *whatif.Comparison) []string {
 	var commands []string
 	for _, to := range c.scaled {
 		if out.Leaves(whatif.Object(to.Origin)) {
-			commands = append(commands, report.Command("stowage scale-down", nil,
-				append(c.source(), "--workload", to.Argument(), "--replicas", fmt.Sprint(to.replicas))...))
+			commands = append(commands, quote.Command("stowage scale-down", nil,
+				append(c.source(), "--workload="+to.Argument(), fmt.Sprintf("--replicas=%d", to.replicas))...))
 		}
 	}
 	return commands

@@ -71,7 +71,7 @@ func (l layout) squares() int { return (l.width - 2*inset + podGap) / (podSize +
 // box draws a node.
 func (l layout) box(n *Node, size heights) box {
 	out := box{
-		Width: l.width, Height: size.box, Name: printable(cut(n.Name, l.letters())), Text: printable(n.Text), State: n.State,
+		Width: l.width, Height: size.box, Name: cut(n.Name, l.letters()), Text: n.Text, State: n.State,
 	}
 	whole, x := l.width-2*inset, inset
 	step, height := barHeight+barGap, 0
@@ -83,7 +83,7 @@ func (l layout) box(n *Node, size heights) box {
 		out.Bars = append(out.Bars, bar{x, y + height, min(s.Percent, 100) * whole / 100, whole, s.class()})
 		if l.named {
 			out.Labels = append(out.Labels,
-				line{inset, y + 11, "label", printable(cut(s.Resource, labelWidth/letter))},
+				line{inset, y + 11, "label", cut(s.Resource, labelWidth/letter)},
 				line{l.width - inset, y + 11, "value", s.value()})
 		}
 	}
@@ -123,7 +123,7 @@ func (n *Node) lines() []line {
 		pods        Pods
 	}{{"added", "+ ", n.Added}, {"there", "", n.There}, {"gone", "− ", n.Gone}} {
 		for _, kind := range of.pods.Kinds {
-			out = append(out, line{Class: of.class, Text: of.mark + printable(kind)})
+			out = append(out, line{Class: of.class, Text: of.mark + kind})
 		}
 	}
 	return out

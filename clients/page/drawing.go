@@ -90,7 +90,7 @@ type panel struct {
 func (p *Page) alone() *drawing {
 	d := p.drawing()
 	d.Style = style("picture.css")
-	head := wrapped(printable(p.Verdict), (d.Width-2*margin)/headingLetter)
+	head := wrapped(p.Verdict, (d.Width-2*margin)/headingLetter)
 	for i, text := range head {
 		d.Head = append(d.Head, line{margin, 20 + i*18, "verdict", text})
 	}
@@ -109,11 +109,11 @@ func (p *Page) alone() *drawing {
 }
 
 func (p *Page) drawing() *drawing {
-	d := &drawing{Title: printable(p.Title), Verdict: printable(p.Verdict), Width: minimumWidth}
+	d := &drawing{Title: p.Title, Verdict: p.Verdict, Width: minimumWidth}
 	y := margin
 	if p.Picture != nil {
 		y = d.panels(p.Picture)
-		for _, text := range wrapped(printable(p.Picture.Pending), (d.Width-2*margin)/countLetter) {
+		for _, text := range wrapped(p.Picture.Pending, (d.Width-2*margin)/countLetter) {
 			y += lineHeight + 2
 			d.Pending = append(d.Pending, line{margin, y, "note bad", text})
 		}
@@ -186,7 +186,7 @@ func (l layout) panel(p *Picture, domain *Domain, chosen []Node, columns int, si
 	}
 	out.Text = strings.TrimPrefix(name+": "+counts, ": ")
 	add("count", countLetter, wrapped(counts, (out.Width-2*inset)/countLetter)...)
-	if note := printable(domain.Note); note != "" {
+	if note := domain.Note; note != "" {
 		out.Text += "\n" + note
 		add(strings.TrimSpace("note "+string(domain.State)), countLetter, wrapped(note, (out.Width-2*inset)/countLetter)...)
 	}
@@ -231,7 +231,7 @@ func heading(topologyKey string, d *Domain) (name, counts string) {
 	if gone > 0 {
 		counts += fmt.Sprintf(", %d gone", gone)
 	}
-	return printable(name), counts
+	return name, counts
 }
 
 // foremost chooses the nodes that are drawn, of each domain in its order: all, or of many those that change or have a verdict, then
@@ -262,16 +262,6 @@ func (n *Node) rank() int {
 		return 0
 	}
 	return 1
-}
-
-// printable replaces what XML does not allow.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0xfffe || r == 0xffff {
-			return utf8.RuneError
-		}
-		return r
-	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
 }
 
 // cut shortens a text to a number of letters.

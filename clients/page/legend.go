@@ -59,7 +59,7 @@ func (p *Picture) keys() []key {
 		}
 	}
 	if len(resources) > 0 {
-		out = append(out, key{Class: "free", Text: "requested " + printable(strings.Join(resources, ", "))})
+		out = append(out, key{Class: "free", Text: "requested " + strings.Join(resources, ", ")})
 	}
 	for _, k := range []key{{Class: "nearly", Text: "75% or more"}, {Class: "full", Text: "95% or more"}} {
 		if seen[k.Class] {

@@ -8,6 +8,8 @@ import (
 	"html/template"
 	"io"
 	"slices"
+
+	"github.com/stowage-scheduler/stowage/clients/quote"
 )
 
 // Page is an answer.
@@ -115,7 +117,7 @@ func (p *Page) tone() string {
 
 // HTML writes the page.
 func (p *Page) HTML(w io.Writer) error {
-	return templates.ExecuteTemplate(w, "page.html", struct {
+	return templates.ExecuteTemplate(quote.XML(w), "page.html", struct {
 		*Page
 		Style, PictureStyle template.CSS
 		Drawing             *drawing
@@ -126,7 +128,7 @@ func (p *Page) HTML(w io.Writer) error {
 
 // SVG writes the picture.
 func (p *Page) SVG(w io.Writer) error {
-	return templates.ExecuteTemplate(w, "picture.svg", p.alone())
+	return templates.ExecuteTemplate(quote.XML(w), "picture.svg", p.alone())
 }
 
 // maximumRows is the number of rows of a table. JSON has all.

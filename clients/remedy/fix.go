@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/yaml"
 
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/engine/nodestate"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -78,17 +79,17 @@ func ofNode(c *stowagev1.Change, nodes []*stowagev1.Node) ([]string, error) {
 	name := func(index uint32) string { return nodes[index].GetName() }
 	switch k := c.GetKind().(type) {
 	case *stowagev1.Change_UncordonedNode:
-		return []string{report.Command("kubectl uncordon", []string{name(k.UncordonedNode.GetNodeIndex())})}, nil
+		return []string{quote.Command("kubectl uncordon", []string{name(k.UncordonedNode.GetNodeIndex())})}, nil
 	case *stowagev1.Change_LabelledNode:
 		l := k.LabelledNode
-		return []string{report.Command("kubectl label node", []string{name(l.GetNodeIndex()), l.GetKey() + "=" + l.GetValue()})}, nil
+		return []string{quote.Command("kubectl label node", []string{name(l.GetNodeIndex()), l.GetKey() + "=" + l.GetValue()})}, nil
 	case *stowagev1.Change_ClearedTaints:
 		var commands []string
 		for _, t := range k.ClearedTaints.GetTaints() {
 			if nodestate.Has(t.GetKey()) {
 				return nil, fmt.Errorf("a controller removes the taint %s when that state ends", report.Taint(t))
 			}
-			commands = append(commands, report.Command("kubectl taint node", []string{
+			commands = append(commands, quote.Command("kubectl taint node", []string{
 				name(k.ClearedTaints.GetNodeIndex()), fmt.Sprintf("%s:%s-", t.GetKey(), effects[t.GetEffect()]),
 			}))
 		}

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -23,13 +23,13 @@ func Edited(c *stowagev1.Change, pod *corev1.Pod) (*corev1.Pod, error) {
 
 // Scaled gives a workload a number of replicas.
 func Scaled(of Workload, replicas uint32) *Fix {
-	return &Fix{Commands: []string{report.Command("kubectl scale", []string{strings.ToLower(of.Kind), of.Name},
-		"--namespace", of.Namespace, "--replicas", fmt.Sprint(replicas))}}
+	return &Fix{Commands: []string{quote.Command("kubectl scale", []string{strings.ToLower(of.Kind), of.Name},
+		"--namespace="+of.Namespace, fmt.Sprintf("--replicas=%d", replicas))}}
 }
 
 // DeletePod is the command that deletes a pod.
 func DeletePod(namespace, name string) string {
-	return report.Command("kubectl delete pod", []string{name}, "--namespace", namespace)
+	return quote.Command("kubectl delete pod", []string{name}, "--namespace="+namespace)
 }
 
 // Prioritized gives the pods of a workload a PriorityClass.

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -65,5 +65,5 @@ func (w Workload) fields(edits []*stowagev1.Change) ([]string, error) {
 }
 
 func (w Workload) command() string {
-	return report.Command("kubectl patch", []string{strings.ToLower(w.Kind), w.Name}, "--namespace", w.Namespace, "--patch-file", "/dev/stdin")
+	return quote.Command("kubectl patch", []string{strings.ToLower(w.Kind), w.Name}, "--namespace="+w.Namespace, "--patch-file=/dev/stdin")
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -112,14 +113,14 @@ func (s *ScaleDown) WriteCommands(w io.Writer, a *stowagev1.ScaleDownResponse) {
 	}
 	for _, d := range a.GetDeletions() {
 		if p := d.GetPod(); p.GetName() != "" {
-			fmt.Fprintln(w, Command("kubectl annotate pod", []string{p.GetName(), fmt.Sprintf("controller.kubernetes.io/pod-deletion-cost=%d", d.GetDeletionCost())},
-				"--namespace", p.GetNamespace(), "--overwrite"))
+			fmt.Fprintln(w, quote.Command("kubectl annotate pod", []string{p.GetName(), fmt.Sprintf("controller.kubernetes.io/pod-deletion-cost=%d", d.GetDeletionCost())},
+				"--namespace="+p.GetNamespace(), "--overwrite"))
 		}
 	}
 	scaled := s.Workload.Origin
 	if c := s.Workload.Controller; c != nil {
 		scaled = *c
 	}
-	fmt.Fprintln(w, Command("kubectl scale", []string{strings.ToLower(scaled.Kind), scaled.Name}, "--namespace", scaled.Namespace,
-		"--replicas", fmt.Sprint(countOf(a.GetRemaining()))))
+	fmt.Fprintln(w, quote.Command("kubectl scale", []string{strings.ToLower(scaled.Kind), scaled.Name}, "--namespace="+scaled.Namespace,
+		fmt.Sprintf("--replicas=%d", countOf(a.GetRemaining()))))
 }

@@ -90,7 +90,7 @@ func (w *advised) holdsMoved(a *advice.Advice) error {
 		}
 		node := p.Spec.NodeName
 		cordoned := slices.ContainsFunc(w.Nodes, func(n *corev1.Node) bool { return n.Name == node && n.Spec.Unschedulable })
-		want := []string{"kubectl cordon " + node, "kubectl delete pod " + p.Name + " --namespace default"}
+		want := []string{"kubectl cordon " + node, "kubectl delete pod " + p.Name + " --namespace=default"}
 		if cordoned {
 			want = want[1:]
 		}
