@@ -61,10 +61,15 @@ func newGRPC(
 	if access != nil {
 		streams = append([]grpc.StreamServerInterceptor{access.streams()}, streams...)
 	}
+	codec := wire.NewCodec()
+	decides, isPlacement := service.(*placement.Service)
+	if isPlacement {
+		codec.Plain = wire.PlainBytes
+	}
 	options := []grpc.ServerOption{
 		grpc.ChainUnaryInterceptor(interceptor.Unary(chain)...),
 		grpc.ChainStreamInterceptor(streams...),
-		grpc.ForceServerCodecV2(wire.NewCodec()),
+		grpc.ForceServerCodecV2(codec),
 		grpc.StatsHandler(inFlight),
 		grpc.MaxRecvMsgSize(c.MaxReceiveMessageBytes),
 		grpc.MaxSendMsgSize(math.MaxInt32),
@@ -106,10 +111,11 @@ func newGRPC(
 		s = memory.Registrar(server)
 	}
 	s = guarded{s, access}
-	if p, ok := service.(*placement.Service); ok {
-		p.SetLimits(limits(c))
-		p.SetAdmission(limiter)
-		placement.Register(s, p)
+	if isPlacement {
+		decides.SetLimits(limits(c))
+		decides.SetAdmission(limiter)
+		decides.SetEnvelope(interceptor.Envelope())
+		placement.Register(s, decides)
 	} else {
 		stowagev1.RegisterPlacementServiceServer(s, service)
 	}

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -563,11 +564,23 @@ func TestWhatIfReserves(t *testing.T) {
 	c.MaxSnapshotBytes = 4 << 20
 	c.MaxReceiveMessageBytes, c.MaxInFlightBytes = 20<<10, 20<<10
 	r := run(t, c, t.Output(), nil, nil)
+	// Nodes without anything count for more than their bytes: not all of them fit into one call.
+	stored, err := put(t, r.client(), part(&stowagev1.Cluster{}), end(""))
 	bare := &stowagev1.Cluster{}
-	for i := range 2000 {
-		bare.Nodes = append(bare.Nodes, &stowagev1.Node{Name: fmt.Sprint(i)})
+	for i := 0; i < 2000 && err == nil; i += 250 {
+		delta := &stowagev1.ClusterDelta{}
+		for n := range 250 {
+			delta.Nodes = append(delta.Nodes, &stowagev1.Node{Name: fmt.Sprint(i + n)})
+		}
+		bare.Nodes = append(bare.Nodes, delta.Nodes...)
+		var next *content.Content
+		if next, err = content.Of(bare); err != nil {
+			break
+		}
+		stored, err = put(t, r.client(),
+			&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_BaseAddress{BaseAddress: stored.GetAddress()}},
+			&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Delta{Delta: delta}}, end(next.Address().String()))
 	}
-	stored, err := put(t, r.client(), part(bare), end(""))
 	if err != nil {
 		t.Fatal(err)
 	}

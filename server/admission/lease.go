@@ -98,10 +98,15 @@ func (c *leased) Value(key any) any {
 // for no turn. Nothing may use the lease concurrently.
 func Until(early context.Context) context.Context {
 	l, _ := early.Value(leaseKey{}).(*Lease)
+	l.Until(early)
+	return l.Context(early)
+}
+
+// Until has the request wait for no turn once a context is done that ends before the request does. Nothing may use the lease concurrently.
+func (l *Lease) Until(early context.Context) {
 	if l != nil {
 		l.early = early.Done()
 	}
-	return l.Context(early)
 }
 
 // ends is closed when the request waits for turns no more.

@@ -53,6 +53,9 @@ func received(t *testing.T, part []byte, pool mem.BufferPool) *wire.Request {
 	if err := wire.NewCodec().Unmarshal(frames, in); err != nil {
 		t.Fatal(err)
 	}
+	if err := in.Decode(); err != nil {
+		t.Fatal(err)
+	}
 	return in
 }
 

@@ -28,7 +28,7 @@ type Settings struct {
 }
 
 // Chain returns the interceptors, outermost first. The log records the outcome of all inner interceptors; cheap checks
-// precede expensive ones. The inner recovery covers validation, decoding and the service, so log and metrics see its
+// precede expensive ones, and all precede decoding. The inner recovery covers decoding and the service, so log and metrics see its
 // panics as INTERNAL errors.
 func Chain(s Settings) []Named {
 	chain := []Named{
@@ -47,8 +47,7 @@ func Chain(s Settings) []Named {
 	}
 	return append(chain,
 		Named{"answer-size", placementOnly(boundAnswer()), placementStreamsOnly(boundMessages())},
-		Named{"recover", placementOnly(recoverCall()), placementStreamsOnly(recoverStream())},
-		Named{Name: "validate", Unary: placementOnly(validate(newEnvelope()))})
+		Named{"recover", placementOnly(recoverCall()), placementStreamsOnly(recoverStream())})
 }
 
 // Unary is a chain for grpc.ChainUnaryInterceptor.

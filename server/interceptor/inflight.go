@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/stats"
 
+	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
@@ -49,6 +50,7 @@ func (f *InFlight) refuse() error {
 type call struct {
 	limiter  *InFlight
 	received atomic.Int64 // bytes of received messages
+	counted  atomic.Int64 // received bytes, and what messages count in addition as they contain much
 	charged  atomic.Int64 // received and reserved bytes; negative after release
 	overload atomic.Bool  // a received message exceeded the limit
 
@@ -108,7 +110,9 @@ func (f *InFlight) HandleRPC(ctx context.Context, s stats.RPCStats) {
 			c.whole = s.RecvTime
 		}
 		c.received.Add(int64(s.Length))
-		if total, ok := c.charge(int64(s.Length)); ok && total > f.limit {
+		counted := c.counted.Add(int64(s.Length))
+		// What a call reserves for copies may exceed the limit if it is alone.
+		if total, ok := c.charge(int64(s.Length)); ok && total > f.limit && (counted > f.limit || total > c.charged.Load()) {
 			c.overload.Store(true)
 		}
 	case *stats.End:
@@ -131,6 +135,24 @@ func Reserve(ctx context.Context, bytes int64) error {
 		return c.limiter.refuse()
 	}
 	return nil
+}
+
+// ReserveDecoded charges what a message of a call takes once it is decoded, if that is more than BytesPerRequestByte for each of its
+// bytes, until the call ends. It fails as Reserve does, and for a call that exceeds the limit even alone.
+func ReserveDecoded(ctx context.Context, message int, decoded int64) error {
+	more := decoded/config.BytesPerRequestByte - int64(message)
+	c := callOf(ctx)
+	if c == nil || more <= 0 {
+		return nil
+	}
+	if all, limit := c.counted.Add(more), c.limiter.limit; all > limit {
+		c.limiter.refusals.Add(1)
+		if c.began.IsZero() && c.received.Load() > int64(message) {
+			return rpcerror.StreamTooLarge(all, limit)
+		}
+		return rpcerror.RequestTooLarge(all, limit)
+	}
+	return Reserve(ctx, more)
 }
 
 // TagConn implements stats.Handler.
@@ -178,7 +200,7 @@ func (s inFlightStream) RecvMsg(m any) error {
 	if c == nil || !c.overload.Load() {
 		return nil
 	}
-	if bytes := c.received.Load(); bytes > s.limiter.limit { // a retry cannot succeed
+	if bytes := c.counted.Load(); bytes > s.limiter.limit { // a retry cannot succeed
 		return rpcerror.StreamTooLarge(bytes, s.limiter.limit)
 	}
 	return s.limiter.refuse()

@@ -39,11 +39,11 @@ func TestOrder(t *testing.T) {
 	full := Settings{
 		Log: discard, Rate: NewRateLimit(1, 1, time.Now), InFlight: NewInFlight(1), MaxDuration: time.Second,
 	}
-	want := []string{"recover-any", "log", "rate-limit", "in-flight-limit", "deadline", "answer-size", "recover", "validate"}
+	want := []string{"recover-any", "log", "rate-limit", "in-flight-limit", "deadline", "answer-size", "recover"}
 	if diff := cmp.Diff(want, names(full)); diff != "" {
 		t.Errorf("all: -want +got:\n%s", diff)
 	}
-	want = []string{"recover-any", "log", "in-flight-limit", "answer-size", "recover", "validate"}
+	want = []string{"recover-any", "log", "in-flight-limit", "answer-size", "recover"}
 	if diff := cmp.Diff(want, names(Settings{Log: discard, InFlight: NewInFlight(1)})); diff != "" {
 		t.Errorf("least: -want +got:\n%s", diff)
 	}

@@ -1,12 +1,9 @@
 package interceptor
 
 import (
-	"context"
 	"errors"
 
 	"buf.build/go/protovalidate"
-	middleware "github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/protovalidate"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -53,26 +50,18 @@ func newEnvelope() protovalidate.Validator {
 		}))}
 }
 
-// validate rejects calls with an invalid envelope before their clusters are decoded. The error lists every problem of the
+// Envelope returns what refuses a request with an invalid envelope, before its cluster is decoded. The error lists every problem of the
 // envelope, as the decoder reports them.
-func validate(v protovalidate.Validator) grpc.UnaryServerInterceptor {
-	check := middleware.UnaryServerInterceptor(v)
-	return func(ctx context.Context, r any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-		if _, ok := r.(proto.Message); !ok { // a cache hit: an equal request was validated before
-			return handle(ctx, r)
+func Envelope() func(proto.Message) error {
+	v := newEnvelope()
+	return func(r proto.Message) error {
+		if v.Validate(r) == nil {
+			return nil
 		}
-		valid := false
-		response, err := check(ctx, r, info, func(ctx context.Context, r any) (any, error) {
-			valid = true
-			return handle(ctx, r)
-		})
-		if !valid {
-			all, ok := errors.AsType[*decode.Error](decode.Envelope(r))
-			if !ok { // the decoder says which field it is, with whatever else is wrong
-				return handle(ctx, r)
-			}
-			err = rpcerror.Invalid(all)
+		all, ok := errors.AsType[*decode.Error](decode.Envelope(r))
+		if !ok { // the decoder says which field it is, with whatever else is wrong
+			return nil
 		}
-		return response, err
+		return rpcerror.Invalid(all)
 	}
 }

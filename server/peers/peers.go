@@ -176,6 +176,7 @@ func (o *offer) receive() (*wire.Request, error) {
 	if err := o.stream.RecvMsg(in); err != nil {
 		return nil, err
 	}
+	_ = in.Decode() // Err reports it
 	return in, nil
 }
 

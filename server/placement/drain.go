@@ -24,7 +24,9 @@ var drain = streamed[*stowagev1.DrainRequest, engine.DrainOptions]{
 // Drain tells what draining nodes leads to.
 func (s *Service) Drain(in *stowagev1.DrainRequest, stream grpc.ServerStreamingServer[stowagev1.DrainResponse]) error {
 	cluster := fromMessage(in.GetContext().GetCluster())
-	return statusOf(respondInParts(stream.Context(), s, &drain, in, cluster, asked{}, inMessages(stream)))
+	t := s.turn(stream.Context(), drain.class)
+	defer t.end()
+	return statusOf(respondInParts(s, &drain, t, s.startTimer(drain.name), in, cluster, asked{}, inMessages(stream)))
 }
 
 func serveDrain(ctx context.Context, to *answering, o engine.DrainOptions) (placed int, err error) {

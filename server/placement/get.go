@@ -11,6 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/proto/content"
 	peerv1 "github.com/stowage-scheduler/stowage/proto/stowage/peer/v1"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/count"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/identity"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
@@ -33,31 +34,31 @@ func (s *Service) FetchSnapshot(
 }
 
 // receive receives the one request of a call into m.
-func receive(stream grpc.ServerStream, m proto.Message) error {
+func (s *Service) receive(stream grpc.ServerStream, m proto.Message, table *count.Table) error {
 	in := wire.NewRequest(m)
 	in.Read = func(raw []byte) error { return decode.Unmarshal(raw, m) }
 	if err := stream.RecvMsg(in); err != nil {
 		return err
 	}
-	if in.Err() != nil {
-		return statusOf(decodeError(in.Err(), decode.ErrNoMessage))
-	}
-	return nil
+	defer in.Free()
+	t := s.turn(stream.Context(), ofGet)
+	defer t.end()
+	return statusOf(t.decode(in, table, decode.ErrNoMessage))
 }
 
 // receiveGet serves a GetSnapshot call.
-func (s *Service) receiveGet(_ any, stream grpc.ServerStream) error {
+func (s *Service) receiveGet(stream grpc.ServerStream, table *count.Table) error {
 	m := new(stowagev1.GetSnapshotRequest)
-	if err := receive(stream, m); err != nil {
+	if err := s.receive(stream, m, table); err != nil {
 		return err
 	}
 	return s.get(&peerv1.FetchSnapshotRequest{Address: m.GetAddress()}, stream)
 }
 
 // receiveFetch serves a FetchSnapshot call.
-func (s *Service) receiveFetch(_ any, stream grpc.ServerStream) error {
+func (s *Service) receiveFetch(stream grpc.ServerStream, table *count.Table) error {
 	m := new(peerv1.FetchSnapshotRequest)
-	if err := receive(stream, m); err != nil {
+	if err := s.receive(stream, m, table); err != nil {
 		return err
 	}
 	return s.get(m, stream)

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/count"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/wire"
@@ -15,12 +16,12 @@ import (
 
 // PutSnapshot receives a snapshot in steps and adds it to the cache.
 func (s *Service) PutSnapshot(stream grpc.ClientStreamingServer[stowagev1.PutSnapshotRequest, stowagev1.PutSnapshotResponse]) error {
-	return s.put(stream)
+	return s.put(stream, count.Of(&stowagev1.PutSnapshotRequest{}))
 }
 
 // put decodes the steps as they arrive and caches the complete snapshot.
-func (s *Service) put(stream grpc.ServerStream) error {
-	p := putStream{service: s, stream: stream, turn: s.turn(stream.Context(), ofPut)}
+func (s *Service) put(stream grpc.ServerStream, table *count.Table) error {
+	p := putStream{service: s, stream: stream, table: table, turn: s.turn(stream.Context(), ofPut)}
 	defer p.turn.end()
 	for !p.ended {
 		if err := p.step(); err != nil {
@@ -61,6 +62,7 @@ type putStream struct {
 	service *Service
 	stream  grpc.ServerStream
 	turn    *turn
+	table   *count.Table
 	// parts decodes the parts of a cluster; cluster is the base with the deltas so far. Both are nil before the first step.
 	parts   *decode.Request
 	cluster *decode.Cluster
@@ -89,12 +91,25 @@ func (p *putStream) receive() (*wire.Request, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if err := in.Err(); err != nil {
-		in.Free()
-		return nil, decodeError(err,
-			decode.Refuse("step", stowagev1.ViolationReason_VIOLATION_REASON_MALFORMED, "is not in a valid protobuf message"))
-	}
 	return in, nil
+}
+
+var errNoStep = decode.Refuse("step", stowagev1.ViolationReason_VIOLATION_REASON_MALFORMED, "is not in a valid protobuf message")
+
+// ahead receives the next step while those before it are decoded, and decodes it if it has nothing but a part.
+func (p *putStream) ahead() (in *wire.Request, isPart bool, err error) {
+	if in, err = p.receive(); err != nil || !in.IsOnly(partField) {
+		return in, false, err
+	}
+	if _, err = p.turn.reserve(in, p.table); err == nil {
+		if in.Decode() != nil {
+			err = errNoStep
+		}
+	}
+	if err != nil {
+		in.Free()
+	}
+	return in, true, err
 }
 
 // isPart reports whether a step is a part of a cluster.
@@ -103,13 +118,21 @@ func isPart(in *wire.Request) bool {
 	return ok
 }
 
-// apply applies a step and frees it.
+// apply decodes a step, applies and frees it.
 func (p *putStream) apply(in *wire.Request) error {
-	size := work.Size{Bytes: int64(in.Cluster.Len())}
-	if delta := in.Message.(*stowagev1.PutSnapshotRequest).GetDelta(); delta != nil && p.cluster != nil {
-		size.Bytes = p.cluster.CopiedBy(delta) / copiedPerRead
+	err := p.turn.begin(work.Size{Bytes: int64(in.Len())}, 1)
+	if err == nil {
+		err = p.turn.weigh(in, p.table)
 	}
-	if err := p.turn.begin(size, 1); err != nil {
+	if err == nil {
+		if err = in.Decode(); err != nil {
+			err = decodeError(err, errNoStep)
+		}
+	}
+	if delta := in.Message.(*stowagev1.PutSnapshotRequest).GetDelta(); err == nil && delta != nil && p.cluster != nil {
+		err = p.turn.begin(work.Size{Bytes: p.cluster.CopiedBy(delta) / copiedPerRead}, 1)
+	}
+	if err != nil {
 		in.Free()
 		return err
 	}
@@ -150,13 +173,13 @@ func (p *putStream) pipeline(part *wire.Request) error {
 	var after *wire.Request
 	var err error
 	p.parts.Parts("part", func() *wire.Request {
-		next := part
+		next, isPart := part, true
 		if part = nil; next == nil {
-			if next, err = p.receive(); err != nil {
+			if next, isPart, err = p.ahead(); err != nil {
 				return nil
 			}
 		}
-		if !isPart(next) {
+		if !isPart {
 			after = next
 			return nil
 		}

@@ -63,11 +63,11 @@ func FuzzQueue(f *testing.F) {
 		}
 		at := min(int(cut), len(b))
 		err := wire.Codec{}.Unmarshal(mem.BufferSlice{mem.SliceBuffer(b[:at]), mem.SliceBuffer(b[at:])}, in)
+		if err == nil {
+			err = in.Decode()
+		}
 		if in.Cluster != nil {
 			return
-		}
-		if err == nil {
-			err = in.Err()
 		}
 		for _, p := range want.Queue {
 			if p.Pod != nil { // decoded separately

@@ -9,7 +9,9 @@ import (
 
 	peerv1 "github.com/stowage-scheduler/stowage/proto/stowage/peer/v1"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/count"
 	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
@@ -33,7 +35,8 @@ func Register(to grpc.ServiceRegistrar, s *Service) {
 func registerPeer(to grpc.ServiceRegistrar, s *Service) {
 	d := peerv1.PeerService_ServiceDesc
 	d.Streams = slices.Clone(d.Streams)
-	d.Streams[0].Handler = s.receiveFetch
+	table := count.Of(&peerv1.FetchSnapshotRequest{})
+	d.Streams[0].Handler = func(_ any, stream grpc.ServerStream) error { return s.receiveFetch(stream, table) }
 	to.RegisterService(&d, s)
 }
 
@@ -60,11 +63,14 @@ func registerPlacement(to grpc.ServiceRegistrar, s *Service) {
 		st := &d.Streams[i]
 		switch st.StreamName {
 		case "PutSnapshot":
-			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.put(stream) }
+			table := count.Of(&stowagev1.PutSnapshotRequest{})
+			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.put(stream, table) }
 		case "GetSnapshot":
-			st.Handler = s.receiveGet
+			table := count.Of(&stowagev1.GetSnapshotRequest{})
+			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.receiveGet(stream, table) }
 		case "PlaceStream":
-			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.receivePlaceStream(stream) }
+			table := count.Of(&stowagev1.PlaceStreamRequest{})
+			st.Handler = func(_ any, stream grpc.ServerStream) error { return s.receivePlaceStream(stream, table) }
 		}
 	}
 	to.RegisterService(&d, s)
@@ -97,61 +103,83 @@ func registerSimulation(to grpc.ServiceRegistrar, s *Service) {
 	to.RegisterService(&d, s)
 }
 
-// decodeError returns the field violations of a request that could not be decoded, fallback if err has none.
+// decodeError returns the field violations of a request that could not be decoded, or the status of one that was not to be. fallback if
+// err has none.
 func decodeError(err, fallback error) error {
 	if invalid, ok := errors.AsType[*decode.Error](err); ok {
 		return invalid
 	}
+	if _, ok := errors.AsType[*rpcerror.Error](err); ok {
+		return err
+	}
 	return fallback
 }
 
-// unary returns a handler that receives a request and leaves its cluster in the frames. Interceptors see the message without
-// the cluster and with a reduced pod, on a cache hit the *cachedResponse instead, on a decoding error the *wire.Request. They
-// see the response encoded.
+// unary returns a handler that receives a request and decodes it behind the interceptors, which see the *wire.Request. They see the
+// response encoded.
 func unary[T any, M interface {
 	*T
 	request
 }, C, R any](s *Service, m *method[M, C, R], fullName string) grpc.MethodHandler {
-	return func(service any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+	table := count.Of(M(new(T)))
+	return func(service any, ctx context.Context, receive func(any) error, through grpc.UnaryServerInterceptor) (any, error) {
 		message := M(new(T))
 		in := wire.NewRequest(message, contextField, clusterField)
-		var hit lookup
-		var ask asked
-		in.Read = func(rest []byte) (err error) {
-			if in.Cluster == nil && m.cached {
-				if hit = s.lookup(ctx, rest, m.name); hit.response != nil {
-					return nil
-				}
-			}
-			ask.rawKey, ask.bytes = hit.rawKey, len(rest)
-			ask.pods, err = m.unmarshal(rest, message)
-			return err
-		}
 		if err := receive(in); err != nil {
 			return nil, err
 		}
 		defer in.Free()
-		var request any = message
-		switch {
-		case in.Err() != nil:
-			request = in
-		case hit.response != nil:
-			request = hit.response
-		}
 		handle := func(ctx context.Context, _ any) (any, error) {
-			if in.Err() != nil {
-				return nil, statusOf(decodeError(in.Err(), decode.ErrNoMessage))
+			encoded, err := answerTo(ctx, s, m, table, message, in)
+			if err != nil {
+				return nil, err
 			}
-			if hit.response != nil {
-				return s.serveCached(ctx, m.name, hit.snapshot, hit.response), nil
-			}
-			return respond(ctx, s, m, message, fromFrames(in), ask)
+			return encoded, nil
 		}
-		if interceptor == nil {
-			return handle(ctx, request)
+		if through == nil {
+			return handle(ctx, in)
 		}
-		return interceptor(ctx, request, &grpc.UnaryServerInfo{Server: service, FullMethod: fullName}, handle)
+		return through(ctx, in, &grpc.UnaryServerInfo{Server: service, FullMethod: fullName}, handle)
 	}
+}
+
+// answerTo decodes a request and returns its encoded response.
+func answerTo[M request, C, R any](
+	ctx context.Context, s *Service, m *method[M, C, R], table *count.Table, message M, in *wire.Request,
+) (wire.Encoded, error) {
+	t := s.turn(ctx, m.class)
+	defer t.end()
+	timing := s.startTimer(m.name)
+	if err := t.arrive(in); err != nil {
+		return nil, err
+	}
+	var hit lookup
+	var ask asked
+	in.Read = func(rest []byte) (err error) {
+		if in.Cluster == nil && m.cached {
+			if hit = s.lookup(t.ctx, rest, m.name); hit.response != nil {
+				return nil
+			}
+		}
+		if err := t.weigh(in, table); err != nil {
+			return err
+		}
+		ask.rawKey, ask.bytes = hit.rawKey, len(rest)
+		ask.pods, err = m.unmarshal(rest, message)
+		return err
+	}
+	if err := in.Decode(); err != nil {
+		return nil, statusOf(decodeError(err, decode.ErrNoMessage))
+	}
+	if hit.response != nil {
+		return s.serveCached(ctx, m.name, hit.snapshot, hit.response), nil
+	}
+	if s.envelope != nil {
+		if err := s.envelope(message); err != nil {
+			return nil, err
+		}
+	}
+	return respond(s, m, t, timing, message, fromFrames(in), ask)
 }
 
 // inParts returns a handler that receives one request, leaves its cluster in the frames, and sends the responses encoded.
@@ -159,24 +187,28 @@ func inParts[T any, M interface {
 	*T
 	request
 }, C any](s *Service, m *streamed[M, C]) grpc.StreamHandler {
+	table := count.Of(M(new(T)))
 	return func(_ any, to grpc.ServerStream) error {
 		message := M(new(T))
 		in := wire.NewRequest(message, contextField, clusterField)
+		if err := to.RecvMsg(in); err != nil {
+			return err
+		}
+		defer in.Free()
+		t := s.turn(to.Context(), m.class)
+		defer t.end()
+		timing := s.startTimer(m.name)
 		var ask asked
 		in.Read = func(rest []byte) (err error) {
 			ask.bytes = len(rest)
 			ask.pods, err = m.unmarshal(rest, message)
 			return err
 		}
-		if err := to.RecvMsg(in); err != nil {
-			return err
-		}
-		defer in.Free()
-		if in.Err() != nil {
-			return statusOf(decodeError(in.Err(), decode.ErrNoMessage))
+		if err := t.decode(in, table, decode.ErrNoMessage); err != nil {
+			return statusOf(err)
 		}
 		send := func(part wire.Encoded) error { return to.SendMsg(part) }
-		return statusOf(respondInParts(to.Context(), s, m, message, fromFrames(in), ask, send))
+		return statusOf(respondInParts(s, m, t, timing, message, fromFrames(in), ask, send))
 	}
 }
 

@@ -39,21 +39,18 @@ type asked struct {
 	bytes int
 }
 
-// respond handles a request and returns its encoded response.
+// respond handles a decoded request in its turn and returns its encoded response.
 func respond[M request, C, R any](
-	ctx context.Context, s *Service, m *method[M, C, R], in M, inline *inlineCluster, ask asked,
+	s *Service, m *method[M, C, R], turn *turn, timing timer, in M, inline *inlineCluster, ask asked,
 ) (wire.Encoded, error) {
-	timing := s.startTimer(m.name)
-	turn, err := s.before(ctx, m.class, in, inline, ask.bytes)
-	if err != nil {
+	if err := turn.reads(s, in, inline, ask.bytes); err != nil {
 		return nil, err
 	}
-	defer turn.end()
 	r, snapshot, err := s.decodeCluster(turn, in, inline, ask.pods)
 	if err != nil {
 		return nil, statusOf(err)
 	}
-	ctx = turn.ctx
+	ctx := turn.ctx
 	r.Ask(ask.pods)
 	key := ""
 	if snapshot != nil {
@@ -99,22 +96,18 @@ func respond[M request, C, R any](
 	return encoded, nil
 }
 
-// respondInParts handles a request and sends the parts of its response.
+// respondInParts handles a decoded request in its turn and sends the parts of its response.
 func respondInParts[M request, C any](
-	ctx context.Context, s *Service, m *streamed[M, C], in M, inline *inlineCluster, ask asked,
-	send func(wire.Encoded) error,
+	s *Service, m *streamed[M, C], turn *turn, timing timer, in M, inline *inlineCluster, ask asked, send func(wire.Encoded) error,
 ) error {
-	timing := s.startTimer(m.name)
-	turn, err := s.before(ctx, m.class, in, inline, ask.bytes)
-	if err != nil {
+	if err := turn.reads(s, in, inline, ask.bytes); err != nil {
 		return err
 	}
-	defer turn.end()
 	r, snapshot, err := s.decodeCluster(turn, in, inline, ask.pods)
 	if err != nil {
 		return err
 	}
-	ctx = turn.ctx
+	ctx := turn.ctx
 	if snapshot != nil {
 		defer s.snapshots.Recount(identity.Tenant(ctx), snapshot)
 	}

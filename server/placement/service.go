@@ -36,8 +36,12 @@ type Service struct {
 	nodeless  decode.Nodeless
 	decisions *telemetry.Decisions
 	limits    Limits
-	admission *admission.Limiter // nil for none
+	admission *admission.Limiter        // nil for none
+	envelope  func(proto.Message) error // nil for none
 }
+
+// SetEnvelope has requests of unary calls checked before their clusters are decoded. It must be called before the service is used.
+func (s *Service) SetEnvelope(check func(proto.Message) error) { s.envelope = check }
 
 // New returns a service with a memory budget for snapshots. decisions may be nil.
 func New(snapshotBytes int64, decisions *telemetry.Decisions) *Service {
@@ -55,42 +59,49 @@ func (s *Service) Snapshots() telemetry.Snapshots {
 
 // Filter returns the feasible nodes of a pod and the rejections of the others.
 func (s *Service) Filter(ctx context.Context, r *stowagev1.FilterRequest) (*stowagev1.FilterResponse, error) {
-	return message[stowagev1.FilterResponse](respond(ctx, s, &filter, r, fromMessage(r.GetContext().GetCluster()), asked{}))
+	return message[stowagev1.FilterResponse](respondTo(ctx, s, &filter, r))
 }
 
 // Score returns the scores of a pod's feasible nodes.
 func (s *Service) Score(ctx context.Context, r *stowagev1.ScoreRequest) (*stowagev1.ScoreResponse, error) {
-	return message[stowagev1.ScoreResponse](respond(ctx, s, &score, r, fromMessage(r.GetContext().GetCluster()), asked{}))
+	return message[stowagev1.ScoreResponse](respondTo(ctx, s, &score, r))
 }
 
 // Place places the pods of a queue.
 func (s *Service) Place(ctx context.Context, r *stowagev1.PlaceRequest) (*stowagev1.PlaceResponse, error) {
-	return message[stowagev1.PlaceResponse](respond(ctx, s, &place, r, fromMessage(r.GetContext().GetCluster()), asked{}))
+	return message[stowagev1.PlaceResponse](respondTo(ctx, s, &place, r))
 }
 
 // Preempt returns the victims of a pod without feasible nodes.
 func (s *Service) Preempt(ctx context.Context, r *stowagev1.PreemptRequest) (*stowagev1.PreemptResponse, error) {
-	return message[stowagev1.PreemptResponse](respond(ctx, s, &preempt, r, fromMessage(r.GetContext().GetCluster()), asked{}))
+	return message[stowagev1.PreemptResponse](respondTo(ctx, s, &preempt, r))
 }
 
 // ScaleDown selects the replicas of a workload to delete.
 func (s *Service) ScaleDown(ctx context.Context, r *stowagev1.ScaleDownRequest) (*stowagev1.ScaleDownResponse, error) {
-	return message[stowagev1.ScaleDownResponse](respond(ctx, s, &scaleDown, r, fromMessage(r.GetContext().GetCluster()), asked{}))
+	return message[stowagev1.ScaleDownResponse](respondTo(ctx, s, &scaleDown, r))
 }
 
 // Fit counts how many more pods fit.
 func (s *Service) Fit(ctx context.Context, r *stowagev1.FitRequest) (*stowagev1.FitResponse, error) {
-	return message[stowagev1.FitResponse](respond(ctx, s, &fit, r, fromMessage(r.GetContext().GetCluster()), asked{}))
+	return message[stowagev1.FitResponse](respondTo(ctx, s, &fit, r))
 }
 
 // Provision finds nodes to add so that the pods of a queue have nodes.
 func (s *Service) Provision(ctx context.Context, r *stowagev1.ProvisionRequest) (*stowagev1.ProvisionResponse, error) {
-	return message[stowagev1.ProvisionResponse](respond(ctx, s, &provision, r, fromMessage(r.GetContext().GetCluster()), asked{}))
+	return message[stowagev1.ProvisionResponse](respondTo(ctx, s, &provision, r))
 }
 
 // Consolidate finds nodes to remove or to replace.
 func (s *Service) Consolidate(ctx context.Context, r *stowagev1.ConsolidateRequest) (*stowagev1.ConsolidateResponse, error) {
-	return message[stowagev1.ConsolidateResponse](respond(ctx, s, &consolidate, r, fromMessage(r.GetContext().GetCluster()), asked{}))
+	return message[stowagev1.ConsolidateResponse](respondTo(ctx, s, &consolidate, r))
+}
+
+// respondTo handles a decoded request.
+func respondTo[M request, C, R any](ctx context.Context, s *Service, m *method[M, C, R], r M) (wire.Encoded, error) {
+	t := s.turn(ctx, m.class)
+	defer t.end()
+	return respond(s, m, t, s.startTimer(m.name), r, fromMessage(r.GetContext().GetCluster()), asked{})
 }
 
 // fromMessage reads the inline cluster of a decoded request.

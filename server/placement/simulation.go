@@ -37,7 +37,9 @@ func serveMessage[T, R any, M interface {
 		return statusOf(decodeError(err, decode.ErrNoMessage))
 	}
 	cluster, ask := fromMessage(in.GetContext().GetCluster()), asked{pods: pods, bytes: len(encoded)}
-	return statusOf(respondInParts(to.Context(), s, m, rest, cluster, ask, inMessages(to)))
+	t := s.turn(to.Context(), m.class)
+	defer t.end()
+	return statusOf(respondInParts(s, m, t, s.startTimer(m.name), rest, cluster, ask, inMessages(to)))
 }
 
 // inMessages sends the parts of an answer decoded, to callers of the generated interface.

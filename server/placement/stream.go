@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admission"
+	"github.com/stowage-scheduler/stowage/server/count"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/encode"
 	"github.com/stowage-scheduler/stowage/server/identity"
@@ -16,61 +18,60 @@ import (
 )
 
 // receivePlaceStream receives the request of a PlaceStream call and leaves its cluster in the frames.
-func (s *Service) receivePlaceStream(stream grpc.ServerStream) error {
+func (s *Service) receivePlaceStream(stream grpc.ServerStream, table *count.Table) error {
 	m := new(stowagev1.PlaceStreamRequest)
 	in := wire.NewRequest(m, placeField, contextField, clusterField)
+	if err := stream.RecvMsg(in); err != nil {
+		return err
+	}
+	defer in.Free()
+	t := s.turn(stream.Context(), ofPlace)
+	defer t.end()
 	var ask asked
 	in.Read = func(rest []byte) (err error) {
 		ask.bytes = len(rest)
 		ask.pods, err = decode.ReadPlaceStream(rest, m)
 		return err
 	}
-	if err := stream.RecvMsg(in); err != nil {
-		return err
+	if err := t.decode(in, table, decode.ErrNoMessage); err != nil {
+		return statusOf(err)
 	}
-	defer in.Free()
-	if in.Err() != nil {
-		return statusOf(decodeError(in.Err(), decode.ErrNoMessage))
-	}
-	send := func(part *stowagev1.PlaceStreamResponse) error { return stream.SendMsg(part) }
-	return s.servePlaceStream(stream.Context(), m, fromFrames(in), ask, send)
+	send := func(part wire.Encoded) error { return stream.SendMsg(part) }
+	return s.servePlaceStream(t, m, fromFrames(in), ask, send)
 }
 
 // PlaceStream places the pods of a queue and streams the placements.
 func (s *Service) PlaceStream(in *stowagev1.PlaceStreamRequest, stream grpc.ServerStreamingServer[stowagev1.PlaceStreamResponse]) error {
-	cluster := fromMessage(in.GetPlace().GetContext().GetCluster())
-	return s.servePlaceStream(stream.Context(), in, cluster, asked{}, stream.Send)
+	t := s.turn(stream.Context(), ofPlace)
+	defer t.end()
+	return s.servePlaceStream(t, in, fromMessage(in.GetPlace().GetContext().GetCluster()), asked{}, inMessages(stream))
 }
 
 func (s *Service) servePlaceStream(
-	ctx context.Context, in *stowagev1.PlaceStreamRequest, inline *inlineCluster, ask asked,
-	send func(*stowagev1.PlaceStreamResponse) error,
+	t *turn, in *stowagev1.PlaceStreamRequest, inline *inlineCluster, ask asked, send func(wire.Encoded) error,
 ) error {
 	if in.PodsPerMessage != nil && in.GetPodsPerMessage() == 0 {
 		return statusOf(decode.Refuse("pods_per_message", stowagev1.ViolationReason_VIOLATION_REASON_OUT_OF_RANGE, "is 0, at least 1 is required"))
 	}
-	return statusOf(prefixField("place", s.placeStream(ctx, in, inline, ask, send)))
+	return statusOf(prefixField("place", s.placeStream(t, in, inline, ask, send)))
 }
 
 func (s *Service) placeStream(
-	ctx context.Context, in *stowagev1.PlaceStreamRequest, inline *inlineCluster, ask asked,
-	send func(*stowagev1.PlaceStreamResponse) error,
+	turn *turn, in *stowagev1.PlaceStreamRequest, inline *inlineCluster, ask asked, send func(wire.Encoded) error,
 ) error {
 	timing := s.startTimer("PlaceStream")
 	if in.GetPlace() == nil {
 		return decode.Refuse("", stowagev1.ViolationReason_VIOLATION_REASON_REQUIRED, "is required")
 	}
 	place := in.GetPlace()
-	turn, err := s.before(ctx, ofPlace, place, inline, ask.bytes)
-	if err != nil {
+	if err := turn.reads(s, place, inline, ask.bytes); err != nil {
 		return err
 	}
-	defer turn.end()
 	r, snapshot, err := s.decodeCluster(turn, place, inline, ask.pods)
 	if err != nil {
 		return err
 	}
-	ctx = turn.ctx
+	ctx := turn.ctx
 	if snapshot != nil {
 		defer s.snapshots.Recount(identity.Tenant(ctx), snapshot)
 	}
@@ -88,7 +89,11 @@ func (s *Service) placeStream(
 	timing.lap()
 	ctx = turn.ctx
 	sending := func(part *stowagev1.PlaceStreamResponse) error {
-		return turn.blocking(func() error { return send(part) })
+		encoded, err := proto.Marshal(part) // with a seat, as gRPC would do it without
+		if err != nil {
+			return err
+		}
+		return turn.blocking(func() error { return send(encoded) })
 	}
 	var names encode.Names
 	if place.GetContext().GetIncludeNodeNames() {

@@ -36,9 +36,6 @@ const (
 // SetAdmission makes requests that compute take turns. It must be called before the service is used; nil is for none.
 func (s *Service) SetAdmission(l *admission.Limiter) { s.admission = l }
 
-// smallBytes is the size up to which a request without a cluster is read before it is admitted, as its work is known then.
-const smallBytes = 64 << 10
-
 // turn is a request's turn to compute. It begins at most once.
 type turn struct {
 	limiter *admission.Limiter
@@ -46,7 +43,7 @@ type turn struct {
 	// ctx is that of the request, and once the turn has begun that of the lease.
 	ctx    context.Context
 	lease  *admission.Lease
-	before work.Size
+	before work.Size // what was begun with
 	// partial is whether the request is answered with what there is when its time ends.
 	partial bool
 	cancel  context.CancelFunc
@@ -56,35 +53,39 @@ func (s *Service) turn(ctx context.Context, class admission.Class) *turn {
 	return &turn{limiter: s.admission, class: class, ctx: ctx}
 }
 
-// before returns the turn of a request. It has begun if reading the request is work: then how much only the size tells.
-func (s *Service) before(
-	ctx context.Context, class admission.Class, in request, inline *inlineCluster, bytes int,
-) (*turn, error) {
-	t := s.turn(ctx, class)
+// reads begins the turn of a decoded request if reading its cluster or its delta is work: then how much only the size tells.
+func (t *turn) reads(s *Service, in request, inline *inlineCluster, bytes int) error {
 	p, ok := in.(interface{ GetAllowPartial() bool })
-	t.partial = ok && p.GetAllowPartial()
+	t.allowPartial(ok && p.GetAllowPartial())
 	if t.limiter == nil {
-		return t, nil
+		return nil
 	}
 	var size work.Size
-	if bytes > smallBytes {
-		size.Bytes = int64(bytes)
-	}
-	if inline != nil {
-		size.Bytes += int64(inline.bytes)
+	known := t.before.Bytes > 0 // from the size of the whole request
+	if inline != nil && !known {
+		size.Bytes = int64(inline.bytes)
 	} else if reference := in.GetContext().GetSnapshot(); reference.GetDelta() != nil {
-		if base, err := s.snapshot(ctx, reference.GetAddress(), ""); err == nil {
-			size.Bytes += int64(bytes) + base.CopiedBy(reference.GetDelta())/copiedPerRead
+		if base, err := s.snapshot(t.ctx, reference.GetAddress(), ""); err == nil {
+			size.Bytes = base.CopiedBy(reference.GetDelta()) / copiedPerRead
+			if !known {
+				size.Bytes += int64(bytes)
+			}
 		}
 	}
 	if size.Bytes == 0 {
-		return t, nil
+		return nil
 	}
-	if err := t.begin(size, 1); err != nil {
-		t.end()
-		return nil, err
+	return t.begin(size, 1)
+}
+
+// allowPartial has a request answered with what there is when its time ends.
+func (t *turn) allowPartial(is bool) {
+	if t.partial = is; !is || t.lease == nil {
+		return
 	}
-	return t, nil
+	until, cancel := untilReserved(t.ctx)
+	t.cancel = cancel
+	t.lease.Until(until)
 }
 
 // copiedPerRead is how many bytes are copied in the time of decoding one.
@@ -97,6 +98,7 @@ func (t *turn) begin(size work.Size, width int) error {
 		return nil
 	}
 	size.Bytes += t.before.Bytes
+	size.Items += t.before.Items
 	t.before = size
 	estimate := size.Estimate()
 	var err error

@@ -130,6 +130,13 @@ func StreamTooLarge(bytes, limit int64) error {
 		limited("max_in_flight_bytes", limit).with("bytes", bytes))
 }
 
+// RequestTooLarge returns REQUEST_TOO_LARGE: a message alone exceeds the in-flight limit once it is decoded.
+func RequestTooLarge(bytes, limit int64) error {
+	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_REQUEST_TOO_LARGE,
+		fmt.Sprintf("the request counts as %d bytes by what it contains, more than the in-flight limit of %d", bytes, limit),
+		limited("max_in_flight_bytes", limit).with("bytes", bytes))
+}
+
 // AnswerTooLarge returns ANSWER_TOO_LARGE: the caller does not accept messages of that size.
 func AnswerTooLarge(bytes, limit int64) error {
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_ANSWER_TOO_LARGE,

@@ -72,6 +72,9 @@ func TestErrors(t *testing.T) {
 		"snapshot too large": {rpcerror.SnapshotTooLarge(200, 100), codes.ResourceExhausted, []any{
 			info("SNAPSHOT_TOO_LARGE", "limit", "max_snapshot_bytes", "limitValue", "100", "bytes", "200"),
 		}},
+		"request too large": {rpcerror.RequestTooLarge(200, 100), codes.ResourceExhausted, []any{
+			info("REQUEST_TOO_LARGE", "limit", "max_in_flight_bytes", "limitValue", "100", "bytes", "200"),
+		}},
 		"stream too large": {rpcerror.StreamTooLarge(200, 100), codes.ResourceExhausted, []any{
 			info("SNAPSHOT_TOO_LARGE", "limit", "max_in_flight_bytes", "limitValue", "100", "bytes", "200"),
 		}},

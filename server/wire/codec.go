@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"errors"
+
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
@@ -16,11 +18,21 @@ type Buffered interface {
 	Size() int
 }
 
+// PlainBytes bounds messages that gRPC decodes itself where all others are received into a *Request: those of its own services, and
+// requests without a field. Nothing else bounds the work of decoding them.
+const PlainBytes = 64 << 10
+
+var errTooLarge = errors.New("the message is larger than any request of the method")
+
 // Codec is gRPC's protobuf codec. It also receives into a *Request and sends an Encoded or a Buffered.
-type Codec struct{ encoding.CodecV2 }
+type Codec struct {
+	encoding.CodecV2
+	// Plain bounds what is received into other messages, 0 for no bound.
+	Plain int
+}
 
 // NewCodec returns the codec.
-func NewCodec() Codec { return Codec{encoding.GetCodecV2(proto.Name)} }
+func NewCodec() Codec { return Codec{CodecV2: encoding.GetCodecV2(proto.Name)} }
 
 // Marshal implements encoding.CodecV2.
 func (c Codec) Marshal(v any) (mem.BufferSlice, error) {
@@ -38,6 +50,9 @@ func (c Codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if r, ok := v.(*Request); ok {
 		r.receive(data)
 		return nil
+	}
+	if c.Plain > 0 && data.Len() > c.Plain {
+		return errTooLarge
 	}
 	return c.CodecV2.Unmarshal(data, v)
 }

@@ -10,8 +10,8 @@ import (
 
 // Request is a request whose cluster stays in the frames.
 //
-// Err reports a malformed request. Receiving it does not fail: gRPC would end the stream before the handler has handled the
-// messages before.
+// Receiving a request keeps its frames and does no more: gRPC receives without a limit of what computes, and what the request takes
+// once it is decoded has to be known before. Decode decodes it. Err reports a malformed request.
 type Request struct {
 	// Message receives the request with an empty cluster, unless Read is set.
 	Message proto.Message
@@ -43,14 +43,32 @@ func (r *Request) Err() error { return r.err }
 
 var errMalformed = errors.New("the request is not a valid protobuf message")
 
-// receive decodes the request from frames that the caller frees.
+// receive keeps frames that the caller frees.
 func (r *Request) receive(frames mem.BufferSlice) {
-	if r.err = r.cut(frames); r.err != nil {
-		r.Cluster = nil
-	} else if r.Cluster != nil {
-		frames.Ref()
-		r.frames = frames
+	frames.Ref()
+	r.frames = frames
+}
+
+// Len returns the size of the encoded request.
+func (r *Request) Len() int { return r.frames.Len() }
+
+// Pieces returns the encoded request. It is valid until Free, and if the request has no cluster, until Decode.
+func (r *Request) Pieces() Pieces { return piecesOf(r.frames) }
+
+// IsOnly reports whether the request has a length-delimited field and nothing else.
+func (r *Request) IsOnly(field protowire.Number) bool {
+	in := NewReader(r.Pieces())
+	found, n, ok := in.Next()
+	return ok && found == field && n >= 0 && n == in.Left()
+}
+
+// Decode decodes the request. It frees the frames unless the request has a cluster.
+func (r *Request) Decode() error {
+	r.err = r.cut(r.frames)
+	if r.err != nil || r.Cluster == nil {
+		r.Free()
 	}
+	return r.err
 }
 
 // cut splits the cluster off and decodes the rest.

@@ -43,7 +43,7 @@ func TestClusterOfARequest(t *testing.T) {
 			got := new(stowagev1.PlaceStreamRequest)
 			in := wire.NewRequest(got, 1, 1, 1)
 			frames := mem.BufferSlice{mem.SliceBuffer(test.raw[:at]), mem.SliceBuffer(test.raw[at:])}
-			if err := wire.NewCodec().Unmarshal(frames, in); err != nil || in.Err() != nil {
+			if err := wire.NewCodec().Unmarshal(frames, in); err != nil || in.Decode() != nil {
 				t.Fatal(err, in.Err())
 			}
 			if cluster := bytes.Join(in.Cluster, nil); !proto.Equal(got, test.want) || !bytes.Equal(cluster, test.cluster) {
@@ -59,7 +59,7 @@ func TestMalformedPath(t *testing.T) {
 	for _, inner := range [][]byte{{7}, {0x0a, 5, 1}, {0x0a}} {
 		raw := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), inner)
 		in := wire.NewRequest(new(stowagev1.FilterRequest), 1, 1)
-		if err := wire.NewCodec().Unmarshal(mem.BufferSlice{mem.SliceBuffer(raw)}, in); err != nil || in.Err() == nil ||
+		if err := wire.NewCodec().Unmarshal(mem.BufferSlice{mem.SliceBuffer(raw)}, in); err != nil || in.Decode() == nil ||
 			in.Cluster != nil {
 			t.Errorf("%x: %v, %v, %v", raw, err, in.Err(), in.Cluster)
 		}

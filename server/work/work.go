@@ -16,6 +16,8 @@ import (
 type Size struct {
 	// Bytes is the size of what is decoded and compiled: a cluster in the request, a delta and what it copies.
 	Bytes int64
+	// Items is the number of messages, elements of lists and entries of maps that are decoded.
+	Items int64
 	// Nodes and Pods are those of the cluster.
 	Nodes, Pods int64
 	// Entries is the number of pods to be decided on, equal ones once, and Rules that of their spread constraints, affinity terms
@@ -40,6 +42,7 @@ type Size struct {
 const (
 	perRequest  = 40_000
 	perByte     = 4
+	perItem     = 150
 	perEntry    = 10_000
 	perVisit    = 12
 	perPod      = 0.1 // of the cluster, for a rule that counts pods
@@ -65,7 +68,7 @@ const longest = 1 << 60
 // Estimate returns the work of a request.
 func (s Size) Estimate() time.Duration {
 	nodes, entries := float64(s.Nodes), float64(s.Entries)
-	ns := perRequest + perByte*float64(s.Bytes)
+	ns := perRequest + max(perByte*float64(s.Bytes), perItem*float64(s.Items))
 	deciding := entries*(perEntry+perVisit*nodes) + float64(s.Rules)*(perRule*nodes+perPod*float64(s.Pods))
 	placing := perPlaced*float64(s.Placed) + float64(s.Domains)*(perDomain+perCount*nodes)
 	ns += (deciding + placing) * (1 + float64(s.Scenarios))

@@ -56,6 +56,9 @@ const (
 	// RESOURCE_EXHAUSTED: a message of the answer is larger than what the caller accepts, which is 4,194,304 bytes unless the header
 	// "stowage-max-answer-bytes" has another number. The metadata has the "bytes" of the message. A retry does not help.
 	ErrorReason_ERROR_REASON_ANSWER_TOO_LARGE ErrorReason = 11
+	// RESOURCE_EXHAUSTED: the request alone would take more memory, once it is decoded, than the server has for all requests. The
+	// metadata has the "bytes" that it counts as. A retry does not help.
+	ErrorReason_ERROR_REASON_REQUEST_TOO_LARGE ErrorReason = 12
 )
 
 // Enum value maps for ErrorReason.
@@ -73,6 +76,7 @@ var (
 		9:  "ERROR_REASON_UNAUTHENTICATED",
 		10: "ERROR_REASON_FORBIDDEN",
 		11: "ERROR_REASON_ANSWER_TOO_LARGE",
+		12: "ERROR_REASON_REQUEST_TOO_LARGE",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":        0,
@@ -87,6 +91,7 @@ var (
 		"ERROR_REASON_UNAUTHENTICATED":    9,
 		"ERROR_REASON_FORBIDDEN":          10,
 		"ERROR_REASON_ANSWER_TOO_LARGE":   11,
+		"ERROR_REASON_REQUEST_TOO_LARGE":  12,
 	}
 )
 
@@ -216,7 +221,7 @@ var File_stowage_v1_error_proto protoreflect.FileDescriptor
 const file_stowage_v1_error_proto_rawDesc = "" +
 	"\n" +
 	"\x16stowage/v1/error.proto\x12\n" +
-	"stowage.v1*\x8c\x03\n" +
+	"stowage.v1*\xb0\x03\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cERROR_REASON_INVALID_REQUEST\x10\x01\x12\x1b\n" +
@@ -230,7 +235,8 @@ const file_stowage_v1_error_proto_rawDesc = "" +
 	"\x1cERROR_REASON_UNAUTHENTICATED\x10\t\x12\x1a\n" +
 	"\x16ERROR_REASON_FORBIDDEN\x10\n" +
 	"\x12!\n" +
-	"\x1dERROR_REASON_ANSWER_TOO_LARGE\x10\v*\xc5\x03\n" +
+	"\x1dERROR_REASON_ANSWER_TOO_LARGE\x10\v\x12\"\n" +
+	"\x1eERROR_REASON_REQUEST_TOO_LARGE\x10\f*\xc5\x03\n" +
 	"\x0fViolationReason\x12 \n" +
 	"\x1cVIOLATION_REASON_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19VIOLATION_REASON_REQUIRED\x10\x01\x12\"\n" +
