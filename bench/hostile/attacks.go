@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/protobuf/proto"
@@ -21,22 +22,23 @@ const everything, nothing = 1 << 30, 0
 
 // attack is something that takes memory or time of a server. It lasts until the context ends.
 type attack struct {
-	name string
-	run  func(a *arena, ctx context.Context)
+	name  string
+	run   func(a *arena, ctx context.Context)
+	lasts time.Duration
 }
 
 var attacks = []attack{
-	{"uploads that never end, on one connection", func(a *arena, ctx context.Context) { a.unfinished(ctx, 1) }},
-	{"uploads that never end, on 20 connections", func(a *arena, ctx context.Context) { a.unfinished(ctx, 20) }},
-	{"messages compressed to a thousandth", (*arena).compressed},
-	{"answers that are not read", (*arena).unread},
-	{"10,000 open puts on 100 connections", func(a *arena, ctx context.Context) { a.open(ctx, 100, 100) }},
-	{"connections that do nothing", func(a *arena, ctx context.Context) { a.open(ctx, 4000, 0) }},
-	{"small deltas on a wide snapshot", (*arena).deltas},
-	{"1,000 clients that put snapshots", (*arena).puts},
-	{"headers of megabytes", (*arena).headers},
-	{"large clusters in requests", (*arena).clusters},
-	{"1,000 callers who place a million pods", (*arena).million},
+	{"uploads that never end, on one connection", func(a *arena, ctx context.Context) { a.unfinished(ctx, 1) }, 0},
+	{"uploads that never end, on 20 connections", func(a *arena, ctx context.Context) { a.unfinished(ctx, 20) }, 0},
+	{"messages compressed to a thousandth", (*arena).compressed, 0},
+	{"answers that are not read", (*arena).unread, 0},
+	{"10,000 open puts on 100 connections", func(a *arena, ctx context.Context) { a.open(ctx, 100, 100) }, 0},
+	{"connections that do nothing", func(a *arena, ctx context.Context) { a.open(ctx, 4000, 0) }, 0},
+	{"small deltas on a wide snapshot", (*arena).deltas, 0},
+	{"1,000 clients that put snapshots", (*arena).puts, 0},
+	{"headers of megabytes", (*arena).headers, 0},
+	{"large clusters in requests", (*arena).clusters, 0},
+	{"1,000 callers who place a million pods", (*arena).million, 0},
 }
 
 // each calls f at the same time on a number of connections, again and again until it fails or the context ends.

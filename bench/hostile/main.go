@@ -27,6 +27,7 @@ import (
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
 	"github.com/stowage-scheduler/stowage/bench/process"
@@ -37,10 +38,11 @@ import (
 const (
 	// memory is the limit of the server, and most what it may take of it.
 	memory, most = 2 << 30, memory / 20 * 19
-	// slow is what the neighbour's 99th percentile must be below.
-	slow = 100 * time.Millisecond
-	// network and calls are the bytes and the calls of the attackers in a second.
-	network, calls = 250 << 20, 1000
+	// slow is how much more than on an idle server the neighbour's 99th percentile may be, and leastKept the percents of its calls that
+	// are answered, which have patience as a deadline.
+	slow, leastKept, patience = 100 * time.Millisecond, 95, time.Second
+	// network and often are the bytes and the calls of the attackers in a second.
+	network, often = 250 << 20, 1000
 	// pause is the time between two calls of the neighbour.
 	pause = 10 * time.Millisecond
 )
@@ -50,9 +52,16 @@ func main() {
 	nodes := flag.Int("nodes", 5000, "nodes of the neighbour's cluster, with 30 pods each")
 	lasts := flag.Duration("duration", 10*time.Second, "for how long each attack lasts")
 	only := flag.String("only", "", "attacks whose names contain this")
+	each := flag.Duration("each", 3*time.Second, "for how long each attack with a list of the contract lasts")
+	every := flag.Int("every", 10, "attack with one of so many lists of the contract, 1 for all of them, 0 for none")
+	from := flag.Int("from", time.Now().YearDay(), "which of them")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	ok, err := run(ctx, *server, *nodes, *lasts, *only)
+	all := lasting(attacks, *lasts)
+	if *every > 0 {
+		all = append(all, lasting(drawn(*every, *from), *each)...)
+	}
+	ok, err := run(ctx, *server, *nodes, all, *lasts, *only)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "hostile:", err)
@@ -62,11 +71,20 @@ func main() {
 	}
 }
 
+func lasting(all []attack, lasts time.Duration) []attack {
+	out := slices.Clone(all)
+	for i := range out {
+		out[i].lasts = lasts
+	}
+	return out
+}
+
 // arena is a server, what it knows, and what the attackers got.
 type arena struct {
 	process *process.Process
 	cluster *stowagev1.Cluster
 	stored  string
+	lasts   time.Duration // the current attack
 
 	bytes, calls *rate.Limiter // of the attackers
 
@@ -116,44 +134,73 @@ func (a *arena) reset() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", a.process.Process.Pid), []byte("5"), 0)
 }
 
-// neighbour is a caller who means no harm.
+// neighbour is a caller who means no harm. It asks questions that the server remembers, and in turn new ones.
 type neighbour struct {
-	client *stowage.Client
-	pod    *stowagev1.Pod
+	client          *stowage.Client
+	pod             *stowagev1.Pod
+	asked           int
+	remembered, new calls
+}
+
+// calls are what became of calls.
+type calls struct {
 	took   []time.Duration
 	failed map[codes.Code]int
 }
 
 // live asks a question after the other until the context ends.
 func (n *neighbour) live(ctx context.Context, by *stowagev1.DecisionContext) {
-	n.took, n.failed = nil, map[codes.Code]int{}
+	n.remembered, n.new = calls{failed: map[codes.Code]int{}}, calls{failed: map[codes.Code]int{}}
 	for ctx.Err() == nil {
-		begin := time.Now()
-		call, end := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		_, err := n.client.Filter(call, &stowagev1.FilterRequest{Context: by, Pod: n.pod})
-		end()
-		n.took = append(n.took, time.Since(begin))
-		if err != nil {
-			n.failed[status.Code(err)]++
-		}
+		n.asked++
+		pod := proto.CloneOf(n.pod)
+		pod.Labels = map[string]string{"asked": strconv.Itoa(n.asked)}
+		n.remembered.ask(ctx, n.client, &stowagev1.FilterRequest{Context: by, Pod: n.pod})
+		n.new.ask(ctx, n.client, &stowagev1.FilterRequest{Context: by, Pod: pod})
 		time.Sleep(pause)
 	}
-	slices.Sort(n.took)
+	slices.Sort(n.remembered.took)
+	slices.Sort(n.new.took)
+}
+
+func (c *calls) ask(ctx context.Context, client *stowage.Client, question *stowagev1.FilterRequest) {
+	begin := time.Now()
+	call, end := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer end()
+	_, err := client.Filter(call, question)
+	c.took = append(c.took, time.Since(begin))
+	if err != nil {
+		c.failed[status.Code(err)]++
+	}
 }
 
 // percentile returns a percentile of what calls took.
-func (n *neighbour) percentile(p int) time.Duration {
-	if len(n.took) == 0 {
+func (c *calls) percentile(p int) time.Duration {
+	if len(c.took) == 0 {
 		return 0
 	}
-	return n.took[min(len(n.took)*p/100, len(n.took)-1)]
+	return c.took[min(len(c.took)*p/100, len(c.took)-1)].Round(10 * time.Microsecond)
 }
 
-func run(ctx context.Context, command string, nodes int, lasts time.Duration, only string) (ok bool, err error) {
+// kept is the share of the calls that were answered, in percent.
+func (c *calls) kept() float64 {
+	failures := 0
+	for _, count := range c.failed {
+		failures += count
+	}
+	return 100 * (1 - float64(failures)/float64(max(len(c.took), 1)))
+}
+
+// fares reports whether most calls are answered, and soon, beside what they take where nobody attacks.
+func (c *calls) fares(idle time.Duration) bool {
+	return c.kept() >= leastKept && c.percentile(99) < idle+slow
+}
+
+func run(ctx context.Context, command string, nodes int, all []attack, lasts time.Duration, only string) (ok bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	a := &arena{
-		cluster: bigcluster.New(nodes), bytes: rate.NewLimiter(network, 1<<20), calls: rate.NewLimiter(calls, 100),
+		cluster: bigcluster.New(nodes), bytes: rate.NewLimiter(network, 1<<20), calls: rate.NewLimiter(often, 100),
 	}
 	if err := a.start(ctx, command); err != nil {
 		return false, err
@@ -176,13 +223,14 @@ func run(ctx context.Context, command string, nodes int, lasts time.Duration, on
 
 	ok = true
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(out, "attack\tmemory\tanswers\tconnections refused\tneighbour's calls\tfailed\tp50\tp99\t\n")
-	none := attack{"nothing", func(_ *arena, ctx context.Context) { <-ctx.Done() }}
-	for _, attack := range append([]attack{none}, attacks...) {
-		if !strings.Contains(attack.name, only) {
+	fmt.Fprintf(out, "attack\tmemory\tanswers\tconnections refused\tremembered: kept\tp50\tp99\tnew: kept\tp50\tp99\t\n")
+	var idle [2]time.Duration
+	none := attack{"nothing", func(_ *arena, ctx context.Context) { <-ctx.Done() }, lasts}
+	for i, attack := range append([]attack{none}, all...) {
+		if i > 0 && !strings.Contains(attack.name, only) {
 			continue
 		}
-		held, err := a.under(ctx, &attack, n, lasts, out)
+		held, err := a.under(ctx, &attack, n, &idle, out)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", attack.name, err)
 		}
@@ -191,14 +239,17 @@ func run(ctx context.Context, command string, nodes int, lasts time.Duration, on
 	return ok, nil
 }
 
-// under attacks the server, and reports whether all is as it should be.
-func (a *arena) under(ctx context.Context, attack *attack, n *neighbour, lasts time.Duration, out *tabwriter.Writer) (bool, error) {
+// under attacks the server, and reports whether all is as it should be. idle is the neighbour's 99th percentiles without an attack, which
+// the first one sets.
+func (a *arena) under(
+	ctx context.Context, attack *attack, n *neighbour, idle *[2]time.Duration, out *tabwriter.Writer,
+) (bool, error) {
 	a.refused.Store(0)
-	a.answers = map[string]int{}
+	a.answers, a.lasts = map[string]int{}, attack.lasts
 	if err := a.reset(); err != nil {
 		return false, err
 	}
-	during, end := context.WithTimeout(ctx, lasts)
+	during, end := context.WithTimeout(ctx, attack.lasts)
 	defer end()
 	var attackers sync.WaitGroup
 	attackers.Go(func() { attack.run(a, during) })
@@ -208,17 +259,19 @@ func (a *arena) under(ctx context.Context, attack *attack, n *neighbour, lasts t
 	if err != nil {
 		return false, err
 	}
-	failures := 0
-	for _, count := range n.failed {
-		failures += count
+	if idle[0] == 0 {
+		*idle = [2]time.Duration{n.remembered.percentile(99), n.new.percentile(99)}
 	}
-	held := peak <= most && failures == 0 && n.percentile(99) < slow
+	held := peak <= most && n.remembered.fares(idle[0]) && n.new.fares(idle[1])
 	verdict := ""
 	if !held {
 		verdict = "BROKEN"
 	}
-	fmt.Fprintf(out, "%s\t%d MiB\t%s\t%d\t%d\t%v\t%v\t%v\t%s\n", attack.name, peak>>20, a.told(), a.refused.Load(), len(n.took), n.failed,
-		n.percentile(50).Round(10*time.Microsecond), n.percentile(99).Round(10*time.Microsecond), verdict)
+	fmt.Fprintf(out, "%s\t%d MiB\t%s\t%d", attack.name, peak>>20, a.told(), a.refused.Load())
+	for _, c := range []*calls{&n.remembered, &n.new} {
+		fmt.Fprintf(out, "\t%.1f %% of %d\t%v\t%v", c.kept(), len(c.took), c.percentile(50), c.percentile(99))
+	}
+	fmt.Fprintf(out, "\t%s\n", verdict)
 	return held, out.Flush()
 }
 

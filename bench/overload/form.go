@@ -92,10 +92,31 @@ func requests(ctx context.Context, address string, nodes int) (map[string]*form,
 	add("hostile", "Place of 1,000,000 pods", place, &stowagev1.PlaceRequest{
 		Context: by, Queue: []*stowagev1.PendingPods{{Pod: spread(), Count: proto.Uint32(1_000_000)}},
 	})
+	add("scenarios", "WhatIf of 100,000 empty scenarios", stowagev1.SimulationService_WhatIf_FullMethodName, &stowagev1.WhatIfRequest{
+		Context: by, Scenarios: repeated[stowagev1.Scenario](100_000),
+	})
+	templates := make([]*stowagev1.NodeTemplate, 10_000)
+	for i := range templates { // some 86 bytes each
+		templates[i] = &stowagev1.NodeTemplate{Price: 1, Node: &stowagev1.Node{
+			Name: fmt.Sprint("node-", i), Labels: map[string]string{"topology.kubernetes.io/zone": fmt.Sprint(i % 3), "example.com/rack": "a"},
+		}}
+	}
+	add("templates", "Provision with 10,000 templates", stowagev1.SimulationService_Provision_FullMethodName, &stowagev1.ProvisionRequest{
+		Context: by, Queue: queue, Templates: templates,
+	})
 	if err == nil && out["address"].digits == 0 {
 		err = fmt.Errorf("the request has no %s", fresh)
 	}
 	return out, err
+}
+
+// repeated is n empty messages.
+func repeated[M any](n int) []*M {
+	out := make([]*M, n)
+	for i := range out {
+		out[i] = new(M)
+	}
+	return out
 }
 
 // spread is a pod with three hard spread constraints.

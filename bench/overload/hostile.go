@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os/exec"
@@ -14,10 +15,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/bench/process"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
 // start starts a server with its default settings, on ports that are free.
@@ -35,24 +35,19 @@ type hostile struct {
 }
 
 // startHostile starts callers from an address of their own.
-func startHostile(ctx context.Context, address string, request []byte, n int) (*hostile, error) {
+func startHostile(ctx context.Context, address string, f *form, n int) (*hostile, error) {
 	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
 	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, to string) (net.Conn, error) { return from.DialContext(ctx, "tcp", to) }))
 	if err != nil {
 		return nil, err
 	}
-	var place stowagev1.PlaceRequest
-	if err := proto.Unmarshal(request, &place); err != nil {
-		return nil, err
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	h := &hostile{cancel: cancel, conn: conn}
-	client := stowagev1.NewPlacementServiceClient(conn)
 	for range n {
 		h.all.Go(func() {
 			for ctx.Err() == nil {
-				_, err := client.Place(ctx, &place)
+				err := ask(ctx, conn, f.method, f.request)
 				if ctx.Err() != nil {
 					return
 				}
@@ -69,6 +64,29 @@ func startHostile(ctx context.Context, address string, request []byte, n int) (*
 		})
 	}
 	return h, nil
+}
+
+// ask makes a call and reads its answers.
+func ask(ctx context.Context, conn *grpc.ClientConn, method string, request []byte) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, method, grpc.ForceCodecV2(wire.NewCodec()))
+	if err == nil {
+		err = stream.SendMsg(wire.Encoded(request))
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = stream.CloseSend()
+	}
+	for err == nil {
+		answer := wire.NewRequest(nil)
+		if err = stream.RecvMsg(answer); err == nil {
+			answer.Free()
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 func (h *hostile) stop() (refused, others int64) {

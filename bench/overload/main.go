@@ -10,8 +10,9 @@
 //
 // Callers hold back after refusals, as clients/stowage does. Those of the rows after them do not; nothing has to hold for them.
 //
-// With -hostile a neighbour asks at a quarter of the peak, from another address than that many callers who each place a million pods with
-// three hard spread constraints, and do so again when they are refused.
+// With -hostile a neighbour asks new and remembered questions at a quarter of the peak, from another address than that many callers who
+// each place a million pods with three hard spread constraints, and do so again when they are refused. Then beside a tenth of so many callers
+// with 100,000 empty scenarios each, and beside as many with 10,000 empty templates of nodes, which are work to decode.
 package main
 
 import (
@@ -22,6 +23,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -94,6 +96,9 @@ const (
 	longestHealth = 100 * time.Millisecond
 )
 
+// decoded is the callers of requests that are work to decode, as a fraction of those whose requests compute.
+const decoded = 10
+
 func besideHostile(
 	ctx context.Context, s *process.Process, idle string, all map[string]*form, hostile int, duration time.Duration,
 ) (ok bool, err error) {
@@ -102,39 +107,63 @@ func besideHostile(
 		return false, err
 	}
 	defer callers.close()
-	f := all["address"]
-	peak, err := callers.closed(ctx, f, duration)
+	peak, err := callers.closed(ctx, all["address"], duration)
 	if err != nil {
 		return false, err
 	}
-	const deadline = time.Second
-	alone := callers.open(ctx, f, peak/4, duration, deadline)
-	h, err := startHostile(ctx, s.Address, all["hostile"].next(), hostile)
-	if err != nil {
-		return false, err
-	}
-	health := watchHealth(ctx, s.Admin)
-	time.Sleep(duration / 2)
-	beside := callers.open(ctx, f, peak/4, 2*duration, deadline)
-	slowest, failed := health.stop()
-	refused, others := h.stop()
-	kept := beside.rate() / alone.rate()
+	forms := []*form{all["address"], all["remembered"]}
+	alone := neighbour(ctx, callers, forms, peak/8, duration)
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "neighbour\toffered/s\tanswered/s\tp50\tp99\trefused\tother errors\t")
-	for i, r := range []*result{alone, beside} {
-		fmt.Fprintf(out, "%s\t%.0f\t%.0f\t%v\t%v\t%d\t%s\t\n", []string{"alone", "beside"}[i], peak/4, r.rate(),
-			short(r.p50()), short(r.p99()), len(r.refused), r.otherErrors())
+	fmt.Fprintln(out, "beside\tneighbour's\toffered/s\tanswered/s\tkept\tp50\tp99\trefused\tother errors\t")
+	row := func(beside string, results []*result) (held bool) {
+		held = true
+		for i, r := range results {
+			kept := r.rate() / alone[i].rate()
+			held = held && kept >= leastKept
+			fmt.Fprintf(out, "%s\t%s\t%.0f\t%.0f\t%.1f %%\t%v\t%v\t%d\t%s\t\n", beside, forms[i].name, peak/8, r.rate(), 100*kept,
+				short(r.p50()), short(r.p99()), len(r.refused), r.otherErrors())
+		}
+		return held
 	}
-	if err := out.Flush(); err != nil {
-		return false, err
-	}
-	fmt.Printf("%d hostile callers: %d refusals, %d other endings; the neighbour keeps %.1f %% of its calls; "+
-		"/healthz: slowest %v, %d failed\n", hostile, refused, others, 100*kept, short(slowest), failed)
-	ok = kept >= leastKept && slowest <= longestHealth && failed == 0
-	if !ok {
-		fmt.Println("MISSED")
+	row("nobody", alone)
+	ok = true
+	for _, attack := range []struct {
+		form    string
+		callers int
+	}{{"hostile", hostile}, {"scenarios", hostile / decoded}, {"templates", hostile / decoded}} {
+		f := all[attack.form]
+		h, err := startHostile(ctx, s.Address, f, attack.callers)
+		if err != nil {
+			return false, err
+		}
+		health := watchHealth(ctx, s.Admin)
+		time.Sleep(duration / 2)
+		beside := neighbour(ctx, callers, forms, peak/8, 2*duration)
+		slowest, failed := health.stop()
+		refused, others := h.stop()
+		held := row(fmt.Sprintf("%d of %s", attack.callers, f.name), beside) && slowest <= longestHealth && failed == 0
+		ok = ok && held
+		if err := out.Flush(); err != nil {
+			return false, err
+		}
+		fmt.Printf("%s: %d refusals, %d other endings; /healthz: slowest %v, %d failed\n", f.name, refused, others, short(slowest), failed)
+		if !held {
+			fmt.Println("MISSED")
+		}
 	}
 	return ok, nil
+}
+
+// neighbour makes calls of several forms at a time, each at a rate.
+func neighbour(ctx context.Context, by *callers, forms []*form, rate float64, duration time.Duration) []*result {
+	const deadline = time.Second
+	out := make([]*result, len(forms))
+	var all sync.WaitGroup
+	for i, f := range forms {
+		all.Go(func() { out[i] = by.open(ctx, f, rate, duration, deadline) })
+	}
+	all.Wait()
+	return out
 }
 
 // short leaves three digits.

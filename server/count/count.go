@@ -1,6 +1,7 @@
 package count
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,6 +17,8 @@ type Size struct {
 	Items int64
 	// Bytes is an upper estimate of the memory that they take when they are decoded.
 	Bytes int64
+	// Beside is about the number of fields that are not in a cluster, which are decoded in one go.
+	Beside int64
 }
 
 // Excess is the error of a list with more elements than the contract allows.
@@ -33,6 +36,9 @@ func (e *Excess) Description() string {
 	return fmt.Sprintf("has %d entries, at most %d are allowed", e.Items, e.Limit)
 }
 
+// flatField is about the size of a field in a message that has no lists.
+const flatField = 8
+
 // perByte is what each byte of a request takes in any case: a copy of it, and the text in the decoded values.
 const perByte = 2
 
@@ -49,20 +55,23 @@ type frame struct {
 // walk is the state of counting. It is on the stack.
 type walk struct {
 	cursor
+	ctx    context.Context
+	ended  error
+	asked  int64 // the number of items when the context was asked last
 	size   Size
 	frames [maxDepth + 1]frame
 	depth  int
 }
 
-// Count counts an encoded request. The error is an *Excess. What is malformed counts as it would be decoded until the decoder notices.
-func (t *Table) Count(in wire.Pieces) (Size, error) {
-	var w walk
+// Count counts an encoded request. The error is an *Excess, or that of the context, which it asks once in a while. What is malformed counts as it would be decoded until the decoder notices.
+func (t *Table) Count(ctx context.Context, in wire.Pieces) (Size, error) {
+	w := walk{ctx: ctx}
 	if len(in) == 1 {
 		if excess := w.within(t.root, in[0]); excess != nil {
 			return w.size, excess
 		}
 		w.size.Bytes += perByte * int64(len(in[0]))
-		return w.size, nil
+		return w.size, w.ended
 	}
 	w.pieces = in
 	w.enter(t.root, nil, in.Len())
@@ -70,7 +79,17 @@ func (t *Table) Count(in wire.Pieces) (Size, error) {
 		return w.size, excess
 	}
 	w.size.Bytes += perByte * int64(in.Len())
-	return w.size, nil
+	return w.size, w.ended
+}
+
+// atOnce is how many items are counted between two questions whether the request has ended or has to wait for its turn.
+const atOnce = 16 << 10
+
+func (w *walk) ask() {
+	w.asked = w.size.Items
+	if w.ended == nil {
+		w.ended = w.ctx.Err()
+	}
 }
 
 func (w *walk) enter(t *table, of *field, end int) *frame {
@@ -83,7 +102,7 @@ func (w *walk) enter(t *table, of *field, end int) *frame {
 
 func (w *walk) run() *Excess {
 	f := &w.frames[0]
-	for {
+	for w.ended == nil {
 		if w.position() >= f.end {
 			if w.depth--; w.depth == 0 {
 				return nil
@@ -97,6 +116,9 @@ func (w *walk) run() *Excess {
 			continue
 		}
 		length := 0
+		if f.beside {
+			w.size.Beside++
+		}
 		kind := protowire.Type(tag & 7)
 		switch kind {
 		case protowire.VarintType:
@@ -136,6 +158,7 @@ func (w *walk) run() *Excess {
 		}
 		f = inner
 	}
+	return nil
 }
 
 // element counts the elements in a field, and returns the message to go on with.
@@ -144,7 +167,9 @@ func (w *walk) element(f *frame, of *field, kind protowire.Type, end int) (*fram
 	if of.kind == number && kind == protowire.BytesType {
 		n = w.numbers(end)
 	}
-	w.size.Items += int64(n)
+	if w.size.Items += int64(n); w.size.Items-w.asked > atOnce {
+		w.ask()
+	}
 	weight := of.weight[0]
 	if of.counter >= 0 {
 		c := &f.counts[of.counter]
@@ -170,6 +195,9 @@ func (w *walk) element(f *frame, of *field, kind protowire.Type, end int) (*fram
 		}
 		return w.enter(of.inner, of, end), nil
 	}
+	if of.kind == message && of.inner.beside {
+		w.size.Beside += int64(end-w.position()) / flatField
+	}
 	w.skipTo(end)
 	return f, nil
 }
@@ -188,6 +216,9 @@ func (w *walk) within(t *table, b []byte) *Excess {
 		}
 		value := i
 		length := 0
+		if t.beside {
+			w.size.Beside++
+		}
 		switch protowire.Type(tag & 7) {
 		case protowire.VarintType:
 			for i < len(b) && b[i] >= 0x80 {
@@ -231,7 +262,11 @@ func (w *walk) within(t *table, b []byte) *Excess {
 		if of.kind == number && tag&7 == uint64(protowire.BytesType) {
 			n = packed(b[value:i])
 		}
-		w.size.Items += int64(n)
+		if w.size.Items += int64(n); w.size.Items-w.asked > atOnce {
+			if w.ask(); w.ended != nil {
+				return nil
+			}
+		}
 		weight := of.weight[0]
 		if of.counter >= 0 {
 			c := &counts[of.counter&(maxLists-1)]
@@ -254,6 +289,8 @@ func (w *walk) within(t *table, b []byte) *Excess {
 				excess.Field = name + "." + excess.Field
 				return excess
 			}
+		} else if of.kind == message && of.inner.beside {
+			w.size.Beside += int64(length) / flatField
 		}
 	}
 	return nil

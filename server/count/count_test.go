@@ -2,6 +2,7 @@ package count_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func terms(n int) *stowagev1.PlaceRequest {
 
 func TestExcess(t *testing.T) {
 	place := count.Of(&stowagev1.PlaceRequest{})
-	if _, err := place.Count(wire.Pieces{encoded(t, terms(1000))}); err != nil {
+	if _, err := place.Count(context.Background(), wire.Pieces{encoded(t, terms(1000))}); err != nil {
 		t.Errorf("as many as are allowed: %v", err)
 	}
 	labels := map[string]string{}
@@ -62,7 +63,7 @@ func TestExcess(t *testing.T) {
 		},
 	} {
 		raw := encoded(t, m)
-		_, err := place.Count(wire.Pieces{raw})
+		_, err := place.Count(context.Background(), wire.Pieces{raw})
 		var excess *count.Excess
 		if !errors.As(err, &excess) || err.Error() != field {
 			t.Errorf("%v, want %s", err, field)
@@ -74,18 +75,18 @@ func TestExcess(t *testing.T) {
 func TestPieces(t *testing.T) {
 	whole := encoded(t, terms(5))
 	place := count.Of(&stowagev1.PlaceRequest{})
-	want, err := place.Count(wire.Pieces{whole})
+	want, err := place.Count(context.Background(), wire.Pieces{whole})
 	if err != nil || want.Items != 3+2*5+3+5 {
 		t.Fatalf("%v, %v", want, err)
 	}
 	for i := range whole {
 		for j := i; j < len(whole); j += 7 {
-			got, err := place.Count(wire.Pieces{whole[:i], nil, whole[i:j], whole[j:]})
+			got, err := place.Count(context.Background(), wire.Pieces{whole[:i], nil, whole[i:j], whole[j:]})
 			if err != nil || got != want {
 				t.Fatalf("cut at %d and %d: %v, %v, want %v", i, j, got, err, want)
 			}
 		}
-		if got, err := place.Count(wire.Pieces{whole[:i]}); err != nil || got.Bytes > want.Bytes || got.Items > want.Items {
+		if got, err := place.Count(context.Background(), wire.Pieces{whole[:i]}); err != nil || got.Bytes > want.Bytes || got.Items > want.Items {
 			t.Fatalf("the first %d bytes: %v, %v", i, got, err)
 		}
 	}
@@ -103,7 +104,7 @@ func TestMalformed(t *testing.T) {
 		"groups":                   bytes.Repeat(group, 10_000),
 		"a fixed one at the end":   {0x11, 1, 2},
 	} {
-		if size, err := place.Count(wire.Pieces{raw}); err != nil || size.Items > 1+int64(len(raw))/2 {
+		if size, err := place.Count(context.Background(), wire.Pieces{raw}); err != nil || size.Items > 1+int64(len(raw))/2 {
 			t.Errorf("%s: %v, %v", what, size, err)
 		}
 	}
@@ -117,8 +118,8 @@ func FuzzCount(f *testing.F) {
 	place := count.Of(&stowagev1.PlaceRequest{})
 	f.Fuzz(func(t *testing.T, raw []byte, at uint16) {
 		cut := min(int(at), len(raw))
-		a, errA := place.Count(wire.Pieces{raw})
-		b, errB := place.Count(wire.Pieces{raw[:cut], raw[cut:]})
+		a, errA := place.Count(context.Background(), wire.Pieces{raw})
+		b, errB := place.Count(context.Background(), wire.Pieces{raw[:cut], raw[cut:]})
 		if a != b || (errA == nil) != (errB == nil) {
 			t.Errorf("%v, %v in one piece, %v, %v in two", a, errA, b, errB)
 		}
@@ -133,7 +134,7 @@ func TestCountAllocates(t *testing.T) {
 	raw := encoded(t, terms(500))
 	place := count.Of(&stowagev1.PlaceRequest{})
 	in := wire.Pieces{raw}
-	if n := testing.AllocsPerRun(100, func() { _, _ = place.Count(in) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { _, _ = place.Count(context.Background(), in) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -142,7 +143,7 @@ func TestCountAllocates(t *testing.T) {
 func TestOrdinaryRequests(t *testing.T) {
 	for what, c := range map[string]*stowagev1.Cluster{"as it is": bigcluster.New(500), "compact": bigcluster.Compact(bigcluster.New(500))} {
 		raw := encoded(t, &stowagev1.FilterRequest{Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: c}}})
-		size, err := count.Of(&stowagev1.FilterRequest{}).Count(wire.Pieces{raw})
+		size, err := count.Of(&stowagev1.FilterRequest{}).Count(context.Background(), wire.Pieces{raw})
 		if ratio := float64(size.Bytes) / float64(len(raw)); err != nil || ratio > 13 {
 			t.Errorf("%s: %.1f bytes for each byte, %v", what, ratio, err)
 		}
@@ -164,7 +165,7 @@ func BenchmarkCount(b *testing.B) {
 			table := count.Of(m)
 			b.SetBytes(int64(raw.Len()))
 			for b.Loop() {
-				if _, err := table.Count(raw); err != nil {
+				if _, err := table.Count(context.Background(), raw); err != nil {
 					b.Fatal(err)
 				}
 			}

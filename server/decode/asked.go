@@ -195,7 +195,10 @@ func (d *decoder) queue(in []*stowagev1.PendingPods, raw [][]byte) []engine.Pend
 	quick := newReader(d.referred) // its problems are not reported
 	var pods uint64
 	for i, p := range in {
-		if d.full {
+		if i%512 == 0 && d.ended == nil {
+			d.ended = d.ctx.Err()
+		}
+		if d.over() {
 			break
 		}
 		at := root.item("queue", i)

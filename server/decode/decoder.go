@@ -15,6 +15,8 @@ type decoder struct {
 	problems
 	ctx   context.Context
 	ended error // the context's, once that ended
+	// exacts is the number of messages that were read from messages.
+	exacts int
 
 	// base is the cluster of a request with a snapshot. Otherwise to and content collect the cluster.
 	base    *Cluster

@@ -147,6 +147,9 @@ func (d *decoder) again(at *path, raw []byte, m proto.Message, read func(*reader
 
 // exact reads a message and reports problems.
 func (d *decoder) exact(at *path, m proto.Message, read func(*reader, []byte) (isUsual bool)) {
+	if d.exacts++; d.exacts%64 == 0 && d.ended == nil && d.ctx != nil { // with a turn's context, others have theirs
+		d.ended = d.ctx.Err()
+	}
 	raw := encoded(m)
 	if raw == nil {
 		d.refuse(*at, malformed, "has text that is not UTF-8")

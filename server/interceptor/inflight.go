@@ -40,6 +40,18 @@ func (f *InFlight) Counts() (bytes, limit, refusals int64) {
 	return f.bytes.Load(), f.limit, f.refusals.Load()
 }
 
+// Calls that hold at most the limit divided by smallShare have a reserve beyond the limit, which is the limit divided by reserveShare:
+// large requests in flight do not refuse the small ones of others.
+const smallShare, reserveShare = 256, 8
+
+// room is what all calls may hold together for a call that holds some bytes.
+func (f *InFlight) room(held int64) int64 {
+	if held > f.limit/smallShare || f.limit == math.MaxInt64 {
+		return f.limit
+	}
+	return f.limit + f.limit/reserveShare
+}
+
 // refuse returns OVERLOADED.
 func (f *InFlight) refuse() error {
 	f.refusals.Add(1)
@@ -112,7 +124,7 @@ func (f *InFlight) HandleRPC(ctx context.Context, s stats.RPCStats) {
 		c.received.Add(int64(s.Length))
 		counted := c.counted.Add(int64(s.Length))
 		// What a call reserves for copies may exceed the limit if it is alone.
-		if total, ok := c.charge(int64(s.Length)); ok && total > f.limit && (counted > f.limit || total > c.charged.Load()) {
+		if total, ok := c.charge(int64(s.Length)); ok && total > f.room(c.charged.Load()) && (counted > f.limit || total > c.charged.Load()) {
 			c.overload.Store(true)
 		}
 	case *stats.End:
@@ -131,7 +143,7 @@ func Reserve(ctx context.Context, bytes int64) error {
 	if !ok {
 		return nil // the call ended, its result is discarded
 	}
-	if total > c.limiter.limit && total > c.charged.Load() {
+	if held := c.charged.Load(); total > c.limiter.room(held) && total > held {
 		return c.limiter.refuse()
 	}
 	return nil

@@ -250,3 +250,62 @@ func TestInFlight(t *testing.T) {
 		t.Errorf("%d bytes of %d are left when all calls have ended, %d were refused", left, limit, refusals)
 	}
 }
+
+// TestSmallCallsHaveAReserve: beside large requests that take the whole limit small ones are admitted, and only so many of them.
+func TestSmallCallsHaveAReserve(t *testing.T) {
+	const limit = 1 << 20
+	f := NewInFlight(limit)
+	arrive := func(bytes int) (context.Context, bool) {
+		ctx := f.TagRPC(t.Context(), nil)
+		f.HandleRPC(ctx, &stats.InPayload{Length: bytes})
+		return ctx, !callOf(ctx).overload.Load()
+	}
+	if _, ok := arrive(limit); !ok {
+		t.Fatal("a request of the limit is refused alone")
+	}
+	if _, ok := arrive(limit/256 + 1); ok {
+		t.Error("a larger one is admitted beside it")
+	}
+	admitted := 0
+	for range 256 {
+		ctx, ok := arrive(limit / 256)
+		if ok {
+			admitted++
+		} else {
+			f.HandleRPC(ctx, &stats.End{})
+		}
+	}
+	if admitted < 20 || admitted > 32 {
+		t.Errorf("%d small ones are admitted, want some 31", admitted)
+	}
+}
+
+// TestDecodedCounts charges what requests contain, and refuses for good what exceeds the limit alone.
+func TestDecodedCounts(t *testing.T) {
+	f := NewInFlight(1000)
+	ctx := f.TagRPC(t.Context(), nil)
+	f.HandleRPC(ctx, &stats.Begin{BeginTime: time.Now()})
+	f.HandleRPC(ctx, &stats.InPayload{Length: 100})
+	if err := ReserveDecoded(ctx, 100, 1300); err != nil {
+		t.Errorf("as much as its bytes: %v", err)
+	}
+	if bytes, _, _ := f.Counts(); bytes != 100 {
+		t.Errorf("%d bytes count, want 100", bytes)
+	}
+	if err := ReserveDecoded(ctx, 100, 13*900); err != nil {
+		t.Errorf("within the limit: %v", err)
+	}
+	if bytes, _, _ := f.Counts(); bytes != 900 {
+		t.Errorf("%d bytes count, want 900", bytes)
+	}
+	other := f.TagRPC(t.Context(), nil)
+	f.HandleRPC(other, &stats.Begin{BeginTime: time.Now()})
+	f.HandleRPC(other, &stats.InPayload{Length: 50})
+	if err := ReserveDecoded(other, 50, 13*200); status.Code(err) != codes.ResourceExhausted || len(status.Convert(err).Details()) != 2 {
+		t.Errorf("beside another: %v", err)
+	}
+	err := ReserveDecoded(other, 50, 13*2000)
+	if details := status.Convert(err).Details(); len(details) != 1 || details[0].(*errdetails.ErrorInfo).GetReason() != "REQUEST_TOO_LARGE" {
+		t.Errorf("more than the limit: %v, %v", err, details)
+	}
+}

@@ -129,6 +129,7 @@ func (p *putStream) apply(in *wire.Request) error {
 			err = decodeError(err, errNoStep)
 		}
 	}
+	p.turn.decoded()
 	if delta := in.Message.(*stowagev1.PutSnapshotRequest).GetDelta(); err == nil && delta != nil && p.cluster != nil {
 		err = p.turn.begin(work.Size{Bytes: p.cluster.CopiedBy(delta) / copiedPerRead}, 1)
 	}

@@ -30,19 +30,58 @@ func (t *turn) arrive(in *wire.Request) error {
 // takes when it is decoded, and begins the turn if decoding it is work.
 func (t *turn) weigh(in *wire.Request, table *count.Table) error {
 	size, err := t.reserve(in, table)
-	if err != nil || size.Items <= fewElements {
+	items := max(size.Items, size.Beside/2)
+	if err != nil || items <= fewElements {
 		return err
 	}
-	more := work.Size{Items: size.Items}
+	more := work.Size{Items: items}
 	if t.before.Bytes == 0 {
 		more.Bytes = int64(in.Len())
 	}
-	return t.begin(more, 1)
+	if err := t.begin(more, 1); err != nil || size.Beside <= manyFields {
+		return err
+	}
+	return t.goOn()
+}
+
+// manyFields is the number of fields beside clusters from which on decoding a request takes longer than a turn. It cannot give its seat
+// back meanwhile.
+const manyFields = 64 << 10
+
+// ones are the requests that decode in one go. There are fewer than seats, so that others have their turns.
+type ones chan struct{}
+
+// goOn waits until the request may decode in one go.
+func (t *turn) goOn() error {
+	if t.ones == nil {
+		return nil
+	}
+	err := t.blocking(func() error {
+		select {
+		case t.ones <- struct{}{}:
+			t.one = true
+			return nil
+		case <-t.ctx.Done():
+			return t.ctx.Err()
+		}
+	})
+	if err == nil {
+		err = t.ctx.Err() // its turn may be over
+	}
+	return err
+}
+
+// decoded ends what goOn began.
+func (t *turn) decoded() {
+	if t.one {
+		t.one = false
+		<-t.ones
+	}
 }
 
 // reserve is weigh without a turn.
 func (t *turn) reserve(in *wire.Request, table *count.Table) (count.Size, error) {
-	size, err := table.Count(in.Pieces())
+	size, err := table.Count(t.ctx, in.Pieces())
 	if excess, ok := errors.AsType[*count.Excess](err); ok {
 		return size, decode.Refuse(excess.Field, stowagev1.ViolationReason_VIOLATION_REASON_WRONG_COUNT, "%s", excess.Description())
 	}
@@ -61,7 +100,9 @@ func (t *turn) decode(in *wire.Request, table *count.Table, fallback error) erro
 	if err != nil {
 		return err
 	}
-	if err := in.Decode(); err != nil {
+	err = in.Decode()
+	t.decoded()
+	if err != nil {
 		return decodeError(err, fallback)
 	}
 	return nil

@@ -109,7 +109,7 @@ func decodeError(err, fallback error) error {
 	if invalid, ok := errors.AsType[*decode.Error](err); ok {
 		return invalid
 	}
-	if _, ok := errors.AsType[*rpcerror.Error](err); ok {
+	if _, ok := errors.AsType[*rpcerror.Error](err); ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return fallback
@@ -168,7 +168,9 @@ func answerTo[M request, C, R any](
 		ask.pods, err = m.unmarshal(rest, message)
 		return err
 	}
-	if err := in.Decode(); err != nil {
+	err := in.Decode()
+	t.decoded()
+	if err != nil {
 		return nil, statusOf(decodeError(err, decode.ErrNoMessage))
 	}
 	if hit.response != nil {

@@ -36,7 +36,8 @@ type Service struct {
 	nodeless  decode.Nodeless
 	decisions *telemetry.Decisions
 	limits    Limits
-	admission *admission.Limiter        // nil for none
+	admission *admission.Limiter // nil for none
+	ones      ones
 	envelope  func(proto.Message) error // nil for none
 }
 
