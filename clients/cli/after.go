@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -55,7 +55,7 @@ func (q *question) after(a *asked, of []kube.Entry, feasible bool) (out *report.
 		out = fate(a.snapshot, of, a.placed)
 	}
 	if q.Output == asName || q.Output == asSVG {
-		fmt.Fprintf(a.stderr, "stowage: %s\n", out)
+		quote.Fprintf(a.stderr, "stowage: %s\n", out)
 	}
 	return out, nil, nil
 }
@@ -134,5 +134,5 @@ func (a *asked) tellOthers(others []kube.Entry) {
 			of = append(of, e.Origin)
 		}
 	}
-	fmt.Fprintf(a.stderr, "stowage: other pending pods are not placed before, and do not count: %s\n", names(of))
+	quote.Fprintf(a.stderr, "stowage: other pending pods are not placed before, and do not count: %s\n", names(of))
 }

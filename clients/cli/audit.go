@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/audit"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/review"
@@ -63,11 +63,11 @@ func (c *auditCommand) Run(s *session, code *answered) error {
 // writeAudit writes what was found.
 func writeAudit(w io.Writer, width int, found *audit.Result) {
 	sum := found.Summary
-	fmt.Fprintf(w, "%d broken, %s, %s: %s, %s on them, %d pending\n", sum.Broken,
+	quote.Fprintf(w, "%d broken, %s, %s: %s, %s on them, %d pending\n", sum.Broken,
 		report.Plural(sum.Warnings, "warning"), report.Plural(sum.Notes, "note"),
 		report.Plural(sum.Nodes, "node"), report.Plural(sum.Pods, "pod"), sum.Pending)
 	if sum.Others > 0 {
-		fmt.Fprintf(w, "%s of other schedulers: their rules are not judged, see --scheduler-name\n", report.Plural(sum.Others, "pod"))
+		quote.Fprintf(w, "%s of other schedulers: their rules are not judged, see --scheduler-name\n", report.Plural(sum.Others, "pod"))
 	}
 	report.Findings(w, found.Findings, width)
 }

@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -45,7 +45,7 @@ func (c *consolidateCommand) Run(s *session, code *answered) error {
 func (c *consolidateCommand) priced(a *asked) error {
 	_, unpriced, err := a.snapshot.ConsolidateRequest(c.Nodes)
 	if len(unpriced) > 0 {
-		fmt.Fprintf(a.stderr, "stowage: without a price, and therefore not removed: %s\n", report.Names(unpriced))
+		quote.Fprintf(a.stderr, "stowage: without a price, and therefore not removed: %s\n", report.Names(unpriced))
 	}
 	return err
 }

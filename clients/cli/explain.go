@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
@@ -105,7 +106,7 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 	var codes []answered
 	done, separator := 0, ""
 	if c.Fix {
-		separator = "---"
+		separator = "#"
 	}
 	err := c.question.ask(s, func(a *asked) error {
 		all, err := c.found(a.snapshot)
@@ -239,8 +240,8 @@ func (c *explainCommand) waiting(a *asked, t *chosen, one *explained) (answer *s
 		answer := &stowagev1.FilterResponse{Message: entry.Message, Doubts: kube.UnreadDoubts(pod.GetUnread(), 0)}
 		c.doubt(a.snapshot, entry.Origin.String(), answer)
 		if c.Output == table {
-			fmt.Fprintln(a.stdout, t.heading())
-			fmt.Fprintln(a.stdout, a.ink.Verdict(false, answer.Message))
+			fmt.Fprintln(a.stdout, quote.Line(t.heading()))
+			fmt.Fprintln(a.stdout, a.ink.Verdict(false, quote.Line(answer.Message)))
 			c.writeDoubts(a.session)
 		}
 		return answer, nil, c.printOne(a, x, entry.Origin, answer)
@@ -266,7 +267,7 @@ func (c *explainCommand) waiting(a *asked, t *chosen, one *explained) (answer *s
 		return nil, nil, err
 	}
 	if c.Output == table {
-		fmt.Fprintln(a.stdout, t.heading())
+		fmt.Fprintln(a.stdout, quote.Line(t.heading()))
 		x.Write(a.stdout, answer)
 		c.writeDoubts(a.session)
 	}
@@ -287,7 +288,7 @@ const ofKubelet = "it could not move: the kubelet of its node made it, and kube-
 func (c *explainCommand) moving(a *asked, t *chosen) (*stowagev1.FilterResponse, proto.Message, error) {
 	if kube.MadeByKubelet(t.on.Pod) {
 		if c.Output == table {
-			fmt.Fprintf(a.stdout, "%s/%s on %s:\n", t.on.Object.Namespace, t.on.Object.Name, a.snapshot.Cluster.Nodes[t.on.Node].GetName())
+			quote.Fprintf(a.stdout, "%s/%s on %s:\n", t.on.Object.Namespace, t.on.Object.Name, a.snapshot.Cluster.Nodes[t.on.Node].GetName())
 			fmt.Fprintln(a.stdout, ofKubelet)
 		}
 		return &stowagev1.FilterResponse{Message: ofKubelet}, nil, nil

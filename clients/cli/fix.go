@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -111,15 +110,22 @@ func comment(a *asked, text string) {
 	}
 }
 
-// printFix prints commands, and a patch for the last one. With a patch the output is YAML, and the commands are comments.
+// printFix prints commands for a shell. The last one gets the patch, as text that the shell does not read.
 func printFix(w io.Writer, fix *remedy.Fix) error {
-	comment := ""
+	patch := ""
 	if fix.Patch != nil {
-		comment = "# "
+		patch = fmt.Sprintf(" <<'%s'\n%s%[1]s", endOfPatch, fix.Patch)
 	}
-	for _, command := range fix.Commands {
-		fmt.Fprintln(w, comment+strings.ReplaceAll(command, "\n", "\n"+comment))
+	for i, command := range fix.Commands {
+		if i == len(fix.Commands)-1 {
+			command += patch
+		}
+		if _, err := fmt.Fprintln(w, command); err != nil {
+			return err
+		}
 	}
-	_, err := w.Write(fix.Patch)
-	return err
+	return nil
 }
+
+// endOfPatch is no line of a patch: those of its values are indented.
+const endOfPatch = "EOF"

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"k8s.io/client-go/util/jsonpath"
 
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/review"
 )
@@ -138,7 +139,7 @@ func (q *question) drawn() bool { return slices.Contains([]string{asName, asHTML
 
 func printNames(w io.Writer, names []string) error {
 	for _, name := range names {
-		if _, err := fmt.Fprintln(w, name); err != nil {
+		if _, err := fmt.Fprintln(w, quote.Line(name)); err != nil {
 			return err
 		}
 	}
@@ -165,8 +166,27 @@ func (q *question) printText(w io.Writer, text []byte) error {
 		return err
 	}
 	out.WriteByte('\n')
-	_, err := out.WriteTo(w)
+	_, err := w.Write(quote.JSON(out.Bytes()))
 	return err
+}
+
+// lined keeps each text in a value on its line: a template makes lines of its own. A patch has lines, in which YAML quotes text.
+func lined(key string, value any) any {
+	switch value := value.(type) {
+	case string:
+		if key != "patch" {
+			return quote.Line(value)
+		}
+	case []any:
+		for i := range value {
+			value[i] = lined(key, value[i])
+		}
+	case map[string]any:
+		for key := range value {
+			value[key] = lined(key, value[key])
+		}
+	}
+	return value
 }
 
 // fill executes the template. What it would write before an error is left out.
@@ -176,9 +196,9 @@ func (q *question) fill(w io.Writer, text []byte) error {
 		return err
 	}
 	var out bytes.Buffer
-	if err := q.execute(&out, data); err != nil {
+	if err := q.execute(&out, lined("", data)); err != nil {
 		return fmt.Errorf("--output=%s: %w", q.Output, err)
 	}
-	_, err := out.WriteTo(w)
+	_, err := quote.Terminal(w, false).Write(out.Bytes())
 	return err
 }

@@ -2,12 +2,12 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -28,7 +28,7 @@ func (q *onePod) ask(s *session, code *answered, notQueued func(message string, 
 		}
 		alike := podCount(entries)
 		if len(entries) > 1 {
-			fmt.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, cmp.Or(q.Pod, entries[0].Workload.String()), entries[0].Pods.Pod.Name)
+			quote.Fprintf(s.stderr, "stowage: the first of %d pods of %s: %s\n", alike, cmp.Or(q.Pod, entries[0].Workload.String()), entries[0].Pods.Pod.Name)
 		}
 		if by, ok := a.snapshot.StatedBy(entries[0]); ok {
 			by.Count = alike

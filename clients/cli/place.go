@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
@@ -114,7 +115,7 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 	case answer == nil:
 	case c.Watch && c.Output != table:
 		for _, e := range snapshot.Waiting { // the parts have the others
-			fmt.Fprintf(s.stderr, "stowage: %s: pods without a node: %d: %s\n", e.Origin, e.Pods.PodCount(), e.Message)
+			quote.Fprintf(s.stderr, "stowage: %s: pods without a node: %d: %s\n", e.Origin, e.Pods.PodCount(), e.Message)
 		}
 	case c.Output == table:
 		p.Write(s.stdout, answer)

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -133,7 +134,7 @@ func (q *onePod) notTried(s *session, a *asked, entry kube.Entry, answer proto.M
 	case q.Output != table:
 		return q.printMessage(s.stdout, answer)
 	}
-	fmt.Fprintln(s.stdout, s.ink.Verdict(false, entry.Message))
+	fmt.Fprintln(s.stdout, s.ink.Verdict(false, quote.Line(entry.Message)))
 	q.writeDoubts(s)
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/stowage-scheduler/stowage/clients/quote"
 )
 
 // writePart writes a part of an answer as a line of JSON or a document of YAML.
@@ -21,11 +23,17 @@ func writePart(w io.Writer, text []byte, yaml bool) error {
 		return err
 	}
 	out.WriteByte('\n')
-	_, err := out.WriteTo(w)
+	_, err := w.Write(quote.JSON(out.Bytes()))
 	return err
 }
 
+// writeYAML writes JSON as YAML. Characters that YAML leaves as they are, and that change what a terminal shows, stay escaped: as JSON, which is
+// YAML.
 func writeYAML(w io.Writer, text []byte) error {
+	if escaped := quote.JSON(text); len(escaped) > len(text) {
+		_, err := w.Write(append(escaped, '\n'))
+		return err
+	}
 	text, err := yaml.JSONToYAML(text)
 	if err == nil {
 		_, err = w.Write(text)

@@ -15,6 +15,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/apply"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/review"
 	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
@@ -130,7 +131,7 @@ func (*question) readFile(s *session, r *manifest.Reader, path string) error {
 func (q *question) note(s *session, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	q.notes = append(q.notes, text)
-	fmt.Fprintf(s.stderr, "stowage: %s\n", text)
+	quote.Fprintf(s.stderr, "stowage: %s\n", text)
 }
 
 // built builds the snapshot, and notes the objects that do not count.

@@ -1,9 +1,8 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -22,7 +21,7 @@ func (a *asked) queueMode(queue string) stowagev1.QueueMode {
 	default:
 		return stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
 	}
-	fmt.Fprintf(a.stderr, "stowage: the queue is tried once, in order, and no pod is evicted, as %s\n", why)
+	quote.Fprintf(a.stderr, "stowage: the queue is tried once, in order, and no pod is evicted, as %s\n", why)
 	return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
 }
 

@@ -1,9 +1,8 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/review"
 )
 
@@ -38,10 +37,10 @@ func (q *question) has(a *asked, found []review.Finding, told bool) {
 	for i := range found {
 		if i == maximumFindings {
 			more := counted(len(found)-i, "more finding", "more findings")
-			fmt.Fprintf(a.stderr, "stowage: and %s about placement rules: -o json has all\n", more)
+			quote.Fprintf(a.stderr, "stowage: and %s about placement rules: -o json has all\n", more)
 			break
 		}
-		fmt.Fprintf(a.stderr, "stowage: %s: %v\n", found[i].Severity, &found[i])
+		quote.Fprintf(a.stderr, "stowage: %s: %v\n", found[i].Severity, &found[i])
 	}
 }
 

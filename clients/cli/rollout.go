@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/rollout"
 	"github.com/stowage-scheduler/stowage/clients/simulate"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
@@ -40,7 +41,7 @@ func (q *question) decideRollouts(ctx context.Context, a *asked, answer *stowage
 		r := &a.snapshot.Rollouts[i]
 		on, pending, why := podsOf(s, a.snapshot, r, pods)
 		if why != "" {
-			fmt.Fprintf(a.stderr, "stowage: not decided: %s: its template changes: %s\n", r.At, why)
+			quote.Fprintf(a.stderr, "stowage: not decided: %s: its template changes: %s\n", r.At, why)
 			continue
 		}
 		result, err := rollout.Decide(ctx, s, r, on, pending, !a.scheduler.NoPreemption())

@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -46,10 +46,10 @@ func (c *scaleDownCommand) print(s *session, snapshot *kube.Snapshot, w *kube.Sc
 		if w.Controlled {
 			where = ""
 		}
-		fmt.Fprintf(s.stderr, "stowage: %s is controlled by %s%s: that one has to be scaled\n", w.Origin, w.Controller, where)
+		quote.Fprintf(s.stderr, "stowage: %s is controlled by %s%s: that one has to be scaled\n", w.Origin, w.Controller, where)
 	}
 	if w.Kind == "StatefulSet" && c.Output != table { // which says so with the commands
-		fmt.Fprintf(s.stderr, "stowage: StatefulSet %s/%s will delete the pods with the highest ordinals, whatever their costs\n", w.Namespace, w.Name)
+		quote.Fprintf(s.stderr, "stowage: StatefulSet %s/%s will delete the pods with the highest ordinals, whatever their costs\n", w.Namespace, w.Name)
 	}
 	of := result.AnswerOf{
 		Kind: "ScaleDownReport", Title: "Which replicas to delete", Good: true, Value: answer, Cluster: snapshot.Cluster,

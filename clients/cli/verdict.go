@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -60,7 +61,7 @@ func (q *question) verdict(s *session, snapshot *kube.Snapshot, ok bool) answere
 	if len(q.deciding) > 0 {
 		remedy = "--ignore KIND or --allow-unread"
 	}
-	fmt.Fprintf(s.stderr, "stowage: kube-scheduler might decide otherwise, as %s: exit status 3 (%s makes it 0)\n",
+	quote.Fprintf(s.stderr, "stowage: kube-scheduler might decide otherwise, as %s: exit status 3 (%s makes it 0)\n",
 		strings.Join(why, " and "), remedy)
 	return exitUnsure
 }
@@ -105,7 +106,7 @@ func (q *question) nothingAsked(s *session, snapshot *kube.Snapshot) bool {
 		why = append(why, "pods of other schedulers")
 	}
 	if len(why) > 0 {
-		fmt.Fprintf(s.stderr, "stowage: there was nothing to place, but these have pods: %s: exit status 3\n", strings.Join(why, ", "))
+		quote.Fprintf(s.stderr, "stowage: there was nothing to place, but these have pods: %s: exit status 3\n", strings.Join(why, ", "))
 	}
 	return len(why) > 0
 }

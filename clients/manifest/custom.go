@@ -15,6 +15,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/quantity"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 )
 
 // customKind is the reader of a kind of custom resource with pod templates.
@@ -56,7 +57,7 @@ func (d *decoder) custom(at string, raw []byte, k customKind) (out found, with s
 	if err := lenient(raw, c); err != nil {
 		return found{at: at, err: err}, "", true
 	}
-	at += ": " + c.Kind + " " + c.Name
+	at += ": " + c.Kind + " " + quote.Line(c.Name)
 	switch {
 	case c.Name != "":
 	case c.GenerateName != "":

@@ -45,7 +45,7 @@ type class uint8
 const (
 	illegal class = iota
 	blank
-	quote
+	quotation
 	opening
 	closing
 	comma
@@ -58,7 +58,7 @@ var classes = func() (out [256]class) {
 		chars string
 		class class
 	}{
-		{" \t\r\n", blank}, {`"`, quote}, {"{[", opening}, {"}]", closing}, {",", comma}, {":", colon},
+		{" \t\r\n", blank}, {`"`, quotation}, {"{[", opening}, {"}]", closing}, {",", comma}, {":", colon},
 		{"0123456789+-.eEtrufalsn", literal},
 	} {
 		for _, b := range []byte(of.chars) {
@@ -145,7 +145,7 @@ func (s *scanner) feed(chunk []byte) (n int, done bool, err error) {
 		case blank:
 			n += blanks(chunk[n:])
 			continue
-		case quote:
+		case quotation:
 			s.inString = true
 			if s.depth == 1 {
 				s.keyFrom = len(s.rest) + n - from

@@ -13,6 +13,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/stowage-scheduler/stowage/clients/kube/validate"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 )
 
 // head is what tells how to read an object.
@@ -102,7 +105,7 @@ func (d *decoder) value(out []found, at string, raw []byte, implied metav1.TypeM
 	h, err := headOf(raw)
 	if err != nil {
 		if h.Kind != "" {
-			at += ": " + h.Kind
+			at += ": " + quote.Line(h.Kind)
 		}
 		return append(out, found{at: at, err: err, garbled: errors.As(err, new(*json.SyntaxError))})
 	}
@@ -143,7 +146,7 @@ func (d *decoder) known(at string, raw []byte, t metav1.TypeMeta) (found, bool) 
 	if !d.fast(raw, o) || o.GetName() == "" {
 		return found{}, false
 	}
-	at += ": " + t.Kind + " " + o.GetName()
+	at += ": " + t.Kind + " " + quote.Line(o.GetName())
 	return d.read(at, raw, k, t.Kind, o), true
 }
 
@@ -154,6 +157,9 @@ func (d *decoder) object(at string, raw []byte, h head) found {
 	}
 	if h.Kind == "" {
 		return found{at: at, err: errors.New("kind: Required value")}
+	}
+	if errs := validate.Type(h.TypeMeta); len(errs) > 0 {
+		return found{at: at, err: errs.ToAggregate()}
 	}
 	k, ok := kinds[h.Kind]
 	if d.templates {
@@ -184,7 +190,7 @@ func (d *decoder) object(at string, raw []byte, h head) found {
 		}
 		return out
 	}
-	at += strings.TrimRight(": "+h.Kind+" "+h.Metadata.Name, " ")
+	at += strings.TrimRight(": "+h.Kind+" "+quote.Line(h.Metadata.Name), " ")
 	if h.APIVersion == "" {
 		return found{at: at, err: field.NotSupported(field.NewPath("apiVersion"), h.APIVersion, k.apiVersions)}
 	}
@@ -200,6 +206,9 @@ func (d *decoder) object(at string, raw []byte, h head) found {
 
 // read returns an object that was decoded.
 func (d *decoder) read(at string, raw []byte, k kind, name string, o metav1.Object) found {
+	if errs := validate.Names(o); len(errs) > 0 {
+		return found{at: at, err: errs.ToAggregate()}
+	}
 	if helmTest(o) {
 		return found{at: at, kind: name + " of a Helm test"}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/stowage-scheduler/stowage/clients/connect"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 )
 
 // Settings are the flags of every long-running command. The struct tag `set:"admin_address=HOST:PORT"` of the field that embeds
@@ -47,5 +48,5 @@ func (s *Settings) Logger(w io.Writer) *slog.Logger {
 	if s.LogFormat == "text" {
 		return slog.New(slog.NewTextHandler(w, options))
 	}
-	return slog.New(slog.NewJSONHandler(w, options))
+	return slog.New(slog.NewJSONHandler(quote.Log(w), options))
 }

@@ -3,6 +3,7 @@ package quote
 import (
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -74,6 +75,10 @@ func Fprintf(w io.Writer, format string, args ...any) {
 			args[i] = Line(arg.String())
 		case error:
 			args[i] = Line(arg.Error())
+		default:
+			if v := reflect.ValueOf(arg); v.Kind() == reflect.String {
+				args[i] = Line(v.String())
+			}
 		}
 	}
 	fmt.Fprintf(w, format, args...) //nolint:govet // the format is a constant of the caller

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/review"
 )
 
@@ -39,10 +40,10 @@ func Findings(w io.Writer, all []review.Finding, width int) {
 	fmt.Fprintln(w)
 	table(w, rows...)
 	for _, part := range parts {
-		fmt.Fprintf(w, "\n%s, %s:\n", part[0].Severity, part[0].Rule)
+		quote.Fprintf(w, "\n%s, %s:\n", part[0].Severity, part[0].Rule)
 		for i, f := range part {
 			if i == maximumFindings {
-				fmt.Fprintf(w, "  and %d more\n", len(part)-i)
+				quote.Fprintf(w, "  and %d more\n", len(part)-i)
 				break
 			}
 			f.At = "" // the object says enough

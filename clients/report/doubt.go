@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -146,7 +147,7 @@ func (l *Doubts) linesOf(kind stowagev1.DoubtKind) []string {
 // Write writes the doubts, a paragraph for each kind.
 func (l *Doubts) Write(w io.Writer, width int) {
 	for _, kind := range l.kinds {
-		fmt.Fprintf(w, "\n%s\n", wordsOf(kind).title)
+		quote.Fprintf(w, "\n%s\n", wordsOf(kind).title)
 		for _, line := range l.linesOf(kind) {
 			WriteWrapped(w, "  ", line, width)
 		}

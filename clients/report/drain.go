@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -219,7 +220,7 @@ func (d *Drain) list(w io.Writer, title string, lines []string) {
 	if len(lines) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\n"+title)
+	fmt.Fprintln(w, "\n"+quote.Line(title))
 	for _, line := range lines {
 		WriteWrapped(w, "  ", "- "+line, d.Width)
 	}

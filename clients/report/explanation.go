@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -76,7 +77,7 @@ func (x *Explanation) Write(w io.Writer, e *stowagev1.Explanation) {
 
 // counts writes the counts of one rule. with is as of companions.
 func (x *Explanation) counts(w io.Writer, c *stowagev1.TopologyCounts, with string) {
-	title := fmt.Sprintf("\n%s by %s", Rule(c.GetRule()), c.GetTopologyKey())
+	title := fmt.Sprintf("%s by %s", Rule(c.GetRule()), c.GetTopologyKey())
 	if c.GetSelector() != "" {
 		title += " with pods " + c.GetSelector()
 	}
@@ -99,7 +100,7 @@ func (x *Explanation) counts(w io.Writer, c *stowagev1.TopologyCounts, with stri
 	if c.GetRule() == stowagev1.TopologyRule_TOPOLOGY_RULE_POD_AFFINITY && c.GetSelfMatch() {
 		title += ", the pod matches it itself"
 	}
-	fmt.Fprintln(w, title+":")
+	fmt.Fprintln(w, "\n"+quote.Line(title)+":")
 	heading := []string{"DOMAIN", "PODS"}
 	if hard {
 		heading = append(heading, "SKEW")
@@ -118,7 +119,7 @@ func (x *Explanation) counts(w io.Writer, c *stowagev1.TopologyCounts, with stri
 	}
 	tableWithin(w, x.Width, rows...)
 	for _, u := range c.GetUncountedNodes() {
-		fmt.Fprintf(w, "not counted, %s: %s\n", Uncounted(u.GetReason()), Names(u.GetNodes().GetNames()))
+		quote.Fprintf(w, "not counted, %s: %s\n", Uncounted(u.GetReason()), Names(u.GetNodes().GetNames()))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 )
 
@@ -46,7 +47,7 @@ func (f *Fail) Write(w io.Writer, all []*whatif.Failure) {
 		}
 		return
 	}
-	fmt.Fprintln(w, f.Verdict(all))
+	fmt.Fprintln(w, quote.Line(f.Verdict(all)))
 	f.domains(w, all)
 	written := 0
 	for i, a := range all {
@@ -54,10 +55,10 @@ func (f *Fail) Write(w io.Writer, all []*whatif.Failure) {
 			continue
 		}
 		if written++; written > maximumFailures && !f.Verbose {
-			fmt.Fprintf(w, "\n%s not described here; -v describes them\n", plural(uint64(len(all)-i), "domain"))
+			quote.Fprintf(w, "\n%s not described here; -v describes them\n", plural(uint64(len(all)-i), "domain"))
 			return
 		}
-		fmt.Fprintf(w, "\n%s=%s:\n", f.Key, a.Name)
+		quote.Fprintf(w, "\n%s=%s:\n", f.Key, a.Name)
 		f.staying(w, a)
 		f.losses(w, a)
 	}
@@ -142,7 +143,7 @@ func (f *Fail) head(w io.Writer, a *whatif.Failure) {
 	if a.Returning == 1 {
 		text = "1 pod comes back"
 	}
-	fmt.Fprintf(w, "%s: %d placed, %d without a node\n", text, a.Placed, a.Unplaced)
+	quote.Fprintf(w, "%s: %d placed, %d without a node\n", text, a.Placed, a.Unplaced)
 	f.staying(w, a)
 	if len(a.Bare) > 0 {
 		WriteWrapped(w, "", fmt.Sprintf("%s lost, as no controller creates them again: %s", plural(uint64(len(a.Bare)), "pod"),
@@ -153,13 +154,13 @@ func (f *Fail) head(w io.Writer, a *whatif.Failure) {
 			Names(preemptedNames(a.Preempted))), f.Width)
 	}
 	if a.Tied > 0 {
-		fmt.Fprintf(w, "%s of DaemonSets and of kubelets gone with the nodes\n", plural(uint64(a.Tied), "pod"))
+		quote.Fprintf(w, "%s of DaemonSets and of kubelets gone with the nodes\n", plural(uint64(a.Tied), "pod"))
 	}
 	if a.Terminating > 0 {
-		fmt.Fprintf(w, "%s gone that were terminating\n", plural(uint64(a.Terminating), "pod"))
+		quote.Fprintf(w, "%s gone that were terminating\n", plural(uint64(a.Terminating), "pod"))
 	}
 	if a.Pending > 0 {
-		fmt.Fprintf(w, "%d of %s that were pending before placed\n", a.PendingPlaced, plural(uint64(a.Pending), "pod"))
+		quote.Fprintf(w, "%d of %s that were pending before placed\n", a.PendingPlaced, plural(uint64(a.Pending), "pod"))
 	}
 	if len(a.Workloads)+len(a.Budgets) > 0 || f.Moves && len(a.Pods) > 0 {
 		fmt.Fprintln(w)
@@ -175,7 +176,7 @@ func (f *Fail) staying(w io.Writer, a *whatif.Failure) {
 	WriteWrapped(w, "", fmt.Sprintf("%d without a node as long as the API server still has the nodes, not ready:", s.Unplaced), f.Width)
 	for i, reason := range s.Reasons {
 		if i == maximumReasons {
-			fmt.Fprintf(w, "  and %d more reasons\n", len(s.Reasons)-i)
+			quote.Fprintf(w, "  and %d more reasons\n", len(s.Reasons)-i)
 			break
 		}
 		WriteWrapped(w, "  ", reason, f.Width)

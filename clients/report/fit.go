@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -84,7 +85,7 @@ func (f *Fit) domains(w io.Writer, a *stowagev1.FitResponse) {
 	}
 	fmt.Fprintln(w)
 	if len(a.GetDomains()) == 0 {
-		fmt.Fprintf(w, "No node has the label %s\n", f.TopologyKey)
+		quote.Fprintf(w, "No node has the label %s\n", f.TopologyKey)
 		return
 	}
 	header := []string{strings.ToUpper(f.TopologyKey)}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -91,7 +92,7 @@ func (p *Place) group(w io.Writer, g *stowagev1.PodGroupPlacement) {
 	case g.GetUnplacedCount() == 0, g.GetStatus() == stowagev1.PodGroupStatus_POD_GROUP_STATUS_UNATTEMPTED:
 		return
 	}
-	fmt.Fprintf(w, "\npod group %s: %s\n", g.GetName(), what)
+	quote.Fprintf(w, "\npod group %s: %s\n", g.GetName(), what)
 	if g.GetMessage() != "" {
 		WriteWrapped(w, "  ", g.GetMessage(), p.Width)
 	}
@@ -192,7 +193,7 @@ func (p *Place) Part(w io.Writer, part *stowagev1.PlaceStreamResponse) {
 		if l.Evicted > 0 {
 			what = append(what, plural(uint64(l.Evicted), "pod")+" evicted again")
 		}
-		fmt.Fprintf(w, "%s  %s/%s: %s\n", done, l.Origin.Namespace, l.Origin.Name, strings.Join(what, "; "))
+		quote.Fprintf(w, "%s  %s/%s: %s\n", done, l.Origin.Namespace, l.Origin.Name, strings.Join(what, "; "))
 	}
 	for _, g := range part.GetPodGroups() {
 		if onlyRuns(g) {
@@ -203,6 +204,6 @@ func (p *Place) Part(w io.Writer, part *stowagev1.PlaceStreamResponse) {
 		if where := domains(g.GetDomains()); where != "" {
 			line += " in " + where
 		}
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, quote.Line(line))
 	}
 }

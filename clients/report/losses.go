@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 )
 
@@ -44,7 +45,7 @@ func (f *Fail) workloads(w io.Writer, all []whatif.Workload) {
 		table(w, rows...)
 	}
 	if whole > 0 {
-		fmt.Fprintf(w, "no replica missing of %s (%s placed); -v lists them\n", Plural(whole, other(rows)+"workload"), Plural(pods, "pod"))
+		quote.Fprintf(w, "no replica missing of %s (%s placed); -v lists them\n", Plural(whole, other(rows)+"workload"), Plural(pods, "pod"))
 	}
 }
 
@@ -104,7 +105,7 @@ func (f *Fail) budgets(w io.Writer, all []whatif.Budget) {
 		table(w, rows...)
 	}
 	if met > 0 {
-		fmt.Fprintf(w, "%s met; -v lists them\n", Plural(met, other(rows)+"PodDisruptionBudget"))
+		quote.Fprintf(w, "%s met; -v lists them\n", Plural(met, other(rows)+"PodDisruptionBudget"))
 	}
 }
 

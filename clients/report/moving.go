@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -26,7 +27,7 @@ func (m *Moving) Write(w io.Writer, a *stowagev1.FilterResponse) {
 	if m.Of != "" {
 		heading += ", as no pod of " + m.Of + " is pending"
 	}
-	fmt.Fprintf(w, "%s:\n", heading)
+	quote.Fprintf(w, "%s:\n", heading)
 	feasible := a.GetFeasibleNodes().GetNames()
 	others := len(feasible)
 	here := "it could stay"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/fill"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -56,7 +57,7 @@ func (p *Picture) Draw(w io.Writer) {
 	perRow := min(len(drawn), max(1, (p.Width+1)/(minimumColumn+1)))
 	width := min(maximumColumn, (p.Width+1)/perRow-1)
 	if p.TopologyKey != "" {
-		fmt.Fprintln(w, p.TopologyKey)
+		fmt.Fprintln(w, quote.Line(p.TopologyKey))
 	}
 	for row := range slices.Chunk(drawn, perRow) {
 		p.row(w, row, width)
@@ -245,7 +246,7 @@ func (c *column) text(width int, heights []int, ink Ink) []string {
 	}
 	for i := range c.boxes {
 		b := &c.boxes[i]
-		title := b.title(c.names, inner)
+		title := cut(b.title(c.names, inner), inner)
 		out = append(out, "┌ "+title+" "+strings.Repeat("─", inner-utf8.RuneCountInString(title))+"┐")
 		lines := b.lines(inner)
 		for n := range heights[i] {
@@ -265,6 +266,7 @@ func pad(s string, width int) string {
 }
 
 func cut(s string, width int) string {
+	s = quote.Line(s)
 	if utf8.RuneCountInString(s) <= width {
 		return s
 	}

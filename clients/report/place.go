@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -177,7 +178,7 @@ func (p *Place) displaced(w io.Writer, a *stowagev1.PlaceResponse) {
 		}
 	}
 	if all > 0 {
-		fmt.Fprintf(w, "of %s whose node is gone, %d placed\n", plural(all, "pod"), placed)
+		quote.Fprintf(w, "of %s whose node is gone, %d placed\n", plural(all, "pod"), placed)
 	}
 }
 
@@ -207,7 +208,7 @@ func (p *Place) evictions(w io.Writer, all []*stowagev1.Eviction) {
 	}
 	for i, line := range lines {
 		if i == maximumEvictions {
-			fmt.Fprintf(w, "and %s more\n", plural(uint64(len(lines)-i), "preemption"))
+			quote.Fprintf(w, "and %s more\n", plural(uint64(len(lines)-i), "preemption"))
 			break
 		}
 		WriteWrapped(w, "", line, p.Width)
@@ -264,7 +265,7 @@ func filled(text string, width int) string {
 func WriteWrapped(w io.Writer, indent, text string, width int) {
 	line := indent
 	empty := true
-	for word := range strings.FieldsSeq(text) {
+	for word := range strings.FieldsSeq(quote.Line(text)) {
 		if !empty && len([]rune(line))+1+len([]rune(word)) > width {
 			fmt.Fprintln(w, line)
 			line, empty = indent+"  ", true

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 )
 
@@ -79,7 +80,7 @@ func writeRollout(w io.Writer, r *whatif.Rollout, width int) {
 		table(w, rows...)
 	}
 	if more := len(r.Steps) - maximumSteps; more > 0 {
-		fmt.Fprintf(w, "and %s more\n", plural(uint64(more), "step"))
+		quote.Fprintf(w, "and %s more\n", plural(uint64(more), "step"))
 	}
 	if r.Stuck != nil {
 		writeStuck(w, r.Stuck, width)
@@ -94,7 +95,7 @@ func writeBroken(w io.Writer, r *whatif.Rollout, width int) {
 	}
 	for i, b := range r.Broken {
 		if i == maximumSteps {
-			fmt.Fprintf(w, "  and on %s more\n", plural(uint64(len(r.Broken)-i), "node"))
+			quote.Fprintf(w, "  and on %s more\n", plural(uint64(len(r.Broken)-i), "node"))
 			break
 		}
 		WriteWrapped(w, "  ", fmt.Sprintf("without the old pods, %s would reject %s that it has: %s", b.Node,

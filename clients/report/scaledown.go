@@ -25,7 +25,7 @@ type ScaleDown struct {
 // Write writes the spread of the replicas before and after, and the deletions in order.
 func (s *ScaleDown) Write(w io.Writer, a *stowagev1.ScaleDownResponse) {
 	deleted, remain := countOf(a.GetDeletions()), countOf(a.GetRemaining())
-	fmt.Fprintf(w, "%s/%s: %s, %d to delete\n", s.Workload.Namespace, s.Workload.Name, plural(uint64(deleted+remain), "replica"), deleted)
+	quote.Fprintf(w, "%s/%s: %s, %d to delete\n", s.Workload.Namespace, s.Workload.Name, plural(uint64(deleted+remain), "replica"), deleted)
 	for _, spread := range a.GetSpread() {
 		if len(spread.GetDomains()) > maximumDomains {
 			continue

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -29,7 +30,11 @@ func table(w io.Writer, rows ...[]string) {
 	var text strings.Builder
 	t := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
 	for _, r := range rows {
-		fmt.Fprintln(t, strings.Join(r, "\t"))
+		var cells []string
+		for _, cell := range r {
+			cells = append(cells, quote.Line(cell))
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	_ = t.Flush() // to memory
 	for line := range strings.Lines(text.String()) {

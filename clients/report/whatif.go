@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 )
 
@@ -36,13 +37,13 @@ func (x *WhatIf) Write(w io.Writer, c *whatif.Comparison) {
 	for _, change := range c.Changes {
 		WriteWrapped(w, "", change, x.Width)
 	}
-	fmt.Fprintf(w, "\nbefore: %d of %s placed\n", c.Before.Placed, plural(uint64(c.Before.Pods), "pod"))
-	fmt.Fprintf(w, "after:  %d of %s placed\n", c.After.Placed, plural(uint64(c.After.Pods), "pod"))
+	quote.Fprintf(w, "\nbefore: %d of %s placed\n", c.Before.Placed, plural(uint64(c.Before.Pods), "pod"))
+	quote.Fprintf(w, "after:  %d of %s placed\n", c.After.Placed, plural(uint64(c.After.Pods), "pod"))
 	if c.Tied > 0 {
-		fmt.Fprintf(w, "%s of DaemonSets and of kubelets gone with the nodes\n", plural(uint64(c.Tied), "pod"))
+		quote.Fprintf(w, "%s of DaemonSets and of kubelets gone with the nodes\n", plural(uint64(c.Tied), "pod"))
 	}
 	if c.Terminating > 0 {
-		fmt.Fprintf(w, "%s gone that were terminating\n", plural(uint64(c.Terminating), "pod"))
+		quote.Fprintf(w, "%s gone that were terminating\n", plural(uint64(c.Terminating), "pod"))
 	}
 	for _, e := range effects {
 		x.list(w, e.heading, c.Pods, e.effect)
@@ -90,7 +91,7 @@ func (x *WhatIf) list(w io.Writer, heading string, pods []whatif.Change, effect 
 	if len(lines) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\n%s\n", heading)
+	quote.Fprintf(w, "\n%s\n", heading)
 	for _, l := range lines {
 		WriteWrapped(w, "  ", "- "+l.text(), x.Width)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stowage-scheduler/stowage/clients/quote"
 )
 
 // minimumLast is the width below which a last column is not wrapped, as its lines would be too short to read.
@@ -61,7 +63,7 @@ func tableWithin(w io.Writer, width int, rows ...[]string) {
 func wrapped(text string, width int) []string {
 	var out []string
 	line := ""
-	for word := range strings.FieldsSeq(text) {
+	for word := range strings.FieldsSeq(quote.Line(text)) {
 		switch {
 		case line == "":
 			line = word
