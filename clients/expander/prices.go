@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"regexp"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/stowage-scheduler/stowage/clients/bounded"
 )
 
 // Prices is the price of a node by its group or its labels, in any unit. The zero value has none.
@@ -35,7 +36,7 @@ type priceFile struct {
 
 // ReadPrices reads a file in YAML or JSON.
 func ReadPrices(path string) (*Prices, error) {
-	text, err := os.ReadFile(path)
+	text, err := bounded.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

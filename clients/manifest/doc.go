@@ -23,5 +23,7 @@
 // The namespace of an object exists. If no manifest has it, its only label is the one that the API server sets on every
 // namespace.
 //
-// A Reader reads at most MaximumBytes in all, counted after what is compressed is unpacked. It is for one goroutine.
+// A Reader reads at most MaximumBytes and MaximumObjects in all, counted after what is compressed is unpacked, 8 MiB of one object, and 192 MiB of
+// one document in YAML. What is no text is refused at its first byte that is 0; in directories, what is no regular file. So input of others takes
+// less than 1 GiB of memory. A Reader is for one goroutine.
 package manifest

@@ -19,11 +19,12 @@ const window = 1 << 20
 // documents splits a file. JSON is recognized by its first character, and JSON values may follow one another without a
 // separator.
 type documents struct {
-	name string
-	in   *bufio.Reader
-	yaml *utilyaml.YAMLReader
-	out  *pipeline
-	n    int // of the document
+	name   string
+	source *source
+	in     *bufio.Reader
+	yaml   *utilyaml.YAMLReader
+	out    *pipeline
+	n      int // of the document
 }
 
 func (d *documents) at() string { return fmt.Sprintf("%s: document %d", d.name, d.n) }
@@ -31,11 +32,15 @@ func (d *documents) at() string { return fmt.Sprintf("%s: document %d", d.name, 
 // read reads all documents, unless there are too many errors.
 func (d *documents) read() {
 	for d.n = 1; !d.out.enough(); {
+		if d.n > MaximumObjects { // which may be empty
+			d.out.fail(d.at(), fmt.Errorf("more than %d documents", MaximumObjects))
+			return
+		}
 		if startsJSON(d.in) {
 			d.values()
 			continue
 		}
-		doc, err := d.yaml.Read()
+		doc, err := d.text()
 		switch {
 		case errors.Is(err, io.EOF):
 			return
@@ -51,7 +56,9 @@ func (d *documents) read() {
 func (d *documents) inYAML(text []byte) {
 	for {
 		doc, rest, ends := cutAtEnd(text)
-		addYAML(d.out, d.at(), doc)
+		if !empty(doc) {
+			addYAML(d.out, d.at(), doc)
+		}
 		d.n++
 		if !ends || empty(rest) {
 			return
@@ -151,7 +158,7 @@ func (d *documents) ends() (bool, error) {
 
 // readYAML reads an unread document as YAML.
 func (d *documents) readYAML() {
-	doc, err := d.yaml.Read()
+	doc, err := d.text()
 	if err != nil {
 		d.out.fail(d.at(), err)
 		return
@@ -159,9 +166,19 @@ func (d *documents) readYAML() {
 	d.inYAML(doc)
 }
 
+// text reads the text up to the next separator.
+func (d *documents) text() ([]byte, error) {
+	d.source.document = maximumText
+	defer func() { d.source.document = -1 }()
+	return d.yaml.Read()
+}
+
 // bad tells that a value is no JSON, and goes to the end of the document.
 func (d *documents) bad(s *scanner, err error) {
-	rest, readErr := d.yaml.Read()
+	if errors.Is(err, errTooLarge) {
+		d.source.err = err // there is no end to look for
+	}
+	rest, readErr := d.text()
 	if s.held && readErr == nil {
 		var object map[string]json.RawMessage
 		err = cmp.Or(json.NewDecoder(bytes.NewReader(rest)).Decode(&object), err)

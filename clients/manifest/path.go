@@ -41,7 +41,9 @@ func (r *Reader) ReadPath(path string, stdin io.Reader) error {
 			return nil
 		}
 		found = true
-		if err := r.readFile(at, r.Read); err != nil {
+		if err := regular(at); err != nil {
+			wrong = append(wrong, err)
+		} else if err := r.readFile(at, r.Read); err != nil {
 			wrong = append(wrong, err)
 		}
 		if len(wrong) == maximumErrors {
@@ -60,6 +62,15 @@ func (r *Reader) ReadPath(path string, stdin io.Reader) error {
 		return fmt.Errorf("%s: no .yaml, .yml or .json files; -R reads those of directories in it", path)
 	}
 	return nil
+}
+
+// regular refuses what is no file: opening a pipe waits for its writer, and reading a device may never end. Only who names one means it.
+func regular(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() { // a link to a directory is an error of its own
+		err = fmt.Errorf("%s: is no regular file (%s)", path, info.Mode().Type())
+	}
+	return err
 }
 
 // readSome reads what must not be empty: an empty file is one that some command failed to write.

@@ -33,6 +33,7 @@ type pipeline struct {
 	parts   []*part
 	running sync.WaitGroup
 	failed  atomic.Int64
+	objects atomic.Int64
 }
 
 // part is what one call of add found.
@@ -55,6 +56,7 @@ func (p *pipeline) add(task func(*decoder) []found) *part {
 		defer func() { p.idle <- d }()
 		out.found = task(d)
 		p.failed.Add(failures(out.found))
+		p.objects.Add(int64(len(out.found)))
 	})
 	return out
 }
@@ -65,8 +67,10 @@ func (p *pipeline) fail(at string, err error) {
 	p.parts = append(p.parts, &part{[]found{{at: at, err: err}}})
 }
 
-// enough reports whether there are as many errors as are told.
-func (p *pipeline) enough() bool { return p.failed.Load() >= maximumErrors }
+// enough reports whether there are as many errors as are told, or more objects than are read.
+func (p *pipeline) enough() bool {
+	return p.failed.Load() >= maximumErrors || p.objects.Load() > MaximumObjects
+}
 
 // since waits for all tasks, and returns the parts from one on.
 func (p *pipeline) since(first int) []*part {
@@ -78,6 +82,7 @@ func (p *pipeline) since(first int) []*part {
 func (p *pipeline) forget(first int) {
 	for _, part := range p.since(first) {
 		p.failed.Add(-failures(part.found))
+		p.objects.Add(-int64(len(part.found)))
 	}
 	p.parts = p.parts[:first]
 }

@@ -22,6 +22,8 @@ import (
 const (
 	// MaximumBytes bounds the input of a Reader: some 200,000 pods as kubectl prints them.
 	MaximumBytes = 1 << 30
+	// MaximumObjects bounds the objects of a Reader, which take up to 4 KiB of memory each, however short their text is.
+	MaximumObjects = 300_000
 	// maximumErrors is the number of errors after which reading stops.
 	maximumErrors = 20
 	// maximumListDepth bounds nested lists; each is scanned once for every list around it.
@@ -44,6 +46,7 @@ type Reader struct {
 	builder   *kube.Builder
 	in        *bufio.Reader
 	bytesLeft int64
+	objects   int64
 	skipped   map[string]int    // objects by kind
 	workloads map[string]int    // those with pods
 	deciding  map[string]int    // those on which placements may depend
@@ -85,20 +88,21 @@ func (r *Reader) Read(name string, in io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	limited := &io.LimitedReader{R: plain, N: r.bytesLeft + 1}
+	limited := &source{in: plain, left: r.bytesLeft, document: -1}
 	if r.in == nil {
 		r.in = bufio.NewReaderSize(nil, window)
 	}
 	r.in.Reset(limited)
-	d := &documents{name: name, in: r.in, yaml: utilyaml.NewYAMLReader(r.in), out: newPipeline(decoder{
+	d := &documents{name: name, source: limited, in: r.in, yaml: utilyaml.NewYAMLReader(r.in), out: newPipeline(decoder{
 		templates: r.templates, file: r.file, kustomization: slices.Contains(kustomizations, filepath.Base(name)),
 	})}
 	d.read()
-	r.commit(d.out.since(0))
-	r.bytesLeft = limited.N - 1
-	if r.bytesLeft < 0 {
-		return fmt.Errorf("%s: more than %d bytes of manifests", name, MaximumBytes)
+	parts := d.out.since(0)
+	r.bytesLeft = limited.left
+	if r.objects += d.out.objects.Load(); r.objects > MaximumObjects {
+		return fmt.Errorf("%s: more than %d objects", name, MaximumObjects)
 	}
+	r.commit(parts)
 	return errors.Join(r.errs...)
 }
 

@@ -94,6 +94,9 @@ func (s *scanner) object() (rest []byte, err error) {
 		if done || err != nil {
 			return s.rest, err
 		}
+		if len(s.rest) > maximumObject || len(s.text) > maximumObject {
+			return nil, errTooLarge
+		}
 	}
 }
 

@@ -158,7 +158,7 @@ func randomValue(rng *rand.Rand, depth int) string {
 
 // Many escapes in a long string cost no more than their number.
 func TestScannerReadsManyEscapesInTime(t *testing.T) {
-	text := []byte(`{"a":"` + strings.Repeat(`\n`, 8<<20) + `"}`)
+	text := []byte(`{"a":"` + strings.Repeat(`\n`, 3<<20) + `"}`)
 	got, _, err := scan(bytes.NewReader(text), 1<<20, false)
 	if err != nil || len(got.Rest) != len(text) {
 		t.Error(len(got.Rest), err)

@@ -7,10 +7,12 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
+
+	"github.com/stowage-scheduler/stowage/clients/bounded"
 )
 
-// addYAML decodes a document. Parsing YAML takes by far the most time, so the items of a long list are parsed in groups.
+// addYAML decodes a document. Parsing YAML takes by far the most time, and memory of many times the text, so the items of a long list are parsed in
+// groups.
 func addYAML(out *pipeline, at string, doc []byte) {
 	before := len(out.parts)
 	if around, items, ok := splitYAML(doc); ok && addYAMLItems(out, at, around, items) {
@@ -18,7 +20,7 @@ func addYAML(out *pipeline, at string, doc []byte) {
 	}
 	out.forget(before)
 	out.add(func(d *decoder) []found {
-		raw, err := yaml.YAMLToJSONStrict(doc)
+		raw, err := toJSON(doc)
 		switch {
 		case err != nil:
 			return []found{{at: at, err: err}}
@@ -29,6 +31,14 @@ func addYAML(out *pipeline, at string, doc []byte) {
 	})
 }
 
+// toJSON parses an object in YAML, or a few.
+func toJSON(text []byte) ([]byte, error) {
+	if len(text) > maximumObject+batch {
+		return nil, errTooLarge
+	}
+	return bounded.YAMLToJSON(text)
+}
+
 // yamlItems is consecutive items of a list: a sequence by itself, unless one of them has an alias of another one.
 type yamlItems struct {
 	text  []byte
@@ -36,8 +46,8 @@ type yamlItems struct {
 	n     int
 }
 
-// splitYAML splits a list as kubectl prints it, whose items begin at the beginning of a line, into groups of items and what is
-// around them. It is a guess: the groups have to have as many items as it says.
+// splitYAML splits a list into groups of items and what is around them. The items begin at the beginning of a line, as kubectl prints them, or are
+// indented, as other programs do. It is a guess: the groups have to have as many items as it says.
 func splitYAML(doc []byte) (around []byte, groups []yamlItems, ok bool) {
 	const key = "items:\n"
 	if len(doc) < batch {
@@ -49,9 +59,9 @@ func splitYAML(doc []byte) (around []byte, groups []yamlItems, ok bool) {
 	}
 	around = append(around, doc[:at]...)
 	rest := doc[at+len(key):]
-	index := 0
+	index, indent := 0, spaces(rest)
 	for len(rest) > 0 {
-		end, n := sequence(rest)
+		end, n := sequence(rest, indent)
 		if n == 0 {
 			break
 		}
@@ -63,16 +73,19 @@ func splitYAML(doc []byte) (around []byte, groups []yamlItems, ok bool) {
 	return around, groups, len(groups) > 0
 }
 
+// spaces is the number of spaces that a text begins with.
+func spaces(text []byte) int { return len(text) - len(bytes.TrimLeft(text, " ")) }
+
 // sequence returns the length and the number of the items that a text begins with, as many as a task decodes.
-func sequence(text []byte) (end, n int) {
+func sequence(text []byte, indent int) (end, n int) {
 	for end < len(text) {
-		switch {
-		case bytes.HasPrefix(text[end:], []byte("- ")):
+		switch start := end + spaces(text[end:]); {
+		case start == end+indent && bytes.HasPrefix(text[start:], []byte("- ")):
 			if end >= batch {
 				return end, n
 			}
 			n++
-		case text[end] != ' ' && text[end] != '\n':
+		case start <= end+indent && start < len(text) && text[start] != '\n':
 			return end, n
 		}
 		line := bytes.IndexByte(text[end:], '\n')
@@ -86,7 +99,7 @@ func sequence(text []byte) (end, n int) {
 
 // addYAMLItems decodes a list. It reports whether that is what the whole document would give.
 func addYAMLItems(out *pipeline, at string, around []byte, groups []yamlItems) bool {
-	raw, err := yaml.YAMLToJSONStrict(around)
+	raw, err := toJSON(around)
 	if err != nil {
 		return false
 	}
@@ -113,7 +126,7 @@ func addYAMLItems(out *pipeline, at string, around []byte, groups []yamlItems) b
 }
 
 func (g *yamlItems) parse() ([]json.RawMessage, error) {
-	raw, err := yaml.YAMLToJSONStrict(g.text)
+	raw, err := toJSON(g.text)
 	if err != nil {
 		return nil, err
 	}

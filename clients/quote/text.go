@@ -81,5 +81,5 @@ func Fprintf(w io.Writer, format string, args ...any) {
 			}
 		}
 	}
-	fmt.Fprintf(w, format, args...) //nolint:govet // the format is a constant of the caller
+	fmt.Fprintf(w, format, args...)
 }

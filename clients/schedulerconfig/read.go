@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -13,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	kubejson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
+	"github.com/stowage-scheduler/stowage/clients/bounded"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -53,7 +52,7 @@ func (s *Scheduler) NoPreemption() bool {
 
 // ReadFile reads a profile from a file in YAML or JSON: a Profile of the contract, or a KubeSchedulerConfiguration.
 func ReadFile(path string, o Options) (*Scheduler, error) {
-	text, err := os.ReadFile(path)
+	text, err := bounded.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +78,7 @@ func prefixed(path string, err error) error {
 
 // Read reads a profile from the text of a file. The errors of a KubeSchedulerConfiguration are joined, one for each field.
 func Read(text []byte, o Options) (*Scheduler, error) {
-	text, err := yaml.YAMLToJSONStrict(text)
+	text, err := bounded.YAMLToJSON(text)
 	if err != nil {
 		return nil, err
 	}

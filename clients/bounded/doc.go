@@ -1,0 +1,2 @@
+// Package bounded reads files and YAML of others within bounds of memory.
+package bounded

@@ -1,0 +1,27 @@
+package bounded
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// maximumFile bounds a file of settings. A ConfigMap, where such a file often comes from, has up to 1 MiB.
+const maximumFile = 1 << 20
+
+// ReadFile is os.ReadFile for a file of settings, which may be the end of a pipe.
+func ReadFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, maximumFile+1))
+	if err == nil && len(text) > maximumFile {
+		err = fmt.Errorf("more than %d bytes", maximumFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return text, nil
+}
