@@ -2,9 +2,11 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -30,5 +32,24 @@ func TestPutBeyondInFlight(t *testing.T) {
 	}
 	if _, err := put(t, client, steps[0], end("")); err != nil {
 		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// TestPutOfManyDeltas puts empty deltas, each of which copies what a delta always copies.
+func TestPutOfManyDeltas(t *testing.T) {
+	c := testConfig()
+	c.MaxSnapshotBytes = 1 << 20
+	client := run(t, c, t.Output(), nil, nil).client()
+	stored, err := put(t, client, part(threeZones()), end(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_BaseAddress{BaseAddress: stored.Address}}
+	delta := &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Delta{Delta: &stowagev1.ClusterDelta{}}}
+	for deltas, want := range map[int]codes.Code{100: codes.OK, 101: codes.InvalidArgument} {
+		steps := append([]*stowagev1.PutSnapshotRequest{base}, slices.Repeat([]*stowagev1.PutSnapshotRequest{delta}, deltas)...)
+		if _, err := put(t, client, append(steps, end(stored.Address))...); status.Code(err) != want {
+			t.Errorf("%d deltas: %v, want %v", deltas, err, want)
+		}
 	}
 }

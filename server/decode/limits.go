@@ -24,6 +24,9 @@ const (
 	// MaxQueuePods bounds the pods to place in one request; the answer has an entry for each.
 	MaxQueuePods = 1_000_000
 
+	// MaxDeltas bounds the deltas of one put: an empty one copies a hundred kilobytes of a large cluster, and takes milliseconds.
+	MaxDeltas = 100
+
 	// MaxPodGroups bounds the pod groups of one request, and of a cluster.
 	MaxPodGroups = 100_000
 	// MaxSteps bounds max_steps of PodGroup, AcrossNodesOptions and the requests of SimulationService.

@@ -68,6 +68,7 @@ type putStream struct {
 	cluster *decode.Cluster
 	// reserved is whether memory was reserved for the deltas.
 	reserved bool
+	deltas   int // so far
 	// changed is whether the cluster came in parts or deltas.
 	changed bool
 	ended   bool
@@ -206,7 +207,11 @@ func (p *putStream) base(address string) error {
 }
 
 func (p *putStream) delta(in *stowagev1.ClusterDelta) error {
+	p.deltas++
 	switch {
+	case p.deltas > decode.MaxDeltas:
+		return decode.Refuse("delta", stowagev1.ViolationReason_VIOLATION_REASON_WRONG_COUNT,
+			"is number %d of the stream, at most %d are allowed", p.deltas, decode.MaxDeltas)
 	case p.parts != nil:
 		return decode.Refuse("delta", stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED, "must not come with parts")
 	case p.cluster == nil:

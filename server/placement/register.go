@@ -147,16 +147,30 @@ func unary[T any, M interface {
 func answerTo[M request, C, R any](
 	ctx context.Context, s *Service, m *method[M, C, R], table *count.Table, message M, in *wire.Request,
 ) (wire.Encoded, error) {
+	var hit lookup
+	frames := in.Pieces()
+	atOnce := m.cached && len(frames) == 1 && len(frames[0]) <= smallBytes // as almost all are whose answers are remembered
+	if atOnce {
+		if hit = s.lookup(ctx, frames[0], m.name); hit.response != nil {
+			return s.serveCached(ctx, m.name, hit.snapshot, hit.response), nil
+		}
+	}
+	return decoded(ctx, s, m, table, message, in, hit, atOnce)
+}
+
+// decoded is answerTo for a request whose answer is not remembered, as far as it was looked up.
+func decoded[M request, C, R any](
+	ctx context.Context, s *Service, m *method[M, C, R], table *count.Table, message M, in *wire.Request, hit lookup, lookedUp bool,
+) (wire.Encoded, error) {
 	t := s.turn(ctx, m.class)
 	defer t.end()
 	timing := s.startTimer(m.name)
 	if err := t.arrive(in); err != nil {
 		return nil, err
 	}
-	var hit lookup
 	var ask asked
 	in.Read = func(rest []byte) (err error) {
-		if in.Cluster == nil && m.cached {
+		if in.Cluster == nil && m.cached && !lookedUp {
 			if hit = s.lookup(t.ctx, rest, m.name); hit.response != nil {
 				return nil
 			}

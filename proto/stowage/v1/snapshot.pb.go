@@ -605,7 +605,7 @@ type PutSnapshotRequest_BaseAddress struct {
 }
 
 type PutSnapshotRequest_Delta struct {
-	// A delta to the base, or to the result of the deltas before.
+	// A delta to the base, or to the result of the deltas before. A stream has at most 100.
 	Delta *ClusterDelta `protobuf:"bytes,3,opt,name=delta,proto3,oneof"`
 }
 
