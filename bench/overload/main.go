@@ -39,8 +39,18 @@ func main() {
 	rounds := flag.Int("rounds", 5, "how often all loads come in turn; the figures are medians")
 	hostile := flag.Int("hostile", 0, "callers who place a million pods each; 0 measures the overload of ordinary calls")
 	forms := flag.String("forms", "address,inline,place", "the calls to overload with")
+	echo := flag.Bool("floor", false, "measure plain callers of a server that computes nothing and refuses three of four calls for nothing")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	if *echo {
+		err := floor(ctx, *rounds, *duration)
+		stop()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "overload:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ok, err := run(ctx, *server, *nodes, *rounds, *hostile, strings.Split(*forms, ","), *duration)
 	stop()
 	if err != nil {

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
+
+	"github.com/stowage-scheduler/stowage/bench/loopback"
+	"github.com/stowage-scheduler/stowage/server/wire"
+)
+
+// refusing is a server that does nothing but compute for a while, and refuses three of four calls when their headers arrive, as soon as
+// gRPC lets it. It knows which to refuse and takes no time to find out: no server that uses gRPC refuses for less.
+type refusing struct {
+	server  *grpc.Server
+	address string
+	served  chan error
+	work    time.Duration
+	refuses atomic.Bool
+	calls   atomic.Int64
+}
+
+func serveRefusing(ctx context.Context, work time.Duration) (*refusing, error) {
+	r := &refusing{work: work, served: make(chan error, 1)}
+	r.server = grpc.NewServer(grpc.InTapHandle(r.enter), grpc.UnknownServiceHandler(r.handle), grpc.ForceServerCodecV2(wire.NewCodec()))
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	r.address = listener.Addr().String()
+	go func() { r.served <- r.server.Serve(listener) }()
+	return r, nil
+}
+
+var errNotNow = status.Error(codes.ResourceExhausted, "three of four calls are refused")
+
+func (r *refusing) enter(ctx context.Context, _ *tap.Info) (context.Context, error) {
+	if r.refuses.Load() && r.calls.Add(1)%4 != 0 {
+		return ctx, errNotNow
+	}
+	return ctx, nil
+}
+
+func (r *refusing) handle(_ any, stream grpc.ServerStream) error {
+	in := wire.NewRequest(nil)
+	if err := stream.RecvMsg(in); err != nil {
+		return err
+	}
+	in.Free()
+	for begin := time.Now(); time.Since(begin) < r.work; {
+	}
+	return stream.SendMsg(wire.Encoded{})
+}
+
+func (r *refusing) stop() error {
+	r.server.Stop()
+	return <-r.served
+}
+
+// floor measures what plain callers at four times the peak get from a server that refuses for nothing, by the work of a call.
+func floor(ctx context.Context, rounds int, duration time.Duration) (err error) {
+	idle, err := loopback.ServeEcho()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, idle.Stop()) }()
+	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "work of a call\tpeak/s\t4 times, plain callers: answered/s\tof the peak\trefused/s\tsent too late/s\t")
+	for range rounds {
+		for _, work := range []time.Duration{0, 50 * time.Microsecond, 250 * time.Microsecond, time.Millisecond, 4 * time.Millisecond} {
+			if err := floorOf(ctx, out, idle.Address, work, duration); err != nil {
+				return err
+			}
+		}
+	}
+	return out.Flush()
+}
+
+func floorOf(ctx context.Context, out *tabwriter.Writer, idle string, work, duration time.Duration) (err error) {
+	r, err := serveRefusing(ctx, work)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.stop()) }()
+	callers, err := dial(r.address, idle, false)
+	if err != nil {
+		return err
+	}
+	defer callers.close()
+	f := &form{name: "nothing", method: "/floor/Call", request: make([]byte, 500)}
+	peak, err := callers.closed(ctx, f, duration)
+	if err != nil {
+		return err
+	}
+	r.refuses.Store(true)
+	at := callers.open(ctx, f, 4*peak, duration, 100*time.Millisecond)
+	_, err = fmt.Fprintf(out, "%v\t%.0f\t%.0f\t%.0f %%\t%.0f\t%.0f\t\n", work, peak, at.rate(), 100*at.rate()/peak,
+		at.perSecond(len(at.refused)), at.perSecond(at.late))
+	return err
+}
