@@ -78,12 +78,12 @@ func floor(ctx context.Context, rounds int, duration time.Duration) (err error) 
 	fmt.Fprintln(out, "work of a call\tpeak/s\t4 times, plain callers: answered/s\tof the peak\trefused/s\tsent too late/s\t")
 	for range rounds {
 		for _, work := range []time.Duration{0, 50 * time.Microsecond, 250 * time.Microsecond, time.Millisecond, 4 * time.Millisecond} {
-			if err := floorOf(ctx, out, idle.Address, work, duration); err != nil {
+			if err := errors.Join(floorOf(ctx, out, idle.Address, work, duration), out.Flush()); err != nil {
 				return err
 			}
 		}
 	}
-	return out.Flush()
+	return nil
 }
 
 func floorOf(ctx context.Context, out *tabwriter.Writer, idle string, work, duration time.Duration) (err error) {
