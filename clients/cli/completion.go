@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -40,10 +41,32 @@ func complete(a *kong.Application, args []string, stdout, stderr io.Writer) erro
 		return fmt.Errorf("%s is for the scripts of completion", callback)
 	}
 	root := completer(a)
+	if args[1] == "powershell" {
+		carapace.Gen(root).PreInvoke(bareOnly)
+	}
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	return root.Execute()
+}
+
+// bareOnly leaves out all that needs quotation marks, such as some paths: carapace does not escape those that are within them for PowerShell.
+func bareOnly(_ *cobra.Command, _ *pflag.Flag, action carapace.Action) carapace.Action {
+	return carapace.ActionCallback(func(c carapace.Context) carapace.Action {
+		invoked := action.Invoke(c)
+		var candidates struct{ Values []struct{ Value string } }
+		text, err := json.Marshal(invoked)
+		if err != nil || json.Unmarshal(text, &candidates) != nil {
+			return carapace.ActionValues()
+		}
+		var left []string
+		for _, v := range candidates.Values {
+			if !quote.Bare(v.Value) {
+				left = append(left, v.Value)
+			}
+		}
+		return invoked.Filter(left...).ToA()
+	})
 }
 
 var shells = []string{"bash", "zsh", "fish", "powershell"}

@@ -128,6 +128,9 @@ var hostile = []string{
 
 // TestNoShellExecutesAName completes in each shell, and runs what was completed.
 func TestNoShellExecutesAName(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for shells")
+	}
 	for name, shell := range interactive {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
