@@ -17,7 +17,7 @@ import (
 // TestAnswersBeyondTheLimit has answers larger than 4 MiB, computed and remembered: they are refused with their size and the limit, unless
 // the caller declares that it accepts them.
 func TestAnswersBeyondTheLimit(t *testing.T) {
-	r := run(t, peering(), t.Output(), nil, nil)
+	r := run(t, roomy(), t.Output(), nil, nil)
 	cluster := &stowagev1.Cluster{}
 	for i := range 22_000 {
 		cluster.Nodes = append(cluster.Nodes, &stowagev1.Node{

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -16,16 +15,13 @@ import (
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admin"
 	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/connections"
 	"github.com/stowage-scheduler/stowage/server/interceptor"
 	"github.com/stowage-scheduler/stowage/server/ledger"
-	"github.com/stowage-scheduler/stowage/server/peers"
 	"github.com/stowage-scheduler/stowage/server/placement"
-	"github.com/stowage-scheduler/stowage/server/store"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
@@ -46,9 +42,7 @@ type Server struct {
 	ready     atomic.Bool
 	access    *access
 	memory    *ledger.Ledger
-	self      *self        // nil if a service stands in for the real one
-	peers     *peers.Peers // nil for none
-	store     *store.Store // nil for none
+	self      *self // nil if a service stands in for the real one
 	// drain waits for load balancers to notice NOT_SERVING. Tests replace it.
 	drain func()
 
@@ -99,9 +93,6 @@ func newServer(
 		if s.self, err = newSelf(); err != nil {
 			return nil, err
 		}
-		if err := s.shareSnapshots(decides); err != nil {
-			return nil, err
-		}
 	}
 	limit := c.MaxConnections
 	if limit == 0 {
@@ -149,9 +140,6 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.access != nil {
 		group.Go(func() error { s.access.follow(failed); return nil })
 	}
-	if s.store != nil {
-		group.Go(func() error { s.store.Run(failed); return nil })
-	}
 	group.Go(func() error { return ignore(grpc.ErrServerStopped, s.grpc.Serve(s.listener)) })
 	if s.self != nil {
 		group.Go(func() error { return ignore(grpc.ErrServerStopped, s.grpc.Serve(s.self.listener)) })
@@ -169,7 +157,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.drain()
 	}
 	s.stopGRPC()
-	err := errors.Join(s.admin.Close(), group.Wait(), s.closeConnections(), s.flush())
+	err := errors.Join(s.admin.Close(), group.Wait(), s.closeSelf(), s.flush())
 	s.log.Info("stopped")
 	return err
 }
@@ -217,7 +205,7 @@ func (s *Server) setReady(ready bool) {
 
 // close closes the listeners of a server that did not run.
 func (s *Server) close() error {
-	err := s.closeConnections()
+	err := s.closeSelf()
 	for _, l := range []net.Listener{s.listener, s.adminListener} {
 		if l != nil {
 			err = errors.Join(err, l.Close())
@@ -226,53 +214,12 @@ func (s *Server) close() error {
 	return err
 }
 
-// closeConnections closes the connections to itself, to other replicas and to the store.
-func (s *Server) closeConnections() (err error) {
+// closeSelf closes the connection to itself.
+func (s *Server) closeSelf() (err error) {
 	if s.self != nil {
 		err = s.self.close()
 	}
-	if s.peers != nil {
-		err = errors.Join(err, s.peers.Close())
-	}
-	if s.store != nil {
-		err = errors.Join(err, s.store.Close())
-	}
 	return err
-}
-
-// shareSnapshots has a service look for snapshots at other replicas and then in the store, and keep them there.
-func (s *Server) shareSnapshots(of *placement.Service) error {
-	var sources []placement.Source
-	if c := &s.config; len(c.Peers) > 0 {
-		creds, err := peerCredentials(c, s.log)
-		if err != nil {
-			return err
-		}
-		s.peers, err = peers.Connect(peers.Settings{
-			Addresses: c.Peers, Credentials: creds, Self: peers.Self(s.listener.Addr()), Log: s.log,
-			MaxPartBytes: max(c.MaxReceiveMessageBytes, 2*content.PartBytes),
-		})
-		if err != nil {
-			return fmt.Errorf("peers: %w", err)
-		}
-		sources = append(sources, s.peers)
-	}
-	if c := &s.config; c.Store != "" {
-		creds, err := storeCredentials(c, s.log)
-		if err != nil {
-			return err
-		}
-		if s.store, err = store.Connect(store.Settings{Address: c.Store, Instance: c.StoreInstance, Credentials: creds, Log: s.log}); err != nil {
-			return fmt.Errorf("store: %w", err)
-		}
-		if err := s.telemetry.WatchStore(s.store.Counts); err != nil {
-			return err
-		}
-		of.SetKeeper(s.store)
-		sources = append(sources, s.store)
-	}
-	of.SetSources(sources...)
-	return nil
 }
 
 // flush shuts down telemetry.

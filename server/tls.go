@@ -25,30 +25,6 @@ func loadCredentials(c *config.Config, log *slog.Logger) (credentials.TransportC
 	return connectionCredentials{credentials.NewTLS(f.Server(c.AccessFile != ""))}, nil
 }
 
-// peerCredentials are those of connections to other replicas, which have TLS if this one has.
-func peerCredentials(c *config.Config, log *slog.Logger) (credentials.TransportCredentials, error) {
-	if c.TLSCertFile == "" {
-		return insecure.NewCredentials(), nil
-	}
-	f, err := certificates.Read(log, c.TLSCertFile, c.TLSKeyFile, c.PeerCAFile)
-	if err != nil {
-		return nil, fmt.Errorf("tls-cert-file, peer-ca-file: %w", err)
-	}
-	return f.Client(c.PeerServerName), nil
-}
-
-// storeCredentials are those of connections to the store.
-func storeCredentials(c *config.Config, log *slog.Logger) (credentials.TransportCredentials, error) {
-	if c.StoreCAFile == "" {
-		return insecure.NewCredentials(), nil
-	}
-	f, err := certificates.Read(log, c.TLSCertFile, c.TLSKeyFile, c.StoreCAFile)
-	if err != nil {
-		return nil, fmt.Errorf("tls-cert-file, store-ca-file: %w", err)
-	}
-	return f.Client(""), nil
-}
-
 // connectionCredentials are those of TLS, which the connection inside the process does not need. They name the callers.
 type connectionCredentials struct {
 	credentials.TransportCredentials

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"strings"
@@ -17,7 +16,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -26,7 +24,6 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server/peers"
 	"github.com/stowage-scheduler/stowage/server/placement"
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
@@ -68,11 +65,8 @@ func TestServers(t *testing.T) {
 			t.Errorf("seed %d: %s", seed, violation)
 		}
 	})
-	t.Logf("%d calls, %d of them failed while all replicas did; %d snapshots came from other replicas; replicas killed %d times, drained %d, in a black hole %d, slow %d, cut off %d",
-		all.calls, all.failed, all.fetched, all.faults[killed], all.faults[drained], all.faults[blackHole], all.faults[slow], all.faults[cutOff])
-	if all.fetched == 0 && !testing.Short() && *seeds == 0 {
-		t.Error("no snapshot came from another replica")
-	}
+	t.Logf("%d calls, %d of them failed while all replicas did; replicas killed %d times, drained %d, in a black hole %d, slow %d, cut off %d",
+		all.calls, all.failed, all.faults[killed], all.faults[drained], all.faults[blackHole], all.faults[slow], all.faults[cutOff])
 	for kind, n := range all.faults {
 		if n == 0 && !testing.Short() && *seeds == 0 {
 			t.Errorf("no fault of kind %d", kind)
@@ -93,7 +87,6 @@ const (
 // tally counts what happened in all simulations.
 type tally struct {
 	calls, failed int
-	fetched       int64 // snapshots that replicas got from each other
 	faults        [kindsOfFaults]int
 }
 
@@ -150,8 +143,6 @@ type servers struct {
 	fault     grpc.UnaryServerInterceptor
 	running   [3]*grpc.Server
 	services  [3]*placement.Service
-	peers     [3]*peers.Peers
-	peering   bool // whether replicas get snapshots from each other
 	reference *placement.Service
 	// failing is true while more than one replica may fail.
 	failing bool
@@ -165,7 +156,7 @@ type servers struct {
 func simulateServers(t *testing.T, seed uint64, fault grpc.UnaryServerInterceptor, all *tally) []string {
 	s := &servers{
 		t: t, rng: rand.New(rand.NewPCG(seed, 1)), network: newNetwork(seed), fault: fault,
-		reference: placement.New(64<<20, nil), failing: seed%4 == 0, peering: seed%3 > 0, tally: all,
+		reference: placement.New(64<<20, nil), failing: seed%4 == 0, tally: all,
 	}
 	for i := range replicas {
 		s.start(i)
@@ -196,7 +187,6 @@ func simulateServers(t *testing.T, seed uint64, fault grpc.UnaryServerIntercepto
 	for i := range replicas {
 		s.network.down(replicas[i])
 		s.running[i].Stop()
-		s.ended(i)
 	}
 	return s.violations
 }
@@ -218,30 +208,7 @@ func (s *servers) start(i int) {
 		o = append(o, grpc.UnaryInterceptor(s.fault))
 	}
 	s.services[i] = placement.New(room, nil)
-	if s.peering {
-		p, err := peers.Connect(peers.Settings{
-			Addresses: replicas, Credentials: insecure.NewCredentials(), Dial: s.network.dial, Log: slog.New(slog.DiscardHandler),
-			MaxPartBytes: 4 << 20,
-			Self:         func(address string) bool { return address == replicas[i] },
-		})
-		if err != nil {
-			s.t.Error(err)
-			return
-		}
-		s.peers[i] = p
-		s.services[i].SetSources(p)
-	}
 	s.running[i] = serve(s.network.listen(replicas[i]), s.services[i], o...)
-}
-
-// ended is called when a replica has stopped.
-func (s *servers) ended(i int) {
-	if s.peering {
-		_ = s.peers[i].Close()
-	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.tally.fetched += s.services[i].Snapshots().Fetched
 }
 
 // serve starts a server of a service.
@@ -286,7 +253,6 @@ func (s *servers) fail(i, kind int, lasts time.Duration) {
 	case killed:
 		s.network.down(at)
 		s.running[i].Stop()
-		s.ended(i)
 		time.Sleep(lasts)
 		s.mutex.Lock()
 		defer s.mutex.Unlock()
@@ -301,7 +267,6 @@ func (s *servers) fail(i, kind int, lasts time.Duration) {
 			<-done
 		}
 		s.network.down(at)
-		s.ended(i)
 		time.Sleep(lasts)
 		s.mutex.Lock()
 		defer s.mutex.Unlock()

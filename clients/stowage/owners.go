@@ -8,12 +8,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
-
-	"github.com/stowage-scheduler/stowage/proto/lineage"
 )
-
-// LineageHeader is the header with the key of WithOwners.
-const LineageHeader = lineage.Header
 
 // WithOwners is an option of Dial. Calls go to n of the replicas, the owners of a key, in place of all: a snapshot, and each delta, is
 // put n times, however many replicas there are. The key is what stays while the cluster changes, such as its name. Clients with the
@@ -33,7 +28,7 @@ type owners struct {
 
 // order returns the choices in the order of the key.
 func (o owners) order(choices []*choice) []*choice {
-	return slices.SortedFunc(slices.Values(choices), func(a, b *choice) int { return lineage.Compare(o.key, a.address, b.address) })
+	return slices.SortedFunc(slices.Values(choices), func(a, b *choice) int { return compareReplicas(o.key, a.address, b.address) })
 }
 
 // unary and stream add the header of a client's calls.

@@ -41,53 +41,16 @@ const PartBytes = 1 << 20
 // Each has about PartBytes, or is a single larger item. There is at least one part.
 func (c *Content) Parts() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		if rest, ok := joined(c.Items(), yield); ok {
-			yield(rest)
-		}
-	}
-}
-
-// joined yields the parts of items but the last one, which it returns unless yield returns false.
-func joined(items iter.Seq2[protowire.Number, []byte], yield func([]byte) bool) (last []byte, ok bool) {
-	for number, item := range items {
-		if len(last) >= PartBytes {
-			if !yield(last) {
-				return nil, false
-			}
-			last = make([]byte, 0, len(last)+PartBytes/8)
-		}
-		last = protowire.AppendBytes(protowire.AppendTag(last, number, protowire.BytesType), item)
-	}
-	return last, true
-}
-
-// Page identifies a run of items of one field: pages that are equal have equal items. Contents that differ in few items share most pages.
-type Page struct {
-	Field  protowire.Number
-	Digest Digest
-}
-
-// Pages yields all pages in the order of Items, each with what yields its parts. Like Parts, they have about PartBytes.
-func (c *Content) Pages() iter.Seq2[Page, iter.Seq[[]byte]] {
-	return func(yield func(Page, iter.Seq[[]byte]) bool) {
-		for _, f := range c.fields() {
-			for i, p := range f.items.pages {
-				items := func(yield func(protowire.Number, []byte) bool) {
-					for j := range p.items {
-						if !yield(f.number, f.items.At(i*pageSize+j)) {
-							return
-						}
-					}
-				}
-				all := func(yield func([]byte) bool) {
-					if rest, ok := joined(items, yield); ok && len(rest) > 0 {
-						yield(rest)
-					}
-				}
-				if len(p.items) > 0 && !yield(Page{f.number, p.digest}, all) {
+		var part []byte
+		for number, item := range c.Items() {
+			if len(part) >= PartBytes {
+				if !yield(part) {
 					return
 				}
+				part = make([]byte, 0, len(part)+PartBytes/8)
 			}
+			part = protowire.AppendBytes(protowire.AppendTag(part, number, protowire.BytesType), item)
 		}
+		yield(part)
 	}
 }

@@ -24,14 +24,6 @@ type Config struct {
 	TokenReviewTokenFile string   `default:"/var/run/secrets/kubernetes.io/serviceaccount/token" help:"Token of a service account that may create tokenreviews."`
 	TokenReviewAudiences []string `help:"Audiences of which tokens must have one; without any, those of the API server."`
 
-	Peers          []string `help:"Other replicas from which to get snapshots that callers refer to and this one lacks: one gRPC target with an address for each, such as dns:///stowage.stowage.svc:7433, or several addresses."`
-	PeerCAFile     string   `name:"peer-ca-file" help:"PEM certificates of the authorities of the peers' certificates, those of the system if empty. Peers see the certificate of tls-cert-file."`
-	PeerServerName string   `help:"Name that the peers' certificates must have, that of the target if empty."`
-
-	Store         string `help:"gRPC target of a store in which servers share snapshots, such as dns:///bazel-remote:9092: any server of the Remote Execution API with a content-addressable storage and an action cache."`
-	StoreInstance string `help:"Instance name of the store."`
-	StoreCAFile   string `name:"store-ca-file" help:"PEM certificates of the authorities of the store's certificate; without it connections to the store are in plain text. The store sees the certificate of tls-cert-file."`
-
 	MaxReceiveMessageBytes int           `type:"bytes" default:"auto" help:"Maximum size of a request message; auto is 256Mi, or max-in-flight-bytes if that is less."`
 	MaxInFlightBytes       int64         `type:"bytes" default:"auto" help:"Maximum total size of requests in flight; requests above it fail with RESOURCE_EXHAUSTED and RetryInfo. auto fits the process's memory limit, and is 1Gi without one."`
 	MaxConcurrentStreams   uint32        `default:"1024" help:"Maximum concurrent requests per connection; more wait."`

@@ -30,15 +30,6 @@ func (c *Config) Validate() error {
 	check(c.TokenReviewURL == "" || strings.HasPrefix(c.TokenReviewURL, "https://"), "token-review-url", "must begin with https://, is %q",
 		c.TokenReviewURL)
 
-	check(c.PeerCAFile == "" || len(c.Peers) > 0 && c.TLSCertFile != "", "peer-ca-file", "needs peers and tls-cert-file")
-	check(c.PeerServerName == "" || len(c.Peers) > 0 && c.TLSCertFile != "", "peer-server-name", "needs peers and tls-cert-file")
-	check(c.StoreInstance == "" || c.Store != "", "store-instance", "needs store")
-	check(c.StoreCAFile == "" || c.Store != "", "store-ca-file", "needs store")
-	for _, p := range c.Peers {
-		_, _, err := net.SplitHostPort(p)
-		check(len(c.Peers) == 1 || err == nil, "peers", "of several, each must be host:port, is %q", p)
-	}
-
 	check(c.MaxReceiveMessageBytes == Auto || c.MaxReceiveMessageBytes >= 1 && c.MaxReceiveMessageBytes <= math.MaxInt32, "max-receive-message-bytes",
 		"must be 1 to %d, is %d", math.MaxInt32, c.MaxReceiveMessageBytes)
 	check(c.MaxInFlightBytes == Auto || c.MaxInFlightBytes >= int64(max(c.MaxReceiveMessageBytes, 1)), "max-in-flight-bytes",

@@ -49,20 +49,6 @@ func Tenant(ctx context.Context) string {
 	return ""
 }
 
-// AllTenants is the tenant of the other replicas of a service: they can name the tenant whose snapshots they get.
-const AllTenants = "*"
-
-// TenantNamed returns the tenant whose snapshots a call is about that names one, and whether its caller may. Without a name it is the
-// caller's own.
-func TenantNamed(ctx context.Context, name string) (tenant string, may bool) {
-	switch own := Tenant(ctx); own {
-	case AllTenants:
-		return name, name != AllTenants
-	default:
-		return own, name == "" || name == own
-	}
-}
-
 // Reviewer verifies tokens that the access file does not list. It returns the principals of a token's holder, none if the token is
 // not valid, or an error if it cannot tell.
 type Reviewer interface {

@@ -15,7 +15,6 @@ import (
 	"go.yaml.in/yaml/v3"
 	"google.golang.org/grpc"
 
-	peerv1 "github.com/stowage-scheduler/stowage/proto/stowage/peer/v1"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/rate"
@@ -45,7 +44,7 @@ type rule struct {
 	// Callers are principals, with * at the end for any rest: subject:CN=batch,O=stowage, uri:spiffe://..., token:NAME,
 	// user:NAME and group:NAME of Kubernetes, oidc-user:ISSUER:NAME and oidc-group:ISSUER:NAME.
 	Callers []string `yaml:"callers"`
-	// Tenant is whose snapshots the callers can see. AllTenants is for the other replicas, which may only fetch snapshots.
+	// Tenant is whose snapshots the callers can see.
 	Tenant string `yaml:"tenant"`
 	// Methods are names of RPCs, Reflection, or * for all.
 	Methods []string `yaml:"methods"`
@@ -79,7 +78,7 @@ var kinds = []string{"subject:", "uri:", "token:", "user:", "group:", "oidc-user
 // methods are the names of the RPCs.
 var methods = func() (names []string) {
 	for _, d := range []grpc.ServiceDesc{
-		stowagev1.PlacementService_ServiceDesc, stowagev1.SimulationService_ServiceDesc, peerv1.PeerService_ServiceDesc,
+		stowagev1.PlacementService_ServiceDesc, stowagev1.SimulationService_ServiceDesc,
 	} {
 		for i := range d.Methods {
 			names = append(names, d.Methods[i].MethodName)
@@ -147,7 +146,6 @@ func ParseRules(text []byte) (*Rules, error) {
 		}
 		for j, m := range x.Methods {
 			check(m == "*" || m == "Reflection" || slices.Contains(methods, m), "%s.methods[%d]: there is no method %q", at, j, m)
-			check(x.Tenant != AllTenants || m == "FetchSnapshot", "%s.methods[%d]: with all tenants only FetchSnapshot is allowed", at, j)
 		}
 	}
 	for i := range f.Quotas {

@@ -63,7 +63,6 @@ func TestParseRules(t *testing.T) {
 		"a separator":       {"---\nrules: [{callers: ['user:a'], tenant: t, methods: ['*']}]\n...\n# end\n", ""},
 		"only a kind":       {"rules: [{callers: ['user:'], tenant: t, methods: ['*']}]", "rules[0].callers[0]: must begin with"},
 		"* in the middle":   {"rules: [{callers: ['user:a*b'], tenant: t, methods: ['*']}]", "rules[0].callers[0]: has * before its end"},
-		"all tenants":       {"rules: [{callers: ['user:a'], tenant: '*', methods: [FetchSnapshot, Filter]}]", `rules[0].methods[1]: with all tenants only FetchSnapshot is allowed`},
 		"another method":    {"rules: [{callers: ['user:a'], tenant: t, methods: [Delete]}]", `rules[0].methods[0]: there is no method "Delete"`},
 		"a short hash":      {"rules: [{callers: ['user:a'], tenant: t, methods: ['*']}]\ntokens: [{name: x, sha256: 00}]", "tokens[0].sha256: must be 64 hexadecimal digits"},
 		"no name":           {"rules: [{callers: ['user:a'], tenant: t, methods: ['*']}]\ntokens: [{sha256: " + sum + "}]", "tokens[0].name: is required"},

@@ -1,15 +1,19 @@
 package placement
 
 import (
+	"context"
 	"errors"
 	"io"
 
 	"google.golang.org/grpc"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/count"
 	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/identity"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
+	"github.com/stowage-scheduler/stowage/server/snapshots"
 	"github.com/stowage-scheduler/stowage/server/wire"
 	"github.com/stowage-scheduler/stowage/server/work"
 )
@@ -44,17 +48,20 @@ func (s *Service) put(stream grpc.ServerStream, table *count.Table) error {
 	if !s.snapshots.Put(p.cluster, of) {
 		return rpcerror.SnapshotTooLarge(clusterBytes, s.snapshots.LimitOf(of))
 	}
-	if s.keeper != nil && p.changed {
-		// The cache may have had an equal one. The keeper holds only what the cache does.
-		if c := s.snapshots.Get(of.Tenant, p.cluster.Content.Address()); c != nil {
-			s.keeper.Keep(of.Tenant, c.Content)
-		}
-	}
 	return stream.SendMsg(&stowagev1.PutSnapshotResponse{
 		Address:     p.cluster.Address,
 		NodeCount:   uint32(p.cluster.Len()),
 		MemoryBytes: uint64(clusterBytes),
 	})
+}
+
+// ownerOf returns who a snapshot is of that a call brings.
+func ownerOf(ctx context.Context) snapshots.Owner {
+	of := snapshots.Owner{Client: admission.Client(ctx)}
+	if c := identity.From(ctx); c != nil {
+		of.Tenant, of.Limit = c.Tenant, c.MaxSnapshotBytes
+	}
+	return of
 }
 
 // putStream is the state of a PutSnapshot call.
@@ -69,9 +76,7 @@ type putStream struct {
 	// reserved is whether memory was reserved for the deltas.
 	reserved bool
 	deltas   int // so far
-	// changed is whether the cluster came in parts or deltas.
-	changed bool
-	ended   bool
+	ended    bool
 }
 
 func (p *putStream) step() error {
@@ -201,7 +206,7 @@ func (p *putStream) base(address string) error {
 	if p.parts != nil || p.cluster != nil {
 		return decode.Refuse("base_address", stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED, "must be in the first message")
 	}
-	base, err := p.service.snapshotOrFetched(p.turn, address, "base_address")
+	base, err := p.service.snapshot(p.turn.ctx, address, "base_address")
 	p.cluster = base
 	return err
 }
@@ -227,7 +232,7 @@ func (p *putStream) delta(in *stowagev1.ClusterDelta) error {
 	if err := r.Err(); err != nil {
 		return err
 	}
-	p.cluster, p.changed = r.Cluster(), true
+	p.cluster = r.Cluster()
 	return nil
 }
 
@@ -236,12 +241,12 @@ func (p *putStream) end(in *stowagev1.PutSnapshotEnd) error {
 	address := in.GetAddress()
 	switch {
 	case p.parts != nil:
-		p.cluster, p.changed = p.parts.Cluster(), true
+		p.cluster = p.parts.Cluster()
 		if in == nil || in.Address == nil {
 			return nil
 		}
 	case p.cluster == nil: // no step before: check that the snapshot is cached
-		c, err := p.service.snapshotOrFetched(p.turn, address, "end.address")
+		c, err := p.service.snapshot(p.turn.ctx, address, "end.address")
 		p.cluster = c
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/grpc"
 
-	peerv1 "github.com/stowage-scheduler/stowage/proto/stowage/peer/v1"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/count"
 	"github.com/stowage-scheduler/stowage/server/decode"
@@ -16,7 +15,7 @@ import (
 )
 
 // Field numbers on the path to a cluster: context in a request, cluster in a DecisionContext, place in a
-// PlaceStreamRequest, part in a PutSnapshotRequest, in a GetSnapshotResponse and in a FetchSnapshotResponse.
+// PlaceStreamRequest, part in a PutSnapshotRequest and in a GetSnapshotResponse.
 const (
 	contextField = 1
 	clusterField = 1
@@ -29,15 +28,6 @@ const (
 func Register(to grpc.ServiceRegistrar, s *Service) {
 	registerPlacement(to, s)
 	registerSimulation(to, s)
-	registerPeer(to, s)
-}
-
-func registerPeer(to grpc.ServiceRegistrar, s *Service) {
-	d := peerv1.PeerService_ServiceDesc
-	d.Streams = slices.Clone(d.Streams)
-	table := count.Of(&peerv1.FetchSnapshotRequest{})
-	d.Streams[0].Handler = func(_ any, stream grpc.ServerStream) error { return s.receiveFetch(stream, table) }
-	to.RegisterService(&d, s)
 }
 
 func registerPlacement(to grpc.ServiceRegistrar, s *Service) {

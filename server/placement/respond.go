@@ -153,7 +153,7 @@ func (s *Service) decodeCluster(
 		}
 		return r, nil, nil
 	}
-	snapshot, err := s.snapshotOrFetched(t, reference.GetAddress(), "context.snapshot.address")
+	snapshot, err := s.snapshot(t.ctx, reference.GetAddress(), "context.snapshot.address")
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,7 +13,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	peerv1 "github.com/stowage-scheduler/stowage/proto/stowage/peer/v1"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/decode"
@@ -23,16 +22,12 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// Service implements stowagev1.PlacementServiceServer, stowagev1.SimulationServiceServer and peerv1.PeerServiceServer. Register serves it without building
-// request messages.
+// Service implements stowagev1.PlacementServiceServer and stowagev1.SimulationServiceServer. Register serves it without building request
+// messages.
 type Service struct {
 	stowagev1.UnimplementedPlacementServiceServer
 	stowagev1.UnimplementedSimulationServiceServer
-	peerv1.UnimplementedPeerServiceServer
 	snapshots *snapshots.Cache
-	sources   []Source
-	keeper    Keeper // nil for none
-	fetches   fetches
 	nodeless  decode.Nodeless
 	decisions *telemetry.Decisions
 	limits    Limits
@@ -54,7 +49,6 @@ func (s *Service) Snapshots() telemetry.Snapshots {
 	kept, bytes := s.snapshots.Len()
 	return telemetry.Snapshots{
 		Kept: int64(kept), Bytes: bytes, Limit: s.snapshots.Limit(), Evicted: s.snapshots.Evictions(),
-		Fetched: s.fetches.found.Load(), Missing: s.fetches.missing.Load(), FetchedBytes: s.fetches.bytes.Load(),
 	}
 }
 

@@ -86,22 +86,6 @@ func (c *Cache) Get(tenant string, a content.Address) *decode.Cluster {
 	return e.cluster
 }
 
-// Recent returns the addresses of a tenant's most recently used clusters, at most n, the last one first.
-func (c *Cache) Recent(tenant string, n int) []content.Address {
-	var all []candidate
-	for k, e := range *c.published.Load() {
-		if k.tenant == tenant {
-			all = append(all, candidate{e, k, e.lastUsed.Load()})
-		}
-	}
-	slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(b.lastUsed, a.lastUsed) })
-	var out []content.Address
-	for _, x := range all[:min(n, len(all))] {
-		out = append(out, x.address)
-	}
-	return out
-}
-
 // Recount updates the size of a tenant's cluster after a request used it, and evicts if the budget is exceeded.
 func (c *Cache) Recount(tenant string, cluster *decode.Cluster) {
 	e := (*c.published.Load())[key{tenant, cluster.Content.Address()}]

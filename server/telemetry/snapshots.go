@@ -3,7 +3,6 @@ package telemetry
 import (
 	"context"
 
-	"go.opentelemetry.io/otel/attribute"
 	metricapi "go.opentelemetry.io/otel/metric"
 )
 
@@ -13,9 +12,6 @@ type Snapshots struct {
 	Kept, Bytes, Limit int64
 	// Evicted counts those that went because others needed room.
 	Evicted int64
-	// Fetched counts those that came from elsewhere because the server lacked them, Missing those that were not there either, and
-	// FetchedBytes what was received.
-	Fetched, Missing, FetchedBytes int64
 }
 
 // WatchSnapshots adds the metrics of kept snapshots, whose counts the function returns.
@@ -41,30 +37,13 @@ func (t *Telemetry) WatchSnapshots(counts func() Snapshots) error {
 	if err != nil {
 		return err
 	}
-	fetches, err := meter.Int64ObservableCounter("stowage.snapshots.fetches", metricapi.WithUnit("{snapshot}"),
-		metricapi.WithDescription("Snapshots that the server lacked and looked for elsewhere, by result."))
-	if err != nil {
-		return err
-	}
-	fetched, err := meter.Int64ObservableCounter("stowage.snapshots.fetched", metricapi.WithUnit("By"),
-		metricapi.WithDescription("Bytes of snapshots that came from elsewhere."))
-	if err != nil {
-		return err
-	}
-	result := func(r string) metricapi.ObserveOption {
-		return metricapi.WithAttributeSet(attribute.NewSet(attribute.String("result", r)))
-	}
-	found, missing := result("found"), result("missing")
 	_, err = meter.RegisterCallback(func(_ context.Context, o metricapi.Observer) error {
 		now := counts()
 		o.ObserveInt64(kept, now.Kept)
 		o.ObserveInt64(held, now.Bytes)
 		o.ObserveInt64(limit, now.Limit)
 		o.ObserveInt64(evicted, now.Evicted)
-		o.ObserveInt64(fetches, now.Fetched, found)
-		o.ObserveInt64(fetches, now.Missing, missing)
-		o.ObserveInt64(fetched, now.FetchedBytes)
 		return nil
-	}, kept, held, limit, evicted, fetches, fetched)
+	}, kept, held, limit, evicted)
 	return err
 }

@@ -64,8 +64,6 @@ func TestVersionIsTheImages(t *testing.T) {
 
 // TestRefused expects an error for values that would otherwise be ignored, or start something that cannot work.
 func TestRefused(t *testing.T) {
-	const rules = "[{callers: ['token:a'], tenant: a, methods: ['*']}]"
-	const peers = "server: {peers: {enabled: true}, tls: {secretName: a}, access: {rules: " + rules + "}}}"
 	for text, want := range map[string]string{
 		"servers: {}":          "additional properties 'servers' not allowed",
 		"server: {replica: 3}": "additional properties 'replica' not allowed",
@@ -84,8 +82,6 @@ func TestRefused(t *testing.T) {
 		"tls: {enabled: true, certManager: {enabled: true}}":                             "tls.certManager.issuerRef.name: is needed",
 		"expander: {enabled: true}":                                                      "expander.tls.secretName: is needed",
 		"expander: {prices: [{nodeGroup: a}]}":                                           "missing property 'price'",
-		"{tls: {enabled: true}, " + peers:                                                "needs tls.requireClientCertificates",
-		"{tls: {enabled: true, requireClientCertificates: true}, " + peers:               "server.peers.callers: is needed",
 		"networkPolicy: {clientsFrom: []}":                                               "minItems",
 		"fullnameOverride: Stowage":                                                      "does not match pattern",
 	} {

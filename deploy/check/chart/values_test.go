@@ -101,7 +101,6 @@ func TestServerSettings(t *testing.T) {
 	}
 	own := []string{"help", "listen-address", "admin-address", "tls-cert-file", "tls-key-file", "tls-client-ca-file", "access-file",
 		"token-review-url", "token-review-ca-file", "token-review-token-file", "token-review-audiences",
-		"peers", "peer-ca-file", "peer-server-name",
 	}
 	for _, f := range parser.Model.Flags {
 		if _, ok := got[f.Name]; ok == slices.Contains(own, f.Name) {

@@ -88,12 +88,7 @@ spec:
     {{- range $root.Values.tls.certManager.dnsNames }}
     - {{ . | quote }}
     {{- end }}
-  {{- if and (eq (index . 1) "server") $root.Values.server.peers.enabled }}
-  commonName: {{ include "stowage.component" . }}
-  usages: [digital signature, server auth, client auth]
-  {{- else }}
   usages: [digital signature, server auth]
-  {{- end }}
   {{- include "stowage.certificateFields" . | nindent 2 }}
 {{- end -}}
 {{- end -}}

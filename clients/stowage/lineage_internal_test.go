@@ -1,16 +1,14 @@
-package lineage_test
+package stowage
 
 import (
 	"fmt"
 	"slices"
 	"testing"
-
-	"github.com/stowage-scheduler/stowage/proto/lineage"
 )
 
 func ordered(key string, replicas []string) []string {
 	out := slices.Clone(replicas)
-	slices.SortFunc(out, func(a, b string) int { return lineage.Compare(key, a, b) })
+	slices.SortFunc(out, func(a, b string) int { return compareReplicas(key, a, b) })
 	return out
 }
 
