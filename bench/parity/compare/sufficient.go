@@ -83,6 +83,10 @@ func (t *trials) try(kind, of string, change func(*scenario.Case, *corev1.Pod)) 
 		t.err = err
 		return
 	}
+	// An added node is one that takes the pod; that its DaemonSet pods make another node feasible is no reason to add it.
+	if kind == "added_node" && !slices.Contains(d.Feasible, uint32(len(c.Nodes)-1)) {
+		return
+	}
 	if d.Gate == nil && len(d.Feasible) > 0 && !d.Failed() {
 		t.sufficient[name] = true
 		t.tried = append(t.tried, kind)
