@@ -112,8 +112,8 @@ func (l List) Most(level, n int) int {
 // Encode encodes a request that has the list, with n elements at a level and one at each other, and nothing in the last ones.
 func (l List) Encode(level, n int) []byte {
 	var inner []byte
-	for i := len(l.Path) - 1; i >= 0; i-- {
-		one := element(l.Path[i], inner)
+	for i, f := range slices.Backward(l.Path) {
+		one := element(f, inner)
 		if i == level {
 			one = slices.Repeat(one, n)
 		}

@@ -27,7 +27,8 @@ type refusing struct {
 	served  chan error
 	work    time.Duration
 	refuses atomic.Bool
-	calls   atomic.Int64
+	// calls is the number of calls, worked counts how often the clock was looked at.
+	calls, worked atomic.Int64
 }
 
 func serveRefusing(ctx context.Context, work time.Duration) (*refusing, error) {
@@ -57,7 +58,9 @@ func (r *refusing) handle(_ any, stream grpc.ServerStream) error {
 		return err
 	}
 	in.Free()
-	for begin := time.Now(); time.Since(begin) < r.work; {
+	begin := time.Now()
+	for time.Since(begin) < r.work {
+		r.worked.Add(1)
 	}
 	return stream.SendMsg(wire.Encoded{})
 }

@@ -264,7 +264,7 @@ func (w *walk) within(t *table, b []byte) *Excess {
 		}
 		if w.size.Items += int64(n); w.size.Items-w.asked > atOnce {
 			if w.ask(); w.ended != nil {
-				return nil
+				return nil //nolint:nilerr // Count returns it
 			}
 		}
 		weight := of.weight[0]
