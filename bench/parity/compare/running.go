@@ -132,14 +132,7 @@ func (o *Running) fit(
 	if !ok {
 		return nil, nil
 	}
-	more := *c
-	more.Queue = []scenario.Pending{{Pod: c.Queue[0].Pod, Count: mostMembers}}
-	s, err := oracle.New(&more)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	want, err := expect.PlacedOf(&more, s)
+	want, err := expect.PlacedOf(c, mostMembers)
 	if err != nil || want < 0 {
 		return nil, err
 	}

@@ -328,8 +328,9 @@ func (d *Drainer) origin(p *corev1.Pod) *corev1.Pod {
 	return p
 }
 
-// settled is when pods start that were placed: after those of the case, and before those that a whole kube-scheduler places.
-var settled = time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC)
+// settled is when pods start that were placed: after those of the case, before now, which is when a pod without a start time starts for
+// kube-scheduler, and before those that a whole kube-scheduler places.
+var settled = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
 // placings tells for each node of an entry's placement when a pod was placed there in the run of the queue, from 1; nil if no queue
 // was run.

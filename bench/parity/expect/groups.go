@@ -186,14 +186,30 @@ func MemberOf(c *scenario.Case, s *oracle.Scheduler) (*Member, error) {
 	return out, err
 }
 
-// PlacedOf returns how many pods of the only entry of a queue kube-scheduler's pod group cycle places; -1 if the group may go to several
-// domains.
-func PlacedOf(c *scenario.Case, s *oracle.Scheduler) (int, error) {
-	ran, err := s.PlaceGroup(0, Best(c))
-	if err != nil || ran.Domains > 1 {
-		return -1, err
+// PlacedOf returns how many of some pods of a group kube-scheduler's pod group cycle places; -1 if the group may go to several domains.
+// A cycle that ends with an error places none: fewer pods are tried then.
+func PlacedOf(c *scenario.Case, pods int) (int, error) {
+	for ; pods > 0; pods-- {
+		more := *c
+		more.Queue = []scenario.Pending{{Pod: c.Queue[0].Pod, Count: pods}}
+		ran, err := placeGroup(&more)
+		if err != nil || ran.Domains > 1 {
+			return -1, err
+		}
+		if p := &ran.Outcomes[0].Placements[0]; p.Unplaced == nil || !p.Unplaced.Failed() {
+			return len(p.Nodes), nil
+		}
 	}
-	return len(ran.Outcomes[0].Placements[0].Nodes), nil
+	return 0, nil
+}
+
+func placeGroup(c *scenario.Case) (*oracle.Group, error) {
+	s, err := oracle.New(c)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.PlaceGroup(0, Best(c))
 }
 
 // PreemptOf asks kube-scheduler for the preemption of the only pod of a queue, which is in no group.

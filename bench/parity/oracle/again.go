@@ -67,7 +67,9 @@ func (q *Queue) returnedTo(p *corev1.Pod) int {
 		c.Entries[n-1].Count++
 	} else {
 		c.Entries, c.kind = append(c.Entries, scenario.Returned{Pod: p, Count: 1, Counted: counted}), kind
-		q.Queue = append(slices.Clip(q.Queue), p)
+		created := p.DeepCopy()
+		created.Status.StartTime = nil // as all pods of the queue
+		q.Queue = append(slices.Clip(q.Queue), created)
 	}
 	return len(q.Queue) - 1
 }

@@ -215,10 +215,18 @@ func best(candidates []Candidate) []uint32 {
 	keys := make([][]int64, len(candidates))
 	for i, c := range candidates {
 		highest, sum, earliest := priority.PodPriority(c.Victims[0].Pod), int64(0), int64(math.MaxInt64)
+		top := highest // the victims of groups are in the order of the groups' priorities
 		for _, v := range c.Victims {
-			sum += int64(priority.PodPriority(v.Pod)) + math.MaxInt32 + 1
-			if t := v.Status.StartTime; t != nil && priority.PodPriority(v.Pod) == highest {
-				earliest = min(earliest, t.UnixNano())
+			of, started := priority.PodPriority(v.Pod), int64(math.MaxInt64)
+			sum += int64(of) + math.MaxInt32 + 1
+			if t := v.Status.StartTime; t != nil {
+				started = t.UnixNano()
+			}
+			switch {
+			case of > top:
+				top, earliest = of, started
+			case of == top:
+				earliest = min(earliest, started)
 			}
 		}
 		keys[i] = []int64{int64(c.Violations), int64(highest), sum, int64(len(c.Victims)), -earliest}
