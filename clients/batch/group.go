@@ -133,6 +133,9 @@ func (s *Scheduler) podGroup(key groupKey, pods int) (*stowagev1.PodGroup, int, 
 	}
 	out.MinCount = new(max(1, out.GetMinCount()-min(out.GetMinCount(), uint32(len(astray)))))
 	out.Name, out.Mode = key.String(), cmp.Or(out.Mode, s.options.GroupMode)
+	if out.MaxSteps != nil { // a namespace must not determine how long others wait
+		out.MaxSteps = new(min(out.GetMaxSteps(), s.options.MaxJointSteps))
+	}
 	return out, max(0, int(out.GetMinCount())-scheduled), nil
 }
 

@@ -67,7 +67,7 @@ type world struct {
 	graceful bool
 	// beforePlace is called before the next call of Place; everyPlace with each one, and its error is the answer.
 	beforePlace func()
-	everyPlace  func(*stowagev1.PlaceRequest) error
+	everyPlace  func(context.Context, *stowagev1.PlaceRequest) error
 
 	end, lose context.CancelFunc // the scheduler's contexts
 	ended     chan struct{}      // closed when Run has returned
@@ -80,7 +80,7 @@ func start(t *testing.T, o batch.Options, objects ...runtime.Object) *world {
 
 func startAssuming(t *testing.T, assumeFor time.Duration, o batch.Options, objects ...runtime.Object) *world {
 	t.Helper()
-	w := &world{t: t, api: fake.NewClientset(objects...), events: events.NewFakeRecorder(1000), ended: make(chan struct{})}
+	w := &world{t: t, api: fake.NewClientset(objects...), events: events.NewFakeRecorder(100_000), ended: make(chan struct{})}
 	w.api.Resources = []*metav1.APIResourceList{
 		{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "deviceclasses"}}},
 		{GroupVersion: "scheduling.k8s.io/v1beta1", APIResources: []metav1.APIResource{{Name: "podgroups"}}},
@@ -121,7 +121,7 @@ func (w *world) call(ctx context.Context, method string, req, reply any, conn *g
 			before()
 		}
 		if every != nil {
-			if err := every(req.(*stowagev1.PlaceRequest)); err != nil {
+			if err := every(ctx, req.(*stowagev1.PlaceRequest)); err != nil {
 				return err
 			}
 		}

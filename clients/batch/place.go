@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -38,8 +39,8 @@ func (s *Scheduler) asksPreemption(entries, groups, nodes int) bool {
 // checkedAttempts is how many attempts accept a decision only if the cluster has not changed since the request.
 const checkedAttempts = 4
 
-// schedule places pods that were taken from the queue. Each is then being bound or back in the queue.
-func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64) {
+// schedule places pods, each call within a time. Each pod is then being bound or back in the queue.
+func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64, within time.Duration) {
 	odd := 0 // consecutive calls that failed because of one pod or group
 	for attempt, halved := 1, 0; ; {
 		if pods = s.undecided(s.pending.current(pods)); len(pods) == 0 {
@@ -47,7 +48,7 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 		}
 		part := pods[:wholeGroups(pods, max(1, len(pods)>>(attempt-1+halved)))]
 		term := s.options.Lease.Term()
-		verdicts, preempt, err := s.place(ctx, part, term, attempt <= checkedAttempts)
+		verdicts, preempt, err := s.place(ctx, part, term, attempt <= checkedAttempts, within)
 		if errors.Is(err, live.ErrChanged) {
 			s.metrics.outdated.Add(ctx, 1)
 			attempt++
@@ -66,7 +67,7 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 			return
 		}
 		if err != nil {
-			verdicts = s.allFailed(part, err)
+			verdicts = s.allFailed(part, err, within)
 		}
 		s.settle(ctx, verdicts, term, epoch)
 		left := without(part, verdicts)
@@ -125,10 +126,15 @@ func without(pods []candidate, verdicts []verdict) []candidate {
 }
 
 // allFailed returns the verdicts of pods whose call failed.
-func (s *Scheduler) allFailed(pods []candidate, err error) (verdicts []verdict) {
+func (s *Scheduler) allFailed(pods []candidate, err error, within time.Duration) (verdicts []verdict) {
 	s.log.Error("cannot place pods", "pods", len(pods), "error", err)
+	d := stowage.Details(err)
+	message := d.Message
+	if d.Code == codes.DeadlineExceeded {
+		message = fmt.Sprintf("no decision within %s", within.Round(time.Millisecond))
+	}
 	for _, c := range pods {
-		verdicts = append(verdicts, verdict{candidate: c, message: stowage.Details(err).Message, why: failed})
+		verdicts = append(verdicts, verdict{candidate: c, message: message, why: failed})
 	}
 	return verdicts
 }
@@ -178,10 +184,10 @@ func wholeGroups(pods []candidate, n int) int {
 // place calls Place and assumes the pods that got a node. If a pod or a group may evict others, preempt decides about that
 // (Scheduler.preempt). Neither it nor the pods behind it have a verdict: they must be decided with its nomination. If checked,
 // place returns live.ErrChanged if the cluster has changed since the request.
-func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, checked bool) (
+func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, checked bool, within time.Duration) (
 	_ []verdict, preempt func() (*eviction, []verdict), _ error,
 ) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	var view *live.View
 	var answer *stowagev1.PlaceResponse

@@ -676,7 +676,7 @@ func TestAGroupPreemptsWithOneAnswer(t *testing.T) {
 	w.gracefully()
 	var asked atomic.Int32
 	w.mutex.Lock()
-	w.everyPlace = func(*stowagev1.PlaceRequest) error { asked.Add(1); return nil }
+	w.everyPlace = func(context.Context, *stowagev1.PlaceRequest) error { asked.Add(1); return nil }
 	w.mutex.Unlock()
 	w.writing(func(write string) error {
 		if n := asked.Load(); strings.HasPrefix(write, "nominate") && n != 1 {

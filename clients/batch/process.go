@@ -37,6 +37,7 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) (err error) {
 	}
 	o := Options{
 		SchedulerName: c.SchedulerName, MaxBatch: c.MaxBatchPods, Binders: c.Binders, GroupMode: c.groupMode(),
+		JointTime: c.JointTime, MaxJointSteps: c.MaxJointSteps,
 		TieBreak: c.tieBreak(), Preempt: c.Preempt, Log: log, Meter: p.Meter(),
 	}
 	configured, err := c.scheduler()

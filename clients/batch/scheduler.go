@@ -38,8 +38,12 @@ type Options struct {
 	Preempt bool
 	// PreemptionPairs is how many pairs of a queue entry and a node a call has at most that asks for preemption. 500,000 if 0.
 	PreemptionPairs int
-	// GroupMode is how groups are placed.
+	// GroupMode is how groups are placed whose PodGroup does not specify it.
 	GroupMode stowagev1.PodGroupMode
+	// JointTime bounds the searches for joint placements between two batches of other pods. 500 ms if 0.
+	JointTime time.Duration
+	// MaxJointSteps bounds the steps that a PodGroup may request for its search. 65,536 if 0.
+	MaxJointSteps uint32
 	// Bindings and Statuses are the clients that write bindings and status, so that neither waits for other calls. New's
 	// client if nil. Bindings checks before it sends (connect.Looking).
 	Bindings, Statuses kubernetes.Interface
@@ -101,6 +105,12 @@ func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster
 	}
 	if o.PreemptionPairs == 0 {
 		o.PreemptionPairs = preemptionPairs
+	}
+	if o.JointTime == 0 {
+		o.JointTime = 500 * time.Millisecond
+	}
+	if o.MaxJointSteps == 0 {
+		o.MaxJointSteps = 1 << 16
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -240,7 +250,7 @@ func (s *Scheduler) loop(ctx context.Context) {
 		}
 		pods, next := s.pending.take(time.Now(), epoch, s.options.MaxBatch)
 		if len(pods) > 0 {
-			s.schedule(ctx, pods, epoch)
+			s.round(ctx, pods, epoch)
 			continue
 		}
 		var alarm <-chan time.Time

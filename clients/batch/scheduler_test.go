@@ -1,6 +1,7 @@
 package batch_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -243,7 +244,7 @@ func TestAPodThatACallFailsForDoesNotStopTheOthers(t *testing.T) {
 	w := start(t, batch.Options{}, node("a", "8"))
 	var calls atomic.Int32
 	w.mutex.Lock()
-	w.everyPlace = func(r *stowagev1.PlaceRequest) error {
+	w.everyPlace = func(_ context.Context, r *stowagev1.PlaceRequest) error {
 		calls.Add(1)
 		for _, p := range r.Queue {
 			if p.Pod.GetTemplate().GetSpec().GetNodeSelector()["strange"] != "" {
@@ -297,7 +298,7 @@ func TestACallThatFailsForAllIsNotMadeForEach(t *testing.T) {
 	created := make(chan struct{})
 	var sizes []uint32
 	w.mutex.Lock()
-	w.everyPlace = func(r *stowagev1.PlaceRequest) error {
+	w.everyPlace = func(_ context.Context, r *stowagev1.PlaceRequest) error {
 		<-created
 		size := uint32(0)
 		for _, p := range r.Queue {
@@ -366,7 +367,7 @@ func TestABusyServerIsNotAPodsFault(t *testing.T) {
 	}
 	var calls atomic.Int32
 	w.mutex.Lock()
-	w.everyPlace = func(*stowagev1.PlaceRequest) error {
+	w.everyPlace = func(context.Context, *stowagev1.PlaceRequest) error {
 		if calls.Add(1) <= 8 { // the client itself calls four times
 			return busy.Err()
 		}

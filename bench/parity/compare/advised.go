@@ -66,7 +66,7 @@ func (w *advised) holdsSoft(a *advice.Advice) error {
 
 // holdsScaled deletes pending pods, as the controller does before others: the rest have nodes.
 func (w *advised) holdsScaled(a *advice.Advice) error {
-	want := fmt.Sprintf("--replicas %d", a.Replicas)
+	want := fmt.Sprintf("--replicas=%d", a.Replicas)
 	if a.Fix == nil || len(a.Fix.Commands) != 1 || !strings.HasSuffix(a.Fix.Commands[0], want) {
 		return fmt.Errorf("no command with %s", want)
 	}

@@ -210,7 +210,9 @@ func withoutTexts(c *scenario.Case, answers ...*stowagev1.WhatIfResponse) {
 // withoutDrainTexts is withoutTexts for drains. The pods of a group that are preempted together are in the order of a map.
 func withoutDrainTexts(c *scenario.Case, drains ...*stowagev1.NodeDrain) {
 	for _, d := range drains {
-		expect.Together{Pods: c.Pods, Groups: c.PodGroups}.Sort(d.GetPreempted())
+		together := expect.Together{Pods: c.Pods, Groups: c.PodGroups}
+		together.Sort(d.GetPreempted())
+		together.SortUnplaced(d.GetUnplaced())
 		for _, p := range d.GetUnplaced() {
 			if c.Grouped() {
 				p.Message = ""

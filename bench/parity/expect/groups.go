@@ -315,12 +315,21 @@ type Together struct {
 
 // Sort sorts the pods by name that are evicted together: kube-scheduler has them in the order of a map.
 func (t Together) Sort(all []*stowagev1.PodReference) {
+	sortTogether(t, all, func(p *stowagev1.PodReference) *stowagev1.PodReference { return p })
+}
+
+// SortUnplaced is Sort for what is said of pods.
+func (t Together) SortUnplaced(all []*stowagev1.UnplacedPod) {
+	sortTogether(t, all, (*stowagev1.UnplacedPod).GetPod)
+}
+
+func sortTogether[T any](t Together, all []T, of func(T) *stowagev1.PodReference) {
 	for from := 0; from < len(all); {
 		to := from + 1
-		for unit := t.unit(all[from]); unit != "" && to < len(all) && t.unit(all[to]) == unit; {
+		for unit := t.unit(of(all[from])); unit != "" && to < len(all) && t.unit(of(all[to])) == unit; {
 			to++
 		}
-		slices.SortFunc(all[from:to], byName)
+		slices.SortFunc(all[from:to], func(a, b T) int { return byName(of(a), of(b)) })
 		from = to
 	}
 }
