@@ -144,11 +144,15 @@ type reflected struct {
 }
 
 // newLedger returns what the memory of buffers is counted in, with a limit of the heap.
-func newLedger(c *config.Config, heap int64) *ledger.Ledger {
-	return ledger.New(ledger.Settings{
+func newLedger(c *config.Config, heap int64, access *access) *ledger.Ledger {
+	settings := ledger.Settings{
 		ReceivingBytes: max(2*min(c.MaxInFlightBytes, math.MaxInt64/2), leastReceiving), UnreadBytes: config.BufferBytes(heap), ConnectionBytes: config.BufferBytes(heap),
 		ReceiveTimeout: c.MaxRequestDuration, SendTimeout: sendTimeout,
-	})
+	}
+	if access != nil {
+		settings.Name = access.Known
+	}
+	return ledger.New(settings)
 }
 
 // memoryOf returns what is held of all kinds of memory.

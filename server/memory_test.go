@@ -65,7 +65,7 @@ func TestReceivingIsBounded(t *testing.T) {
 // TestNoLimitOfRequests has a limit of bytes in flight that stands for none.
 func TestNoLimitOfRequests(t *testing.T) {
 	for _, inFlight := range []int64{math.MaxInt64, math.MaxInt64 / 2, 1 << 30} {
-		limit := newLedger(&config.Config{MaxInFlightBytes: inFlight}, math.MaxInt64).Counts()[ledger.Receiving].Limit
+		limit := newLedger(&config.Config{MaxInFlightBytes: inFlight}, math.MaxInt64, nil).Counts()[ledger.Receiving].Limit
 		if limit < inFlight-1 {
 			t.Errorf("with %d bytes in flight, %d may be received", inFlight, limit)
 		}

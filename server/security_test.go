@@ -18,6 +18,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +38,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/ledger"
 )
 
 // identified is a caller of a server that asks for identities.
@@ -520,5 +522,44 @@ func BenchmarkIdentity(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestCallersWithAnIdentityKeepTheirRoom has connections without an identity take all that their host may have. A caller with a token from
+// the same host goes on, and its connection is its own.
+func TestCallersWithAnIdentityKeepTheirRoom(t *testing.T) {
+	was := debug.SetMemoryLimit(1 << 30) // which the room for connections follows
+	t.Cleanup(func() { debug.SetMemoryLimit(was) })
+	s := runSecured(t)
+	b := s.callers["b"]
+	filter := func() error {
+		_, err := stowagev1.NewPlacementServiceClient(b.conn).Filter(b.context(t), &stowagev1.FilterRequest{Context: whole(threeZones()), Pod: smallPod()})
+		return err
+	}
+	if err := filter(); err != nil {
+		t.Fatal(err)
+	}
+	before, opened := s.held(ledger.Connections), 0
+	for s.held(ledger.Connections).Refusals == before.Refusals {
+		conn, err := tls.Dial("tcp", s.Address().String(), &tls.Config{RootCAs: s.server, NextProtos: []string{"h2"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		if opened++; opened > 100_000 {
+			t.Fatal("connections without an identity have no limit")
+		}
+	}
+	if now := s.held(ledger.Connections); now.Bytes-before.Bytes > now.Limit/8 {
+		t.Errorf("connections without an identity hold %d of %d bytes", now.Bytes-before.Bytes, now.Limit)
+	}
+	for range 20 { // on new connections, and on the one that was there
+		again := s.caller(t, "b", "", "b's")
+		for _, caller := range []*identified{b, again} {
+			b = caller
+			if err := filter(); err != nil {
+				t.Fatalf("a caller with a token beside %d connections without an identity: %v", opened, err)
+			}
+		}
 	}
 }

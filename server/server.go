@@ -107,7 +107,7 @@ func newServer(
 		return nil, err
 	}
 	s.adminListener = connections.Limit(s.adminListener, connections.AdminLimit)
-	s.memory = newLedger(&c, heap)
+	s.memory = newLedger(&c, heap, s.access)
 	inFlight := interceptor.NewInFlight(c.MaxInFlightBytes)
 	if err := s.telemetry.WatchMemory(func() []telemetry.Memory { return memoryOf(s.memory, inFlight) }); err != nil {
 		return nil, err

@@ -50,9 +50,10 @@ func Tenant(ctx context.Context) string {
 }
 
 // Reviewer verifies tokens that the access file does not list. It returns the principals of a token's holder, none if the token is
-// not valid, or an error if it cannot tell.
+// not valid, or an error if it cannot tell. Recall returns what a review of the token found that is remembered, none otherwise.
 type Reviewer interface {
 	Review(ctx context.Context, token string) (principals []string, err error)
+	Recall(token string) (principals []string)
 }
 
 // Access decides about calls by the current rules. It is safe for concurrent use and holds no locks.
@@ -77,7 +78,7 @@ func (a *Access) Admit(ctx context.Context, method string) (context.Context, err
 		return ctx, nil
 	}
 	rules := a.rules.Load()
-	principals, err := a.principals(ctx, rules)
+	principals, err := a.principals(ctx, rules, func(r Reviewer, token string) ([]string, error) { return r.Review(ctx, token) })
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +101,20 @@ func (a *Access) Admit(ctx context.Context, method string) (context.Context, err
 	return admission.WithClient(context.WithValue(ctx, callerKey{}, caller), caller.Name), nil
 }
 
-// principals returns the names of a caller. A token counts alone: where it is not valid, a certificate does not help.
-func (a *Access) principals(ctx context.Context, rules *Rules) ([]string, error) {
+// Known returns the name of a caller whose credentials are known without a review, empty for another one.
+func (a *Access) Known(ctx context.Context) string {
+	principals, err := a.principals(ctx, a.rules.Load(), func(r Reviewer, token string) ([]string, error) { return r.Recall(token), nil })
+	if err != nil {
+		return ""
+	}
+	return principals[0]
+}
+
+// principals returns the names of a caller, of a token that the rules do not list those that review finds. A token counts alone: where it
+// is not valid, a certificate does not help.
+func (a *Access) principals(
+	ctx context.Context, rules *Rules, review func(r Reviewer, token string) ([]string, error),
+) ([]string, error) {
 	if len(metadata.ValueFromIncomingContext(ctx, "authorization")) > 0 {
 		token, err := auth.AuthFromMD(ctx, "bearer")
 		if err != nil || token == "" {
@@ -120,7 +133,7 @@ func (a *Access) principals(ctx context.Context, rules *Rules) ([]string, error)
 		if reviewer == nil {
 			return nil, rpcerror.Unauthenticated("the token is not valid")
 		}
-		principals, err := reviewer.Review(ctx, token)
+		principals, err := review(reviewer, token)
 		switch {
 		case err != nil:
 			return nil, rpcerror.CannotAuthenticate(err)

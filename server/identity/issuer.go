@@ -100,6 +100,9 @@ func (i *Issuer) Review(ctx context.Context, token string) ([]string, error) {
 	return i.reviewed.of(token, func() ([]string, time.Time, error) { return i.verify(ctx, token) })
 }
 
+// Recall implements Reviewer.
+func (i *Issuer) Recall(token string) []string { return i.reviewed.recall(token) }
+
 func (i *Issuer) verify(ctx context.Context, token string) ([]string, time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()

@@ -267,6 +267,8 @@ rules: [{callers: ["oidc-group:corp:team", "user:*"], tenant: t, methods: ["*"]}
 // reviewerOf takes every token for one of user:x.
 type reviewerOf struct{ tokens []string }
 
+func (r *reviewerOf) Recall(string) []string { return nil }
+
 func (r *reviewerOf) Review(_ context.Context, token string) ([]string, error) {
 	r.tokens = append(r.tokens, token)
 	return []string{"user:x"}, nil

@@ -56,6 +56,9 @@ func (k *Kubernetes) Review(ctx context.Context, token string) ([]string, error)
 	})
 }
 
+// Recall implements Reviewer.
+func (k *Kubernetes) Recall(token string) []string { return k.reviewed.recall(token) }
+
 // tokenReview is the part of a TokenReview that is sent and read.
 type tokenReview struct {
 	APIVersion string `json:"apiVersion"`

@@ -73,6 +73,18 @@ func (r *reviewed) of(token string, look func() (principals []string, expires ti
 	return principals, nil
 }
 
+// recall returns the principals of a token that are remembered.
+func (r *reviewed) recall(token string) []string {
+	if len(token) > maxTokenBytes {
+		return nil
+	}
+	known, ok := (*r.known.Load())[sha256.Sum256([]byte(token))]
+	if !ok || !r.now().Before(known.until) {
+		return nil
+	}
+	return known.principals
+}
+
 // remember publishes a map with one more token. Expired ones go; where too many are left, all go.
 func (r *reviewed) remember(sum [sha256.Size]byte, found review) {
 	for {

@@ -158,6 +158,8 @@ quotas: [{tenant: t, callsPerSecond: 0.01, burst: 3, maxSnapshotBytes: 1Ki}]
 // named takes every token for one of the user of its name.
 type named struct{}
 
+func (named) Recall(token string) []string { return []string{"user:" + token} }
+
 func (named) Review(_ context.Context, token string) ([]string, error) {
 	return []string{"user:" + token}, nil
 }

@@ -25,7 +25,10 @@ const framing = 5
 // Call counts what a call received that its handler has not taken.
 type Call struct {
 	conn *Conn
-	held counted
+	// client has the account of what the call receives, and gets one of so many parts of the room.
+	client account
+	parts  int64
+	held   counted
 	// refusal is why the ledger ended the call, and stream what then tells its caller, once the handler began.
 	refusal atomic.Pointer[error]
 	stream  atomic.Pointer[transportStream]
@@ -60,10 +63,11 @@ func (l *Ledger) Enter(ctx context.Context, _ *tap.Info) (context.Context, error
 	if !ok {
 		return ctx, nil
 	}
-	if !l.receiving.take(at.conn.client, openBytes) {
+	call := &Call{conn: at.conn}
+	call.client, call.parts = l.accountOf(ctx, at.conn)
+	if !l.receiving.takeOf(call.client, openBytes, call.parts) {
 		return ctx, l.refused(Receiving)
 	}
-	call := &Call{conn: at.conn}
 	call.held.add(openBytes)
 	at.conn.open(call)
 	if _, ok := ctx.Deadline(); ok {
@@ -76,6 +80,23 @@ func (l *Ledger) Enter(ctx context.Context, _ *tap.Info) (context.Context, error
 	return context.WithValue(ctx, callKey{}, call), nil
 }
 
+// strangerParts is into how many parts the room is divided of which callers without an identity get one, where the server knows
+// identities: callers with one may come from the same host.
+const strangerParts = 8
+
+// accountOf returns the account of a call's caller, and how many parts the room has of which the caller gets one.
+func (l *Ledger) accountOf(ctx context.Context, conn *Conn) (account, int64) {
+	if l.settings.Name == nil {
+		return conn.client, 1
+	}
+	if name := l.settings.Name(ctx); name != "" {
+		client := accountOf("client " + name)
+		conn.name(client)
+		return client, 1
+	}
+	return conn.client, strangerParts
+}
+
 // refused counts a refusal and returns its error.
 func (l *Ledger) refused(k Kind) error {
 	l.refusals[k].Add(1)
@@ -85,12 +106,12 @@ func (l *Ledger) refused(k Kind) error {
 // receive counts received bytes. If there is no room for them, it ends the call.
 func (c *Call) receive(bytes int64) {
 	l := c.conn.ledger
-	if !l.receiving.take(c.conn.client, bytes) {
+	if !l.receiving.takeOf(c.client, bytes, c.parts) {
 		c.refuse(l.refused(Receiving))
 		return
 	}
 	if !c.held.add(bytes) {
-		l.receiving.give(c.conn.client, bytes)
+		l.receiving.give(c.client, bytes)
 	}
 }
 
@@ -129,7 +150,7 @@ func (c *Call) instead(err error) error {
 }
 
 // release gives back what a call holds, for good.
-func (c *Call) release() { c.conn.ledger.receiving.give(c.conn.client, c.held.end()) }
+func (c *Call) release() { c.conn.ledger.receiving.give(c.client, c.held.end()) }
 
 // TagRPC implements stats.Handler: the handler of a call begins.
 func (*Ledger) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
@@ -147,7 +168,7 @@ func (*Ledger) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	switch s := s.(type) {
 	case *stats.InPayload:
 		if c := callOf(ctx); c != nil {
-			c.conn.ledger.receiving.give(c.conn.client, c.held.remove(int64(s.CompressedLength)+framing))
+			c.conn.ledger.receiving.give(c.client, c.held.remove(int64(s.CompressedLength)+framing))
 		}
 	case *stats.End:
 		if c := callOf(ctx); c != nil {

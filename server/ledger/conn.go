@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"container/list"
 	"net"
 	"sync/atomic"
 
@@ -24,8 +25,12 @@ type Conn struct {
 	net.Conn
 	ledger *Ledger
 	client account
-	// fixed is what the connection counts itself.
-	fixed counted
+	// fixed is what the connection counts itself, for its host until a call on it has a name.
+	fixed  atomic.Pointer[holding]
+	closed atomic.Bool
+	named  atomic.Bool // whether the connection or a call on it has a name
+	// at is the place among the strangers, nil for none.
+	at *list.Element
 	// unread is what answers count that are not yet written.
 	unread counted
 	// written is the number of bytes written so far.
@@ -43,17 +48,44 @@ type Conn struct {
 	sweep int
 }
 
-// newConn returns the connection of a client, nil if the client has too many.
-func (l *Ledger) newConn(under net.Conn, client string) *Conn {
+// holding is bytes of an account.
+type holding struct {
+	account account
+	counted
+}
+
+// newConn returns the connection of a client that gets one of so many parts of the room, nil if the client has too many.
+func (l *Ledger) newConn(under net.Conn, client string, parts int64) *Conn {
 	c := &Conn{
 		Conn: under, ledger: l, client: accountOf(client), frames: newFrames(),
 		buffer: make([]byte, fewBytes), calls: map[uint32]*Call{}, sweep: fewCalls,
 	}
-	if !l.connections.take(c.client, connectionBytes) {
+	if !l.connections.takeOf(c.client, connectionBytes, parts) && !(parts > 1 && l.displace(c.client) && l.connections.takeOf(c.client, connectionBytes, parts)) {
 		return nil
 	}
-	c.fixed.add(connectionBytes)
+	c.fixed.Store(&holding{account: c.client})
+	c.fixed.Load().add(connectionBytes)
+	if c.named.Store(parts == 1); parts > 1 {
+		l.strangers.enter(c)
+	}
 	return c
+}
+
+// name moves what the connection counts to the account of a caller who has called on it. The reading goroutine calls it.
+func (c *Conn) name(client account) {
+	if c.named.Swap(true) {
+		return
+	}
+	before, now := c.fixed.Load(), &holding{account: client}
+	bytes := before.end()
+	c.ledger.connections.give(before.account, bytes)
+	// A connection that exists is not refused.
+	c.ledger.connections.force(client, bytes)
+	now.add(bytes)
+	c.fixed.Store(now)
+	if c.closed.Load() {
+		c.ledger.connections.give(client, now.end())
+	}
 }
 
 // Read implements net.Conn. What it returns belongs to one frame, and to its header or its payload.
@@ -76,16 +108,17 @@ func (c *Conn) Read(into []byte) (int, error) {
 func (c *Conn) fill() error {
 	switch size := len(c.buffer); {
 	case c.end == size && size < manyBytes:
-		if c.ledger.connections.take(c.client, int64(size)) {
-			if !c.fixed.add(int64(size)) { // it is closed
-				c.ledger.connections.give(c.client, int64(size))
+		if fixed := c.fixed.Load(); c.ledger.connections.take(fixed.account, int64(size)) {
+			if !fixed.add(int64(size)) { // it is closed
+				c.ledger.connections.give(fixed.account, int64(size))
 			}
 			c.buffer = make([]byte, 2*size)
 		}
 		c.small = 0
 	case size > fewBytes && c.end <= size/4:
 		if c.small++; c.small == seldom {
-			c.ledger.connections.give(c.client, c.fixed.remove(int64(size/2)))
+			fixed := c.fixed.Load()
+			c.ledger.connections.give(fixed.account, fixed.remove(int64(size/2)))
 			c.buffer, c.small = make([]byte, size/2), 0
 		}
 	default:
@@ -148,7 +181,10 @@ func (c *Conn) Write(bytes []byte) (int, error) {
 
 // Close implements net.Conn.
 func (c *Conn) Close() error {
-	c.ledger.connections.give(c.client, c.fixed.end())
+	c.closed.Store(true)
+	c.ledger.strangers.leave(c)
+	fixed := c.fixed.Load()
+	c.ledger.connections.give(fixed.account, fixed.end())
 	c.ledger.unread.give(c.client, c.unread.end())
 	return c.Conn.Close()
 }

@@ -28,7 +28,11 @@ func (c counting) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo,
 	if err != nil || conn.LocalAddr().Network() == "bufconn" {
 		return conn, info, err
 	}
-	counted := c.ledger.newConn(conn, admission.ClientOf(conn.RemoteAddr(), info))
+	parts := int64(1)
+	if _, named := info.(admission.Named); !named && c.ledger.settings.Name != nil {
+		parts = strangerParts
+	}
+	counted := c.ledger.newConn(conn, admission.ClientOf(conn.RemoteAddr(), info), parts)
 	if counted == nil {
 		c.ledger.refusals[Connections].Add(1)
 		_ = conn.Close()

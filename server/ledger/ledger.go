@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,9 @@ type Settings struct {
 	// ReceiveTimeout bounds how long a request may take to arrive. SendTimeout is after how long a connection is closed that takes
 	// nothing of the answers that wait for it. 0 is no bound.
 	ReceiveTimeout, SendTimeout time.Duration
+	// Name returns the name of a call's caller that is known before the call begins, empty for another caller. It must not wait. nil if the
+	// server knows no identities.
+	Name func(context.Context) string
 }
 
 // Ledger counts bytes.
@@ -22,6 +26,7 @@ type Ledger struct {
 	settings                       Settings
 	receiving, unread, connections meter
 	refusals                       [kinds]atomic.Int64
+	strangers                      strangers
 }
 
 // New returns a Ledger.

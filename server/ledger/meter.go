@@ -23,13 +23,22 @@ type meter struct {
 }
 
 // take takes bytes for a client, and reports whether it got them.
-func (m *meter) take(client account, bytes int64) bool {
+func (m *meter) take(client account, bytes int64) bool { return m.takeOf(client, bytes, 1) }
+
+// takeOf is take for a client that gets one of so many parts of the room.
+func (m *meter) takeOf(client account, bytes, parts int64) bool {
 	mine, total := m.of[client].Add(bytes), m.total.Add(bytes)
-	if mine <= m.limit-total {
+	if mine <= (m.limit-total)/parts {
 		return true
 	}
 	m.give(client, bytes)
 	return false
+}
+
+// force takes bytes for a client whether there is room or not.
+func (m *meter) force(client account, bytes int64) {
+	m.of[client].Add(bytes)
+	m.total.Add(bytes)
 }
 
 // give gives bytes back.

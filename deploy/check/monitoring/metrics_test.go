@@ -105,9 +105,6 @@ func (w *work) serve() {
 	if err := tel.WatchLog(func() int64 { return 1 }); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := tel.WatchStore(func() (kept, failed, dropped int64) { return 1, 1, 1 }); err != nil {
-		w.t.Fatal(err)
-	}
 	if err := tel.WatchSnapshots(func() telemetry.Snapshots { return telemetry.Snapshots{} }); err != nil {
 		w.t.Fatal(err)
 	}
