@@ -26,8 +26,9 @@ var onThePath = []string{
 	"server/interceptor", "server/telemetry", "server/work", "server/admission", "server/ledger",
 }
 
-// locked are the files with a lock that requests take only when they have to wait, or are refused.
-var locked = []string{"../server/admission/queue.go"}
+// locked are the files with a lock that requests take only when they have to wait, or are refused, and one that connections take where
+// they begin and end.
+var locked = []string{"../server/admission/queue.go", "../server/ledger/stranger.go"}
 
 // TestNoLocks finds locks in the source that are held too briefly to show in a profile. A WaitGroup is allowed: its user
 // waits for goroutines of its own.

@@ -29,8 +29,9 @@ type Conn struct {
 	fixed  atomic.Pointer[holding]
 	closed atomic.Bool
 	named  atomic.Bool // whether the connection or a call on it has a name
-	// at is the place among the strangers, nil for none.
-	at *list.Element
+	// stranger is whether the connection began without a name, and at its place among those that did.
+	stranger bool
+	at       *list.Element
 	// unread is what answers count that are not yet written.
 	unread counted
 	// written is the number of bytes written so far.
@@ -65,7 +66,9 @@ func (l *Ledger) newConn(under net.Conn, client string, parts int64) *Conn {
 	}
 	c.fixed.Store(&holding{account: c.client})
 	c.fixed.Load().add(connectionBytes)
-	if c.named.Store(parts == 1); parts > 1 {
+	c.stranger = parts > 1
+	c.named.Store(!c.stranger)
+	if c.stranger {
 		l.strangers.enter(c)
 	}
 	return c
@@ -182,7 +185,9 @@ func (c *Conn) Write(bytes []byte) (int, error) {
 // Close implements net.Conn.
 func (c *Conn) Close() error {
 	c.closed.Store(true)
-	c.ledger.strangers.leave(c)
+	if c.stranger {
+		c.ledger.strangers.leave(c)
+	}
 	fixed := c.fixed.Load()
 	c.ledger.connections.give(fixed.account, fixed.end())
 	c.ledger.unread.give(c.client, c.unread.end())
