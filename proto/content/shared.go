@@ -30,9 +30,6 @@ func AppendShared(b []byte, s Shared) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, sharedField, protowire.VarintType), uint64(s))
 }
 
-// SizeShared returns the length of what AppendShared appends.
-func SizeShared(s Shared) int { return 1 + protowire.SizeVarint(uint64(s)) }
-
 // AppendPacked appends the start of a packed node.
 func AppendPacked(b []byte) []byte { return append(b, packedMark) }
 
