@@ -110,7 +110,7 @@ func (w *walk) run() *Excess {
 			f = &w.frames[w.depth-1]
 			continue
 		}
-		tag, ok := w.varint()
+		tag, ok := w.varint(f.end)
 		if !ok {
 			w.skipTo(f.end)
 			continue
@@ -122,7 +122,7 @@ func (w *walk) run() *Excess {
 		kind := protowire.Type(tag & 7)
 		switch kind {
 		case protowire.VarintType:
-			if !w.skipVarint() {
+			if _, ok = w.varint(f.end); !ok {
 				w.skipTo(f.end)
 				continue
 			}
@@ -132,11 +132,12 @@ func (w *walk) run() *Excess {
 				continue
 			}
 		case protowire.Fixed32Type, protowire.Fixed64Type:
-			n := 4
-			if kind == protowire.Fixed64Type {
-				n = 8
+			next := w.position() + fixed(kind)
+			if next > f.end {
+				w.skipTo(f.end)
+				continue
 			}
-			w.skipTo(min(w.position()+n, f.end))
+			w.skipTo(next)
 		case protowire.StartGroupType, protowire.EndGroupType: // the contract has none: what is inside is skipped as fields are
 			continue
 		default:
@@ -221,10 +222,13 @@ func (w *walk) within(t *table, b []byte) *Excess {
 		}
 		switch protowire.Type(tag & 7) {
 		case protowire.VarintType:
-			for i < len(b) && b[i] >= 0x80 {
-				i++
+			n := 1
+			if i == len(b) || b[i] >= 0x80 {
+				if _, n = protowire.ConsumeVarint(b[i:]); n < 0 {
+					return nil
+				}
 			}
-			i++
+			i += n
 		case protowire.BytesType:
 			if i == len(b) {
 				return nil
@@ -242,10 +246,10 @@ func (w *walk) within(t *table, b []byte) *Excess {
 			}
 			value = i
 			i += length
-		case protowire.Fixed32Type:
-			i += 4
-		case protowire.Fixed64Type:
-			i += 8
+		case protowire.Fixed32Type, protowire.Fixed64Type:
+			if i += fixed(protowire.Type(tag & 7)); i > len(b) {
+				return nil
+			}
 		case protowire.StartGroupType, protowire.EndGroupType:
 			continue
 		default:
@@ -320,6 +324,14 @@ func rest(t *table, of *field, b []byte) (total int) {
 	return total
 }
 
+// fixed is the number of bytes of a value of fixed size.
+func fixed(kind protowire.Type) int {
+	if kind == protowire.Fixed64Type {
+		return 8
+	}
+	return 4
+}
+
 // packed returns how many numbers are packed.
 func packed(b []byte) (n int32) {
 	for _, c := range b {
@@ -346,7 +358,7 @@ func (w *walk) excess(f *frame, of *field, end int) *Excess {
 	w.skipTo(end)
 	total := int(f.counts[of.counter])
 	for w.position() < f.end {
-		tag, ok := w.varint()
+		tag, ok := w.varint(f.end)
 		if !ok {
 			break
 		}
@@ -354,13 +366,12 @@ func (w *walk) excess(f *frame, of *field, end int) *Excess {
 		n := 0
 		switch protowire.Type(tag & 7) {
 		case protowire.VarintType:
-			ok = w.skipVarint()
+			_, ok = w.varint(f.end)
 		case protowire.BytesType:
 			n, ok = w.length(f.end)
-		case protowire.Fixed32Type:
-			n = 4
-		case protowire.Fixed64Type:
-			n = 8
+		case protowire.Fixed32Type, protowire.Fixed64Type:
+			n = fixed(protowire.Type(tag & 7))
+			ok = n <= f.end-w.position()
 		case protowire.StartGroupType, protowire.EndGroupType:
 		default:
 			ok = false
@@ -368,7 +379,7 @@ func (w *walk) excess(f *frame, of *field, end int) *Excess {
 		if !ok {
 			break
 		}
-		next := min(w.position()+n, f.end)
+		next := w.position() + n
 		switch {
 		case same && of.kind == number && protowire.Type(tag&7) == protowire.BytesType:
 			total += int(w.numbers(next))
@@ -423,22 +434,20 @@ func (c *cursor) refill() bool {
 	return true
 }
 
-func (c *cursor) varint() (v uint64, ok bool) {
-	if c.at < len(c.piece) {
+// varint reads a varint that must end before end.
+func (c *cursor) varint(end int) (v uint64, ok bool) {
+	if c.at < len(c.piece) && c.position() < end {
 		if b := c.piece[c.at]; b < 0x80 {
 			c.at++
 			return uint64(b), true
 		}
 	}
-	for shift := 0; shift < 64; shift += 7 {
-		if !c.refill() {
-			return 0, false
-		}
+	for shift := 0; shift < 64 && c.position() < end && c.refill(); shift += 7 {
 		b := c.piece[c.at]
 		c.at++
 		v |= uint64(b&0x7f) << shift
 		if b < 0x80 {
-			return v, true
+			return v, shift < 63 || b <= 1
 		}
 	}
 	return 0, false
@@ -446,14 +455,8 @@ func (c *cursor) varint() (v uint64, ok bool) {
 
 // length reads the length of a value that must end before end.
 func (c *cursor) length(end int) (n int, ok bool) {
-	v, ok := c.varint()
-	left := end - c.position()
-	return int(v), ok && left >= 0 && v <= uint64(left)
-}
-
-func (c *cursor) skipVarint() bool {
-	_, ok := c.varint()
-	return ok
+	v, ok := c.varint(end)
+	return int(v), ok && v <= uint64(end-c.position())
 }
 
 // skipTo goes to a position that is not before the current one, or to the end.

@@ -103,9 +103,18 @@ func TestMalformed(t *testing.T) {
 		"a wire type that is none": {0x17, 0x12, 0},
 		"groups":                   bytes.Repeat(group, 10_000),
 		"a fixed one at the end":   {0x11, 1, 2},
+		"a varint cut off":         {0x08, 0x80},
+		"one of more than 64 bits": {0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0x12, 0},
+		"one beyond its message":   {0x12, 2, 0x08, 0x80, 1, 0x12, 0},
 	} {
-		if size, err := place.Count(context.Background(), wire.Pieces{raw}); err != nil || size.Items > 1+int64(len(raw))/2 {
+		size, err := place.Count(context.Background(), wire.Pieces{raw})
+		if err != nil || size.Items > 1+int64(len(raw))/2 {
 			t.Errorf("%s: %v, %v", what, size, err)
+		}
+		for i := range raw[:min(len(raw), 50)] {
+			if got, err := place.Count(context.Background(), wire.Pieces{raw[:i], raw[i:]}); err != nil || got != size {
+				t.Errorf("%s, cut at %d: %v, %v, want %v", what, i, got, err, size)
+			}
 		}
 	}
 }
