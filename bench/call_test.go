@@ -79,6 +79,16 @@ func BenchmarkCall(b *testing.B) {
 	measure("score/template=seen", score, func() proto.Message { return scoreOf(seen) })
 	measure("filter/template=first", filter, func() proto.Message { return filterOf(fresh(asked)) })
 	measure("score/template=first", score, func() proto.Message { return scoreOf(fresh(asked)) })
+	placeOf := func(entries int, pods uint32) proto.Message {
+		request := &stowagev1.PlaceRequest{Context: base}
+		for range entries {
+			request.Queue = append(request.Queue, &stowagev1.PendingPods{Pod: seen, Count: &pods})
+		}
+		return request
+	}
+	measure("place/pods=1", stowagev1.PlacementService_Place_FullMethodName, func() proto.Message { return placeOf(1, 1) })
+	measure("place/pods=100", stowagev1.PlacementService_Place_FullMethodName, func() proto.Message { return placeOf(1, 100) })
+	measure("place/entries=100", stowagev1.PlacementService_Place_FullMethodName, func() proto.Message { return placeOf(100, 1) })
 }
 
 func serve(b *testing.B, start func() (*loopback.Server, error)) *loopback.Client {
