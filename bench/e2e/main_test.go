@@ -23,6 +23,7 @@ func start(t *testing.T, flags ...string) *stack.Stack {
 	if bin == "" {
 		t.Skip("E2E_BIN does not say where the control plane's commands are: run make e2e")
 	}
+	t.Parallel() // a test mostly waits
 	begin := time.Now()
 	c, err := controlplane.Start(t.Context(), bin, t.TempDir(), flags...)
 	if err != nil {

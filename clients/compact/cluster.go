@@ -9,8 +9,8 @@ import (
 // Options say what Cluster may leave out.
 type Options struct {
 	// CountPods leaves out the names and the start times of pods on nodes and counts equal ones. Explanations then give
-	// numbers of conflicting pods in place of names, and of pods with equal priority preemption may evict others than
-	// kube-scheduler.
+	// numbers of conflicting pods in place of names, preemption may evict other pods than kube-scheduler of those with
+	// equal priority, and the pods that a budget names as disrupted are not known.
 	CountPods bool
 }
 
