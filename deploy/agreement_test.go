@@ -1,7 +1,9 @@
 package deploy
 
 import (
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,19 +39,18 @@ func TestReferences(t *testing.T) {
 	if spec.ServiceAccountName != m.serviceAccount.Name {
 		t.Errorf("service account %q, want %q", spec.ServiceAccountName, m.serviceAccount.Name)
 	}
-	for where, automount := range map[string]*bool{
-		"service account": m.serviceAccount.AutomountServiceAccountToken, "pod": spec.AutomountServiceAccountToken,
-	} {
-		if automount == nil || *automount {
-			t.Errorf("the %s mounts a token", where)
-		}
+	if a := m.serviceAccount.AutomountServiceAccountToken; a == nil || *a {
+		t.Error("every pod of the service account mounts a token")
+	}
+	if a := spec.AutomountServiceAccountToken; a == nil || !*a || deployed(t, m).TokenReviewURL == "" {
+		t.Error("the pod has no token, or no use for it")
 	}
 	server := m.server(t)
-	if len(spec.Volumes) != 1 || spec.Volumes[0].ConfigMap == nil || spec.Volumes[0].ConfigMap.Name != m.configMap.Name {
-		t.Fatalf("volumes %v, want the ConfigMap alone", spec.Volumes)
+	if v := spec.Volumes; len(v) != 2 || v[0].ConfigMap == nil || v[0].ConfigMap.Name != m.configMap.Name || v[1].Secret == nil {
+		t.Fatalf("volumes %v, want the ConfigMap and a Secret", spec.Volumes)
 	}
-	if len(server.VolumeMounts) != 1 || server.VolumeMounts[0].Name != spec.Volumes[0].Name {
-		t.Fatalf("mounts %v, want the ConfigMap alone", server.VolumeMounts)
+	if len(server.VolumeMounts) != 2 || server.VolumeMounts[0].Name != spec.Volumes[0].Name {
+		t.Fatalf("mounts %v, want the ConfigMap and the Secret", server.VolumeMounts)
 	}
 	want := "--config=" + server.VolumeMounts[0].MountPath + "/" + configKey
 	if len(server.Args) == 0 || server.Args[len(server.Args)-1] != want {
@@ -94,8 +95,15 @@ func TestPortsAgree(t *testing.T) {
 	if len(open) != 2 || open[0] != ports["grpc"] || open[1] != ports["admin"] {
 		t.Errorf("the NetworkPolicy opens %v, want %v", open, ports)
 	}
-	if n := len(m.networkPolicy.Spec.PolicyTypes); n != 2 || len(m.networkPolicy.Spec.Egress) != 0 {
-		t.Errorf("the NetworkPolicy has %d types and %d egress rules", n, len(m.networkPolicy.Spec.Egress))
+	// Token reviews go to the API server, by whatever address it has.
+	var out []string
+	for _, rule := range m.networkPolicy.Spec.Egress {
+		for _, p := range rule.Ports {
+			out = append(out, fmt.Sprint(*p.Protocol, " ", p.Port))
+		}
+	}
+	if n := len(m.networkPolicy.Spec.PolicyTypes); n != 2 || !slices.Equal(out, []string{"TCP 443", "TCP 6443", "UDP 53", "TCP 53"}) {
+		t.Errorf("the NetworkPolicy has %d types and lets out %v", n, out)
 	}
 	for _, e := range m.serviceMonitor.Spec.Endpoints {
 		if e.Port != "admin" {
@@ -110,11 +118,11 @@ func TestManifestsFit(t *testing.T) {
 	if got := read(t).namespace.Labels["pod-security.kubernetes.io/enforce"]; got != "restricted" {
 		t.Errorf("the namespace enforces %q", got)
 	}
-	for _, dirs := range [][]string{{"kubernetes", "kubernetes/prometheus"}, {"extender"}, {"batch"}} {
-		var objects []deploytest.Object
-		for _, dir := range dirs {
-			objects = append(objects, deploytest.Kustomization(t, dir)...)
-		}
+	for _, dirs := range [][]string{
+		{"kubernetes", "kubernetes/prometheus"}, {"kubernetes", "extender"}, {"kubernetes", "batch"},
+		{"kubernetes", "extender", "batch", "kubernetes/prometheus", "kubernetes/insecure"},
+	} {
+		objects := deploytest.Kustomize(t, ".", dirs...)
 		if len(objects) < 8 {
 			t.Errorf("%v: only %d objects", dirs, len(objects))
 		}

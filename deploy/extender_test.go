@@ -1,9 +1,6 @@
 package deploy
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,29 +10,18 @@ import (
 	"github.com/alecthomas/kong"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/extender"
+	"github.com/stowage-scheduler/stowage/deploy/deploytest"
 )
 
 // extenderObjects are the objects in deploy/extender, each file strictly parsed; those of kubectl and kube-scheduler left out.
-func extenderObjects(t *testing.T) map[string][]runtime.Object {
+func extenderObjects(t *testing.T) map[string][]deploytest.Object {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	groups := runtime.NewSchemeBuilder(corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme,
-		rbacv1.AddToScheme)
-	if err := groups.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
-	out := map[string][]runtime.Object{}
+	out := map[string][]deploytest.Object{}
 	files, err := fs.Glob(os.DirFS("extender"), "*.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -48,19 +34,8 @@ func extenderObjects(t *testing.T) map[string][]runtime.Object {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for documents := yaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader(text))); ; {
-			document := make([]byte, len(text))
-			n, err := documents.Read(document)
-			if errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatal(err)
-			}
-			o, _, err := decoder.Decode(document[:n], nil, nil)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			out[name] = append(out[name], o)
+		if out[name], err = deploytest.Read(text); err != nil {
+			t.Fatalf("%s: %v", name, err)
 		}
 	}
 	return out
@@ -87,8 +62,7 @@ func TestExtenderFilesAreListedAndInOneNamespace(t *testing.T) {
 		if !slices.Contains(kustomization.Resources, name) {
 			t.Errorf("%s is not listed", name)
 		}
-		for _, o := range of {
-			meta := o.(metav1.Object)
+		for _, meta := range of {
 			if meta.GetLabels()["app.kubernetes.io/part-of"] != "stowage" {
 				t.Errorf("%s: %s is not labelled as part of stowage", name, meta.GetName())
 			}
@@ -160,7 +134,7 @@ func TestAccountsBesideTheExtender(t *testing.T) {
 			}
 			for _, s := range subjects {
 				if s.Name != account {
-					t.Errorf("%s: %s is bound to %s, want %s", file, o.(metav1.Object).GetName(), s.Name, account)
+					t.Errorf("%s: %s is bound to %s, want %s", file, o.GetName(), s.Name, account)
 				}
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -28,6 +29,7 @@ type manifests struct {
 	service             corev1.Service
 	podDisruptionBudget policyv1.PodDisruptionBudget
 	networkPolicy       networkingv1.NetworkPolicy
+	clusterRoleBinding  rbacv1.ClusterRoleBinding
 	serviceMonitor      deploytest.ServiceMonitor
 }
 
@@ -41,17 +43,22 @@ func (m *manifests) objects() map[string]runtime.Object {
 		"service.yaml":             &m.service,
 		"poddisruptionbudget.yaml": &m.podDisruptionBudget,
 		"networkpolicy.yaml":       &m.networkPolicy,
+		"clusterrolebinding.yaml":  &m.clusterRoleBinding,
 	}
 }
 
-const serviceMonitorFile = "prometheus/servicemonitor.yaml"
+const (
+	serviceMonitorFile = "prometheus/servicemonitor.yaml"
+	certificatesFile   = "certificates.yaml" // deploytest.Read knows its kinds
+)
 
 // read parses the manifests as strictly as the API server does when asked for strict validation: each by its own kind,
 // with the names of fields in exact case, nothing unknown and nothing twice.
 func read(t *testing.T) *manifests {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	groups := runtime.NewSchemeBuilder(corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme)
+	groups := runtime.NewSchemeBuilder(corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme,
+		rbacv1.AddToScheme)
 	if err := groups.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +94,7 @@ func strict(t *testing.T, name string, into any) {
 }
 
 func TestEveryFileIsTestedAndListed(t *testing.T) {
-	tested := map[string]bool{serviceMonitorFile: true}
+	tested := map[string]bool{serviceMonitorFile: true, certificatesFile: true}
 	for name := range new(manifests).objects() {
 		tested[name] = true
 	}
@@ -127,7 +134,8 @@ func TestOneNamespace(t *testing.T) {
 		if meta.GetLabels()["app.kubernetes.io/part-of"] != "stowage" {
 			t.Errorf("%s is not labelled as part of stowage", name)
 		}
-		if o != runtime.Object(&m.namespace) && meta.GetNamespace() != m.namespace.Name {
+		clusterWide := o == runtime.Object(&m.namespace) || o == runtime.Object(&m.clusterRoleBinding)
+		if !clusterWide && meta.GetNamespace() != m.namespace.Name {
 			t.Errorf("%s is in namespace %q, want %q", name, meta.GetNamespace(), m.namespace.Name)
 		}
 	}

@@ -17,13 +17,16 @@ import (
 	"github.com/stowage-scheduler/stowage/server/config"
 )
 
-// configKey is the ConfigMap's key that holds the server's configuration file.
-const configKey = "config.yaml"
+// The keys of the ConfigMap: the server's configuration file, and its access file.
+const (
+	configKey = "config.yaml"
+	accessKey = "access.yaml"
+)
 
 func deployed(t *testing.T, m *manifests) config.Config {
 	t.Helper()
-	if len(m.configMap.Data) != 1 {
-		t.Fatalf("the ConfigMap has %d keys, want %s alone", len(m.configMap.Data), configKey)
+	if len(m.configMap.Data) != 2 {
+		t.Fatalf("the ConfigMap has %d keys, want %s and %s", len(m.configMap.Data), configKey, accessKey)
 	}
 	return deploytest.ServerSettings(t, m.configMap.Data[configKey])
 }

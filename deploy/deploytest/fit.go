@@ -86,6 +86,8 @@ func (s *set) check(o Object) {
 		}
 	case *Certificate:
 		s.certificate(o)
+	case *Issuer:
+		s.issuer(o)
 	}
 }
 
@@ -210,7 +212,26 @@ func (s *set) certificate(c *Certificate) {
 	if c.Spec.RenewBefore.Duration >= c.Spec.Duration.Duration {
 		s.report(c, "is renewed %v before its end, of %v", c.Spec.RenewBefore, c.Spec.Duration)
 	}
-	if c.Spec.IssuerRef.Name == "" {
+	switch ref := c.Spec.IssuerRef; {
+	case ref.Name == "":
 		s.report(c, "has no issuer")
+	case ref.Kind == "Issuer":
+		s.refers(c, ref.Kind, ref.Name)
 	}
+}
+
+// issuer checks that an issuer signs by itself, or with a certificate that may sign.
+func (s *set) issuer(i *Issuer) {
+	if (i.Spec.CA == nil) == (i.Spec.SelfSigned == nil) {
+		s.report(i, "has not one way to sign")
+	}
+	if i.Spec.CA == nil {
+		return
+	}
+	for _, o := range s.objects {
+		if c, ok := o.(*Certificate); ok && c.Namespace == i.Namespace && c.Spec.SecretName == i.Spec.CA.SecretName && c.Spec.IsCA {
+			return
+		}
+	}
+	s.report(i, "no Certificate of an authority is in the Secret %q", i.Spec.CA.SecretName)
 }

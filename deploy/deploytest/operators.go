@@ -45,6 +45,7 @@ type (
 		metav1.TypeMeta   `json:",inline"`
 		metav1.ObjectMeta `json:"metadata"`
 		Spec              struct {
+			IsCA        bool            `json:"isCA,omitempty"`
 			SecretName  string          `json:"secretName"`
 			CommonName  string          `json:"commonName,omitempty"`
 			DNSNames    []string        `json:"dnsNames,omitempty"`
@@ -63,12 +64,23 @@ type (
 			} `json:"issuerRef"`
 		} `json:"spec"`
 	}
+	// Issuer is one of cert-manager.io/v1.
+	Issuer struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct {
+			SelfSigned *struct{} `json:"selfSigned,omitempty"`
+			CA         *struct {
+				SecretName string `json:"secretName"`
+			} `json:"ca,omitempty"`
+		} `json:"spec"`
+	}
 )
 
 func addOperators(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(schema.GroupVersion{Group: "monitoring.coreos.com", Version: "v1"},
 		&ServiceMonitor{}, &PodMonitor{}, &PrometheusRule{})
-	scheme.AddKnownTypes(schema.GroupVersion{Group: "cert-manager.io", Version: "v1"}, &Certificate{})
+	scheme.AddKnownTypes(schema.GroupVersion{Group: "cert-manager.io", Version: "v1"}, &Certificate{}, &Issuer{})
 	return nil
 }
 
@@ -83,3 +95,6 @@ func (r *PrometheusRule) DeepCopyObject() runtime.Object { c := *r; return &c }
 
 // DeepCopyObject implements runtime.Object. Nothing changes the copies.
 func (c *Certificate) DeepCopyObject() runtime.Object { out := *c; return &out }
+
+// DeepCopyObject implements runtime.Object. Nothing changes the copies.
+func (i *Issuer) DeepCopyObject() runtime.Object { c := *i; return &c }

@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,6 +22,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 )
 
@@ -64,49 +69,65 @@ func isEmpty(document []byte) bool {
 	return yaml.Unmarshal(document, &content) == nil && content == nil
 }
 
-// kustomization is what the kustomizations of this repository have.
-type kustomization struct {
-	metav1.TypeMeta    `json:",inline"`
-	Resources          []string    `json:"resources"`
-	ConfigMapGenerator []generator `json:"configMapGenerator"`
-}
+// digest is the end of the names of generated ConfigMaps.
+var digest = regexp.MustCompile("-[2456789bcdfghkmt]{10}$")
 
-type generator struct {
-	Name      string   `json:"name"`
-	Namespace string   `json:"namespace"`
-	Files     []string `json:"files"`
-	Options   struct {
-		Labels map[string]string `json:"labels"`
-	} `json:"options"`
-}
-
-// Kustomization reads the resources of a kustomization and generates its ConfigMaps, without the digest in their names.
-func Kustomization(t testing.TB, dir string) []Object {
+// Kustomize builds an overlay of directories in root, as `kubectl kustomize` does: of kustomizations and of components, each with its
+// own resources. Generated names are without their digests.
+func Kustomize(t testing.TB, root string, directories ...string) []Object {
 	t.Helper()
-	var k kustomization
-	if err := yaml.UnmarshalStrict(content(t, dir, "kustomization.yaml"), &k); err != nil {
-		t.Fatalf("%s/kustomization.yaml: %v", dir, err)
-	}
-	var out []Object
-	for _, name := range k.Resources {
-		objects, err := Read(content(t, dir, name))
+	disk, memory := os.DirFS(root), filesys.MakeFsInMemory()
+	var overlay types.Kustomization
+	for _, directory := range directories {
+		var k types.Kustomization
+		if err := k.Unmarshal(content(t, filepath.Join(root, directory), "kustomization.yaml")); err != nil {
+			t.Fatalf("%s/kustomization.yaml: %v", directory, err)
+		}
+		at := "../" + directory
+		if k.Kind == types.ComponentKind {
+			overlay.Components = append(overlay.Components, at)
+		} else {
+			overlay.Resources = append(overlay.Resources, at)
+		}
+		entries, err := fs.ReadDir(disk, directory)
 		if err != nil {
-			t.Fatalf("%s/%s: %v", dir, name, err)
+			t.Fatal(err)
 		}
-		out = append(out, objects...)
+		for _, entry := range entries {
+			if !entry.IsDir() {
+				write(t, memory, "/"+directory+"/"+entry.Name(), content(t, filepath.Join(root, directory), entry.Name()))
+			}
+		}
 	}
-	for _, g := range k.ConfigMapGenerator {
-		m := &corev1.ConfigMap{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-			ObjectMeta: metav1.ObjectMeta{Name: g.Name, Namespace: g.Namespace, Labels: g.Options.Labels},
-			Data:       map[string]string{},
-		}
-		for _, name := range g.Files {
-			m.Data[name] = string(content(t, dir, name))
-		}
-		out = append(out, m)
+	text, err := yaml.Marshal(&overlay)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return out
+	write(t, memory, "/overlay/kustomization.yaml", text)
+	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, "/overlay")
+	if err != nil {
+		t.Fatalf("%v: %v", directories, err)
+	}
+	if text, err = made.AsYaml(); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range made.Resources() {
+		if name := r.GetName(); r.GetKind() == "ConfigMap" && digest.MatchString(name) {
+			text = bytes.ReplaceAll(text, []byte(name), []byte(digest.ReplaceAllString(name, "")))
+		}
+	}
+	objects, err := Read(text)
+	if err != nil {
+		t.Fatalf("%v: %v", directories, err)
+	}
+	return objects
+}
+
+func write(t testing.TB, fs filesys.FileSystem, name string, text []byte) {
+	t.Helper()
+	if err := fs.WriteFile(name, text); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func content(t testing.TB, dir, name string) []byte {

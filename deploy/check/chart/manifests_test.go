@@ -3,7 +3,6 @@ package chart
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 
@@ -20,16 +19,16 @@ import (
 // Helm creates.
 func TestChartIsTheManifests(t *testing.T) {
 	monitored := "monitoring: {serviceMonitor: {enabled: true}}"
+	insecure := "{insecure: true, extender: {enabled: true}, batch: {enabled: true}}"
 	for values, dirs := range map[string][]string{
 		"{}":                        {"kubernetes"},
 		monitored:                   {"kubernetes", "kubernetes/prometheus"},
 		"extender: {enabled: true}": {"kubernetes", "extender"},
 		"batch: {enabled: true}":    {"kubernetes", "batch"},
+		"insecure: true":            {"kubernetes", "kubernetes/insecure"},
+		insecure:                    {"kubernetes", "extender", "batch", "kubernetes/insecure"},
 	} {
-		want := map[string]any{}
-		for _, dir := range dirs {
-			maps.Copy(want, normals(t, deploytest.Kustomization(t, "../../"+dir)))
-		}
+		want := normals(t, deploytest.Kustomize(t, "../..", dirs...))
 		delete(want, "Namespace /stowage")
 		got := normals(t, objects(t, "stowage", "stowage", parsed(t, values)))
 		if len(got) < 5 {

@@ -126,7 +126,7 @@ func TestAccessFile(t *testing.T) {
 			}
 		}
 	}
-	if found != 2 {
+	if found != 3 {
 		t.Errorf("%d access files", found)
 	}
 }

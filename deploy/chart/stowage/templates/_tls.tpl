@@ -1,42 +1,45 @@
+{{/* The name of the authority of the chart's own, which signs unless there is an issuer; empty where no certificate needs it. */}}
+{{- define "stowage.ownAuthority" -}}
+{{- $server := and (not .Values.insecure) (not .Values.server.tls.secretName) -}}
+{{- $expander := and .Values.expander.enabled (not .Values.expander.tls.secretName) -}}
+{{- if and (or $server $expander) (not .Values.tls.certManager.issuerRef.name) -}}
+{{- printf "%s-ca" (include "stowage.fullname" .) -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The secret of a component's server certificate: (list $ "server"). */}}
 {{- define "stowage.serverSecret" -}}
-{{- $values := index (index . 0).Values (index . 1) -}}
-{{- if $values.tls.secretName -}}
-{{- $values.tls.secretName -}}
-{{- else if (index . 0).Values.tls.certManager.enabled -}}
-{{- printf "%s-tls" (include "stowage.component" .) -}}
-{{- else -}}
-{{- fail (printf "%s.tls.secretName: is needed, or tls.certManager.enabled" (index . 1)) -}}
-{{- end -}}
+{{- default (printf "%s-tls" (include "stowage.component" .)) (index (index . 0).Values (index . 1)).tls.secretName -}}
 {{- end -}}
 
 {{/* The secret with which a component is a client of the server: (list $ "batch"). */}}
 {{- define "stowage.clientSecret" -}}
-{{- $values := index (index . 0).Values (index . 1) -}}
-{{- if $values.tls.clientSecretName -}}
-{{- $values.tls.clientSecretName -}}
-{{- else if (index . 0).Values.tls.certManager.enabled -}}
-{{- printf "%s-client-tls" (include "stowage.component" .) -}}
-{{- else -}}
-{{- fail (printf "%s.tls.clientSecretName: is needed, or tls.certManager.enabled" (index . 1)) -}}
+{{- $root := index . 0 -}}
+{{- $name := (index $root.Values (index . 1)).tls.clientSecretName -}}
+{{- if and $root.Values.server.tls.secretName (not (or $name $root.Values.tls.certManager.issuerRef.name)) -}}
+{{- fail (printf "%s.tls.clientSecretName: is needed with server.tls.secretName, or tls.certManager.issuerRef.name" (index . 1)) -}}
 {{- end -}}
+{{- default (printf "%s-client-tls" (include "stowage.component" .)) $name -}}
 {{- end -}}
 
-{{/* Arguments of a client of the server. It presents a certificate only where the server asks for one. */}}
+{{/* Arguments of a client of the server: (list $ "batch"). */}}
 {{- define "stowage.clientArgs" -}}
-- --stowage-address={{ include "stowage.address" . }}
-{{- if .Values.tls.enabled }}
+{{- $root := index . 0 -}}
+- --stowage-address={{ include "stowage.address" $root }}
+{{- if not $root.Values.insecure }}
 - --stowage-ca-file=/etc/stowage-client/ca.crt
-{{- if .Values.tls.requireClientCertificates }}
+{{- if $root.Values.tls.clientCertificates }}
 - --stowage-cert-file=/etc/stowage-client/tls.crt
 - --stowage-key-file=/etc/stowage-client/tls.key
+{{- else if not (regexMatch "--stowage-token-file[= ]" (join " " (index $root.Values (index . 1)).extraArgs)) }}
+{{- fail (printf "%s.extraArgs: needs --stowage-token-file, as tls.clientCertificates is false" (index . 1)) }}
 {{- end }}
 {{- end }}
 {{- end -}}
 
-{{/* Where a client of the server has its secret mounted, and the volume: nothing without TLS. */}}
+{{/* Where a client of the server has its secret mounted, and the volume: nothing where calls are in plain text. */}}
 {{- define "stowage.clientMount" -}}
-{{- if .Values.tls.enabled }}
+{{- if not .Values.insecure }}
 - name: stowage-client
   mountPath: /etc/stowage-client
   readOnly: true
@@ -44,7 +47,7 @@
 {{- end -}}
 
 {{- define "stowage.clientVolume" -}}
-{{- if (index . 0).Values.tls.enabled }}
+{{- if not (index . 0).Values.insecure }}
 - name: stowage-client
   secret:
     secretName: {{ include "stowage.clientSecret" . }}
@@ -54,6 +57,7 @@
 {{/* What cert-manager has to know of every certificate of a component: (list $ "batch"). */}}
 {{- define "stowage.certificateFields" -}}
 {{- $manager := (index . 0).Values.tls.certManager -}}
+{{- $own := include "stowage.ownAuthority" (index . 0) -}}
 duration: {{ $manager.duration }}
 renewBefore: {{ $manager.renewBefore }}
 privateKey:
@@ -61,15 +65,15 @@ privateKey:
   size: 256
   rotationPolicy: Always
 issuerRef:
-  group: {{ $manager.issuerRef.group }}
-  kind: {{ $manager.issuerRef.kind }}
-  name: {{ required "tls.certManager.issuerRef.name: is needed" $manager.issuerRef.name }}
+  group: {{ ternary "cert-manager.io" $manager.issuerRef.group (ne $own "") }}
+  kind: {{ ternary "Issuer" $manager.issuerRef.kind (ne $own "") }}
+  name: {{ default $manager.issuerRef.name $own }}
 {{- end -}}
 
 {{/* A component's server certificate: (list $ "server" service), where service is the name of its Service. */}}
 {{- define "stowage.serverCertificate" -}}
 {{- $root := index . 0 -}}
-{{- if and $root.Values.tls.certManager.enabled (not (index $root.Values (index . 1)).tls.secretName) -}}
+{{- if not (index $root.Values (index . 1)).tls.secretName -}}
 {{- $service := index . 2 -}}
 {{- $namespace := $root.Release.Namespace -}}
 apiVersion: cert-manager.io/v1
@@ -96,8 +100,7 @@ spec:
 {{/* The certificate with which a component is a client: (list $ "batch"). The server shares its processors by subjects. */}}
 {{- define "stowage.clientCertificate" -}}
 {{- $root := index . 0 -}}
-{{- $needed := and $root.Values.tls.enabled $root.Values.tls.certManager.enabled -}}
-{{- if and $needed (not (index $root.Values (index . 1)).tls.clientSecretName) -}}
+{{- if not (or $root.Values.insecure (index $root.Values (index . 1)).tls.clientSecretName) -}}
 apiVersion: cert-manager.io/v1
 kind: Certificate
 metadata:
