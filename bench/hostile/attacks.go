@@ -20,25 +20,33 @@ import (
 // everything is the window of a caller that reads its answers, nothing that of one that does not.
 const everything, nothing = 1 << 30, 0
 
-// attack is something that takes memory or time of a server. It lasts until the context ends.
+// attack is something that takes memory or time of a server.
 type attack struct {
-	name  string
-	run   func(a *arena, ctx context.Context)
-	lasts time.Duration
+	name string
+	// prepare makes what is sent, so that this is not measured. The function that it returns attacks until the context ends.
+	prepare func(a *arena) func(ctx context.Context)
+	lasts   time.Duration
+}
+
+// with is the preparation of an attack that needs none.
+func with(attack func(a *arena, ctx context.Context)) func(a *arena) func(ctx context.Context) {
+	return func(a *arena) func(ctx context.Context) {
+		return func(ctx context.Context) { attack(a, ctx) }
+	}
 }
 
 var attacks = []attack{
-	{"uploads that never end, on one connection", func(a *arena, ctx context.Context) { a.unfinished(ctx, 1) }, 0},
-	{"uploads that never end, on 20 connections", func(a *arena, ctx context.Context) { a.unfinished(ctx, 20) }, 0},
-	{"messages compressed to a thousandth", (*arena).compressed, 0},
-	{"answers that are not read", (*arena).unread, 0},
-	{"10,000 open puts on 100 connections", func(a *arena, ctx context.Context) { a.open(ctx, 100, 100) }, 0},
-	{"connections that do nothing", func(a *arena, ctx context.Context) { a.open(ctx, 4000, 0) }, 0},
-	{"small deltas on a wide snapshot", (*arena).deltas, 0},
-	{"1,000 clients that put snapshots", (*arena).puts, 0},
-	{"headers of megabytes", (*arena).headers, 0},
-	{"large clusters in requests", (*arena).clusters, 0},
-	{"1,000 callers who place a million pods", (*arena).million, 0},
+	{"uploads that never end, on one connection", with(func(a *arena, ctx context.Context) { a.unfinished(ctx, 1) }), 0},
+	{"uploads that never end, on 20 connections", with(func(a *arena, ctx context.Context) { a.unfinished(ctx, 20) }), 0},
+	{"messages compressed to a thousandth", with((*arena).compressed), 0},
+	{"answers that are not read", with((*arena).unread), 0},
+	{"10,000 open puts on 100 connections", with(func(a *arena, ctx context.Context) { a.open(ctx, 100, 100) }), 0},
+	{"connections that do nothing", with(func(a *arena, ctx context.Context) { a.open(ctx, 4000, 0) }), 0},
+	{"small deltas on a wide snapshot", with((*arena).deltas), 0},
+	{"1,000 clients that put snapshots", with((*arena).puts), 0},
+	{"headers of megabytes", with((*arena).headers), 0},
+	{"large clusters in requests", with((*arena).clusters), 0},
+	{"1,000 callers who place a million pods", with((*arena).million), 0},
 }
 
 // each calls f at the same time on a number of connections, again and again until it fails or the context ends.

@@ -28,13 +28,13 @@ func drawn(every, from int) (out []attack) {
 		if i%every != from%every {
 			continue
 		}
-		out = append(out, attack{"list " + l.String(), func(a *arena, ctx context.Context) { a.list(ctx, l) }, 0})
+		out = append(out, attack{"list " + l.String(), func(a *arena) func(ctx context.Context) { return a.list(l) }, 0})
 	}
 	return out
 }
 
 // list sends requests with a list: in turn one attacker with the largest, and twenty with the largest, the longest and small ones.
-func (a *arena) list(ctx context.Context, l lists.List) {
+func (a *arena) list(l lists.List) func(ctx context.Context) {
 	levels := l.Levels()
 	first, last := levels[0], levels[len(levels)-1]
 	forms := [][]byte{
@@ -52,11 +52,13 @@ func (a *arena) list(ctx context.Context, l lists.List) {
 		}
 		return c.unary(l.Method, form, false)
 	}
-	alone, end := context.WithTimeout(ctx, a.lasts/4)
-	a.each(alone, 1, everything, func(_ int, c *caller) error { return send(c, forms[0]) })
-	end()
-	var n atomic.Int64
-	a.each(ctx, together, everything, func(_ int, c *caller) error { return send(c, forms[int(n.Add(1))%len(forms)]) })
+	return func(ctx context.Context) {
+		alone, end := context.WithTimeout(ctx, a.lasts/4)
+		a.each(alone, 1, everything, func(_ int, c *caller) error { return send(c, forms[0]) })
+		end()
+		var n atomic.Int64
+		a.each(ctx, together, everything, func(_ int, c *caller) error { return send(c, forms[int(n.Add(1))%len(forms)]) })
+	}
 }
 
 // base is the first step of a put of a delta.

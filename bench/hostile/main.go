@@ -225,7 +225,7 @@ func run(ctx context.Context, command string, nodes int, all []attack, lasts tim
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(out, "attack\tmemory\tanswers\tconnections refused\tremembered: kept\tp50\tp99\tnew: kept\tp50\tp99\t\n")
 	var idle [2]time.Duration
-	none := attack{"nothing", func(_ *arena, ctx context.Context) { <-ctx.Done() }, lasts}
+	none := attack{"nothing", with(func(_ *arena, ctx context.Context) { <-ctx.Done() }), lasts}
 	for i, attack := range append([]attack{none}, all...) {
 		if i > 0 && !strings.Contains(attack.name, only) {
 			continue
@@ -249,10 +249,11 @@ func (a *arena) under(
 	if err := a.reset(); err != nil {
 		return false, err
 	}
+	run := attack.prepare(a)
 	during, end := context.WithTimeout(ctx, attack.lasts)
 	defer end()
 	var attackers sync.WaitGroup
-	attackers.Go(func() { attack.run(a, during) })
+	attackers.Go(func() { run(during) })
 	n.live(during, a.snapshot())
 	attackers.Wait()
 	peak, err := a.peak()

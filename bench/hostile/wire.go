@@ -154,7 +154,10 @@ func (c *caller) unary(method string, message []byte, compressed bool, extra ...
 	if err != nil {
 		return err
 	}
-	return c.send(stream, append(prefix(compressed, len(message)), message...), true)
+	if err := c.send(stream, prefix(compressed, len(message)), false); err != nil {
+		return err
+	}
+	return c.send(stream, message, true)
 }
 
 // answers returns how many answers the connection got, by their grpc-status.
