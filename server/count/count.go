@@ -67,7 +67,7 @@ type walk struct {
 func (t *Table) Count(ctx context.Context, in wire.Pieces) (Size, error) {
 	w := walk{ctx: ctx}
 	if len(in) == 1 {
-		if excess := w.within(t.root, in[0]); excess != nil {
+		if excess := w.within(t.root, in[0]); excess != nil && w.ended == nil {
 			return w.size, excess
 		}
 		w.size.Bytes += perByte * int64(len(in[0]))
@@ -75,7 +75,7 @@ func (t *Table) Count(ctx context.Context, in wire.Pieces) (Size, error) {
 	}
 	w.pieces = in
 	w.enter(t.root, nil, in.Len())
-	if excess := w.run(); excess != nil {
+	if excess := w.run(); excess != nil && w.ended == nil {
 		return w.size, excess
 	}
 	w.size.Bytes += perByte * int64(in.Len())
@@ -90,6 +90,14 @@ func (w *walk) ask() {
 	if w.ended == nil {
 		w.ended = w.ctx.Err()
 	}
+}
+
+// goesOn asks once in a while, by the number of fields, and reports whether to go on.
+func (w *walk) goesOn(fields int) bool {
+	if fields%atOnce == 0 {
+		w.ask()
+	}
+	return w.ended == nil
 }
 
 func (w *walk) enter(t *table, of *field, end int) *frame {
@@ -280,7 +288,7 @@ func (w *walk) within(t *table, b []byte) *Excess {
 				w.size.Bytes += int64(of.first)
 			}
 			if of.limit > 0 && *c > of.limit {
-				return &Excess{Field: of.name, Items: int(*c) + rest(t, of, b[i:]), Limit: int(of.limit)}
+				return &Excess{Field: of.name, Items: int(*c) + w.rest(t, of, b[i:]), Limit: int(of.limit)}
 			}
 		}
 		w.size.Bytes += int64(n) * int64(weight)
@@ -301,8 +309,8 @@ func (w *walk) within(t *table, b []byte) *Excess {
 }
 
 // rest returns how many more elements of a list are in the rest of a message.
-func rest(t *table, of *field, b []byte) (total int) {
-	for len(b) > 0 {
+func (w *walk) rest(t *table, of *field, b []byte) (total int) {
+	for fields := 1; len(b) > 0 && w.goesOn(fields); fields++ {
 		field, kind, n := protowire.ConsumeTag(b)
 		size := 0
 		if n >= 0 {
@@ -357,7 +365,7 @@ func (w *walk) numbers(end int) (n int32) {
 func (w *walk) excess(f *frame, of *field, end int) *Excess {
 	w.skipTo(end)
 	total := int(f.counts[of.counter])
-	for w.position() < f.end {
+	for fields := 1; w.position() < f.end && w.goesOn(fields); fields++ {
 		tag, ok := w.varint(f.end)
 		if !ok {
 			break

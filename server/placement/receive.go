@@ -18,12 +18,12 @@ const (
 	fewElements = 512
 )
 
-// arrive begins the turn of a request that is work to read, which its size tells.
-func (t *turn) arrive(in *wire.Request) error {
-	if in.Len() <= smallBytes {
-		return nil
+// arrive begins the turn of a large request, which is work to read, and weighs it.
+func (t *turn) arrive(in *wire.Request, table *count.Table) error {
+	if err := t.begin(work.Size{Bytes: int64(in.Len())}, 1); err != nil {
+		return err
 	}
-	return t.begin(work.Size{Bytes: int64(in.Len())}, 1)
+	return t.weigh(in, table)
 }
 
 // weigh counts what a request contains before it is decoded. It refuses lists that are too long, charges the memory that the request
@@ -93,14 +93,14 @@ func (t *turn) reserve(in *wire.Request, table *count.Table) (count.Size, error)
 
 // decode decodes a request. Its errors are those of the request's fields if there are any, otherwise fallback.
 func (t *turn) decode(in *wire.Request, table *count.Table, fallback error) error {
-	err := t.arrive(in)
-	if err == nil {
-		err = t.weigh(in, table)
+	weigh := t.weigh
+	if in.Len() > smallBytes {
+		weigh = t.arrive
 	}
-	if err != nil {
+	if err := weigh(in, table); err != nil {
 		return err
 	}
-	err = in.Decode()
+	err := in.Decode()
 	t.decoded()
 	if err != nil {
 		return decodeError(err, fallback)

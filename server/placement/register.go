@@ -155,8 +155,12 @@ func decoded[M request, C, R any](
 	t := s.turn(ctx, m.class)
 	defer t.end()
 	timing := s.startTimer(m.name)
-	if err := t.arrive(in); err != nil {
-		return nil, err
+	// A large request is counted before its cluster is cut out, a small one only if its answer is not remembered.
+	large := in.Len() > smallBytes
+	if large {
+		if err := t.arrive(in, table); err != nil {
+			return nil, statusOf(err)
+		}
 	}
 	var ask asked
 	in.Read = func(rest []byte) (err error) {
@@ -165,8 +169,10 @@ func decoded[M request, C, R any](
 				return nil
 			}
 		}
-		if err := t.weigh(in, table); err != nil {
-			return err
+		if !large {
+			if err := t.weigh(in, table); err != nil {
+				return err
+			}
 		}
 		ask.rawKey, ask.bytes = hit.rawKey, len(rest)
 		ask.pods, err = m.unmarshal(rest, message)

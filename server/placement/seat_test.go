@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"bytes"
 	"context"
 	"testing"
 	"time"
@@ -86,5 +87,18 @@ func TestDecodingHasASeat(t *testing.T) {
 				t.Errorf("with a seat: %v", err)
 			}
 		})
+	}
+}
+
+// TestCountedBeforeItIsCut: a large request with too long a list is refused for it before the cluster is cut out of it, which would
+// notice that the end is malformed.
+func TestCountedBeforeItIsCut(t *testing.T) {
+	s, all := New(1<<20, nil), handlers{}
+	Register(all, s)
+	raw := bytes.Repeat([]byte{0x12, 0}, 1_000_001) // PlaceRequest.queue
+	raw = append(raw, 0xff)
+	err := all["Place"](t.Context(), raw)
+	if want := "queue: has 1000001 entries, at most 1000000 are allowed"; status.Convert(err).Message() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

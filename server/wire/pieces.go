@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"slices"
+
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -101,8 +103,15 @@ func (r *Reader) Take(n int, buffer *[]byte) []byte {
 // Copy returns a copy of the next n bytes, appended to buffer.
 func (r *Reader) Copy(n int, buffer *[]byte) []byte {
 	from := len(*buffer)
-	r.each(n, func(b []byte) { *buffer = append(*buffer, b...) })
+	*buffer = r.append(*buffer, n)
 	return (*buffer)[from:]
+}
+
+// append appends the next n bytes to b.
+func (r *Reader) append(b []byte, n int) []byte {
+	b = slices.Grow(b, n)
+	r.each(n, func(piece []byte) { b = append(b, piece...) })
+	return b
 }
 
 // Cut returns the next n bytes without copying them.

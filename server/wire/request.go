@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"slices"
 
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -80,27 +81,25 @@ func (r *Request) cut(frames mem.BufferSlice) error {
 	return r.read(rest)
 }
 
-// minRestBytes is the initial capacity for the rest of a message.
-const minRestBytes = 256
+// tagBytes is enough for a tag and a length.
+const tagBytes = 20
 
 // splitCluster appends the cluster at the path to r.Cluster and returns the message with an empty cluster in its place.
 func (r *Request) splitCluster(in *Reader, path []protowire.Number) (rest []byte, ok bool) {
+	from := *in // what is between it and in belongs to the rest
 	for !in.Done() {
-		start := *in
+		before := in.left
 		field, n, ok := in.Next()
-		switch {
-		case !ok:
+		if !ok {
 			return nil, false
-		case len(path) == 0 || field != path[0] || n < 0:
+		}
+		if len(path) == 0 || field != path[0] || n < 0 {
 			if n > 0 {
 				in.Skip(n)
 			}
-			if rest == nil {
-				rest = make([]byte, 0, minRestBytes)
-			}
-			start.each(start.left-in.left, func(b []byte) { rest = append(rest, b...) })
 			continue
 		}
+		rest = from.append(rest, from.left-before)
 		var inner []byte
 		if len(path) == 1 {
 			if r.Cluster == nil {
@@ -110,13 +109,12 @@ func (r *Request) splitCluster(in *Reader, path []protowire.Number) (rest []byte
 		} else if inner, ok = r.splitCluster(NewReader(in.Cut(n)), path[1:]); !ok {
 			return nil, false
 		}
-		if rest == nil { // the cluster's context is usually the first field
-			rest = make([]byte, 0, len(inner)+in.left+minRestBytes)
-		}
+		rest = slices.Grow(rest, len(inner)+in.left+tagBytes)
 		rest = protowire.AppendTag(rest, field, protowire.BytesType)
 		rest = protowire.AppendBytes(rest, inner)
+		from = *in
 	}
-	return rest, true
+	return from.append(rest, from.left), true
 }
 
 func (r *Request) read(rest []byte) error {
