@@ -11,6 +11,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -270,7 +271,11 @@ func (a *arena) under(
 	}
 	fmt.Fprintf(out, "%s\t%d MiB\t%s\t%d", attack.name, peak>>20, a.told(), a.refused.Load())
 	for _, c := range []*calls{&n.remembered, &n.new} {
-		fmt.Fprintf(out, "\t%.1f %% of %d\t%v\t%v", c.kept(), len(c.took), c.percentile(50), c.percentile(99))
+		fmt.Fprintf(out, "\t%.1f %% of %d", c.kept(), len(c.took))
+		for _, code := range slices.Sorted(maps.Keys(c.failed)) {
+			fmt.Fprintf(out, ", %d %v", c.failed[code], code)
+		}
+		fmt.Fprintf(out, "\t%v\t%v", c.percentile(50), c.percentile(99))
 	}
 	fmt.Fprintf(out, "\t%s\n", verdict)
 	return held, out.Flush()
