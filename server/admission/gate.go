@@ -19,8 +19,8 @@ const (
 )
 
 // Gate refuses calls when their headers arrive, before their messages are received: those of clients whose queues are full, and
-// all when handlers are so far behind that they would begin too late. Refusing a call then costs a tenth of what refusing it
-// later does. It is a tap.ServerInHandle and a stats.Handler of a server.
+// when handlers are so far behind that calls would begin too late, all but those of clients that have made few of the calls.
+// Refusing a call then costs a tenth of what refusing it later does. It is a tap.ServerInHandle and a stats.Handler of a server.
 //
 // Calls begin about in the order in which they arrive. The number of the last one that began therefore tells how many have not,
 // and nothing has to be taken back for calls that end before they begin.
@@ -29,6 +29,7 @@ type Gate struct {
 	// error is what a call is refused with.
 	error func(*Refusal) error
 
+	arrivals       *arrivals
 	arrived, begun atomic.Int64
 	// pace is how long a call waited, for each call that was behind when it arrived, and last when that was measured, both in
 	// nanoseconds.
@@ -36,7 +37,9 @@ type Gate struct {
 }
 
 // NewGate returns the gate of a limiter.
-func NewGate(l *Limiter, err func(*Refusal) error) *Gate { return &Gate{limiter: l, error: err} }
+func NewGate(l *Limiter, err func(*Refusal) error) *Gate {
+	return &Gate{limiter: l, error: err, arrivals: newArrivals()}
+}
 
 type arrivalKey struct{}
 
@@ -51,14 +54,16 @@ func (g *Gate) Enter(ctx context.Context, call *tap.Info) (context.Context, erro
 	if strings.HasPrefix(call.FullMethodName, "/grpc.") || strings.HasSuffix(call.FullMethodName, "/GetServerInfo") {
 		return ctx, nil
 	}
-	if g.limiter.contended() && g.limiter.queues.full(Client(ctx)) {
+	client, now := Client(ctx), time.Now()
+	many := g.arrivals.add(client, now)
+	if g.limiter.contended() && g.limiter.queues.full(client) {
 		return ctx, g.refuse(ctx, &Refusal{Full, 4 * minRetry})
 	}
 	behind := g.arrived.Load() - g.begun.Load()
-	if wait := time.Duration(behind * g.pace.Load()); behind > fewBehind && g.tooLong(ctx, wait) {
+	if wait := time.Duration(behind * g.pace.Load()); many && behind > fewBehind && g.tooLong(ctx, wait) {
 		return ctx, g.refuse(ctx, &Refusal{Behind, min(max(wait, minRetry), maxRetry)})
 	}
-	return context.WithValue(ctx, arrivalKey{}, &arrival{g.arrived.Add(1), behind, time.Now()}), nil
+	return context.WithValue(ctx, arrivalKey{}, &arrival{g.arrived.Add(1), behind, now}), nil
 }
 
 // tooLong reports whether a call that waits that long for its handler is not expected to be answered in time. The time left must be

@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,6 +71,42 @@ func TestGate(t *testing.T) {
 					time.Sleep(300 * time.Millisecond) // without calls, which says nothing about the pace
 				}
 			})
+		})
+	}
+}
+
+// While the gate refuses the calls of a client with many, or of many clients with as many calls each, it lets one with few in.
+func TestGateSparesFewCalls(t *testing.T) {
+	for _, clients := range []int{1, 50} {
+		synctest.Test(t, func(t *testing.T) {
+			g := NewGate(New(Settings{MaxWait: time.Second}), func(r *Refusal) error { return r })
+			enter := func(client string) (context.Context, error) {
+				return g.Enter(WithClient(t.Context(), client), &tap.Info{FullMethodName: "/stowage.v1.PlacementService/Filter"})
+			}
+			const calls = 4000
+			var hundredth context.Context
+			refused, spared := 0, 0
+			for i := range calls {
+				ctx, err := enter(fmt.Sprint(i % clients))
+				if i == 100 {
+					hundredth = ctx
+				} else if err != nil {
+					refused++
+				}
+				if i == 200 { // the first ones begin late
+					time.Sleep(200 * time.Millisecond)
+					g.TagRPC(hundredth, nil)
+				}
+				if i%(4*clients) == 0 {
+					if _, err := enter("another"); err == nil {
+						spared++
+					}
+				}
+				time.Sleep(50 * time.Microsecond)
+			}
+			if few := (calls-1)/(4*clients) + 1; refused < calls/2 || spared != few {
+				t.Errorf("%d clients: %d of %d calls refused, %d of %d let in", clients, refused, calls, spared, few)
+			}
 		})
 	}
 }
