@@ -6,9 +6,22 @@ import (
 	"time"
 )
 
-// arrivals counts the calls that arrive, by client, in a second and the one before it.
+// ByClient has a number for each client. Few clients share one.
+type ByClient struct {
+	seed    maphash.Seed
+	numbers [1024]atomic.Int64
+}
+
+// NewByClient returns numbers that are 0.
+func NewByClient() *ByClient { return &ByClient{seed: maphash.MakeSeed()} }
+
+// Of returns the number of a client.
+func (b *ByClient) Of(client string) *atomic.Int64 {
+	return &b.numbers[maphash.String(b.seed, client)%uint64(len(b.numbers))]
+}
+
+// arrivals counts the calls that arrive in a second and the one before it.
 type arrivals struct {
-	seed   maphash.Seed
 	recent atomic.Pointer[recent]
 }
 
@@ -17,23 +30,21 @@ type recent struct {
 	now, before *period
 }
 
-// period is what arrived in a second. Clients share slots, which counts their calls together.
+// period is what arrived in a second.
 type period struct {
-	calls          [1024]atomic.Int64
+	calls          *ByClient
 	total, clients atomic.Int64
 }
-
-func newArrivals() *arrivals { return &arrivals{seed: maphash.MakeSeed()} }
 
 // add counts a call of a client, and reports whether the client has at least half of its share of all calls: with as many for each
 // client, all have.
 func (a *arrivals) add(client string, at time.Time) (many bool) {
 	r := a.at(at)
-	slot := maphash.String(a.seed, client) % uint64(len(r.now.calls))
-	if r.now.calls[slot].Add(1) == 1 {
+	own := r.now.calls.Of(client).Add(1)
+	if own == 1 {
 		r.now.clients.Add(1)
 	}
-	own := r.now.calls[slot].Load() + r.before.calls[slot].Load()
+	own += r.before.calls.Of(client).Load()
 	total := r.now.total.Add(1) + r.before.total.Load()
 	clients := max(r.now.clients.Load(), r.before.clients.Load())
 	return 2*own*clients >= total
@@ -46,7 +57,7 @@ func (a *arrivals) at(at time.Time) *recent {
 		if r != nil && at.Sub(r.begin) < time.Second {
 			return r
 		}
-		next := &recent{begin: at, now: &period{}, before: &period{}}
+		next := &recent{begin: at, now: &period{calls: NewByClient()}, before: &period{calls: NewByClient()}}
 		if r != nil && at.Sub(r.begin) < 2*time.Second {
 			next.before = r.now
 		}

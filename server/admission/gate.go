@@ -29,7 +29,7 @@ type Gate struct {
 	// error is what a call is refused with.
 	error func(*Refusal) error
 
-	arrivals       *arrivals
+	arrivals       arrivals
 	arrived, begun atomic.Int64
 	// pace is how long a call waited, for each call that was behind when it arrived, and last when that was measured, both in
 	// nanoseconds.
@@ -38,7 +38,7 @@ type Gate struct {
 
 // NewGate returns the gate of a limiter.
 func NewGate(l *Limiter, err func(*Refusal) error) *Gate {
-	return &Gate{limiter: l, error: err, arrivals: newArrivals()}
+	return &Gate{limiter: l, error: err}
 }
 
 type arrivalKey struct{}

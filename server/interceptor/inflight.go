@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/stats"
 
+	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
@@ -29,22 +30,25 @@ const retryOverloaded = time.Second
 type InFlight struct {
 	limit    int64
 	bytes    atomic.Int64
+	clients  *admission.ByClient // bytes of each
 	refusals atomic.Int64
 }
 
 // NewInFlight returns an InFlight with a limit in bytes.
-func NewInFlight(limit int64) *InFlight { return &InFlight{limit: limit} }
+func NewInFlight(limit int64) *InFlight {
+	return &InFlight{limit: limit, clients: admission.NewByClient()}
+}
 
 // Counts returns the bytes in flight, their limit, and how many calls were refused because of it so far.
 func (f *InFlight) Counts() (bytes, limit, refusals int64) {
 	return f.bytes.Load(), f.limit, f.refusals.Load()
 }
 
-// Calls that hold at most the limit divided by smallShare have a reserve beyond the limit, which is the limit divided by reserveShare:
-// large requests in flight do not refuse the small ones of others.
+// Calls of clients that hold at most the limit divided by smallShare have a reserve beyond the limit, which is the limit divided by
+// reserveShare: what others have in flight, large requests or many small ones, does not refuse theirs.
 const smallShare, reserveShare = 256, 8
 
-// room is what all calls may hold together for a call that holds some bytes.
+// room is what all calls may hold together for a call of a client that holds some bytes.
 func (f *InFlight) room(held int64) int64 {
 	if held > f.limit/smallShare || f.limit == math.MaxInt64 {
 		return f.limit
@@ -61,10 +65,11 @@ func (f *InFlight) refuse() error {
 // call is the accounting of one RPC.
 type call struct {
 	limiter  *InFlight
-	received atomic.Int64 // bytes of received messages
-	counted  atomic.Int64 // received bytes, and what messages count in addition as they contain much
-	charged  atomic.Int64 // received and reserved bytes; negative after release
-	overload atomic.Bool  // a received message exceeded the limit
+	client   *atomic.Int64 // bytes of all its calls
+	received atomic.Int64  // bytes of received messages
+	counted  atomic.Int64  // received bytes, and what messages count in addition as they contain much
+	charged  atomic.Int64  // received and reserved bytes; negative after release
+	overload atomic.Bool   // a received message exceeded the limit
 
 	// began is when the call began, of unary calls; whole when the request had been received.
 	began, whole time.Time
@@ -75,6 +80,7 @@ func (c *call) charge(bytes int64) (total int64, ok bool) {
 	if c.charged.Add(bytes) < 0 {
 		return 0, false
 	}
+	c.client.Add(bytes)
 	return c.limiter.bytes.Add(bytes), true
 }
 
@@ -82,6 +88,7 @@ func (c *call) charge(bytes int64) (total int64, ok bool) {
 func (c *call) release() {
 	if bytes := c.charged.Swap(math.MinInt64); bytes > 0 {
 		c.limiter.bytes.Add(-bytes)
+		c.client.Add(-bytes)
 	}
 }
 
@@ -103,7 +110,7 @@ func requestBytes(ctx context.Context) int64 {
 
 // TagRPC implements stats.Handler.
 func (f *InFlight) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
-	return context.WithValue(ctx, callKey{}, &call{limiter: f})
+	return context.WithValue(ctx, callKey{}, &call{limiter: f, client: f.clients.Of(admission.Client(ctx))})
 }
 
 // HandleRPC implements stats.Handler.
@@ -124,7 +131,7 @@ func (f *InFlight) HandleRPC(ctx context.Context, s stats.RPCStats) {
 		c.received.Add(int64(s.Length))
 		counted := c.counted.Add(int64(s.Length))
 		// What a call reserves for copies may exceed the limit if it is alone.
-		if total, ok := c.charge(int64(s.Length)); ok && total > f.room(c.charged.Load()) && (counted > f.limit || total > c.charged.Load()) {
+		if total, ok := c.charge(int64(s.Length)); ok && total > f.room(c.client.Load()) && (counted > f.limit || total > c.charged.Load()) {
 			c.overload.Store(true)
 		}
 	case *stats.End:
@@ -143,7 +150,7 @@ func Reserve(ctx context.Context, bytes int64) error {
 	if !ok {
 		return nil // the call ended, its result is discarded
 	}
-	if held := c.charged.Load(); total > c.limiter.room(held) && total > held {
+	if total > c.limiter.room(c.client.Load()) && total > c.charged.Load() {
 		return c.limiter.refuse()
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/admission"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -251,32 +253,43 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// TestSmallCallsHaveAReserve: beside large requests that take the whole limit small ones are admitted, and only so many of them.
-func TestSmallCallsHaveAReserve(t *testing.T) {
+// TestSmallClientsHaveAReserve: beside requests of the limit, and beside many small ones of a client, those of clients that have little
+// in flight are admitted, some 32 of them.
+func TestSmallClientsHaveAReserve(t *testing.T) {
 	const limit = 1 << 20
 	f := NewInFlight(limit)
-	arrive := func(bytes int) (context.Context, bool) {
-		ctx := f.TagRPC(t.Context(), nil)
+	arrive := func(client string, bytes int) bool {
+		ctx := f.TagRPC(admission.WithClient(t.Context(), client), nil)
 		f.HandleRPC(ctx, &stats.InPayload{Length: bytes})
-		return ctx, !callOf(ctx).overload.Load()
-	}
-	if _, ok := arrive(limit); !ok {
-		t.Fatal("a request of the limit is refused alone")
-	}
-	if _, ok := arrive(limit/256 + 1); ok {
-		t.Error("a larger one is admitted beside it")
-	}
-	admitted := 0
-	for range 256 {
-		ctx, ok := arrive(limit / 256)
-		if ok {
-			admitted++
-		} else {
+		admitted := !callOf(ctx).overload.Load()
+		if !admitted {
 			f.HandleRPC(ctx, &stats.End{})
 		}
+		return admitted
 	}
-	if admitted < 20 || admitted > 32 {
-		t.Errorf("%d small ones are admitted, want some 31", admitted)
+	if !arrive("large", limit) {
+		t.Fatal("a request of the limit is refused alone")
+	}
+	if arrive("medium", limit/256+1) {
+		t.Error("a larger one than small ones is admitted beside it")
+	}
+	many := 0
+	for range 256 {
+		if arrive("many", limit/256/4) {
+			many++
+		}
+	}
+	if many != 4 {
+		t.Errorf("%d small ones of a client are admitted, want 4", many)
+	}
+	few := 0
+	for i := range 256 {
+		if arrive(fmt.Sprint("few ", i), limit/256) {
+			few++
+		}
+	}
+	if few < 20 || few > 32 {
+		t.Errorf("%d small ones of as many clients are admitted, want some 31", few)
 	}
 }
 
