@@ -36,10 +36,11 @@ GOTEST := go test -parallel 8
 
 # The engine and the server come first, so that there are results while the clients' dependencies are compiled. The race detector
 # would have everything compiled once more: make check runs the same tests with it.
+SHORT ?= -short
 .PHONY: test
-test: ## Test every package, random cases cut short: some minutes, the first time more.
+test: ## Test every package, random cases cut short: some minutes, the first time more. SHORT= for all cases.
 	@echo "Each package is a line, printed when its tests have run. The first time, dependencies are compiled before."
-	@$(GOTEST) -vet=off -short -timeout 20m ./engine/... ./proto/... ./server/... ./clients/... ./bench/... ./deploy/...
+	@$(GOTEST) -vet=off $(SHORT) -timeout 1h ./engine/... ./proto/... ./server/... ./clients/... ./bench/... ./deploy/...
 	@echo "All passed. make check runs all random cases, the race detector everywhere, the linters and short fuzzing as well."
 
 .PHONY: check
@@ -51,10 +52,10 @@ check: lint generated tidy unit ## Run everything that must hold: lint, generate
 RACE ?=
 CONCURRENT := ./server/... ./clients/batch ./clients/extender ./clients/live ./clients/stowage
 .PHONY: unit
-unit: ## Run all tests with all their cases, and all with the race detector.
+unit: ## Run all tests with all their cases, and with the race detector.
 	$(GOTEST) -race $(RACE) -timeout 1h $(CONCURRENT)
 	$(GOTEST) -race -short -timeout 1h $$(comm -23 <(go list ./... | sort) <(go list $(CONCURRENT) | sort))
-	$(GOTEST) -timeout 1h ./server $$(comm -23 <(go list ./... | sort) <(go list $(CONCURRENT) | sort))
+	@$(MAKE) --no-print-directory test SHORT=
 	go -C deploy/image test -timeout 5m ./...
 	@$(MAKE) --no-print-directory chart
 
