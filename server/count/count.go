@@ -19,6 +19,8 @@ type Size struct {
 	Bytes int64
 	// Beside is about the number of fields that are not in a cluster, which are decoded in one go.
 	Beside int64
+	// Largest is the number of items in the largest one of a cluster's elements, each of which is decoded in one go.
+	Largest int64
 }
 
 // Excess is the error of a list with more elements than the contract allows.
@@ -48,6 +50,8 @@ type frame struct {
 	// of is the field that the message is in.
 	of  *field
 	end int
+	// before is the number of items before it.
+	before int64
 	// counts are the elements of its lists so far.
 	counts [maxLists]int32
 }
@@ -103,9 +107,16 @@ func (w *walk) goesOn(fields int) bool {
 func (w *walk) enter(t *table, of *field, end int) *frame {
 	f := &w.frames[w.depth]
 	w.depth++
-	f.table, f.of, f.end = t, of, end
+	f.table, f.of, f.end, f.before = t, of, end, w.size.Items
 	f.counts = [maxLists]int32{}
 	return f
+}
+
+// leave ends a message in one of a type, before which there were some items.
+func (w *walk) leave(in *table, before int64) {
+	if in.cluster {
+		w.size.Largest = max(w.size.Largest, w.size.Items-before)
+	}
 }
 
 func (w *walk) run() *Excess {
@@ -115,7 +126,9 @@ func (w *walk) run() *Excess {
 			if w.depth--; w.depth == 0 {
 				return nil
 			}
+			before := f.before
 			f = &w.frames[w.depth-1]
+			w.leave(f.table, before)
 			continue
 		}
 		tag, ok := w.varint(f.end)
@@ -196,10 +209,12 @@ func (w *walk) element(f *frame, of *field, kind protowire.Type, end int) (*fram
 		if w.refill() && end-w.before <= len(w.piece) { // the usual case: it is in one piece
 			b := w.piece[w.at : end-w.before]
 			w.at += len(b)
+			before := w.size.Items
 			if excess := w.within(of.inner, b); excess != nil {
 				excess.Field = w.path(of) + w.index(f, of) + "." + excess.Field
 				return nil, excess
 			}
+			w.leave(f.table, before)
 			return f, nil
 		}
 		return w.enter(of.inner, of, end), nil
@@ -293,6 +308,7 @@ func (w *walk) within(t *table, b []byte) *Excess {
 		}
 		w.size.Bytes += int64(n) * int64(weight)
 		if length > 0 && of.kind == message && !of.inner.flat {
+			before := w.size.Items
 			if excess := w.within(of.inner, b[value:i]); excess != nil {
 				name := of.name
 				if of.counter >= 0 {
@@ -301,6 +317,7 @@ func (w *walk) within(t *table, b []byte) *Excess {
 				excess.Field = name + "." + excess.Field
 				return excess
 			}
+			w.leave(t, before)
 		} else if of.kind == message && of.inner.beside {
 			w.size.Beside += int64(length) / flatField
 		}

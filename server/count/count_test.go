@@ -92,6 +92,24 @@ func TestPieces(t *testing.T) {
 	}
 }
 
+// TestLargest finds the largest element of a cluster, wherever it is cut.
+func TestLargest(t *testing.T) {
+	small, large := &stowagev1.Node{Name: "a"}, &stowagev1.Node{Name: "b", PodCounts: make([]*stowagev1.PodCount, 500)}
+	raw := encoded(t, &stowagev1.PlaceRequest{
+		Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{
+			Nodes: []*stowagev1.Node{small, large, small},
+		}}},
+		Queue: make([]*stowagev1.PendingPods, 1000),
+	})
+	place := count.Of(&stowagev1.PlaceRequest{})
+	for i := range raw[:600] {
+		size, err := place.Count(context.Background(), wire.Pieces{raw[:i], raw[i:]})
+		if err != nil || size.Largest != 500 || size.Beside < 1000 {
+			t.Fatalf("cut at %d: %+v, %v", i, size, err)
+		}
+	}
+}
+
 // TestMalformed counts what is no message, and what a decoder would skip.
 func TestMalformed(t *testing.T) {
 	place := count.Of(&stowagev1.PlaceRequest{})

@@ -38,14 +38,14 @@ func (t *turn) weigh(in *wire.Request, table *count.Table) error {
 	if t.before.Bytes == 0 {
 		more.Bytes = int64(in.Len())
 	}
-	if err := t.begin(more, 1); err != nil || size.Beside <= manyFields {
+	if err := t.begin(more, 1); err != nil || max(size.Beside, 2*size.Largest) <= manyFields {
 		return err
 	}
 	return t.goOn()
 }
 
-// manyFields is the number of fields beside clusters from which on decoding a request takes longer than a turn. It cannot give its seat
-// back meanwhile.
+// manyFields is the number of fields, beside clusters or in an element of a cluster, from which on decoding a request takes longer than
+// a turn. It cannot give its seat back meanwhile.
 const manyFields = 64 << 10
 
 // ones are the requests that decode in one go. There are fewer than seats, so that others have their turns.
