@@ -226,6 +226,29 @@ image: ## Build the container images into build/image, without a Docker engine.
 release: ## Build what a release consists of into build/release: archives, SBOMs, the chart, images, checksums. Publishes nothing.
 	deploy/release/release.sh
 
+# The modules that verify tokens, speak TLS or HTTP/2, or parse what comes from a network, and the root certificates of the images; and the
+# modules of this repository that have some of them. Kubernetes stays as it is: its version is the one that decisions equal.
+NETWORK := github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4 golang.org/x/crypto golang.org/x/crypto/x509roots/fallback \
+	golang.org/x/net golang.org/x/oauth2 golang.org/x/text google.golang.org/grpc google.golang.org/protobuf
+WITH_NETWORK := . deploy/image deploy/check bench/parity bench/karpenter
+
+.PHONY: update
+update: ## Bring the modules that verify tokens or speak TLS and HTTP/2 to their newest versions everywhere, and test what uses them.
+	@for dir in $(WITH_NETWORK); do \
+	  echo "== $$dir"; \
+	  [ $$dir = . ] || export GOTOOLCHAIN=auto; \
+	  kubernetes() { go -C $$dir mod edit -json | grep -A1 '"k8s.io/' | sort; }; \
+	  before=$$(kubernetes); \
+	  newest=$$(go -C $$dir mod edit -json | awk -F'"' '$$2 == "Path" {print $$4}' | sort -u | \
+	    grep -xF "$$(printf '%s\n' $(NETWORK))" | sed 's/$$/@latest/'); \
+	  go -C $$dir get $$newest && go -C $$dir mod tidy || exit 1; \
+	  [ "$$before" = "$$(kubernetes)" ] || { echo "$$dir: the version of Kubernetes would change"; exit 1; }; \
+	done
+	$(GOTEST) -short -timeout 20m ./server/... ./clients/connect ./clients/stowage ./clients/live ./clients/process
+	go -C deploy/image test -timeout 5m ./...
+	@for dir in deploy/check bench/parity bench/karpenter; do GOTOOLCHAIN=auto go -C $$dir build ./... || exit 1; done
+	@git diff --stat -- '*go.mod'
+
 .PHONY: vulnerabilities
 vulnerabilities: ## Check which known vulnerabilities the code reaches. Needs the Go vulnerability database.
 	go -C deploy/release tool govulncheck -C $(CURDIR) ./...
