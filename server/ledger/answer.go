@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -17,31 +18,71 @@ const least = 4 << 10
 type answer struct {
 	encoded wire.Encoded
 	conn    *Conn
+	held    *unread
 	freed   atomic.Bool
 	// waits closes a connection that takes nothing, written is how many bytes it had taken when that was last looked at.
 	waits   atomic.Pointer[time.Timer]
 	written int64
 }
 
+// unread is what answers of an account count on a connection until they are written. A connection has a list of them, which begins with its
+// client's. Callers with a name append theirs; none is removed before the connection is closed, and there are at most as many as accounts.
+type unread struct {
+	holding
+	next atomic.Pointer[unread]
+}
+
+// of returns the entry of an account, which it appends if there is none.
+func (u *unread) of(client account) *unread {
+	for u.account != client {
+		next := u.next.Load()
+		if next == nil {
+			next = &unread{holding: holding{account: client}}
+			if !u.next.CompareAndSwap(nil, next) {
+				next = u.next.Load()
+			}
+		}
+		u = next
+	}
+	return u
+}
+
 // answer counts a message that is an answer, and returns what is to be sent.
-func (c *Call) answer(m any) (any, error) {
+func (c *Call) answer(ctx context.Context, m any) (any, error) {
 	encoded, ok := m.(wire.Encoded)
 	if !ok || len(encoded) < least {
 		return m, nil
 	}
 	l, bytes := c.conn.ledger, int64(len(encoded))
-	if !l.unread.take(c.conn.client, bytes) {
+	client, parts := c.payer(ctx)
+	if !l.unread.takeOf(client, bytes, parts) {
 		return nil, l.refused(Unread)
 	}
-	if !c.conn.unread.add(bytes) { // it is closed
-		l.unread.give(c.conn.client, bytes)
+	held := c.conn.unread.of(client)
+	if !held.add(bytes) { // the connection is closed
+		l.unread.give(client, bytes)
 		return m, nil
 	}
-	a := &answer{encoded: encoded, conn: c.conn, written: c.conn.written.Load()}
+	if c.conn.closed.Load() { // perhaps before the entry was there
+		l.unread.give(client, held.end())
+		return m, nil
+	}
+	a := &answer{encoded: encoded, conn: c.conn, held: held, written: c.conn.written.Load()}
 	if l.settings.SendTimeout > 0 {
 		a.waits.Store(time.AfterFunc(l.settings.SendTimeout, a.overdue))
 	}
 	return a, nil
+}
+
+// payer returns the account that an answer counts for, and how many parts the room has of which it gets one. A caller whose token was
+// reviewed after the call began has a name by now.
+func (c *Call) payer(ctx context.Context) (account, int64) {
+	if c.parts > 1 {
+		if name := c.conn.ledger.settings.Name(ctx); name != "" {
+			return accountOf("client " + name), 1
+		}
+	}
+	return c.client, c.parts
 }
 
 // Buffer implements wire.Buffered.
@@ -80,5 +121,5 @@ func (a *answer) release() {
 	if t := a.waits.Load(); t != nil {
 		t.Stop()
 	}
-	a.conn.ledger.unread.give(a.conn.client, a.conn.unread.remove(int64(len(a.encoded))))
+	a.conn.ledger.unread.give(a.held.account, a.held.remove(int64(len(a.encoded))))
 }

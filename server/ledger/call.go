@@ -25,7 +25,8 @@ const framing = 5
 // Call counts what a call received that its handler has not taken.
 type Call struct {
 	conn *Conn
-	// client has the account of what the call receives, and gets one of so many parts of the room.
+	// client has the account of what the call receives, and gets one of so many parts of the room; so do its answers, unless its caller has
+	// a name only later.
 	client account
 	parts  int64
 	held   counted

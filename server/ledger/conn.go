@@ -32,8 +32,8 @@ type Conn struct {
 	// stranger is whether the connection began without a name, and at its place among those that did.
 	stranger bool
 	at       *list.Element
-	// unread is what answers count that are not yet written.
-	unread counted
+	// unread is what answers count that are not yet written, by the accounts of who called.
+	unread unread
 	// written is the number of bytes written so far.
 	written atomic.Int64
 
@@ -64,6 +64,7 @@ func (l *Ledger) newConn(under net.Conn, client string, parts int64) *Conn {
 	if !l.connections.takeOf(c.client, connectionBytes, parts) && !(parts > 1 && l.displace(c.client) && l.connections.takeOf(c.client, connectionBytes, parts)) {
 		return nil
 	}
+	c.unread.account = c.client
 	c.fixed.Store(&holding{account: c.client})
 	c.fixed.Load().add(connectionBytes)
 	c.stranger = parts > 1
@@ -190,7 +191,9 @@ func (c *Conn) Close() error {
 	}
 	fixed := c.fixed.Load()
 	c.ledger.connections.give(fixed.account, fixed.end())
-	c.ledger.unread.give(c.client, c.unread.end())
+	for u := &c.unread; u != nil; u = u.next.Load() {
+		c.ledger.unread.give(u.account, u.end())
+	}
 	return c.Conn.Close()
 }
 

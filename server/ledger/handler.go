@@ -50,7 +50,7 @@ func (l *Ledger) unary(handle grpc.MethodHandler) grpc.MethodHandler {
 		if err != nil {
 			return nil, call.instead(err)
 		}
-		return call.answer(answer)
+		return call.answer(ctx, answer)
 	}
 }
 
@@ -77,7 +77,7 @@ type countedStream struct {
 
 // SendMsg implements grpc.ServerStream.
 func (s *countedStream) SendMsg(m any) error {
-	counted, err := s.call.answer(m)
+	counted, err := s.call.answer(s.Context(), m)
 	if err != nil {
 		return err
 	}

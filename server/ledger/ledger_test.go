@@ -2,10 +2,18 @@ package ledger
 
 import (
 	"bytes"
+	"context"
+	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
+	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/net/http2"
+
+	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
 func TestShares(t *testing.T) {
@@ -93,5 +101,108 @@ func TestFrames(t *testing.T) {
 				t.Errorf("frame %d is %v, want %v", i, got[i], want[i])
 			}
 		}
+	}
+}
+
+// connected returns a connection of a ledger, and a call on it of a client.
+func connected(t *testing.T, l *Ledger, client string) (*Conn, *Call) {
+	t.Helper()
+	near, far := net.Pipe()
+	t.Cleanup(func() { _ = far.Close() })
+	c := l.newConn(near, "host", 1)
+	if c == nil {
+		t.Fatal("no room for a connection")
+	}
+	go func() { _, _ = io.Copy(io.Discard, far) }()
+	return c, &Call{conn: c, client: accountOf(client), parts: 1}
+}
+
+// TestUnreadIsGivenBack has callers answer on connections that are closed meanwhile: nothing counts afterwards, for whomever it counted.
+func TestUnreadIsGivenBack(t *testing.T) {
+	l := New(Settings{UnreadBytes: 1 << 30, ConnectionBytes: 1 << 30})
+	for range 200 {
+		conn, _ := connected(t, l, "")
+		var all sync.WaitGroup
+		for caller := range 6 {
+			call := &Call{conn: conn, client: accountOf(fmt.Sprint(caller % 4)), parts: 1}
+			all.Go(func() {
+				for n := range 20 {
+					m, err := call.answer(t.Context(), wire.Encoded(make([]byte, least)))
+					if err != nil {
+						t.Error(err)
+					}
+					if a, ok := m.(*answer); ok && n%2 == 0 {
+						a.release()
+					}
+				}
+			})
+		}
+		all.Go(func() { _ = conn.Close() })
+		all.Wait()
+	}
+	if bytes := l.unread.total.Load(); bytes != 0 {
+		t.Errorf("%d bytes count", bytes)
+	}
+	for i := range l.unread.of {
+		if bytes := l.unread.of[i].Load(); bytes != 0 {
+			t.Errorf("account %d holds %d bytes", i, bytes)
+		}
+	}
+}
+
+// TestAnswersCountForWhoeverIsKnown: an answer counts for the name that its caller has when it is sent, else for the host, which then gets
+// an eighth.
+func TestAnswersCountForWhoeverIsKnown(t *testing.T) {
+	name := ""
+	l := New(Settings{UnreadBytes: 9 * least, ConnectionBytes: 1 << 30, Name: func(context.Context) string { return name }})
+	conn, call := connected(t, l, "host")
+	call.parts = strangerParts
+	send := func() error {
+		_, err := call.answer(t.Context(), wire.Encoded(make([]byte, least)))
+		return err
+	}
+	if err := send(); err != nil {
+		t.Errorf("an eighth of what is free: %v", err)
+	}
+	if err := send(); err == nil {
+		t.Error("a caller without a name gets more than an eighth")
+	}
+	name = "somebody"
+	for accountOf("client "+name) == conn.client { // names may share an account
+		name += "-else"
+	}
+	for range 4 {
+		if err := send(); err != nil {
+			t.Errorf("half of what is free: %v", err)
+		}
+	}
+	if err := send(); err == nil {
+		t.Error("a caller gets more than half")
+	}
+	if host, caller := l.unread.of[conn.client].Load(), l.unread.of[accountOf("client "+name)].Load(); host != least || caller != 4*least {
+		t.Errorf("the host holds %d bytes and the caller %d", host, caller)
+	}
+}
+
+// TestConnectionThatTakesNothingIsClosed: an answer waits on a connection that takes nothing, and on one that goes on taking bytes.
+func TestConnectionThatTakesNothingIsClosed(t *testing.T) {
+	l := New(Settings{UnreadBytes: 1 << 30, ConnectionBytes: 1 << 30, SendTimeout: 100 * time.Millisecond})
+	conn, call := connected(t, l, "")
+	if _, err := call.answer(t.Context(), wire.Encoded(make([]byte, least))); err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		if _, err := conn.Write(make([]byte, 1)); err != nil {
+			t.Fatalf("a connection that takes bytes: %v", err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	for until := time.Now().Add(time.Minute); !conn.closed.Load(); time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("a connection that takes nothing stays")
+		}
+	}
+	if bytes := l.unread.total.Load(); bytes != 0 {
+		t.Errorf("%d bytes count", bytes)
 	}
 }
