@@ -1,6 +1,8 @@
 package bounded
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -8,6 +10,15 @@ import (
 func TestReadFile(t *testing.T) {
 	if _, err := ReadFile("/dev/zero"); err == nil || err.Error() != "/dev/zero: more than 1048576 bytes" {
 		t.Error(err)
+	}
+	for size, refused := range map[int]bool{1 << 20: false, 1<<20 + 1: true} {
+		path := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := ReadFile(path); (err != nil) != refused || !refused && len(text) != size {
+			t.Errorf("a file of %d bytes: %d are read, %v", size, len(text), err)
+		}
 	}
 	if text, err := ReadFile("doc.go"); err != nil || !strings.Contains(string(text), "package bounded") {
 		t.Error(err)

@@ -33,3 +33,29 @@ func TestLongListsAreReadInGroups(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestObjectsAreBounded reads as many objects as are allowed, and one more; and the largest object, and one that is larger.
+func TestObjectsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 600,000 objects")
+	}
+	const most = 8 << 20
+	object := func(size int) string {
+		head, tail := `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","annotations":{"a":"`, `"}}}`
+		return head + strings.Repeat("x", size-len(head)-len(tail)) + tail
+	}
+	many := func(n int) string {
+		return `{"apiVersion":"v1","kind":"List","items":[` + strings.Repeat(`{"apiVersion":"v1","kind":"X"},`, n-1) + `{"apiVersion":"v1","kind":"X"}]}`
+	}
+	for _, test := range []struct{ name, text, want string }{
+		{"objects", many(manifest.MaximumObjects), ""},
+		{"one object more", many(manifest.MaximumObjects + 1), "more than 300000 objects"},
+		{"the largest object", object(most), ""},
+		{"a larger object", object(most + 1), "an object of more than 8388608 bytes"},
+	} {
+		err := manifest.NewReader(kube.Options{}).Read("f", strings.NewReader(test.text))
+		if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %.200v", test.name, err)
+		}
+	}
+}

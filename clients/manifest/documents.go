@@ -168,7 +168,7 @@ func (d *documents) readYAML() {
 
 // text reads the text up to the next separator.
 func (d *documents) text() ([]byte, error) {
-	d.source.document = maximumText
+	d.source.document = maximumText + 1 // the first byte beyond is an error
 	defer func() { d.source.document = -1 }()
 	return d.yaml.Read()
 }

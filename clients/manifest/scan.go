@@ -91,11 +91,14 @@ func (s *scanner) object() (rest []byte, err error) {
 		}
 		n, done, err := s.feed(chunk)
 		s.at += n
-		if done || err != nil {
+		if err != nil {
 			return s.rest, err
 		}
 		if len(s.rest) > maximumObject || len(s.text) > maximumObject {
 			return nil, errTooLarge
+		}
+		if done {
+			return s.rest, nil
 		}
 	}
 }
