@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/protobuf/proto"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/placement"
@@ -25,10 +26,15 @@ func sized(bytes int) *stowagev1.FilterRequest {
 func TestLargestMessage(t *testing.T) {
 	c := testConfig()
 	r := run(t, c, t.Output(), &stub{filter: func(context.Context) error { return nil }}, nil)
-	if _, err := r.client().Filter(t.Context(), sized(c.MaxReceiveMessageBytes-100)); err != nil {
-		t.Errorf("a message that fits is refused: %v", err)
+	around := c.MaxReceiveMessageBytes - 100 // of the name
+	around += c.MaxReceiveMessageBytes - proto.Size(sized(around))
+	if size := proto.Size(sized(around)); size != c.MaxReceiveMessageBytes {
+		t.Fatalf("a message of %d bytes", size)
 	}
-	_, err := r.client().Filter(t.Context(), sized(c.MaxReceiveMessageBytes+1))
+	if _, err := r.client().Filter(t.Context(), sized(around)); err != nil {
+		t.Errorf("a message of the limit is refused: %v", err)
+	}
+	_, err := r.client().Filter(t.Context(), sized(around+1))
 	if code, _, _, _ := why(err); code != codes.ResourceExhausted {
 		t.Errorf("a message too large: got %v", code)
 	}

@@ -311,6 +311,16 @@ func TestDecodedCounts(t *testing.T) {
 	if bytes, _, _ := f.Counts(); bytes != 900 {
 		t.Errorf("%d bytes count, want 900", bytes)
 	}
+	alone := NewInFlight(1000)
+	for decoded, refused := range map[int64]bool{13 * 1000: false, 13*1000 + 13: true} {
+		ctx := alone.TagRPC(t.Context(), nil)
+		alone.HandleRPC(ctx, &stats.Begin{BeginTime: time.Now()})
+		alone.HandleRPC(ctx, &stats.InPayload{Length: 100})
+		if err := ReserveDecoded(ctx, 100, decoded); (err != nil) != refused {
+			t.Errorf("%d bytes decoded: %v", decoded, err)
+		}
+		alone.HandleRPC(ctx, &stats.End{})
+	}
 	other := f.TagRPC(t.Context(), nil)
 	f.HandleRPC(other, &stats.Begin{BeginTime: time.Now()})
 	f.HandleRPC(other, &stats.InPayload{Length: 50})
