@@ -123,21 +123,23 @@ func TestConnectionsOfAClientAreBounded(t *testing.T) {
 	}
 }
 
-// TestRequestsTakeTimeToArrive has a request of which nothing comes: it ends when a request may take no longer.
+// TestRequestsTakeTimeToArrive has requests of which nothing comes, of a call and of a stream: they end when a request may take no longer.
 func TestRequestsTakeTimeToArrive(t *testing.T) {
 	c := testConfig()
 	c.MaxRequestDuration = 50 * time.Millisecond
 	r := run(t, c, t.Output(), nil, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	stream, err := r.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, stowagev1.PlacementService_Filter_FullMethodName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	err = stream.RecvMsg(new(stowagev1.FilterResponse))
-	if code, reason, _, _ := why(err); code != codes.DeadlineExceeded || reason != "CANCELLED" || time.Since(began) < c.MaxRequestDuration/2 {
-		t.Errorf("after %v: %v", time.Since(began), err)
+	for _, method := range []string{stowagev1.PlacementService_Filter_FullMethodName, stowagev1.PlacementService_PutSnapshot_FullMethodName} {
+		stream, err := r.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, method)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		err = stream.RecvMsg(new(stowagev1.FilterResponse))
+		if code, reason, _, _ := why(err); code != codes.DeadlineExceeded || reason != "CANCELLED" || time.Since(began) < c.MaxRequestDuration/2 {
+			t.Errorf("%s after %v: %v", method, time.Since(began), err)
+		}
 	}
 	eventually(t, "all is given back", func() bool { return r.held(ledger.Receiving).Bytes == 0 })
 }
