@@ -135,7 +135,7 @@ func (p *putStream) apply(in *wire.Request) error {
 			err = decodeError(err, errNoStep)
 		}
 	}
-	p.turn.decoded()
+	defer p.turn.decoded()
 	if delta := in.Message.(*stowagev1.PutSnapshotRequest).GetDelta(); err == nil && delta != nil && p.cluster != nil {
 		err = p.turn.begin(work.Size{Bytes: p.cluster.CopiedBy(delta) / copiedPerRead}, 1)
 	}
@@ -168,6 +168,7 @@ func (p *putStream) part(in *wire.Request) error {
 		p.parts = decode.NewRequest(p.turn.ctx)
 	}
 	if decode.Follow(in.Cluster) {
+		p.turn.decoded()
 		return p.pipeline(in)
 	}
 	defer in.Free()
@@ -191,6 +192,11 @@ func (p *putStream) pipeline(part *wire.Request) error {
 			return nil
 		}
 		return next
+	}, func(part *wire.Request, read func()) {
+		if part.AtOnce && p.turn.goOn() == nil {
+			defer p.turn.decoded()
+		}
+		read() // which notices that the turn is over
 	})
 	// After an invalid part a receive may still be pending. It ends with the stream, when this error is returned.
 	if invalid := p.parts.Err(); invalid != nil {

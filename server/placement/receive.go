@@ -38,7 +38,7 @@ func (t *turn) weigh(in *wire.Request, table *count.Table) error {
 	if t.before.Bytes == 0 {
 		more.Bytes = int64(in.Len())
 	}
-	if err := t.begin(more, 1); err != nil || max(size.Beside, 2*size.Largest) <= manyFields {
+	if err := t.begin(more, 1); err != nil || size.Beside <= manyFields && !in.AtOnce {
 		return err
 	}
 	return t.goOn()
@@ -51,9 +51,9 @@ const manyFields = 64 << 10
 // ones are the requests that decode in one go. There are fewer than seats, so that others have their turns.
 type ones chan struct{}
 
-// goOn waits until the request may decode in one go.
+// goOn waits until the request may decode in one go, until decoded is called.
 func (t *turn) goOn() error {
-	if t.ones == nil {
+	if t.ones == nil || t.one {
 		return nil
 	}
 	err := t.blocking(func() error {
@@ -85,6 +85,7 @@ func (t *turn) reserve(in *wire.Request, table *count.Table) (count.Size, error)
 	if excess, ok := errors.AsType[*count.Excess](err); ok {
 		return size, decode.Refuse(excess.Field, stowagev1.ViolationReason_VIOLATION_REASON_WRONG_COUNT, "%s", excess.Description())
 	}
+	in.AtOnce = size.Largest > manyFields/2
 	if err == nil {
 		err = interceptor.ReserveDecoded(t.ctx, in.Len(), size.Bytes)
 	}
@@ -100,9 +101,7 @@ func (t *turn) decode(in *wire.Request, table *count.Table, fallback error) erro
 	if err := weigh(in, table); err != nil {
 		return err
 	}
-	err := in.Decode()
-	t.decoded()
-	if err != nil {
+	if err := in.Decode(); err != nil {
 		return decodeError(err, fallback)
 	}
 	return nil

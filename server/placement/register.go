@@ -178,9 +178,7 @@ func decoded[M request, C, R any](
 		ask.pods, err = m.unmarshal(rest, message)
 		return err
 	}
-	err := in.Decode()
-	t.decoded()
-	if err != nil {
+	if err := in.Decode(); err != nil {
 		return nil, statusOf(decodeError(err, decode.ErrNoMessage))
 	}
 	if hit.response != nil {
