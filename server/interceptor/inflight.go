@@ -133,6 +133,7 @@ func (f *InFlight) HandleRPC(ctx context.Context, s stats.RPCStats) {
 		// What a call reserves for copies may exceed the limit if it is alone.
 		if total, ok := c.charge(int64(s.Length)); ok && total > f.room(c.client.Load()) && (counted > f.limit || total > c.charged.Load()) {
 			c.overload.Store(true)
+			c.release() // what is refused refuses no others
 		}
 	case *stats.End:
 		c.release()
@@ -151,6 +152,7 @@ func Reserve(ctx context.Context, bytes int64) error {
 		return nil // the call ended, its result is discarded
 	}
 	if total > c.limiter.room(c.client.Load()) && total > c.charged.Load() {
+		c.release()
 		return c.limiter.refuse()
 	}
 	return nil
