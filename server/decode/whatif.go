@@ -85,11 +85,14 @@ func (c *WhatIfCall) Len() int { return len(c.scenarios) }
 
 // Bytes returns the size of the scenarios.
 func (c *WhatIfCall) Bytes() (n int) {
-	for _, s := range c.scenarios {
-		n += len(s)
+	for i := range c.scenarios {
+		n += c.ScenarioBytes(i)
 	}
 	return n
 }
+
+// ScenarioBytes returns the size of the i-th scenario.
+func (c *WhatIfCall) ScenarioBytes(i int) int { return len(c.scenarios[i]) }
 
 // StatedScenario is a scenario as a message. Of its pods the message has only what responses repeat.
 type StatedScenario struct {

@@ -52,14 +52,20 @@ const manyFields = 64 << 10
 type ones chan struct{}
 
 // goOn waits until the request may decode in one go, until decoded is called.
-func (t *turn) goOn() error {
+func (t *turn) goOn() (err error) {
 	if t.ones == nil || t.one {
 		return nil
 	}
-	err := t.blocking(func() error {
+	t.one, err = t.enter()
+	return err
+}
+
+// enter waits for a place among those that decode in one go, and reports whether it has one.
+func (t *turn) enter() (entered bool, err error) {
+	err = t.blocking(func() error {
 		select {
 		case t.ones <- struct{}{}:
-			t.one = true
+			entered = true
 			return nil
 		case <-t.ctx.Done():
 			return t.ctx.Err()
@@ -68,7 +74,22 @@ func (t *turn) goOn() error {
 	if err == nil {
 		err = t.ctx.Err() // its turn may be over
 	}
-	return err
+	return entered, err
+}
+
+// alone decodes a part of a request that has some bytes. One that may have many fields waits for a place as whole requests do.
+func (t *turn) alone(bytes int, decode func() error) error {
+	if t.ones == nil || bytes <= 2*manyFields {
+		return decode()
+	}
+	entered, err := t.enter()
+	if entered {
+		defer func() { <-t.ones }()
+	}
+	if err != nil {
+		return err
+	}
+	return decode()
 }
 
 // decoded ends what goOn began.

@@ -71,6 +71,15 @@ type answer struct {
 // largeAnswer is the size from which on few answers are kept until it is their turn.
 const largeAnswer = 1 << 20
 
+// scenario decodes a scenario.
+func (to *answering) scenario(call *decode.WhatIfCall, i int) (stated *decode.StatedScenario, err error) {
+	err = to.turn.alone(call.ScenarioBytes(i), func() error {
+		stated, err = call.Scenario(i)
+		return err
+	})
+	return stated, err
+}
+
 // serveWhatIf checks all scenarios and then answers each. A scenario is decoded again when it has its turn, so that only those in
 // work take memory.
 func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (placed int, err error) {
@@ -78,7 +87,7 @@ func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (pl
 	var sum scenarios
 	evicting, removing := to.cluster.CopiedByChange(false, false), to.cluster.CopiedByChange(false, true)
 	check := func(ctx context.Context, i int) (checked struct{}, err error) {
-		stated, err := call.Scenario(i)
+		stated, err := to.scenario(&call, i)
 		if err != nil {
 			return checked, err
 		}
@@ -106,7 +115,7 @@ func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (pl
 		return 0, err
 	}
 	compute := func(ctx context.Context, i int) (answer, error) {
-		stated, err := call.Scenario(i)
+		stated, err := to.scenario(&call, i)
 		if err != nil {
 			return answer{}, err
 		}
