@@ -14,7 +14,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 
+	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/config"
 	"github.com/stowage-scheduler/stowage/server/identity"
 )
@@ -111,6 +113,15 @@ func (a *access) admit(ctx context.Context, method string) (context.Context, err
 	}
 	a.log.WarnContext(ctx, "refused call", fields...)
 	return nil, err
+}
+
+// name is a tap.ServerInHandle: it names the caller of a call if that is known before the call is admitted. What counts by client when
+// headers arrive then counts for the caller, whatever host it shares.
+func (a *access) name(ctx context.Context, _ *tap.Info) (context.Context, error) {
+	if name := a.Known(ctx); name != "" {
+		ctx = admission.WithClient(ctx, name)
+	}
+	return ctx, nil
 }
 
 // streams admits calls of streams, before any message is received.

@@ -90,6 +90,9 @@ func newGRPC(
 		options = append(options, grpc.StatsHandler(tel.StatsHandler()))
 	}
 	var taps []tap.ServerInHandle
+	if access != nil {
+		taps = append(taps, access.name)
+	}
 	limiter := newAdmission(c, log, tel)
 	if limiter != nil {
 		gate := admission.NewGate(limiter, func(r *admission.Refusal) error { return rpcerror.Busy(r.After) })

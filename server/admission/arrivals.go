@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// ByClient has a number for each client. Few clients share one.
+// ByClient keeps a counter for each client. Hash collisions are rare.
 type ByClient struct {
-	seed    maphash.Seed
-	numbers [1024]atomic.Int64
+	seed     maphash.Seed
+	counters [1024]atomic.Int64
 }
 
-// NewByClient returns numbers that are 0.
+// NewByClient returns counters that are 0.
 func NewByClient() *ByClient { return &ByClient{seed: maphash.MakeSeed()} }
 
-// Of returns the number of a client.
+// Of returns the counter of a client.
 func (b *ByClient) Of(client string) *atomic.Int64 {
-	return &b.numbers[maphash.String(b.seed, client)%uint64(len(b.numbers))]
+	return &b.counters[maphash.String(b.seed, client)%uint64(len(b.counters))]
 }
 
 // arrivals counts the calls that arrive in a second and the one before it.
@@ -36,8 +36,8 @@ type period struct {
 	total, clients atomic.Int64
 }
 
-// add counts a call of a client, and reports whether the client has at least half of its share of all calls: with as many for each
-// client, all have.
+// add counts a call of a client, and reports whether the client has made at least half of its share of the recent calls. If all clients
+// make equally many, each exceeds that half.
 func (a *arrivals) add(client string, at time.Time) (many bool) {
 	r := a.at(at)
 	own := r.now.calls.Of(client).Add(1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,6 +84,15 @@ func TestGateSparesFewCalls(t *testing.T) {
 			enter := func(client string) (context.Context, error) {
 				return g.Enter(WithClient(t.Context(), client), &tap.Info{FullMethodName: "/stowage.v1.PlacementService/Filter"})
 			}
+			counters := g.arrivals.at(time.Now()).now.calls
+			shared := map[*atomic.Int64]bool{}
+			for i := range clients {
+				shared[counters.Of(Client(WithClient(t.Context(), fmt.Sprint(i))))] = true
+			}
+			another := "another"
+			for shared[counters.Of(Client(WithClient(t.Context(), another)))] {
+				another += "."
+			}
 			const calls = 4000
 			var hundredth context.Context
 			refused, spared := 0, 0
@@ -98,7 +108,7 @@ func TestGateSparesFewCalls(t *testing.T) {
 					g.TagRPC(hundredth, nil)
 				}
 				if i%(4*clients) == 0 {
-					if _, err := enter("another"); err == nil {
+					if _, err := enter(another); err == nil {
 						spared++
 					}
 				}

@@ -19,7 +19,7 @@ type Size struct {
 	Bytes int64
 	// Beside is about the number of fields that are not in a cluster, which are decoded in one go.
 	Beside int64
-	// Largest is the number of items in the largest one of a cluster's elements, each of which is decoded in one go.
+	// Largest is about the number of fields in the largest one of a cluster's elements, each of which is decoded in one go.
 	Largest int64
 }
 
@@ -38,7 +38,7 @@ func (e *Excess) Description() string {
 	return fmt.Sprintf("has %d entries, at most %d are allowed", e.Items, e.Limit)
 }
 
-// flatField is about the size of a field in a message that has no lists.
+// flatField is about the size of a field in a message that has no lists, and how many packed numbers are as much work as a field.
 const flatField = 8
 
 // perByte is what each byte of a request takes in any case: a copy of it, and the text in the decoded values.
@@ -50,7 +50,7 @@ type frame struct {
 	// of is the field that the message is in.
 	of  *field
 	end int
-	// before is the number of items before it.
+	// before is the number of fields before it.
 	before int64
 	// counts are the elements of its lists so far.
 	counts [maxLists]int32
@@ -61,7 +61,9 @@ type walk struct {
 	cursor
 	ctx    context.Context
 	ended  error
-	asked  int64 // the number of items when the context was asked last
+	fields int64 // about their number
+	inside int64 // of them in elements of a cluster
+	asked  int64 // the number of fields when the context was asked last
 	size   Size
 	frames [maxDepth + 1]frame
 	depth  int
@@ -71,26 +73,27 @@ type walk struct {
 func (t *Table) Count(ctx context.Context, in wire.Pieces) (Size, error) {
 	w := walk{ctx: ctx}
 	if len(in) == 1 {
-		if excess := w.within(t.root, in[0]); excess != nil && w.ended == nil {
-			return w.size, excess
-		}
-		w.size.Bytes += perByte * int64(len(in[0]))
-		return w.size, w.ended
+		return w.sum(w.within(t.root, in[0]), len(in[0]))
 	}
 	w.pieces = in
 	w.enter(t.root, nil, in.Len())
-	if excess := w.run(); excess != nil && w.ended == nil {
+	return w.sum(w.run(), in.Len())
+}
+
+func (w *walk) sum(excess *Excess, bytes int) (Size, error) {
+	w.size.Beside = w.fields - w.inside
+	w.size.Bytes += perByte * int64(bytes)
+	if excess != nil && w.ended == nil {
 		return w.size, excess
 	}
-	w.size.Bytes += perByte * int64(in.Len())
 	return w.size, w.ended
 }
 
-// atOnce is how many items are counted between two questions whether the request has ended or has to wait for its turn.
+// atOnce is how many fields are counted between two questions whether the request has ended or has to wait for its turn.
 const atOnce = 16 << 10
 
 func (w *walk) ask() {
-	w.asked = w.size.Items
+	w.asked = w.fields
 	if w.ended == nil {
 		w.ended = w.ctx.Err()
 	}
@@ -107,16 +110,28 @@ func (w *walk) goesOn(fields int) bool {
 func (w *walk) enter(t *table, of *field, end int) *frame {
 	f := &w.frames[w.depth]
 	w.depth++
-	f.table, f.of, f.end, f.before = t, of, end, w.size.Items
+	f.table, f.of, f.end, f.before = t, of, end, w.fields
 	f.counts = [maxLists]int32{}
 	return f
 }
 
-// leave ends a message in one of a type, before which there were some items.
+// leave ends a message in one of a type, before which there were some fields.
 func (w *walk) leave(in *table, before int64) {
 	if in.cluster {
-		w.size.Largest = max(w.size.Largest, w.size.Items-before)
+		w.inside += w.fields - before
+		w.size.Largest = max(w.size.Largest, w.fields-before)
 	}
+}
+
+// field counts a field of a message, and reports whether to go on. The elements of a cluster are decoded one after the other.
+func (w *walk) field(in *table) bool {
+	if w.fields++; in.cluster {
+		w.inside++
+	}
+	if w.fields-w.asked > atOnce {
+		w.ask()
+	}
+	return w.ended == nil
 }
 
 func (w *walk) run() *Excess {
@@ -137,8 +152,8 @@ func (w *walk) run() *Excess {
 			continue
 		}
 		length := 0
-		if f.beside {
-			w.size.Beside++
+		if !w.field(f.table) {
+			return nil
 		}
 		kind := protowire.Type(tag & 7)
 		switch kind {
@@ -183,15 +198,23 @@ func (w *walk) run() *Excess {
 	return nil
 }
 
+// flat counts what is not walked: numbers that are packed, and the fields of messages without lists.
+func (w *walk) flat(of *field, n int32, bytes int) {
+	switch of.kind {
+	case number:
+		w.fields += int64(n-1) / flatField
+	case message:
+		w.fields += int64(bytes) / flatField
+	}
+}
+
 // element counts the elements in a field, and returns the message to go on with.
 func (w *walk) element(f *frame, of *field, kind protowire.Type, end int) (*frame, *Excess) {
 	n := int32(1)
 	if of.kind == number && kind == protowire.BytesType {
 		n = w.numbers(end)
 	}
-	if w.size.Items += int64(n); w.size.Items-w.asked > atOnce {
-		w.ask()
-	}
+	w.size.Items += int64(n)
 	weight := of.weight[0]
 	if of.counter >= 0 {
 		c := &f.counts[of.counter]
@@ -209,7 +232,7 @@ func (w *walk) element(f *frame, of *field, kind protowire.Type, end int) (*fram
 		if w.refill() && end-w.before <= len(w.piece) { // the usual case: it is in one piece
 			b := w.piece[w.at : end-w.before]
 			w.at += len(b)
-			before := w.size.Items
+			before := w.fields
 			if excess := w.within(of.inner, b); excess != nil {
 				excess.Field = w.path(of) + w.index(f, of) + "." + excess.Field
 				return nil, excess
@@ -219,9 +242,9 @@ func (w *walk) element(f *frame, of *field, kind protowire.Type, end int) (*fram
 		}
 		return w.enter(of.inner, of, end), nil
 	}
-	if of.kind == message && of.inner.beside {
-		w.size.Beside += int64(end-w.position()) / flatField
-	}
+	before := w.fields
+	w.flat(of, n, end-w.position())
+	w.leave(f.table, before)
 	w.skipTo(end)
 	return f, nil
 }
@@ -240,8 +263,8 @@ func (w *walk) within(t *table, b []byte) *Excess {
 		}
 		value := i
 		length := 0
-		if t.beside {
-			w.size.Beside++
+		if !w.field(t) {
+			return nil //nolint:nilerr // Count returns it
 		}
 		switch protowire.Type(tag & 7) {
 		case protowire.VarintType:
@@ -289,11 +312,7 @@ func (w *walk) within(t *table, b []byte) *Excess {
 		if of.kind == number && tag&7 == uint64(protowire.BytesType) {
 			n = packed(b[value:i])
 		}
-		if w.size.Items += int64(n); w.size.Items-w.asked > atOnce {
-			if w.ask(); w.ended != nil {
-				return nil //nolint:nilerr // Count returns it
-			}
-		}
+		w.size.Items += int64(n)
 		weight := of.weight[0]
 		if of.counter >= 0 {
 			c := &counts[of.counter&(maxLists-1)]
@@ -308,7 +327,7 @@ func (w *walk) within(t *table, b []byte) *Excess {
 		}
 		w.size.Bytes += int64(n) * int64(weight)
 		if length > 0 && of.kind == message && !of.inner.flat {
-			before := w.size.Items
+			before := w.fields
 			if excess := w.within(of.inner, b[value:i]); excess != nil {
 				name := of.name
 				if of.counter >= 0 {
@@ -318,8 +337,10 @@ func (w *walk) within(t *table, b []byte) *Excess {
 				return excess
 			}
 			w.leave(t, before)
-		} else if of.kind == message && of.inner.beside {
-			w.size.Beside += int64(length) / flatField
+		} else {
+			before := w.fields
+			w.flat(of, n, length)
+			w.leave(t, before)
 		}
 	}
 	return nil

@@ -104,8 +104,41 @@ func TestLargest(t *testing.T) {
 	place := count.Of(&stowagev1.PlaceRequest{})
 	for i := range raw[:600] {
 		size, err := place.Count(context.Background(), wire.Pieces{raw[:i], raw[i:]})
-		if err != nil || size.Largest != 500 || size.Beside < 1000 {
+		if err != nil || size.Largest != 501 || size.Beside < 1000 || size.Beside > 1010 {
 			t.Fatalf("cut at %d: %+v, %v", i, size, err)
+		}
+	}
+}
+
+// TestFieldsThatAreNoItems counts fields that protobuf merges into one, which are work to decode all the same, and asks meanwhile.
+func TestFieldsThatAreNoItems(t *testing.T) {
+	scalars := func(tag protowire.Number) (raw []byte) {
+		for range 2 * 100_000 {
+			raw = protowire.AppendVarint(protowire.AppendTag(raw, tag, protowire.VarintType), 1)
+		}
+		return raw
+	}
+	wrapped := func(raw []byte, tags ...protowire.Number) []byte {
+		for _, tag := range tags {
+			raw = protowire.AppendBytes(protowire.AppendTag(nil, tag, protowire.BytesType), raw)
+		}
+		return raw
+	}
+	place := count.Of(&stowagev1.PlaceRequest{})
+	for what, raw := range map[string][]byte{
+		"of the request": scalars(4), "unknown": scalars(900),
+		"of a node": wrapped(scalars(4), 1, 1, 1),
+	} {
+		for _, in := range []wire.Pieces{{raw}, {raw[:len(raw)/2], raw[len(raw)/2:]}} {
+			size, err := place.Count(context.Background(), in)
+			if err != nil || max(size.Beside, size.Largest) < 200_000 {
+				t.Errorf("%s: %+v, %v", what, size, err)
+			}
+			ended, end := context.WithCancel(t.Context())
+			end()
+			if _, err := place.Count(ended, in); err == nil {
+				t.Errorf("%s: it does not ask", what)
+			}
 		}
 	}
 }

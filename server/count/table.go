@@ -88,8 +88,8 @@ const maxLists, maxDepth = 16, 24
 // table is the fields of a message by their numbers.
 type table struct {
 	fields []field
-	// beside is whether the message is not in a cluster, cluster whether it is one.
-	beside, cluster bool
+	// cluster is whether the message is a cluster.
+	cluster bool
 	// flat is whether no message, list or map is in the message: then only its size matters.
 	flat bool
 }
@@ -121,7 +121,7 @@ func (c *compiler) table(d protoreflect.MessageDescriptor, inCluster bool, depth
 	if t := c.made[k]; t != nil {
 		return t
 	}
-	t := &table{flat: true, beside: !inCluster, cluster: d.FullName() == clusterName}
+	t := &table{flat: true, cluster: d.FullName() == clusterName}
 	lists := int8(0)
 	for i := range d.Fields().Len() {
 		f := d.Fields().Get(i)

@@ -167,7 +167,7 @@ func InParts(ctx context.Context, follow bool, next func() *wire.Request) (*Deco
 	r, s := collect()
 	r.ctx = ctx
 	if follow {
-		r.Parts("part", next, func(_ *wire.Request, read func()) { read() })
+		r.Parts("part", next)
 		return r.decoded(s)
 	}
 	for in := next(); in != nil; in = next() {

@@ -17,8 +17,8 @@ func Follow(part wire.Pieces) bool { return part.Len() > sequentialBytes }
 
 // Parts decodes the parts of a cluster as Part does, until one is invalid, and receives the next parts meanwhile. receive
 // returns nil after the last part. Another goroutine calls it, and may still be in the call when Parts returns because of an
-// invalid part. Each part is read inside a call of turn. Parts frees the parts.
-func (r *Request) Parts(field string, receive func() *wire.Request, turn func(part *wire.Request, read func())) {
+// invalid part. Parts frees the parts.
+func (r *Request) Parts(field string, receive func() *wire.Request) {
 	received, stopped := make(chan *wire.Request, aheadParts), make(chan struct{})
 	decoded := make(chan struct{}, 1) // wakes the receiver
 	defer close(stopped)
@@ -46,7 +46,7 @@ func (r *Request) Parts(field string, receive func() *wire.Request, turn func(pa
 	}()
 	for in := range received {
 		bytes := in.Cluster.Len()
-		turn(in, func() { r.Part(field, in.Cluster) })
+		r.Part(field, in.Cluster)
 		in.Free()
 		if r.ended != nil || len(r.violations) > 0 {
 			return

@@ -102,12 +102,15 @@ func (p *putStream) receive() (*wire.Request, error) {
 
 var errNoStep = decode.Refuse("step", stowagev1.ViolationReason_VIOLATION_REASON_MALFORMED, "is not in a valid protobuf message")
 
-// ahead receives the next step while those before it are decoded, and decodes it if it has nothing but a part.
+// ahead receives the next step while those before it are decoded, and decodes it if it has nothing but a part that gives turns.
 func (p *putStream) ahead() (in *wire.Request, isPart bool, err error) {
 	if in, err = p.receive(); err != nil || !in.IsOnly(partField) {
 		return in, false, err
 	}
 	if _, err = p.turn.reserve(in, p.table); err == nil {
+		if in.AtOnce {
+			return in, false, nil
+		}
 		if in.Decode() != nil {
 			err = errNoStep
 		}
@@ -127,7 +130,11 @@ func isPart(in *wire.Request) bool {
 // apply decodes a step, applies and frees it.
 func (p *putStream) apply(in *wire.Request) error {
 	err := p.turn.begin(work.Size{Bytes: int64(in.Len())}, 1)
-	if err == nil {
+	switch {
+	case err != nil:
+	case in.AtOnce: // it has been counted ahead
+		err = p.turn.goOn()
+	default:
 		err = p.turn.weigh(in, p.table)
 	}
 	if err == nil {
@@ -167,7 +174,7 @@ func (p *putStream) part(in *wire.Request) error {
 	if p.parts == nil {
 		p.parts = decode.NewRequest(p.turn.ctx)
 	}
-	if decode.Follow(in.Cluster) {
+	if decode.Follow(in.Cluster) && !in.AtOnce { // nothing is received while it has its place
 		p.turn.decoded()
 		return p.pipeline(in)
 	}
@@ -192,11 +199,6 @@ func (p *putStream) pipeline(part *wire.Request) error {
 			return nil
 		}
 		return next
-	}, func(part *wire.Request, read func()) {
-		if part.AtOnce && p.turn.goOn() == nil {
-			defer p.turn.decoded()
-		}
-		read() // which notices that the turn is over
 	})
 	// After an invalid part a receive may still be pending. It ends with the stream, when this error is returned.
 	if invalid := p.parts.Err(); invalid != nil {

@@ -30,7 +30,7 @@ func (t *turn) arrive(in *wire.Request, table *count.Table) error {
 // takes when it is decoded, and begins the turn if decoding it is work.
 func (t *turn) weigh(in *wire.Request, table *count.Table) error {
 	size, err := t.reserve(in, table)
-	items := max(size.Items, size.Beside/2)
+	items := max(size.Items, size.Beside/2, size.Largest/2)
 	if err != nil || items <= fewElements {
 		return err
 	}
@@ -106,7 +106,7 @@ func (t *turn) reserve(in *wire.Request, table *count.Table) (count.Size, error)
 	if excess, ok := errors.AsType[*count.Excess](err); ok {
 		return size, decode.Refuse(excess.Field, stowagev1.ViolationReason_VIOLATION_REASON_WRONG_COUNT, "%s", excess.Description())
 	}
-	in.AtOnce = size.Largest > manyFields/2
+	in.AtOnce = size.Largest > manyFields
 	if err == nil {
 		err = interceptor.ReserveDecoded(t.ctx, in.Len(), size.Bytes)
 	}

@@ -80,6 +80,7 @@ func (s *Service) placeStream(
 	if err := r.Err(); err != nil {
 		return err
 	}
+	turn.decoded()
 	timing.decodeDone()
 	cluster := r.Cluster()
 	timing.compileDone()
