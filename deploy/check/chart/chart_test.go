@@ -67,32 +67,76 @@ func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"servers: {}":          "additional properties 'servers' not allowed",
 		"server: {replica: 3}": "additional properties 'replica' not allowed",
-		"server: {config: {max-inflight-bytes: 1}}":                    "'max-inflight-bytes' not allowed",
-		"server: {config: {listen-address: ':1'}}":                     "'listen-address' not allowed",
-		"server: {config: {drain-delay: 5}}":                           "want string",
-		"server: {replicas: two}":                                      "want integer",
-		"server: {image: {digest: latest}}":                            "does not match pattern",
-		"server: {extraArgs: [pprof]}":                                 "does not match pattern",
-		"server: {serviceAccount: {create: false}}":                    "server.serviceAccount.name: is needed",
-		"server: {autoscaling: {enabled: true, cpuUtilization: 0}}":    "needs cpuUtilization or queuedRequests",
-		"extender: {scores: exactly}":                                  "must be one of",
-		"batch: {tls: {secretName: a}}":                                "'secretName' not allowed",
-		"expander: {prices: [{nodeGroup: a}]}":                         "missing property 'price'",
-		"tls: {enabled: false}":                                        "'enabled' not allowed",
-		"insecure: 'yes'":                                              "want boolean",
-		"networkPolicy: {metricsFrom: []}":                             "minItems",
-		"{server: {tls: {secretName: a}}, batch: {enabled: true}}":     "batch.tls.clientSecretName: is needed",
-		"{tls: {clientCertificates: false}, batch: {enabled: true}}":   "batch.extraArgs: needs --stowage-token-file",
-		"server: {access: {ownRules: false}}":                          "server.access.rules: is needed",
-		"{insecure: true, server: {access: {quotas: [{tenant: a}]}}}":  "server.access.quotas: must be empty with insecure",
-		"{insecure: true, server: {tls: {secretName: a}}}":             "server.tls.secretName: must be empty with insecure",
-		"{insecure: true, batch: {tls: {clientSecretName: a}}}":        "batch.tls.clientSecretName: must be empty with insecure",
-		"{insecure: true, tls: {certManager: {issuerRef: {name: a}}}}": "tls.certManager.issuerRef.name: must be empty with insecure",
-		"fullnameOverride: Stowage":                                    "does not match pattern",
+		"server: {config: {max-inflight-bytes: 1}}":                 "'max-inflight-bytes' not allowed",
+		"server: {config: {listen-address: ':1'}}":                  "'listen-address' not allowed",
+		"server: {config: {drain-delay: 5}}":                        "want string",
+		"server: {replicas: two}":                                   "want integer",
+		"server: {image: {digest: latest}}":                         "does not match pattern",
+		"server: {extraArgs: [pprof]}":                              "does not match pattern",
+		"server: {serviceAccount: {create: false}}":                 "server.serviceAccount.name: is needed",
+		"server: {autoscaling: {enabled: true, cpuUtilization: 0}}": "needs cpuUtilization or queuedRequests",
+		"extender: {scores: exactly}":                               "must be one of",
+		"batch: {tls: {secretName: a}}":                             "'secretName' not allowed",
+		"expander: {prices: [{nodeGroup: a}]}":                      "missing property 'price'",
+		"tls: {enabled: false}":                                     "'enabled' not allowed",
+		"insecure: 'yes'":                                           "want boolean",
+		"networkPolicy: {metricsFrom: []}":                          "minItems",
+		"{server: {tls: {secretName: a}, access: {ownRules: true}}, batch: {enabled: true}}": "batch.tls.clientSecretName: is needed",
+		"{tls: {clientCertificates: false}, batch: {enabled: true}}":                         "batch.extraArgs: needs --stowage-token-file",
+		"server: {access: {ownRules: false}}":                                                "server.access.rules: is needed",
+		"{insecure: true, server: {access: {quotas: [{tenant: a}]}}}":                        "server.access.quotas: must be empty with insecure",
+		"{insecure: true, server: {tls: {secretName: a}}}":                                   "server.tls.secretName: must be empty with insecure",
+		"{insecure: true, batch: {tls: {clientSecretName: a}}}":                              "batch.tls.clientSecretName: must be empty with insecure",
+		"{insecure: true, tls: {certManager: {issuerRef: {name: a}}}}":                       "tls.certManager.issuerRef.name: must be empty with insecure",
+		"fullnameOverride: Stowage":                                                          "does not match pattern",
+
+		"{tls: {certManager: {issuerRef: {name: a}}}}":                                                           "server.access.ownRules: must be true or false",
+		"{server: {tls: {secretName: a}}}":                                                                       "common name stowage-extender, stowage-batch or stowage-expander",
+		"{server: {access: {ownRules: maybe}}}":                                                                  "must be one of",
+		"{insecure: true, tls: {clientCertificates: false}}":                                                     "tls.clientCertificates: must be the default with insecure",
+		"{insecure: true, tls: {certManager: {dnsNames: [a]}}}":                                                  "tls.certManager.dnsNames: must be empty with insecure",
+		"{insecure: true, tls: {certManager: {duration: 1h}}}":                                                   "duration and renewBefore must be the defaults",
+		"{tls: {certManager: {issuerRef: {kind: ClusterIssuer}}}}":                                               "tls.certManager.issuerRef: kind and group need name",
+		"{insecure: true, server: {access: {ownRules: false}}}":                                                  "server.access.ownRules: must be empty with insecure",
+		"{insecure: true, server: {access: {ownRules: true}}}":                                                   "server.access.ownRules: must be empty with insecure",
+		"{insecure: true, tls: {certManager: {issuerRef: {kind: ClusterIssuer}}}}":                               "kind and group need name",
+		"{insecure: true, server: {access: {tokenReview: {audiences: [a]}}}}":                                    "tokenReview.audiences: must be the default",
+		"{insecure: true, server: {access: {tokenReview: {audiences: []}}}}":                                     "tokenReview.audiences: must be the default",
+		"{insecure: true, server: {access: {tokenReview: {enabled: false}}}}":                                    "tokenReview.enabled: must be the default",
+		"{insecure: true, expander: {enabled: true, tls: {secretName: a}}, tls: {certManager: {dnsNames: [a]}}}": "dnsNames: must be empty with insecure",
+		"{tls: {clientCertificates: false}, server: {access: {tokenReview: {enabled: false}}}}":                  "server.access.rules: is needed",
+		"{tls: {clientCertificates: false}, " + withRule("subject:CN=a") + "}":                                   "server.access.rules: admit nobody",
+		"{tls: {clientCertificates: false}, " + withRule("uri:spiffe://a/*") + "}":                               "server.access.rules: admit nobody",
+		"{" + withRule("token:a") + "}":                                                                          "server.access.rules: admit nobody",
+		"{" + withRule("user:a', 'group:a") + "}":                                                                "server.access.rules: admit nobody",
+		"{" + withRule("oidc-user:a:b") + "}":                                                                    "server.access.rules: admit nobody",
 	} {
 		_, err := templates(load(t), "stowage", "stowage", parsed(t, text))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: the error is %v, want one with %q", text, err, want)
+		}
+	}
+}
+
+// withRule are values whose only rule is for a caller, with no token reviews.
+func withRule(caller string) string {
+	return "server: {access: {ownRules: false, tokenReview: {enabled: false}, rules: [{callers: ['" + caller + "'], tenant: a, methods: ['*']}]}}"
+}
+
+// TestAccepted expects no error for values that resemble those of TestRefused.
+func TestAccepted(t *testing.T) {
+	for _, text := range []string{
+		"{" + withRule("subject:CN=a") + "}",
+		"{" + withRule("subject:CN=a', 'token:a") + "}",
+		"{tls: {clientCertificates: false, certManager: {issuerRef: {name: a}}}}", // no certificate identifies a caller
+		"{server: {tls: {secretName: a}, access: {ownRules: true}}}",
+		"{server: {access: {ownRules: null}}}",
+		"{insecure: true, server: {access: {ownRules: ''}}}",
+		"{insecure: true, expander: {enabled: true}, tls: {certManager: {dnsNames: [a], duration: 1h, issuerRef: {name: a, kind: ClusterIssuer}}}}",
+		"{server: {extraArgs: ['--token-review-url=https://other.example'], " + strings.TrimPrefix(withRule("user:a"), "server: {") + "}",
+	} {
+		if _, err := templates(load(t), "stowage", "stowage", parsed(t, text)); err != nil {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

@@ -20,6 +20,7 @@ type posture struct {
 	TLS, Identity, Reviews, Token bool
 	Everywhere                    []string // what peers of any place may connect to
 	OpenTo                        []string // callers of rules that end with * before their namespace is known
+	Impersonable                  []string // callers that are named by certificate, where the authority is not the chart's own
 	Certificates                  int
 }
 
@@ -27,7 +28,7 @@ func postureOf(t *testing.T, values string) posture {
 	t.Helper()
 	r := &release{t: t, containers: map[string]corev1.Container{}}
 	r.objects = objects(t, "stowage", "stowage", parsed(t, values))
-	for _, p := range deploytest.Problems(r.objects) {
+	for _, p := range deploytest.Problems(r.objects, "Secret/a") {
 		t.Errorf("%s: %s", values, p)
 	}
 	for _, d := range of[*appsv1.Deployment](r) {
@@ -55,6 +56,9 @@ func postureOf(t *testing.T, values string) posture {
 			}
 		}
 	}
+	own := slices.ContainsFunc(of[*deploytest.Certificate](r), func(c *deploytest.Certificate) bool {
+		return c.Name == "stowage-server" && c.Spec.IssuerRef.Name == "stowage-ca"
+	})
 	for _, m := range of[*corev1.ConfigMap](r) {
 		text, ok := m.Data["access.yaml"]
 		if !ok {
@@ -68,6 +72,9 @@ func postureOf(t *testing.T, values string) posture {
 				name := caller.(string)
 				if strings.HasSuffix(name, "*") && name != "user:system:serviceaccount:stowage:*" {
 					p.OpenTo = append(p.OpenTo, name)
+				}
+				if strings.HasPrefix(name, "subject:") && !own {
+					p.Impersonable = append(p.Impersonable, name)
 				}
 			}
 		}
@@ -88,7 +95,8 @@ func everywhere(p networkingv1.NetworkPolicyPeer) bool {
 }
 
 // TestIdentityIsTheDefault expects the defaults to ask every caller who it is, over TLS, and to let no other namespace connect until
-// it has a label; and one value to turn all of it off.
+// it has a label; and one value to turn all of it off. With an authority that others use, callers can be impersonated, which has to be
+// chosen.
 func TestIdentityIsTheDefault(t *testing.T) {
 	closed := posture{TLS: true, Identity: true, Reviews: true, Token: true}
 	open := posture{Everywhere: []string{"stowage-server grpc"}}
@@ -96,14 +104,22 @@ func TestIdentityIsTheDefault(t *testing.T) {
 	with := func(p posture, certificates int) posture { p.Certificates = certificates; return p }
 	without := closed
 	without.Reviews, without.Token = false, false
+	shared := without
+	shared.Impersonable = []string{"subject:CN=a"}
+	chosen := closed
+	chosen.Impersonable = []string{"subject:CN=stowage-extender", "subject:CN=stowage-batch", "subject:CN=stowage-expander"}
+	const issuer = "tls: {certManager: {issuerRef: {name: a, kind: ClusterIssuer}}}, "
 	const all = "extender: {enabled: true}, batch: {enabled: true}, expander: {enabled: true}"
 	for values, want := range map[string]posture{
 		"{}":             with(closed, 2),
 		"{" + all + "}":  with(closed, 6),
 		"insecure: true": open,
-		"{server: {access: {tokenReview: {enabled: false}}}}":               with(without, 2),
-		"{tls: {certManager: {issuerRef: {name: a, kind: ClusterIssuer}}}}": with(closed, 1),
-		"{tls: {clientCertificates: false}}":                                with(closed, 2),
+		"{server: {access: {tokenReview: {enabled: false}}}}":                                          with(without, 2),
+		"{tls: {clientCertificates: false}}":                                                           with(closed, 2),
+		"{tls: {clientCertificates: false, certManager: {issuerRef: {name: a, kind: ClusterIssuer}}}}": with(closed, 1),
+		"{" + issuer + "server: {access: {ownRules: true}}}":                                           with(chosen, 1),
+		"{" + issuer + withRule("subject:CN=a") + "}":                                                  with(shared, 1),
+		"{server: {tls: {secretName: a}, access: {ownRules: true}}}":                                   with(chosen, 0),
 		// Cluster Autoscaler speaks TLS only.
 		"{insecure: true, " + all + "}": with(open, 2),
 	} {

@@ -3,12 +3,25 @@
 {{- if and (not .Values.insecure) .Values.server.access.tokenReview.enabled -}}true{{- end -}}
 {{- end -}}
 
+{{/* "true" if the rules of the chart apply. Callers choose the names in their certificates where others can use the authority, too. */}}
+{{- define "stowage.ownRules" -}}
+{{- $given := get .Values.server.access "ownRules" -}}
+{{- $shared := or .Values.server.tls.secretName .Values.tls.certManager.issuerRef.name -}}
+{{- if kindIs "bool" $given -}}
+{{- if $given -}}true{{- end -}}
+{{- else if and $shared .Values.tls.clientCertificates -}}
+{{- fail (printf "server.access.ownRules: must be true or false, as the authority of client certificates is not the chart's own. With true, everyone who can get a certificate of it with the common name %s, %s or %s may make every call; with false, server.access.rules alone admit callers" (include "stowage.component" (list . "extender")) (include "stowage.component" (list . "batch")) (include "stowage.component" (list . "expander"))) -}}
+{{- else -}}
+true
+{{- end -}}
+{{- end -}}
+
 {{/* The rules of the access file: those of the values, then those of the chart. */}}
 {{- define "stowage.rules" -}}
 {{- with .Values.server.access.rules }}
 {{- toYaml . }}
 {{- end }}
-{{- if .Values.server.access.ownRules }}
+{{- if include "stowage.ownRules" . }}
 {{- if .Values.tls.clientCertificates }}
 - callers:
     {{- range list "extender" "batch" "expander" }}
@@ -33,6 +46,18 @@
 {{- fail (printf "server.access.%s: must be empty with insecure, which turns identity off" .) }}
 {{- end }}
 {{- end }}
+{{- if kindIs "bool" (get .Values.server.access "ownRules") }}
+{{- fail "server.access.ownRules: must be empty with insecure, which turns identity off" }}
+{{- end }}
+{{- if not .Values.server.access.tokenReview.enabled }}
+{{- fail "server.access.tokenReview.enabled: must be the default with insecure, which turns identity off" }}
+{{- end }}
+{{- if ne (join "," .Values.server.access.tokenReview.audiences) "stowage" }}
+{{- fail "server.access.tokenReview.audiences: must be the default with insecure, which turns identity off" }}
+{{- end }}
+{{- if not .Values.tls.clientCertificates }}
+{{- fail "tls.clientCertificates: must be the default with insecure, which turns TLS off" }}
+{{- end }}
 {{- if .Values.server.tls.secretName }}
 {{- fail "server.tls.secretName: must be empty with insecure, which turns TLS off" }}
 {{- end }}
@@ -41,10 +66,42 @@
 {{- fail (printf "%s.tls.clientSecretName: must be empty with insecure, which turns TLS off" .) }}
 {{- end }}
 {{- end }}
-{{- if and .Values.tls.certManager.issuerRef.name (not .Values.expander.enabled) }}
+{{- /* The expander's certificate remains. */}}
+{{- if not (and .Values.expander.enabled (not .Values.expander.tls.secretName)) }}
+{{- with .Values.tls.certManager }}
+{{- if .issuerRef.name }}
 {{- fail "tls.certManager.issuerRef.name: must be empty with insecure, which turns TLS off" }}
 {{- end }}
-{{- else if not (trim (include "stowage.rules" .)) }}
+{{- if .dnsNames }}
+{{- fail "tls.certManager.dnsNames: must be empty with insecure, which turns TLS off" }}
+{{- end }}
+{{- if or (ne .duration "2160h") (ne .renewBefore "720h") }}
+{{- fail "tls.certManager: duration and renewBefore must be the defaults with insecure, which turns TLS off" }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- else }}
+{{- $rules := include "stowage.rules" . | trim }}
+{{- if not $rules }}
 {{- fail "server.access.rules: is needed, as no rule of the chart applies" }}
+{{- end }}
+{{- $access := .Values.server.access }}
+{{- $can := dict "subject" .Values.tls.clientCertificates "uri" .Values.tls.clientCertificates "token" $access.tokens "user" $access.tokenReview.enabled "group" $access.tokenReview.enabled "oidc-user" $access.issuers "oidc-group" $access.issuers }}
+{{- $admits := regexMatch "--(access-file|tls-client-ca-file|token-review-url)[= ]" (join " " .Values.server.extraArgs) }}
+{{- range $rules | fromYamlArray }}
+{{- range .callers }}
+{{- if get $can (splitList ":" . | first) }}
+{{- $admits = true }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if not $admits }}
+{{- fail "server.access.rules: admit nobody: subject: and uri: need tls.clientCertificates, token: needs server.access.tokens, user: and group: need server.access.tokenReview.enabled, oidc-user: and oidc-group: need server.access.issuers" }}
+{{- end }}
+{{- end }}
+{{- with .Values.tls.certManager.issuerRef }}
+{{- if and (not .name) (or (ne .kind "Issuer") (ne .group "cert-manager.io")) }}
+{{- fail "tls.certManager.issuerRef: kind and group need name" }}
+{{- end }}
 {{- end }}
 {{- end -}}
