@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/stowage-scheduler/stowage/clients/batch"
@@ -79,6 +83,34 @@ func TestWhoMayCall(t *testing.T) {
 				t.Errorf("the answer is %v, want %v", err, want.code)
 			}
 		})
+	}
+	t.Run("a health check needs TLS alone", func(t *testing.T) {
+		creds, err := credentials.NewClientTLSFromFile(filepath.Join(c.dir, "ca.crt"), "stowage.stowage.svc")
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(creds))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		if _, err := healthv1.NewHealthClient(conn).Check(t.Context(), &healthv1.HealthCheckRequest{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestInsecureLeavesOtherCertificates expects the component insecure to remove the certificates of Stowage, and no others of an overlay.
+func TestInsecureLeavesOtherCertificates(t *testing.T) {
+	var left []string
+	for _, o := range deploytest.Kustomize(t, ".", "kubernetes", "extender", "batch", "testdata/certificates", "kubernetes/insecure") {
+		if o.GetObjectKind().GroupVersionKind().Group == "cert-manager.io" {
+			left = append(left, o.GetObjectKind().GroupVersionKind().Kind+" "+o.GetName())
+		}
+	}
+	slices.Sort(left)
+	if want := []string{"Certificate web", "Issuer web"}; !slices.Equal(left, want) {
+		t.Errorf("%v are left, want %v", left, want)
 	}
 }
 
