@@ -14,7 +14,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/bench/bigcluster"
 	"github.com/stowage-scheduler/stowage/bench/loopback"
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
@@ -70,26 +72,32 @@ func (r *refusing) stop() error {
 	return <-r.served
 }
 
-// floor measures what plain callers at four times the peak get from a server that refuses for nothing, by the work of a call.
-func floor(ctx context.Context, rounds int, duration time.Duration) (err error) {
+// floor measures what plain callers at four times the peak get from a server that refuses for nothing, by the work of a call and the
+// size of its request: few bytes, or those of a cluster of so many nodes.
+func floor(ctx context.Context, nodes, rounds int, duration time.Duration) (err error) {
+	few, cluster := make([]byte, 500), make([]byte, proto.Size(bigcluster.Compact(bigcluster.New(nodes))))
 	idle, err := loopback.ServeEcho()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, idle.Stop()) }()
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "work of a call\tpeak/s\t4 times, plain callers: answered/s\tof the peak\trefused/s\tsent too late/s\t")
+	fmt.Fprintln(out, "work of a call\tits bytes\tpeak/s\t4 times, plain callers: answered/s\tof the peak\trefused/s\tsent too late/s\t")
 	for range rounds {
-		for _, work := range []time.Duration{0, 50 * time.Microsecond, 250 * time.Microsecond, time.Millisecond, 4 * time.Millisecond} {
-			if err := errors.Join(floorOf(ctx, out, idle.Address, work, duration), out.Flush()); err != nil {
-				return err
+		for _, request := range [][]byte{few, cluster} {
+			for _, work := range []time.Duration{0, 50 * time.Microsecond, 250 * time.Microsecond, time.Millisecond, 4 * time.Millisecond} {
+				if err := errors.Join(floorOf(ctx, out, idle.Address, work, request, duration), out.Flush()); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
 }
 
-func floorOf(ctx context.Context, out *tabwriter.Writer, idle string, work, duration time.Duration) (err error) {
+func floorOf(
+	ctx context.Context, out *tabwriter.Writer, idle string, work time.Duration, request []byte, duration time.Duration,
+) (err error) {
 	r, err := serveRefusing(ctx, work)
 	if err != nil {
 		return err
@@ -100,14 +108,14 @@ func floorOf(ctx context.Context, out *tabwriter.Writer, idle string, work, dura
 		return err
 	}
 	defer callers.close()
-	f := &form{name: "nothing", method: "/floor/Call", request: make([]byte, 500)}
+	f := &form{name: "nothing", method: "/floor/Call", request: request}
 	peak, err := callers.closed(ctx, f, duration)
 	if err != nil {
 		return err
 	}
 	r.refuses.Store(true)
 	at := callers.open(ctx, f, 4*peak, duration, 100*time.Millisecond)
-	_, err = fmt.Fprintf(out, "%v\t%.0f\t%.0f\t%.0f %%\t%.0f\t%.0f\t\n", work, peak, at.rate(), 100*at.rate()/peak,
+	_, err = fmt.Fprintf(out, "%v\t%d\t%.0f\t%.0f\t%.0f %%\t%.0f\t%.0f\t\n", work, len(request), peak, at.rate(), 100*at.rate()/peak,
 		at.perSecond(len(at.refused)), at.perSecond(at.late))
 	return err
 }

@@ -43,7 +43,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	if *echo {
-		err := floor(ctx, *rounds, *duration)
+		err := floor(ctx, *nodes, *rounds, *duration)
 		stop()
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "overload:", err)
