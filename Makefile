@@ -230,7 +230,7 @@ release: ## Build what a release consists of into build/release: archives, SBOMs
 # modules of this repository that have some of them. Kubernetes stays as it is: its version is the one that decisions equal.
 NETWORK := github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4 golang.org/x/crypto golang.org/x/crypto/x509roots/fallback \
 	golang.org/x/net golang.org/x/oauth2 golang.org/x/text google.golang.org/grpc google.golang.org/protobuf
-WITH_NETWORK := . deploy/image deploy/check bench/parity bench/karpenter
+WITH_NETWORK := . deploy/image deploy/check bench/parity bench/e2e/tools bench/karpenter
 
 .PHONY: update
 update: ## Bring the modules that verify tokens or speak TLS and HTTP/2 to their newest versions everywhere, and test what uses them.
@@ -244,7 +244,7 @@ update: ## Bring the modules that verify tokens or speak TLS and HTTP/2 to their
 	  go -C $$dir get $$newest && go -C $$dir mod tidy || exit 1; \
 	  [ "$$before" = "$$(kubernetes)" ] || { echo "$$dir: the version of Kubernetes would change"; exit 1; }; \
 	done
-	$(GOTEST) -short -timeout 20m ./server/... ./clients/connect ./clients/stowage ./clients/live ./clients/process
+	$(GOTEST) -short -timeout 20m ./server/... ./clients/connect ./clients/stowage ./clients/live ./clients/process ./bench/e2e
 	go -C deploy/image test -timeout 5m ./...
 	@for dir in deploy/check bench/parity bench/karpenter; do GOTOOLCHAIN=auto go -C $$dir build ./... || exit 1; done
 	@git diff --stat -- '*go.mod'
