@@ -264,7 +264,7 @@ func (w *walk) within(t *table, b []byte) *Excess {
 		value := i
 		length := 0
 		if !w.field(t) {
-			return nil //nolint:nilerr // Count returns it
+			return nil
 		}
 		switch protowire.Type(tag & 7) {
 		case protowire.VarintType:
