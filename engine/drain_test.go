@@ -1015,6 +1015,30 @@ func TestDrainWorkers(t *testing.T) {
 	}
 }
 
+// A drain does not depend on those that the same goroutine simulated before it.
+func TestDrainsAreApart(t *testing.T) {
+	for seed := range uint64(cases(1500)) {
+		rng := rand.New(rand.NewPCG(seed, 64))
+		stated, o := randomDrain(rng)
+		stated.PodGroups = []api.PodGroup{{Name: "default/one", Minimum: 1, DisruptAll: true}, {Name: "default/two"}}
+		for _, t := range stated.Templates {
+			if t.Namespace == "default" && rng.IntN(3) == 0 {
+				t.Spec.SchedulingGroup = []string{"one", "two"}[rng.IntN(2)]
+			}
+		}
+		o.Scheduler = true
+		c := compiled(t, stated)
+		got, _ := drains(t, c, o.WithWorkers(1))
+		for i, n := range drainNodes(stated, &o) {
+			alone := o
+			alone.Nodes = []uint32{n}
+			if want, _ := drains(t, c, alone); gocmp.Diff(want[0], got[i]) != "" {
+				t.Fatalf("seed %d, node %d (-alone +after others):\n%s", seed, n, gocmp.Diff(want[0], got[i]))
+			}
+		}
+	}
+}
+
 // An error of the function that the drains are passed to ends the call, and so does the context.
 func TestDrainEnds(t *testing.T) {
 	c := compiled(t, controlledCluster(100))

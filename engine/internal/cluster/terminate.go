@@ -96,9 +96,11 @@ func (s *State) Cleared() Cleared { return maps.Clone(s.cleared) }
 func (s *State) Restore(c Cleared) { s.cleared = c }
 
 // EndQueue ends a queue that was placed after a mark, before others are placed. Its pods have started, one after the other, later
-// than those of the cluster. Its nominations end, as do its sets of occupied ports: every port that a pod holds is occupied again.
+// than those of the cluster. Its nominations end, as do its sets of occupied ports: every port that a pod holds is occupied again. Its
+// pods are in the pod groups that they name, as those of the cluster: the numbers of its entries are those of others in another queue.
 func (s *State) EndQueue(since Mark) {
 	s.nominations, s.occupied = nil, nil
+	s.EntryGroup, s.joined, s.whole = nil, nil, false
 	for i := since.assumed; i < len(s.assumed); i++ {
 		s.assumed[i].started = placedFrom + int64(i)
 	}
