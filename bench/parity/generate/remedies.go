@@ -45,6 +45,7 @@ func (d *draw) remedies() {
 	for range d.IntN(3) {
 		d.daemonSet()
 	}
+	d.starts()
 }
 
 func (d *draw) controller(apiVersion, kind string) metav1.OwnerReference {
