@@ -12,8 +12,9 @@ import (
 
 // The buffers, windows and workers of server/grpc.go, so that the servers differ only in what they do with a message.
 const (
-	bufferBytes = 256 << 10
-	windowBytes = 64 << 20
+	bufferBytes    = 256 << 10
+	windowBytes    = 64 << 20
+	minWindowBytes = 64 << 10
 
 	streamWorkers = 16
 )

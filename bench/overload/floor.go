@@ -27,14 +27,36 @@ type refusing struct {
 	server  *grpc.Server
 	address string
 	served  chan error
-	work    time.Duration
+	steps   int
 	refuses atomic.Bool
-	// calls is the number of calls, worked counts how often the clock was looked at.
-	calls, worked atomic.Int64
+	calls   atomic.Int64
 }
 
+// compute takes a processor's time that is the same however many processors there are for it.
+func compute(steps int) (x int64) {
+	for range steps {
+		x = x*6364136223846793005 + 1442695040888963407
+	}
+	return x
+}
+
+// stepsOf returns for how many steps a processor computes for a while, by the fastest of several measurements.
+func stepsOf(work time.Duration) int {
+	const steps = 1 << 22
+	fastest := time.Hour
+	for range 20 {
+		begin := time.Now()
+		sink.Add(compute(steps))
+		fastest = min(fastest, time.Since(begin))
+	}
+	return int(steps * work / fastest)
+}
+
+// sink keeps what is computed.
+var sink atomic.Int64
+
 func serveRefusing(ctx context.Context, work time.Duration) (*refusing, error) {
-	r := &refusing{work: work, served: make(chan error, 1)}
+	r := &refusing{steps: stepsOf(work), served: make(chan error, 1)}
 	r.server = grpc.NewServer(grpc.InTapHandle(r.enter), grpc.UnknownServiceHandler(r.handle), grpc.ForceServerCodecV2(wire.NewCodec()))
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -60,10 +82,7 @@ func (r *refusing) handle(_ any, stream grpc.ServerStream) error {
 		return err
 	}
 	in.Free()
-	begin := time.Now()
-	for time.Since(begin) < r.work {
-		r.worked.Add(1)
-	}
+	sink.Add(compute(r.steps))
 	return stream.SendMsg(wire.Encoded{})
 }
 
@@ -82,7 +101,7 @@ func floor(ctx context.Context, nodes, rounds int, duration time.Duration) (err 
 	}
 	defer func() { err = errors.Join(err, idle.Stop()) }()
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "work of a call\tits bytes\tpeak/s\t4 times, plain callers: answered/s\tof the peak\trefused/s\tsent too late/s\t")
+	fmt.Fprintln(out, "work of a call\tits bytes\tpeak/s\tdeadline\t4 times, plain callers: answered/s\tof the peak\trefused/s\tsent too late/s\t")
 	for range rounds {
 		for _, request := range [][]byte{few, cluster} {
 			for _, work := range []time.Duration{0, 50 * time.Microsecond, 250 * time.Microsecond, time.Millisecond, 4 * time.Millisecond} {
@@ -113,9 +132,10 @@ func floorOf(
 	if err != nil {
 		return err
 	}
+	half := callers.open(ctx, f, peak/2, duration, 0).p99()
 	r.refuses.Store(true)
-	at := callers.open(ctx, f, 4*peak, duration, 100*time.Millisecond)
-	_, err = fmt.Fprintf(out, "%v\t%d\t%.0f\t%.0f\t%.0f %%\t%.0f\t%.0f\t\n", work, len(request), peak, at.rate(), 100*at.rate()/peak,
-		at.perSecond(len(at.refused)), at.perSecond(at.late))
+	at := callers.open(ctx, f, 4*peak, duration, mostLatency*half)
+	_, err = fmt.Fprintf(out, "%v\t%d\t%.0f\t%v\t%.0f\t%.0f %%\t%.0f\t%.0f\t\n", work, len(request), peak, short(mostLatency*half), at.rate(),
+		100*at.rate()/peak, at.perSecond(len(at.refused)), at.perSecond(at.late))
 	return err
 }

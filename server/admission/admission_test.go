@@ -195,6 +195,41 @@ func TestLongWorkGivesWay(t *testing.T) {
 	})
 }
 
+// A request gives its seat to others after a slice, unless the rest of its work is expected to end within another one.
+func TestLittleRest(t *testing.T) {
+	for name, c := range map[string]struct{ estimate, work, waits time.Duration }{
+		"short":                 {estimate: slice / 2, work: slice / 2, waits: slice / 2},
+		"a little longer":       {estimate: slice + slice/2, work: slice + slice/2, waits: slice + slice/2},
+		"long":                  {estimate: time.Second, work: 4 * slice, waits: slice},
+		"longer than expected":  {estimate: slice / 2, work: 4 * slice, waits: longest},
+		"the rest of long work": {estimate: 3*slice + slice/2, work: 3*slice + slice/2, waits: slice},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := New(Settings{Seats: 1})
+				begin := time.Now()
+				lease := hold(from(t.Context(), "a"), t, l, c.estimate)
+				var all sync.WaitGroup
+				all.Go(func() {
+					other := hold(from(t.Context(), "b"), t, l, time.Millisecond)
+					if waited := time.Since(begin); waited < c.waits || waited > c.waits+pace {
+						t.Errorf("another one waits for %v, not %v", waited, c.waits)
+					}
+					other.Release()
+				})
+				ctx := lease.Context(t.Context())
+				for worked := time.Duration(0); worked < c.work; worked += pace / 2 {
+					time.Sleep(pace / 2)
+					_ = ctx.Err()
+				}
+				lease.Release()
+				all.Wait()
+				empty(t, l)
+			})
+		})
+	}
+}
+
 // Goroutines of one request stop together when it is not its turn.
 func TestAllGoroutinesGiveWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -383,10 +418,12 @@ func TestExpectWithinTheSlice(t *testing.T) {
 			all.Go(func() { hold(t.Context(), t, l, slice).Release() })
 		}
 		synctest.Wait()
-		if err := lease.Expect(slice, 1); err != nil {
-			t.Error("within the slice:", err)
+		for _, within := range []time.Duration{slice, longest} {
+			if err := lease.Expect(within, 1); err != nil {
+				t.Errorf("%v: %v", within, err)
+			}
 		}
-		if _, ok := errors.AsType[*Refusal](lease.Expect(2*slice, 1)); !ok {
+		if _, ok := errors.AsType[*Refusal](lease.Expect(longest+slice, 1)); !ok {
 			t.Error("what waits behind the others is not refused")
 		}
 		lease.Release()
@@ -486,7 +523,7 @@ func TestNobodyStarves(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 		defer stop()
 		var all sync.WaitGroup
-		var longest time.Duration
+		var most time.Duration
 		var lock sync.Mutex
 		for i := range 24 {
 			all.Go(func() {
@@ -498,7 +535,7 @@ func TestNobodyStarves(t *testing.T) {
 					begin := time.Now()
 					lease := hold(name, t, l, time.Millisecond)
 					lock.Lock()
-					longest = max(longest, time.Since(begin))
+					most = max(most, time.Since(begin))
 					lock.Unlock()
 					if err := lease.Expect(time.Duration(1+n%9)*time.Millisecond, 1); err != nil {
 						t.Error(err)
@@ -513,8 +550,8 @@ func TestNobodyStarves(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if longest > 24*2*slice {
-			t.Errorf("somebody waited %v", longest)
+		if most > 24*2*longest {
+			t.Errorf("somebody waited %v", most)
 		}
 		empty(t, l)
 	})

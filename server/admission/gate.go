@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"hash/maphash"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -16,11 +17,15 @@ const (
 	fewBehind, enoughBehind = 64, 16
 	// stale is when a measurement of the handlers' pace is forgotten.
 	stale = time.Second
+	// kinds is how many kinds of calls are told apart.
+	kinds = 1024
 )
 
 // Gate refuses calls when their headers arrive, before their messages are received: those of clients whose queues are full, and
-// when handlers are so far behind that calls would begin too late, all but those of clients that have made few of the calls.
-// Refusing a call then costs a tenth of what refusing it later does. It is a tap.ServerInHandle and a stats.Handler of a server.
+// those that would begin too late, all but those of clients that have made few of the calls. Refusing a call then costs a tenth of
+// what refusing it later does, and less if its message is large. It is a tap.ServerInHandle and a stats.Handler of a server.
+//
+// What a call waits for is handlers, which may be behind the connections, and seats.
 //
 // Calls begin about in the order in which they arrive. The number of the last one that began therefore tells how many have not,
 // and nothing has to be taken back for calls that end before they begin.
@@ -29,6 +34,7 @@ type Gate struct {
 	// error is what a call is refused with.
 	error func(*Refusal) error
 
+	kinds          [kinds]kind
 	arrivals       arrivals
 	arrived, begun atomic.Int64
 	// pace is how long a call waited, for each call that was behind when it arrived, and last when that was measured, both in
@@ -47,6 +53,25 @@ type arrivalKey struct{}
 type arrival struct {
 	number, behind int64
 	at             time.Time
+	kind           *kind
+	received       atomic.Bool
+}
+
+// kind is the calls of a method by a client. Hash collisions are rare.
+type kind struct {
+	// usual is how long such calls have a seat, in nanoseconds, and receiving how many have begun and wait for their message.
+	usual, receiving atomic.Int64
+}
+
+// learn takes in how long a call had a seat.
+func (k *kind) learn(took time.Duration) {
+	was := k.usual.Load()
+	k.usual.Store(was + (int64(took)-was)/16)
+}
+
+// ahead is the work that is being received.
+func (k *kind) ahead() time.Duration {
+	return time.Duration(max(k.receiving.Load(), 0) * k.usual.Load())
 }
 
 // Enter implements tap.ServerInHandle.
@@ -56,27 +81,37 @@ func (g *Gate) Enter(ctx context.Context, call *tap.Info) (context.Context, erro
 	}
 	client, now := Client(ctx), time.Now()
 	many := g.arrivals.add(client, now)
-	if g.limiter.contended() && g.limiter.queues.full(client) {
-		return ctx, g.refuse(ctx, &Refusal{Full, 4 * minRetry})
+	kind := &g.kinds[maphash.String(g.limiter.queues.seed, client+call.FullMethodName)%kinds]
+	if g.limiter.contended() {
+		if g.limiter.queues.full(client) {
+			return ctx, g.refuse(ctx, &Refusal{Full, 4 * minRetry})
+		}
+		if r := g.tooLong(ctx, g.limiter.queues.foresee(client, kind.ahead())); many && r != nil {
+			return ctx, g.refuse(ctx, r)
+		}
 	}
 	behind := g.arrived.Load() - g.begun.Load()
-	if wait := time.Duration(behind * g.pace.Load()); many && behind > fewBehind && g.tooLong(ctx, wait) {
-		return ctx, g.refuse(ctx, &Refusal{Behind, min(max(wait, minRetry), maxRetry)})
+	if many && behind > fewBehind && g.measured() {
+		if r := g.tooLong(ctx, time.Duration(behind*g.pace.Load())); r != nil {
+			return ctx, g.refuse(ctx, &Refusal{Behind, r.After})
+		}
 	}
-	return context.WithValue(ctx, arrivalKey{}, &arrival{g.arrived.Add(1), behind, now}), nil
+	return context.WithValue(ctx, arrivalKey{}, &arrival{number: g.arrived.Add(1), behind: behind, at: now, kind: kind}), nil
 }
 
-// tooLong reports whether a call that waits that long for its handler is not expected to be answered in time. The time left must be
-// more than the wait: its message has to be received, decided and answered.
-func (g *Gate) tooLong(ctx context.Context, wait time.Duration) bool {
-	if time.Duration(time.Now().UnixNano()-g.last.Load()) > stale {
-		return false
-	}
+// measured reports whether the handlers' pace was measured lately.
+func (g *Gate) measured() bool { return time.Duration(time.Now().UnixNano()-g.last.Load()) <= stale }
+
+// tooLong returns the refusal of a call that waits too long to be answered in time, nil if it does not. The time left must be more than
+// the wait: the call's message has to be received, decided and answered.
+func (g *Gate) tooLong(ctx context.Context, wait time.Duration) *Refusal {
 	if most := g.limiter.maxWait; most > 0 && wait > most {
-		return true
+		return refusal(Long, wait)
 	}
-	deadline, ok := ctx.Deadline()
-	return ok && late(deadline, wait, 0)
+	if deadline, ok := ctx.Deadline(); ok && late(deadline, wait, 0) {
+		return refusal(Late, wait)
+	}
+	return nil
 }
 
 func (g *Gate) refuse(ctx context.Context, r *Refusal) error {
@@ -110,8 +145,21 @@ func (g *Gate) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context 
 	return ctx
 }
 
-// HandleRPC implements stats.Handler.
-func (g *Gate) HandleRPC(context.Context, stats.RPCStats) {}
+// HandleRPC implements stats.Handler: a call is received from when it begins until its first message is there, or it ends.
+func (g *Gate) HandleRPC(ctx context.Context, event stats.RPCStats) {
+	call, ok := ctx.Value(arrivalKey{}).(*arrival)
+	if !ok {
+		return
+	}
+	switch event.(type) {
+	case *stats.Begin:
+		call.kind.receiving.Add(1)
+	case *stats.InPayload, *stats.End:
+		if !call.received.Swap(true) {
+			call.kind.receiving.Add(-1)
+		}
+	}
+}
 
 // TagConn implements stats.Handler.
 func (g *Gate) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/tap"
 )
 
@@ -119,4 +121,96 @@ func TestGateSparesFewCalls(t *testing.T) {
 			}
 		})
 	}
+}
+
+// While others wait for seats, the gate counts the calls whose messages are received: those of a kind whose seats would come too late are
+// refused, and let in again once that is known to take less.
+func TestGateCountsWhatIsReceived(t *testing.T) {
+	const takes = 20 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Settings{Seats: 1})
+		g := NewGate(l, func(r *Refusal) error { return r })
+		client := WithClient(t.Context(), "a")
+		enter := func() (context.Context, error) {
+			ctx, cancel := context.WithTimeout(client, time.Second)
+			t.Cleanup(cancel)
+			ctx, err := g.Enter(ctx, &tap.Info{FullMethodName: "/stowage.v1.PlacementService/Filter"})
+			if err == nil {
+				ctx = g.TagRPC(ctx, nil)
+				g.HandleRPC(ctx, &stats.Begin{})
+			}
+			return ctx, err
+		}
+		work := func(takes time.Duration) {
+			ctx, err := enter()
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.HandleRPC(ctx, &stats.InPayload{})
+			lease := hold(ctx, t, l, time.Millisecond)
+			time.Sleep(takes)
+			lease.Release()
+			g.HandleRPC(ctx, &stats.End{})
+		}
+		burst := func() (received []context.Context) {
+			for range 1000 {
+				ctx, err := enter()
+				if err == nil {
+					received = append(received, ctx)
+				} else if r, ok := errors.AsType[*Refusal](err); !ok || r.Reason != Late {
+					t.Fatal(err)
+				}
+			}
+			return received
+		}
+		end := func(all []context.Context) {
+			for i, ctx := range all {
+				if i%2 == 0 {
+					g.HandleRPC(ctx, &stats.InPayload{})
+				}
+				g.HandleRPC(ctx, &stats.End{})
+			}
+		}
+		for range 100 {
+			work(takes)
+		}
+		alone := burst()
+		if len(alone) != 1000 {
+			t.Errorf("%d calls are let in while none waits for a seat", len(alone))
+		}
+		end(alone)
+
+		lease := hold(client, t, l, time.Millisecond)
+		var all sync.WaitGroup
+		all.Go(func() { hold(WithClient(t.Context(), "b"), t, l, time.Millisecond).Release() })
+		synctest.Wait()
+		received := burst()
+		// A quarter of the second, of which another client has half.
+		if n, want := len(received), int(time.Second/4/2/takes); n < want-1 || n > want+1 {
+			t.Errorf("%d calls are let in, not about %d", n, want)
+		}
+		if _, err := g.Enter(WithClient(received[0], "few"), &tap.Info{FullMethodName: "/stowage.v1.PlacementService/Filter"}); err != nil {
+			t.Error("a client with few calls:", err)
+		}
+		end(received)
+		if again := burst(); len(again) != len(received) {
+			t.Errorf("then %d calls are let in", len(again))
+		} else {
+			end(again)
+		}
+		lease.Release()
+		all.Wait()
+
+		for range 100 {
+			work(time.Millisecond / 10)
+		}
+		lease = hold(client, t, l, time.Millisecond)
+		all.Go(func() { hold(WithClient(t.Context(), "b"), t, l, time.Millisecond).Release() })
+		synctest.Wait()
+		if shorter := burst(); len(shorter) < 500 {
+			t.Errorf("%d of calls that take less are let in", len(shorter))
+		}
+		lease.Release()
+		all.Wait()
+	})
 }

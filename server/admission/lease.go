@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// slice is how long a request keeps its seat while others wait.
-	slice = 5 * time.Millisecond
+	// slice is how long a request keeps its seat while others wait, and longest that if its work is expected to end then.
+	slice   = 5 * time.Millisecond
+	longest = 2 * slice
 	// pace is how often the clock is looked at, and maxStride after how many questions at the latest.
 	pace, maxStride = 200 * time.Microsecond, 16
 	// breath is how often other goroutines of the process get a turn, so that connections are read and refusals are sent.
@@ -156,9 +157,17 @@ func (l *Lease) look() {
 		l.breathed.Store(now)
 		l.breathe()
 	}
-	if time.Duration(now-l.since.Load()) >= slice && l.limiter.contended() {
+	if since := time.Duration(now - l.since.Load()); since >= slice && since >= l.keeps() && l.limiter.contended() {
 		l.takeTurns()
 	}
+}
+
+// keeps is how long the lease keeps its seat while others wait. Work that a second slice would end is not left until that comes.
+func (l *Lease) keeps() time.Duration {
+	if rest := l.limiter.rest(l); rest > 0 && rest <= longest {
+		return longest
+	}
+	return slice
 }
 
 // breathe lets other goroutines of the process run.
@@ -273,7 +282,14 @@ func (l *Lease) Release() {
 	case held:
 		l.leave()
 	}
-	if used := time.Duration(l.used.Load() - l.idle.Load()); l.ctx.Err() == nil && l.early == nil && used > 0 {
+	used := time.Duration(l.used.Load() - l.idle.Load())
+	if l.early != nil { // it takes the time that it has
+		used = 0
+	}
+	if call, ok := l.ctx.Value(arrivalKey{}).(*arrival); ok {
+		call.kind.learn(used)
+	}
+	if l.ctx.Err() == nil && used > 0 {
 		l.limiter.learn(l.class, l.estimate, used*time.Duration(l.width))
 	}
 }

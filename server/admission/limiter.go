@@ -159,7 +159,12 @@ func (l *Limiter) expected(c Class, estimate time.Duration) time.Duration {
 
 // remaining is how long the rest of a lease's work is expected to take while it has a seat.
 func (l *Limiter) remaining(of *Lease) time.Duration {
-	return max(l.expected(of.class, of.estimate)/time.Duration(of.width)-time.Duration(of.used.Load()-of.idle.Load()), 1)
+	return max(l.rest(of), 1)
+}
+
+// rest is remaining, and less than 1 if the work takes longer than was expected.
+func (l *Limiter) rest(of *Lease) time.Duration {
+	return l.expected(of.class, of.estimate)/time.Duration(of.width) - time.Duration(of.used.Load()-of.idle.Load())
 }
 
 // learn takes a measurement of work in. Concurrent measurements may be lost.

@@ -55,16 +55,20 @@ type waiter struct {
 
 // of returns the queue of a lease.
 func (q *queues) of(l *Lease) *queue {
-	if l.queue != nil {
-		return l.queue
-	}
-	for _, i := range q.hand(Client(l.ctx)) {
-		c := &q.all[i]
-		if l.queue == nil || q.rank(c) < q.rank(l.queue) {
-			l.queue = c
-		}
+	if l.queue == nil {
+		l.queue = q.choose(Client(l.ctx))
 	}
 	return l.queue
+}
+
+// choose returns the queue that the next request of a client joins.
+func (q *queues) choose(client string) (best *queue) {
+	for _, i := range q.hand(client) {
+		if c := &q.all[i]; best == nil || q.rank(c) < q.rank(best) {
+			best = c
+		}
+	}
+	return best
 }
 
 // hand returns the queues of a client, all different.
@@ -180,7 +184,7 @@ func (q *queues) sit(c *queue) {
 
 // join appends a lease that is counted as waiting.
 func (q *queues) join(l *Lease, c *queue) *waiter {
-	w := &waiter{lease: l, chunk: min(max(q.limiter.remaining(l), slice/64), slice), ready: make(chan struct{})}
+	w := &waiter{lease: l, chunk: min(max(q.limiter.remaining(l), slice/64), l.keeps()), ready: make(chan struct{})}
 	q.wake(c)
 	c.waiting = append(c.waiting, w)
 	c.full.Store(len(c.waiting) >= queueLength)

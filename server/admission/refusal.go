@@ -51,24 +51,35 @@ func wasted(deadline time.Time, work time.Duration) bool {
 	return float64(work)*spareLate > float64(time.Until(deadline))
 }
 
-// judge returns why a request is refused, nil if it is not. The lock must be held.
-func (q *queues) judge(l *Lease, c *queue, begun bool) *Refusal {
+func refusal(r Reason, after time.Duration) *Refusal {
+	return &Refusal{r, min(max(after, minRetry), maxRetry)}
+}
+
+// wait is how long a request waits for a seat if it joins a queue after more work does. The lock must be held.
+func (q *queues) wait(c *queue, more time.Duration) time.Duration {
 	share := q.active()
 	if len(c.waiting) == 0 && c.running == 0 {
 		share++
 	}
-	seats := time.Duration(q.limiter.seats)
-	shared := func(work time.Duration) time.Duration { return work / seats * time.Duration(share) }
+	return (c.ahead + more) / time.Duration(q.limiter.seats) * time.Duration(share)
+}
+
+// foresee is wait for the next request of a client.
+func (q *queues) foresee(client string, more time.Duration) time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.wait(q.choose(client), more)
+}
+
+// judge returns why a request is refused, nil if it is not. The lock must be held.
+func (q *queues) judge(l *Lease, c *queue, begun bool) *Refusal {
 	work := q.limiter.remaining(l)
-	wait := shared(c.ahead)
+	wait := q.wait(c, 0)
 	// Each slice waits until all others of the queue have had theirs. A lease with a seat keeps it to the end of its slice.
-	whole := max(work, shared(c.ahead+min(work, slice)))
-	if work > slice {
+	whole := max(work, q.wait(c, min(work, l.keeps())))
+	if work > l.keeps() {
 		turns := float64(work) / float64(slice)
-		whole = max(work, time.Duration(min(float64(shared(c.ahead+slice))*turns, 1<<62)))
-	}
-	refusal := func(r Reason, after time.Duration) *Refusal {
-		return &Refusal{r, min(max(after, minRetry), maxRetry)}
+		whole = max(work, time.Duration(min(float64(q.wait(c, slice))*turns, 1<<62)))
 	}
 	if !begun {
 		if len(c.waiting) >= queueLength {
@@ -86,7 +97,7 @@ func (q *queues) judge(l *Lease, c *queue, begun bool) *Refusal {
 		return nil
 	}
 	tooLate := late(deadline, max(wait, whole-work), work)
-	if begun && work <= slice { // it keeps its seat
+	if begun && work <= l.keeps() {
 		tooLate = wasted(deadline, work-time.Duration(time.Now().UnixNano()-l.since.Load()))
 	}
 	if tooLate {
