@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stowage-scheduler/stowage/bench/raced"
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
@@ -253,7 +254,7 @@ func TestPlaceWhereScoresOverflow(t *testing.T) {
 
 // TestMillionLargePods places 1,000,000 pods of 64Gi and 20Gi each. Their amounts add up to more than 2^56.
 func TestMillionLargePods(t *testing.T) {
-	if raceDetector && testing.Short() {
+	if raced.Detector && testing.Short() {
 		t.Skip("a million pods")
 	}
 	const pods, fit = 1_000_000, 900_000

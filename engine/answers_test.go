@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stowage-scheduler/stowage/bench/raced"
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
@@ -56,7 +57,7 @@ func TestRemembered(t *testing.T) {
 func fst[T any](v T, err error) (any, any) { return v, err }
 
 func TestRememberedIsBounded(t *testing.T) {
-	if raceDetector && testing.Short() {
+	if raced.Detector && testing.Short() {
 		t.Skip("takes long with the race detector")
 	}
 	ctx := context.Background()
@@ -86,7 +87,7 @@ func TestRememberedIsBounded(t *testing.T) {
 }
 
 func TestRememberAtMost(t *testing.T) {
-	if raceDetector && testing.Short() {
+	if raced.Detector && testing.Short() {
 		t.Skip("takes long with the race detector")
 	}
 	ctx := context.Background()

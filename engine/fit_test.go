@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stowage-scheduler/stowage/bench/raced"
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
@@ -439,7 +440,7 @@ func TestFitLimits(t *testing.T) {
 		{300_001, engine.MaxFitPods, 3},
 		{engine.MaxFitPods, 2, 1},
 	} {
-		if raceDetector && testing.Short() && test.want*test.pods > 1000 {
+		if raced.Detector && testing.Short() && test.want*test.pods > 1000 {
 			continue // up to a million pods
 		}
 		got, err := c.Fit(t.Context(), []engine.Pending{pending(test.pods, enginetest.MakePod("p"))}, engine.FitOptions{

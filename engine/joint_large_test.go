@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stowage-scheduler/stowage/bench/raced"
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
@@ -61,7 +62,7 @@ func special(p *enginetest.Pod) {
 
 // TestPlaceJointlyOnManyNodes bounds the steps of the search, alone and as part of PlaceJointly.
 func TestPlaceJointlyOnManyNodes(t *testing.T) {
-	if raceDetector && testing.Short() {
+	if raced.Detector && testing.Short() {
 		t.Skip("searches of thousands of steps")
 	}
 	ctx := context.Background()

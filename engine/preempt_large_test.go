@@ -10,6 +10,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/stowage-scheduler/stowage/bench/raced"
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
@@ -104,7 +105,7 @@ func TestBudgetsAreNotKept(t *testing.T) {
 // TestPreemptionAmong150000Victims: what a search allocates does not grow with the pods that it looks at, but with what it lists, and
 // it looks at the deadline often enough: whenever that comes, it ends at the next look.
 func TestPreemptionAmong150000Victims(t *testing.T) {
-	if testing.Short() || raceDetector {
+	if testing.Short() || raced.Detector {
 		t.Skip("compiles 150,000 pods")
 	}
 	const nodes, each = 5000, 30

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stowage-scheduler/stowage/bench/raced"
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
@@ -200,7 +201,7 @@ func TestNoNodesLeft(t *testing.T) {
 // TestManyClasses checks that the cost of a class does not grow with the number of classes: ten times as many take ten
 // times the processor time, not a hundred times.
 func TestManyClasses(t *testing.T) {
-	if raceDetector {
+	if raced.Detector {
 		t.Skip("measures processor time")
 	}
 	class := func() *api.NodeClass {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stowage-scheduler/stowage/bench/raced"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -82,7 +83,7 @@ func TestNobodyWaitsForALock(t *testing.T) {
 		w.add(t, randomCluster(rand.New(rand.NewPCG(seed, 1))))
 	}
 	steps := 50
-	if raceDetector {
+	if raced.Detector {
 		steps = 15
 	}
 	// How many of the calls get anywhere depends on whether somebody has put what they are about.

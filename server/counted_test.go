@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/stowage-scheduler/stowage/bench/lists"
+	"github.com/stowage-scheduler/stowage/bench/raced"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/count"
 	"github.com/stowage-scheduler/stowage/server/wire"
@@ -53,7 +54,7 @@ func peakOf(f func()) int64 {
 // TestEveryListIsCounted asks with each list of each request, as long as it may be, alone and in elements of the list around it, and
 // with nothing in it. The estimate that the server charges must be at least what the heap then grows by.
 func TestEveryListIsCounted(t *testing.T) {
-	if raceDetector {
+	if raced.Detector {
 		t.Skip("the race detector takes memory itself")
 	}
 	conn, stop, err := NewEmbedded(t.Context())

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/stowage-scheduler/stowage/bench/raced"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -36,7 +37,7 @@ func TestInterleaving(t *testing.T) {
 				w.add(t, randomCluster(rand.New(rand.NewPCG(seed, 1))))
 			}
 			steps := 200
-			if raceDetector && testing.Short() {
+			if raced.Detector && testing.Short() {
 				steps = 80
 			}
 			var all sync.WaitGroup

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/bench/raced"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -27,7 +28,7 @@ import (
 func TestAThousandPuts(t *testing.T) {
 	const connections, nodes = 20, 200
 	callers := 1000
-	if raceDetector {
+	if raced.Detector {
 		callers = 200
 	}
 	// What callers and requests in progress take, at most. A thousand clusters at once would be twice as much.

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/stowage-scheduler/stowage/bench/raced"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -87,7 +88,7 @@ func TestUnknownFieldsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, m := range messages(t, rpc.Input(), "") {
-				if raceDetector && testing.Short() && i%4 != 0 {
+				if raced.Detector && testing.Short() && i%4 != 0 {
 					continue
 				}
 				checkUnknown(t, r, rpc, slices.Concat(base, m.raw), m.path)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stowage-scheduler/stowage/bench/conformance"
+	"github.com/stowage-scheduler/stowage/bench/raced"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server"
 	"github.com/stowage-scheduler/stowage/server/placement"
@@ -49,9 +50,9 @@ func TestStowage(t *testing.T) {
 	}
 	step := int64(1)
 	switch {
-	case raceDetector && testing.Short():
+	case raced.Detector && testing.Short():
 		step = 12
-	case raceDetector || testing.Short():
+	case raced.Detector || testing.Short():
 		step = 4 // each case in one way
 	}
 	inProcess := conformance.Direct(placement.New(0, nil))

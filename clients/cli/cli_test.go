@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/stowage-scheduler/stowage/bench/raced"
 	"github.com/stowage-scheduler/stowage/clients/cli"
 	"github.com/stowage-scheduler/stowage/clients/servertest"
 )
@@ -29,7 +30,7 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(scripts) == 0 {
 		t.Fatal(scripts, err)
 	}
-	if raceDetector && testing.Short() { // each of their commands is a process, which takes seconds to start with it
+	if raced.Detector && testing.Short() { // each of their commands is a process, which takes seconds to start with it
 		var some []string
 		for part := range slices.Chunk(scripts, 4) {
 			some = append(some, part[0])

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	"github.com/stowage-scheduler/stowage/bench/raced"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -239,7 +240,7 @@ func TestLittleMemory(t *testing.T) {
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skip(err)
 	}
-	if raceDetector {
+	if raced.Detector {
 		t.Skip("the race detector takes a multiple of the memory")
 	}
 	// As automemlimit sets it in a container of 512 MiB.
