@@ -51,16 +51,7 @@ func (r *running) leaveUnread(ctx context.Context, t *testing.T, conn *grpc.Clie
 	before, request := r.held(ledger.Unread), wordy()
 	for n := int64(1); ; n++ {
 		last := r.held(ledger.Unread).Bytes
-		stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, stowagev1.PlacementService_Filter_FullMethodName)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := stream.SendMsg(request); err != nil {
-			t.Fatal(err)
-		}
-		if err := stream.CloseSend(); err != nil {
-			t.Fatal(err)
-		}
+		stream := begin(ctx, t, conn, stowagev1.PlacementService_Filter_FullMethodName, request)
 		eventually(t, "an answer counts, or is refused", func() bool {
 			now := r.held(ledger.Unread)
 			return now.Bytes > last || now.Refusals > before.Refusals

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protopath"
 	"google.golang.org/protobuf/reflect/protorange"
@@ -230,13 +229,7 @@ func responsesOf(t *testing.T, r *running, method protoreflect.MethodDescriptor,
 		}
 		return []proto.Message{response}
 	}
-	stream, err := r.conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, name)
-	if err == nil {
-		err = errors.Join(stream.SendMsg(request), stream.CloseSend())
-	}
-	if err != nil {
-		t.Fatalf("%s: %v", method.Name(), err)
-	}
+	stream := begin(t.Context(), t, r.conn, name, request)
 	for {
 		response := kind.New().Interface()
 		err := stream.RecvMsg(response)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"math"
@@ -92,6 +93,19 @@ func start(t *testing.T, s *Server, creds credentials.TransportCredentials) *run
 		http.DefaultClient.CloseIdleConnections()
 	})
 	return r
+}
+
+// begin begins a call of a method of any kind, whose only message is the request.
+func begin(ctx context.Context, t *testing.T, conn *grpc.ClientConn, method string, request any, options ...grpc.CallOption) grpc.ClientStream {
+	t.Helper()
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method, options...)
+	if err == nil {
+		err = errors.Join(stream.SendMsg(request), stream.CloseSend())
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", method, err)
+	}
+	return stream
 }
 
 func (r *running) client() stowagev1.PlacementServiceClient {

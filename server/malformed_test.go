@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,15 +98,9 @@ func TestNoMessage(t *testing.T) {
 			stowagev1.SimulationService_Fit_FullMethodName, stowagev1.SimulationService_Provision_FullMethodName,
 			stowagev1.SimulationService_Consolidate_FullMethodName,
 		} {
-			stream, err := r.conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, method, grpc.ForceCodecV2(asBytes{}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(stream.SendMsg(sent), stream.CloseSend()); err != nil {
-				t.Fatal(err)
-			}
+			stream := begin(t.Context(), t, r.conn, method, sent, grpc.ForceCodecV2(asBytes{}))
 			calls++
-			err = stream.RecvMsg(new(stowagev1.FilterResponse))
+			err := stream.RecvMsg(new(stowagev1.FilterResponse))
 			if code, reason, _, _ := why(err); code != codes.InvalidArgument || reason != "INVALID_REQUEST" {
 				t.Errorf("%s with %s: %v", method, what, err)
 			}
@@ -169,18 +162,7 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 		},
 	} {
 		method, _, _ = strings.Cut(method, "?")
-		stream, err := r.conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method,
-			grpc.ForceCodecV2(asBytes{}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := stream.SendMsg(request.raw); err != nil {
-			t.Fatal(err)
-		}
-		if err := stream.CloseSend(); err != nil {
-			t.Fatal(err)
-		}
-		err = stream.RecvMsg(new(emptypb.Empty))
+		err := begin(t.Context(), t, r.conn, method, request.raw, grpc.ForceCodecV2(asBytes{})).RecvMsg(new(emptypb.Empty))
 		code, _, _, violations := why(err)
 		want := request.root + suffix
 		if code != codes.InvalidArgument || !slices.ContainsFunc(violations, func(v *errdetails.BadRequest_FieldViolation) bool {

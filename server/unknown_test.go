@@ -117,21 +117,12 @@ func checkUnknown(t *testing.T, r *running, rpc protoreflect.MethodDescriptor, r
 func called(t *testing.T, r *running, rpc protoreflect.MethodDescriptor, request []byte) error {
 	t.Helper()
 	name := "/" + string(rpc.Parent().FullName()) + "/" + string(rpc.Name())
-	desc := &grpc.StreamDesc{ClientStreams: rpc.IsStreamingClient(), ServerStreams: true}
-	stream, err := r.conn.NewStream(t.Context(), desc, name, grpc.ForceCodecV2(asBytes{}))
-	if err != nil {
-		t.Fatal(err)
+	stream := begin(t.Context(), t, r.conn, name, request, grpc.ForceCodecV2(asBytes{}))
+	for {
+		if err := stream.RecvMsg(new(stowagev1.PutSnapshotResponse)); err != nil {
+			return err
+		}
 	}
-	if err := stream.SendMsg(request); err != nil {
-		t.Fatal(err)
-	}
-	if err := stream.CloseSend(); err != nil {
-		t.Fatal(err)
-	}
-	for err == nil {
-		err = stream.RecvMsg(new(stowagev1.PutSnapshotResponse))
-	}
-	return err
 }
 
 // TestUnknownFieldsOfAnsweredRequests adds a field that is unknown to a request whose answer the server remembers.
