@@ -108,7 +108,7 @@ func (p *putStream) ahead() (in *wire.Request, isPart bool, err error) {
 		return in, false, err
 	}
 	if _, err = p.turn.reserve(in, p.table); err == nil {
-		if in.AtOnce {
+		if in.LongElement {
 			return in, false, nil
 		}
 		if in.Decode() != nil {
@@ -132,8 +132,8 @@ func (p *putStream) apply(in *wire.Request) error {
 	err := p.turn.begin(work.Size{Bytes: int64(in.Len())}, 1)
 	switch {
 	case err != nil:
-	case in.AtOnce: // it has been counted ahead
-		err = p.turn.goOn()
+	case in.LongElement: // it has been counted ahead
+		err = p.turn.takePlace()
 	default:
 		err = p.turn.weigh(in, p.table)
 	}
@@ -142,7 +142,7 @@ func (p *putStream) apply(in *wire.Request) error {
 			err = decodeError(err, errNoStep)
 		}
 	}
-	defer p.turn.decoded()
+	defer p.turn.leavePlace()
 	if delta := in.Message.(*stowagev1.PutSnapshotRequest).GetDelta(); err == nil && delta != nil && p.cluster != nil {
 		err = p.turn.begin(work.Size{Bytes: p.cluster.CopiedBy(delta) / copiedPerRead}, 1)
 	}
@@ -174,8 +174,8 @@ func (p *putStream) part(in *wire.Request) error {
 	if p.parts == nil {
 		p.parts = decode.NewRequest(p.turn.ctx)
 	}
-	if decode.Follow(in.Cluster) && !in.AtOnce { // nothing is received while it has its place
-		p.turn.decoded()
+	if decode.Follow(in.Cluster) && !in.LongElement { // nothing is received while it has its place
+		p.turn.leavePlace()
 		return p.pipeline(in)
 	}
 	defer in.Free()

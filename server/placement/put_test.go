@@ -52,8 +52,8 @@ func (s stuck) RecvMsg(m any) error {
 	return s.ctx.Err()
 }
 
-// TestPutIsRefusedAtOnce: an invalid part is reported even if the client sends nothing more.
-func TestPutIsRefusedAtOnce(t *testing.T) {
+// TestPutIsRefusedLongElement: an invalid part is reported even if the client sends nothing more.
+func TestPutIsRefusedLongElement(t *testing.T) {
 	for _, nodes := range []int{1, 5000} {
 		c := &stowagev1.Cluster{}
 		for i := range nodes {

@@ -38,33 +38,33 @@ func (t *turn) weigh(in *wire.Request, table *count.Table) error {
 	if t.before.Bytes == 0 {
 		more.Bytes = int64(in.Len())
 	}
-	if err := t.begin(more, 1); err != nil || size.Beside <= manyFields && !in.AtOnce {
+	if err := t.begin(more, 1); err != nil || size.Beside <= manyFields && !in.LongElement {
 		return err
 	}
-	return t.goOn()
+	return t.takePlace()
 }
 
 // manyFields is the number of fields, beside clusters or in an element of a cluster, from which on decoding a request takes longer than
 // a turn. It cannot give its seat back meanwhile.
 const manyFields = 64 << 10
 
-// ones are the requests that decode in one go. There are fewer than seats, so that others have their turns.
-type ones chan struct{}
+// places are for the requests that decode in one go. There are fewer of them than seats, so that others have their turns.
+type places chan struct{}
 
-// goOn waits until the request may decode in one go, until decoded is called.
-func (t *turn) goOn() (err error) {
-	if t.ones == nil || t.one {
+// takePlace waits until the request may decode in one go, until leavePlace is called.
+func (t *turn) takePlace() (err error) {
+	if t.places == nil || t.placed {
 		return nil
 	}
-	t.one, err = t.enter()
+	t.placed, err = t.waitForPlace()
 	return err
 }
 
-// enter waits for a place among those that decode in one go, and reports whether it has one.
-func (t *turn) enter() (entered bool, err error) {
+// waitForPlace waits for a place among those that decode in one go, and reports whether it has one.
+func (t *turn) waitForPlace() (entered bool, err error) {
 	err = t.blocking(func() error {
 		select {
-		case t.ones <- struct{}{}:
+		case t.places <- struct{}{}:
 			entered = true
 			return nil
 		case <-t.ctx.Done():
@@ -77,14 +77,14 @@ func (t *turn) enter() (entered bool, err error) {
 	return entered, err
 }
 
-// alone decodes a part of a request that has some bytes. One that may have many fields waits for a place as whole requests do.
-func (t *turn) alone(bytes int, decode func() error) error {
-	if t.ones == nil || bytes <= 2*manyFields {
+// inPlace decodes a part of a request that has some bytes. One that may have many fields waits for a place as whole requests do.
+func (t *turn) inPlace(bytes int, decode func() error) error {
+	if t.places == nil || bytes <= 2*manyFields {
 		return decode()
 	}
-	entered, err := t.enter()
+	entered, err := t.waitForPlace()
 	if entered {
-		defer func() { <-t.ones }()
+		defer func() { <-t.places }()
 	}
 	if err != nil {
 		return err
@@ -92,11 +92,11 @@ func (t *turn) alone(bytes int, decode func() error) error {
 	return decode()
 }
 
-// decoded ends what goOn began.
-func (t *turn) decoded() {
-	if t.one {
-		t.one = false
-		<-t.ones
+// leavePlace ends what takePlace began.
+func (t *turn) leavePlace() {
+	if t.placed {
+		t.placed = false
+		<-t.places
 	}
 }
 
@@ -106,7 +106,7 @@ func (t *turn) reserve(in *wire.Request, table *count.Table) (count.Size, error)
 	if excess, ok := errors.AsType[*count.Excess](err); ok {
 		return size, decode.Refuse(excess.Field, stowagev1.ViolationReason_VIOLATION_REASON_WRONG_COUNT, "%s", excess.Description())
 	}
-	in.AtOnce = size.Largest > manyFields
+	in.LongElement = size.Largest > manyFields
 	if err == nil {
 		err = interceptor.ReserveDecoded(t.ctx, in.Len(), size.Bytes)
 	}

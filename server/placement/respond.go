@@ -67,7 +67,7 @@ func respond[M request, C, R any](
 	if err := r.Err(); err != nil {
 		return nil, statusOf(err)
 	}
-	turn.decoded()
+	turn.leavePlace()
 	timing.decodeDone()
 	cluster := r.Cluster()
 	timing.compileDone()
@@ -117,7 +117,7 @@ func respondInParts[M request, C any](
 	if err := r.Err(); err != nil {
 		return err
 	}
-	turn.decoded()
+	turn.leavePlace()
 	timing.decodeDone()
 	to := &answering{cluster: r.Cluster(), turn: turn}
 	timing.compileDone()

@@ -139,7 +139,7 @@ func TestPlacesAreGivenBack(t *testing.T) {
 		if err := call(t.Context(), many(1000)); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("%s: %v", method, err)
 		}
-		if n := len(s.ones); n > 0 {
+		if n := len(s.places); n > 0 {
 			t.Fatalf("%s: %d places are not given back", method, n)
 		}
 	}
@@ -155,7 +155,7 @@ func TestPlacesAreGivenBack(t *testing.T) {
 	}
 	stream := &watchedStream{oneMessage: oneMessage{ctx: t.Context(), raw: append(many(2), raw...)}} // pods_per_message
 	stream.look = func() {
-		if n := len(s.ones); n > 0 {
+		if n := len(s.places); n > 0 {
 			t.Errorf("%d places are taken while an answer is sent", n)
 		}
 	}
@@ -225,7 +225,7 @@ func TestALargeElementAmongParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := &parts{oneMessage{ctx: t.Context()}, [][]byte{nodes("a"), large, nodes("b"), end}}
-	s.ones <- struct{}{} // another request decodes in one go
+	s.places <- struct{}{} // another request decodes in one go
 	ended := make(chan error, 1)
 	go func() { ended <- found["PutSnapshot"](s, in) }()
 	select {
@@ -233,8 +233,8 @@ func TestALargeElementAmongParts(t *testing.T) {
 		t.Fatalf("it does not wait for a place: %v", err)
 	case <-time.After(200 * time.Millisecond):
 	}
-	<-s.ones
-	if err := <-ended; err != nil || len(in.messages) > 0 || len(s.ones) > 0 {
-		t.Errorf("%v, %d messages left, %d places taken", err, len(in.messages), len(s.ones))
+	<-s.places
+	if err := <-ended; err != nil || len(in.messages) > 0 || len(s.places) > 0 {
+		t.Errorf("%v, %d messages left, %d places taken", err, len(in.messages), len(s.places))
 	}
 }

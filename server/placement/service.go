@@ -32,7 +32,7 @@ type Service struct {
 	decisions *telemetry.Decisions
 	limits    Limits
 	admission *admission.Limiter // nil for none
-	ones      ones
+	places    places
 	envelope  func(proto.Message) error // nil for none
 }
 

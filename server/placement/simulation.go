@@ -73,7 +73,7 @@ const largeAnswer = 1 << 20
 
 // scenario decodes a scenario.
 func (to *answering) scenario(call *decode.WhatIfCall, i int) (stated *decode.StatedScenario, err error) {
-	err = to.turn.alone(call.ScenarioBytes(i), func() error {
+	err = to.turn.inPlace(call.ScenarioBytes(i), func() error {
 		stated, err = call.Scenario(i)
 		return err
 	})

@@ -80,7 +80,7 @@ func (s *Service) placeStream(
 	if err := r.Err(); err != nil {
 		return err
 	}
-	turn.decoded()
+	turn.leavePlace()
 	timing.decodeDone()
 	cluster := r.Cluster()
 	timing.compileDone()

@@ -36,7 +36,7 @@ const (
 // SetAdmission makes requests that compute take turns. It must be called before the service is used; nil is for none.
 func (s *Service) SetAdmission(l *admission.Limiter) {
 	if s.admission = l; l != nil {
-		s.ones = make(ones, max(l.Seats()/2, 1))
+		s.places = make(places, max(l.Seats()/2, 1))
 	}
 }
 
@@ -51,13 +51,13 @@ type turn struct {
 	// partial is whether the request is answered with what there is when its time ends.
 	partial bool
 	cancel  context.CancelFunc
-	// ones bounds the requests that decode in one go, and one is whether this one does.
-	ones ones
-	one  bool
+	// places bounds the requests that decode in one go, and placed is whether this is one of them.
+	places places
+	placed bool
 }
 
 func (s *Service) turn(ctx context.Context, class admission.Class) *turn {
-	return &turn{limiter: s.admission, class: class, ctx: ctx, ones: s.ones}
+	return &turn{limiter: s.admission, class: class, ctx: ctx, places: s.places}
 }
 
 // reads begins the turn of a decoded request if reading its cluster or its delta is work: then how much only the size tells.
@@ -136,7 +136,7 @@ func (t *turn) blocking(f func() error) error { return t.lease.Blocking(f) }
 
 // end ends the turn.
 func (t *turn) end() {
-	t.decoded()
+	t.leavePlace()
 	t.lease.Release()
 	if t.cancel != nil {
 		t.cancel()

@@ -18,8 +18,8 @@ type Request struct {
 	Message proto.Message
 	// Cluster is an encoded stowage.v1.Cluster, nil if the request has none. It is valid until Free.
 	Cluster Pieces
-	// AtOnce is whether an element of the cluster has so much in it that decoding it takes longer than a turn.
-	AtOnce bool
+	// LongElement is whether an element of the cluster has so much in it that decoding it takes longer than a turn.
+	LongElement bool
 	// Read, if set, decodes the encoded request with an empty cluster, in place of proto.Unmarshal into Message. It may keep
 	// the bytes.
 	Read func(rest []byte) error
