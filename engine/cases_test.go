@@ -10,7 +10,7 @@ import (
 
 // portion is the environment's: one of so many random cases is tried, so that a check on every change takes minutes.
 var portion = func() int {
-	n, _ := strconv.Atoi(os.Getenv("STOWAGE_TEST_PORTION")) // 0 if there is none
+	n, _ := strconv.Atoi(os.Getenv("TEST_PORTION")) // 0 if there is none
 	return max(1, n)
 }()
 
