@@ -104,7 +104,7 @@ func floor(ctx context.Context, nodes, rounds int, duration time.Duration) (err 
 	fmt.Fprintln(out, "work of a call\tits bytes\tpeak/s\tdeadline\t4 times, plain callers: answered/s\tof the peak\trefused/s\tsent too late/s\t")
 	for range rounds {
 		for _, request := range [][]byte{few, cluster} {
-			for _, work := range []time.Duration{0, 50 * time.Microsecond, 250 * time.Microsecond, time.Millisecond, 4 * time.Millisecond} {
+			for _, work := range []time.Duration{0, 50 * time.Microsecond, 250 * time.Microsecond, time.Millisecond, 2 * time.Millisecond, 4 * time.Millisecond} {
 				if err := errors.Join(floorOf(ctx, out, idle.Address, work, request, duration), out.Flush()); err != nil {
 					return err
 				}
