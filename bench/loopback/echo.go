@@ -24,7 +24,7 @@ func ServeEcho() (*Server, error) {
 		grpc.ReadBufferSize(bufferBytes),
 		grpc.WriteBufferSize(bufferBytes),
 		grpc.NumStreamWorkers(streamWorkers),
-		grpc.InitialWindowSize(windowBytes),
+		grpc.InitialWindowSize(minWindowBytes),
 		grpc.InitialConnWindowSize(windowBytes),
 	)
 	s.RegisterService(&grpc.ServiceDesc{

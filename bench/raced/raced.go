@@ -1,6 +1,6 @@
 //go:build !race
 
-// Package raced tells tests whether the race detector watches them: with it code takes ten times as long and allocates otherwise.
+// Package raced reports whether tests run with the race detector. With it, code takes ten times as long and allocates more often.
 package raced
 
 // Detector reports whether the race detector is on.

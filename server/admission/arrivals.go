@@ -6,18 +6,27 @@ import (
 	"time"
 )
 
-// ByClient keeps a counter for each client. Hash collisions are rare.
-type ByClient struct {
-	seed     maphash.Seed
-	counters [1024]atomic.Int64
+// ByClient keeps counts for each client, or for what begins with a client's name. Hash collisions are rare.
+type ByClient[T any] struct {
+	seed   maphash.Seed
+	counts [1024]T
 }
 
-// NewByClient returns counters that are 0.
-func NewByClient() *ByClient { return &ByClient{seed: maphash.MakeSeed()} }
+// NewByClient returns counts that are zero.
+func NewByClient[T any]() *ByClient[T] { return &ByClient[T]{seed: maphash.MakeSeed()} }
 
-// Of returns the counter of a client.
-func (b *ByClient) Of(client string) *atomic.Int64 {
-	return &b.counters[maphash.String(b.seed, client)%uint64(len(b.counters))]
+// Of returns the counts of a client.
+func (b *ByClient[T]) Of(client string) *T {
+	return &b.counts[maphash.String(b.seed, client)%uint64(len(b.counts))]
+}
+
+// average is a moving average. Concurrent measurements may be lost.
+type average struct{ atomic.Int64 }
+
+// learn moves it a sixteenth of the way to a measurement.
+func (a *average) learn(measured int64) {
+	was := a.Load()
+	a.Store(was + (measured-was)/16)
 }
 
 // arrivals counts the calls that arrive in a second and the one before it.
@@ -32,7 +41,7 @@ type recent struct {
 
 // period is what arrived in a second.
 type period struct {
-	calls          *ByClient
+	calls          *ByClient[atomic.Int64]
 	total, clients atomic.Int64
 }
 
@@ -57,7 +66,7 @@ func (a *arrivals) at(at time.Time) *recent {
 		if r != nil && at.Sub(r.begin) < time.Second {
 			return r
 		}
-		next := &recent{begin: at, now: &period{calls: NewByClient()}, before: &period{calls: NewByClient()}}
+		next := &recent{begin: at, now: &period{calls: NewByClient[atomic.Int64]()}, before: &period{calls: NewByClient[atomic.Int64]()}}
 		if r != nil && at.Sub(r.begin) < 2*time.Second {
 			next.before = r.now
 		}

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"hash/maphash"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,8 +16,6 @@ const (
 	fewBehind, enoughBehind = 64, 16
 	// stale is when a measurement of the handlers' pace is forgotten.
 	stale = time.Second
-	// kinds is how many kinds of calls are told apart.
-	kinds = 1024
 )
 
 // Gate refuses calls when their headers arrive, before their messages are received: those of clients whose queues are full, and
@@ -34,17 +31,18 @@ type Gate struct {
 	// error is what a call is refused with.
 	error func(*Refusal) error
 
-	kinds          [kinds]kind
+	kinds          *ByClient[kind] // by the method as well
 	arrivals       arrivals
 	arrived, begun atomic.Int64
 	// pace is how long a call waited, for each call that was behind when it arrived, and last when that was measured, both in
 	// nanoseconds.
-	last, pace atomic.Int64
+	pace average
+	last atomic.Int64
 }
 
 // NewGate returns the gate of a limiter.
 func NewGate(l *Limiter, err func(*Refusal) error) *Gate {
-	return &Gate{limiter: l, error: err}
+	return &Gate{limiter: l, error: err, kinds: NewByClient[kind]()}
 }
 
 type arrivalKey struct{}
@@ -57,16 +55,12 @@ type arrival struct {
 	received       atomic.Bool
 }
 
-// kind is the calls of a method by a client. Hash collisions are rare.
+// kind is the calls of a method by a client.
 type kind struct {
-	// usual is how long such calls have a seat, in nanoseconds, and receiving how many have begun and wait for their message.
-	usual, receiving atomic.Int64
-}
-
-// learn takes in how long a call had a seat.
-func (k *kind) learn(took time.Duration) {
-	was := k.usual.Load()
-	k.usual.Store(was + (int64(took)-was)/16)
+	// usual is the time for which such a call has a seat, in nanoseconds, and receiving the number of those that have begun and wait for
+	// their message.
+	usual     average
+	receiving atomic.Int64
 }
 
 // ahead is the work that is being received.
@@ -81,13 +75,15 @@ func (g *Gate) Enter(ctx context.Context, call *tap.Info) (context.Context, erro
 	}
 	client, now := Client(ctx), time.Now()
 	many := g.arrivals.add(client, now)
-	kind := &g.kinds[maphash.String(g.limiter.queues.seed, client+call.FullMethodName)%kinds]
+	kind := g.kinds.Of(client + call.FullMethodName)
 	if g.limiter.contended() {
 		if g.limiter.queues.full(client) {
 			return ctx, g.refuse(ctx, &Refusal{Full, 4 * minRetry})
 		}
-		if r := g.tooLong(ctx, g.limiter.queues.foresee(client, kind.ahead())); many && r != nil {
-			return ctx, g.refuse(ctx, r)
+		if many {
+			if r := g.tooLong(ctx, g.limiter.queues.foresee(client, kind.ahead())); r != nil {
+				return ctx, g.refuse(ctx, r)
+			}
 		}
 	}
 	behind := g.arrived.Load() - g.begun.Load()
@@ -138,10 +134,11 @@ func (g *Gate) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context 
 	}
 	now := time.Now()
 	pace := int64(now.Sub(call.at)) / call.behind
-	if was := g.pace.Load(); time.Duration(now.UnixNano()-g.last.Swap(now.UnixNano())) < stale {
-		pace = was + (pace-was)/16
+	if time.Duration(now.UnixNano()-g.last.Swap(now.UnixNano())) < stale {
+		g.pace.learn(pace)
+	} else {
+		g.pace.Store(pace)
 	}
-	g.pace.Store(pace)
 	return ctx
 }
 

@@ -287,7 +287,7 @@ func (l *Lease) Release() {
 		used = 0
 	}
 	if call, ok := l.ctx.Value(arrivalKey{}).(*arrival); ok {
-		call.kind.learn(used)
+		call.kind.usual.learn(int64(used))
 	}
 	if l.ctx.Err() == nil && used > 0 {
 		l.limiter.learn(l.class, l.estimate, used*time.Duration(l.width))

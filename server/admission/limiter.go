@@ -143,7 +143,7 @@ type Class uint8
 const classes = 16
 
 // speed is by how much measured work exceeds estimates, in 1/unit, less 1.
-type speed struct{ ratio atomic.Int64 }
+type speed struct{ ratio average }
 
 const (
 	unit = 1 << 10
@@ -172,8 +172,6 @@ func (l *Limiter) learn(c Class, estimate, took time.Duration) {
 	if l.measured != nil {
 		l.measured(c, estimate, took)
 	}
-	s := &l.speeds[c%classes].ratio
 	ratio := min(max(int64(min(float64(took)/float64(estimate), slowest)*unit), fastest), slowest) - unit
-	was := s.Load()
-	s.Store(was + (ratio-was)/16)
+	l.speeds[c%classes].ratio.learn(ratio)
 }

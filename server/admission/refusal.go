@@ -55,31 +55,33 @@ func refusal(r Reason, after time.Duration) *Refusal {
 	return &Refusal{r, min(max(after, minRetry), maxRetry)}
 }
 
-// wait is how long a request waits for a seat if it joins a queue after more work does. The lock must be held.
-func (q *queues) wait(c *queue, more time.Duration) time.Duration {
+// shared returns how long work of a queue takes while all queues with requests share the seats, and that one does. The lock must be held.
+func (q *queues) shared(c *queue) func(work time.Duration) time.Duration {
 	share := q.active()
 	if len(c.waiting) == 0 && c.running == 0 {
 		share++
 	}
-	return (c.ahead + more) / time.Duration(q.limiter.seats) * time.Duration(share)
+	seats := time.Duration(q.limiter.seats)
+	return func(work time.Duration) time.Duration { return work / seats * time.Duration(share) }
 }
 
-// foresee is wait for the next request of a client.
+// foresee returns how long the next request of a client waits for a seat if more work joins its queue before.
 func (q *queues) foresee(client string, more time.Duration) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.wait(q.choose(client), more)
+	c := q.choose(client)
+	return q.shared(c)(c.ahead + more)
 }
 
 // judge returns why a request is refused, nil if it is not. The lock must be held.
 func (q *queues) judge(l *Lease, c *queue, begun bool) *Refusal {
-	work := q.limiter.remaining(l)
-	wait := q.wait(c, 0)
+	shared, work, keeps := q.shared(c), q.limiter.remaining(l), l.keeps()
+	wait := shared(c.ahead)
 	// Each slice waits until all others of the queue have had theirs. A lease with a seat keeps it to the end of its slice.
-	whole := max(work, q.wait(c, min(work, l.keeps())))
-	if work > l.keeps() {
+	whole := max(work, shared(c.ahead+min(work, keeps)))
+	if work > keeps {
 		turns := float64(work) / float64(slice)
-		whole = max(work, time.Duration(min(float64(q.wait(c, slice))*turns, 1<<62)))
+		whole = max(work, time.Duration(min(float64(shared(c.ahead+slice))*turns, 1<<62)))
 	}
 	if !begun {
 		if len(c.waiting) >= queueLength {
@@ -97,7 +99,7 @@ func (q *queues) judge(l *Lease, c *queue, begun bool) *Refusal {
 		return nil
 	}
 	tooLate := late(deadline, max(wait, whole-work), work)
-	if begun && work <= l.keeps() {
+	if begun && work <= keeps {
 		tooLate = wasted(deadline, work-time.Duration(time.Now().UnixNano()-l.since.Load()))
 	}
 	if tooLate {

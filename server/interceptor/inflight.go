@@ -30,13 +30,13 @@ const retryOverloaded = time.Second
 type InFlight struct {
 	limit    int64
 	bytes    atomic.Int64
-	clients  *admission.ByClient // bytes of each
+	clients  *admission.ByClient[atomic.Int64] // bytes of each
 	refusals atomic.Int64
 }
 
 // NewInFlight returns an InFlight with a limit in bytes.
 func NewInFlight(limit int64) *InFlight {
-	return &InFlight{limit: limit, clients: admission.NewByClient()}
+	return &InFlight{limit: limit, clients: admission.NewByClient[atomic.Int64]()}
 }
 
 // Counts returns the bytes in flight, their limit, and how many calls were refused because of it so far.
