@@ -52,13 +52,14 @@ type arrival struct {
 	number, behind int64
 	at             time.Time
 	kind           *kind
-	received       atomic.Bool
+	// received reports whether its first message is there, or will not come, and sat whether it had a seat and gave it back.
+	received, sat atomic.Bool
 }
 
 // kind is the calls of a method by a client.
 type kind struct {
-	// usual is the time for which such a call has a seat, in nanoseconds, and receiving the number of those that have begun and wait for
-	// their message.
+	// usual is the time for which such a call has a seat, in nanoseconds: 0 for answers that are remembered. receiving is the number
+	// of those that have begun and wait for their message.
 	usual     average
 	receiving atomic.Int64
 }
@@ -142,7 +143,8 @@ func (g *Gate) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context 
 	return ctx
 }
 
-// HandleRPC implements stats.Handler: a call is received from when it begins until its first message is there, or it ends.
+// HandleRPC implements stats.Handler: a call is received from when it begins until its first message is there, or it ends. A call
+// that is answered without a seat is a measurement of its kind as well.
 func (g *Gate) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	call, ok := ctx.Value(arrivalKey{}).(*arrival)
 	if !ok {
@@ -154,6 +156,10 @@ func (g *Gate) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	case *stats.InPayload, *stats.End:
 		if !call.received.Swap(true) {
 			call.kind.receiving.Add(-1)
+		}
+		// A call that fails without a seat may have needed one.
+		if end, ok := event.(*stats.End); ok && end.Error == nil && !call.sat.Load() {
+			call.kind.usual.learn(0)
 		}
 	}
 }

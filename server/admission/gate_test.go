@@ -14,10 +14,50 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
+// filterMethod is a method whose calls pass the gate.
+const filterMethod = "/stowage.v1.PlacementService/Filter"
+
+// arrive begins a call, whose message has not arrived.
+func arrive(ctx context.Context, g *Gate) (context.Context, error) {
+	ctx, err := g.Enter(ctx, &tap.Info{FullMethodName: filterMethod})
+	if err == nil {
+		ctx = g.TagRPC(ctx, nil)
+		g.HandleRPC(ctx, &stats.Begin{})
+	}
+	return ctx, err
+}
+
+// worked makes a call that has a seat for a while.
+func worked(ctx context.Context, t *testing.T, g *Gate, takes time.Duration) {
+	t.Helper()
+	ctx, err := arrive(ctx, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.HandleRPC(ctx, &stats.InPayload{})
+	lease := hold(ctx, t, g.limiter, time.Millisecond)
+	time.Sleep(takes)
+	lease.Release()
+	g.HandleRPC(ctx, &stats.End{})
+}
+
+// contend makes another client have the only seat, and wait for it, until end is called.
+func contend(t *testing.T, l *Limiter) (end func()) {
+	t.Helper()
+	lease := hold(WithClient(t.Context(), "b"), t, l, time.Millisecond)
+	var all sync.WaitGroup
+	all.Go(func() { hold(WithClient(t.Context(), "b"), t, l, time.Millisecond).Release() })
+	synctest.Wait()
+	return func() {
+		lease.Release()
+		all.Wait()
+	}
+}
+
 // The gate refuses calls only if the wait alone is too long for them.
 func TestGate(t *testing.T) {
 	enter := func(ctx context.Context, g *Gate) (context.Context, error) {
-		return g.Enter(ctx, &tap.Info{FullMethodName: "/stowage.v1.PlacementService/Filter"})
+		return g.Enter(ctx, &tap.Info{FullMethodName: filterMethod})
 	}
 	const calls = 2000
 	for name, c := range map[string]struct {
@@ -84,7 +124,7 @@ func TestGateSparesFewCalls(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := NewGate(New(Settings{MaxWait: time.Second}), func(r *Refusal) error { return r })
 			enter := func(client string) (context.Context, error) {
-				return g.Enter(WithClient(t.Context(), client), &tap.Info{FullMethodName: "/stowage.v1.PlacementService/Filter"})
+				return g.Enter(WithClient(t.Context(), client), &tap.Info{FullMethodName: filterMethod})
 			}
 			counters := g.arrivals.at(time.Now()).now.calls
 			shared := map[*atomic.Int64]bool{}
@@ -134,23 +174,7 @@ func TestGateCountsWhatIsReceived(t *testing.T) {
 		enter := func() (context.Context, error) {
 			ctx, cancel := context.WithTimeout(client, time.Second)
 			t.Cleanup(cancel)
-			ctx, err := g.Enter(ctx, &tap.Info{FullMethodName: "/stowage.v1.PlacementService/Filter"})
-			if err == nil {
-				ctx = g.TagRPC(ctx, nil)
-				g.HandleRPC(ctx, &stats.Begin{})
-			}
-			return ctx, err
-		}
-		work := func(takes time.Duration) {
-			ctx, err := enter()
-			if err != nil {
-				t.Fatal(err)
-			}
-			g.HandleRPC(ctx, &stats.InPayload{})
-			lease := hold(ctx, t, l, time.Millisecond)
-			time.Sleep(takes)
-			lease.Release()
-			g.HandleRPC(ctx, &stats.End{})
+			return arrive(ctx, g)
 		}
 		burst := func() (received []context.Context) {
 			for range 1000 {
@@ -168,11 +192,11 @@ func TestGateCountsWhatIsReceived(t *testing.T) {
 				if i%2 == 0 {
 					g.HandleRPC(ctx, &stats.InPayload{})
 				}
-				g.HandleRPC(ctx, &stats.End{})
+				g.HandleRPC(ctx, &stats.End{Error: context.Canceled})
 			}
 		}
 		for range 100 {
-			work(takes)
+			worked(client, t, g, takes)
 		}
 		alone := burst()
 		if len(alone) != 1000 {
@@ -180,16 +204,13 @@ func TestGateCountsWhatIsReceived(t *testing.T) {
 		}
 		end(alone)
 
-		lease := hold(client, t, l, time.Millisecond)
-		var all sync.WaitGroup
-		all.Go(func() { hold(WithClient(t.Context(), "b"), t, l, time.Millisecond).Release() })
-		synctest.Wait()
+		free := contend(t, l)
 		received := burst()
 		// A quarter of the second, of which another client has half.
 		if n, want := len(received), int(time.Second/4/2/takes); n < want-1 || n > want+1 {
 			t.Errorf("%d calls are let in, not about %d", n, want)
 		}
-		if _, err := g.Enter(WithClient(received[0], "few"), &tap.Info{FullMethodName: "/stowage.v1.PlacementService/Filter"}); err != nil {
+		if _, err := g.Enter(WithClient(received[0], "few"), &tap.Info{FullMethodName: filterMethod}); err != nil {
 			t.Error("a client with few calls:", err)
 		}
 		end(received)
@@ -198,19 +219,56 @@ func TestGateCountsWhatIsReceived(t *testing.T) {
 		} else {
 			end(again)
 		}
-		lease.Release()
-		all.Wait()
+		free()
 
 		for range 100 {
-			work(time.Millisecond / 10)
+			worked(client, t, g, time.Millisecond/10)
 		}
-		lease = hold(client, t, l, time.Millisecond)
-		all.Go(func() { hold(WithClient(t.Context(), "b"), t, l, time.Millisecond).Release() })
-		synctest.Wait()
+		defer contend(t, l)()
 		if shorter := burst(); len(shorter) < 500 {
 			t.Errorf("%d of calls that take less are let in", len(shorter))
 		}
-		lease.Release()
-		all.Wait()
 	})
+}
+
+// Calls that are answered without a seat, as their answers are remembered, do not count as those that needed one once. Calls that
+// fail without a seat say nothing.
+func TestGateLearnsFromRememberedCalls(t *testing.T) {
+	for name, c := range map[string]struct {
+		end      error
+		remember bool
+	}{
+		"answered": {nil, true},
+		"failed":   {context.Canceled, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := NewGate(New(Settings{Seats: 1, MaxWait: time.Second}), func(r *Refusal) error { return r })
+				client := WithClient(t.Context(), "a")
+				for range 100 {
+					worked(client, t, g, 50*time.Millisecond)
+				}
+				for range 1000 {
+					ctx, err := arrive(client, g)
+					if err != nil {
+						t.Fatal(err)
+					}
+					g.HandleRPC(ctx, &stats.InPayload{})
+					g.HandleRPC(ctx, &stats.End{Error: c.end})
+				}
+				defer contend(t, g.limiter)()
+				in := 0
+				for range 100 {
+					ctx, cancel := context.WithTimeout(client, time.Second)
+					defer cancel()
+					if _, err := arrive(ctx, g); err == nil {
+						in++
+					}
+				}
+				if remember := in == 100; remember != c.remember {
+					t.Errorf("%d of 100 calls are let in", in)
+				}
+			})
+		})
+	}
 }

@@ -287,6 +287,7 @@ func (l *Lease) Release() {
 		used = 0
 	}
 	if call, ok := l.ctx.Value(arrivalKey{}).(*arrival); ok {
+		call.sat.Store(true)
 		call.kind.usual.learn(int64(used))
 	}
 	if l.ctx.Err() == nil && used > 0 {
