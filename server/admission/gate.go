@@ -64,9 +64,10 @@ type kind struct {
 	receiving atomic.Int64
 }
 
-// ahead is the work that is being received.
-func (k *kind) ahead() time.Duration {
-	return time.Duration(max(k.receiving.Load(), 0) * k.usual.Load())
+// ahead is the work that is being received: what of it comes before the first turn of the next call, and all of it.
+func (k *kind) ahead() (turns, whole time.Duration) {
+	n, usual := max(k.receiving.Load(), 0), k.usual.Load()
+	return time.Duration(n * min(usual, int64(longest))), time.Duration(n * usual)
 }
 
 // Enter implements tap.ServerInHandle.
@@ -82,14 +83,17 @@ func (g *Gate) Enter(ctx context.Context, call *tap.Info) (context.Context, erro
 			return ctx, g.refuse(ctx, &Refusal{Full, 4 * minRetry})
 		}
 		if many {
-			if r := g.tooLong(ctx, g.limiter.queues.foresee(client, kind.ahead())); r != nil {
+			turns, whole := kind.ahead()
+			wait, all := g.limiter.queues.foresee(client, turns, whole)
+			if r := g.tooLong(ctx, wait, all); r != nil {
 				return ctx, g.refuse(ctx, r)
 			}
 		}
 	}
 	behind := g.arrived.Load() - g.begun.Load()
 	if many && behind > fewBehind && g.measured() {
-		if r := g.tooLong(ctx, time.Duration(behind*g.pace.Load())); r != nil {
+		wait := time.Duration(behind * g.pace.Load())
+		if r := g.tooLong(ctx, wait, wait); r != nil {
 			return ctx, g.refuse(ctx, &Refusal{Behind, r.After})
 		}
 	}
@@ -99,14 +103,14 @@ func (g *Gate) Enter(ctx context.Context, call *tap.Info) (context.Context, erro
 // measured reports whether the handlers' pace was measured lately.
 func (g *Gate) measured() bool { return time.Duration(time.Now().UnixNano()-g.last.Load()) <= stale }
 
-// tooLong returns the refusal of a call that waits too long to be answered in time, nil if it does not. The time left must be more than
-// the wait: the call's message has to be received, decided and answered.
-func (g *Gate) tooLong(ctx context.Context, wait time.Duration) *Refusal {
+// tooLong returns the refusal of a call that waits too long for its first turn, or until what is ahead is done, nil if it does
+// neither. The time left must be more than the latter: the call's message has to be received, decided and answered.
+func (g *Gate) tooLong(ctx context.Context, wait, all time.Duration) *Refusal {
 	if most := g.limiter.maxWait; most > 0 && wait > most {
 		return refusal(Long, wait)
 	}
-	if deadline, ok := ctx.Deadline(); ok && late(deadline, wait, 0) {
-		return refusal(Late, wait)
+	if deadline, ok := ctx.Deadline(); ok && late(deadline, all, 0) {
+		return refusal(Late, all)
 	}
 	return nil
 }

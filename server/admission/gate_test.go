@@ -272,3 +272,46 @@ func TestGateLearnsFromRememberedCalls(t *testing.T) {
 		})
 	}
 }
+
+// A long call that is received lets others have a seat after a turn: only that counts for the longest wait. Those that are as long
+// end when it does, for which the deadline has to leave time.
+func TestGateCountsOneTurnOfALongCall(t *testing.T) {
+	const takes = 2 * time.Second
+	for name, c := range map[string]struct {
+		maxWait, timeout time.Duration
+		in               int
+	}{
+		// Another client has half of the time.
+		"max-wait":          {maxWait: time.Second, in: int(time.Second/2/longest) + 1},
+		"no bound":          {in: 200},
+		"a deadline":        {timeout: time.Minute, in: int(time.Minute/4/2/takes) + 1},
+		"max-wait is first": {maxWait: time.Second, timeout: 2 * time.Hour, in: int(time.Second/2/longest) + 1},
+		"deadline is first": {maxWait: time.Second, timeout: time.Minute, in: int(time.Minute/4/2/takes) + 1},
+		"a short deadline":  {maxWait: time.Second, timeout: takes, in: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := NewGate(New(Settings{Seats: 1, MaxWait: c.maxWait}), func(r *Refusal) error { return r })
+				client := WithClient(t.Context(), "a")
+				for range 100 {
+					worked(client, t, g, takes)
+				}
+				defer contend(t, g.limiter)()
+				in := 0
+				for range 200 {
+					ctx, cancel := client, context.CancelFunc(func() {})
+					if c.timeout > 0 {
+						ctx, cancel = context.WithTimeout(client, c.timeout)
+					}
+					defer cancel()
+					if _, err := arrive(ctx, g); err == nil {
+						in++
+					}
+				}
+				if in != c.in {
+					t.Errorf("%d calls are let in, not %d", in, c.in)
+				}
+			})
+		})
+	}
+}

@@ -65,12 +65,14 @@ func (q *queues) shared(c *queue) func(work time.Duration) time.Duration {
 	return func(work time.Duration) time.Duration { return work / seats * time.Duration(share) }
 }
 
-// foresee returns how long the next request of a client waits for a seat if more work joins its queue before.
-func (q *queues) foresee(client string, more time.Duration) time.Duration {
+// foresee returns how long the next request of a client waits for its first turn if more requests join its queue before, and until
+// these are done. It is about as long as they are, and so needs as many turns; each comes when all others have had theirs.
+func (q *queues) foresee(client string, turns, whole time.Duration) (wait, all time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	c := q.choose(client)
-	return q.shared(c)(c.ahead + more)
+	shared := q.shared(c)
+	return shared(c.ahead + turns), shared(c.ahead + whole)
 }
 
 // judge returns why a request is refused, nil if it is not. The lock must be held.
