@@ -16,6 +16,8 @@ const (
 	fewBehind, enoughBehind = 64, 16
 	// stale is when a measurement of the handlers' pace is forgotten.
 	stale = time.Second
+	// lately is for how long a client that sent calls that allow partial answers is expected to send more.
+	lately = time.Minute
 )
 
 // Gate refuses calls when their headers arrive, before their messages are received: those of clients whose queues are full, and
@@ -62,12 +64,19 @@ type kind struct {
 	// of those that have begun and wait for their message.
 	usual     average
 	receiving atomic.Int64
+	// partial is when such a call that allows a partial answer last gave its seat back, in nanoseconds.
+	partial atomic.Int64
 }
 
-// ahead is the work that is being received: what of it comes before the first turn of the next call, and all of it.
-func (k *kind) ahead() (turns, whole time.Duration) {
+// ahead is the work that is being received: what of it comes before the first turn of the next call, and before the end of that.
+// A call that allows a partial answer does not wait for others to end. Its headers do not say so: calls of the client before it do.
+func (k *kind) ahead(now time.Time) (turns, whole time.Duration) {
 	n, usual := max(k.receiving.Load(), 0), k.usual.Load()
-	return time.Duration(n * min(usual, int64(longest))), time.Duration(n * usual)
+	turns, whole = time.Duration(n*min(usual, int64(longest))), time.Duration(n*usual)
+	if time.Duration(now.UnixNano()-k.partial.Load()) < lately {
+		whole = turns
+	}
+	return turns, whole
 }
 
 // Enter implements tap.ServerInHandle.
@@ -83,7 +92,7 @@ func (g *Gate) Enter(ctx context.Context, call *tap.Info) (context.Context, erro
 			return ctx, g.refuse(ctx, &Refusal{Full, 4 * minRetry})
 		}
 		if many {
-			turns, whole := kind.ahead()
+			turns, whole := kind.ahead(now)
 			wait, all := g.limiter.queues.foresee(client, turns, whole)
 			if r := g.tooLong(ctx, wait, all); r != nil {
 				return ctx, g.refuse(ctx, r)

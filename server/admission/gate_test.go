@@ -315,3 +315,65 @@ func TestGateCountsOneTurnOfALongCall(t *testing.T) {
 		})
 	}
 }
+
+// Calls that allow partial answers have a seat for as long as others. They do not wait until those have been worked on to the end.
+func TestPartialCallsTeachTheirTime(t *testing.T) {
+	const takes = time.Second
+	for name, c := range map[string]struct {
+		every int // which of the calls allow partial answers
+		later time.Duration
+		in    int
+	}{
+		"all":      {every: 1, in: int(2*takes/4/2/longest) + 1}, // another client has half of the time
+		"some":     {every: 5, in: int(2*takes/4/2/longest) + 1},
+		"none":     {every: 1000, in: 1},
+		"long ago": {every: 1, later: lately, in: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := New(Settings{Seats: 1})
+				g := NewGate(l, func(r *Refusal) error { return r })
+				client := WithClient(t.Context(), "a")
+				for i := range 100 {
+					if i%c.every != c.every-1 {
+						worked(client, t, g, takes)
+						continue
+					}
+					ctx, err := arrive(client, g)
+					if err != nil {
+						t.Fatal(err)
+					}
+					g.HandleRPC(ctx, &stats.InPayload{})
+					early, cancel := context.WithTimeout(ctx, takes)
+					lease, err := l.AdmitUntil(ctx, early.Done(), 1, time.Millisecond, 1)
+					if err != nil {
+						t.Fatal(err)
+					}
+					<-early.Done()
+					cancel()
+					lease.Release()
+					g.HandleRPC(ctx, &stats.End{})
+				}
+				if usual := time.Duration(g.kinds.Of(Client(client) + filterMethod).usual.Load()); usual < takes*9/10 || usual > takes {
+					t.Errorf("they usually have a seat for %v", usual)
+				}
+				if ratio := l.speeds[1].ratio.Load(); ratio != 0 {
+					t.Errorf("a part of the work is measured as the whole: %d", ratio)
+				}
+				time.Sleep(c.later)
+				defer contend(t, l)()
+				in := 0
+				for range 200 {
+					ctx, cancel := context.WithTimeout(client, 2*takes)
+					defer cancel()
+					if _, err := arrive(ctx, g); err == nil {
+						in++
+					}
+				}
+				if in != c.in {
+					t.Errorf("%d calls are let in, not %d", in, c.in)
+				}
+			})
+		})
+	}
+}

@@ -283,14 +283,15 @@ func (l *Lease) Release() {
 		l.leave()
 	}
 	used := time.Duration(l.used.Load() - l.idle.Load())
-	if l.early != nil { // it takes the time that it has
-		used = 0
-	}
 	if call, ok := l.ctx.Value(arrivalKey{}).(*arrival); ok {
 		call.sat.Store(true)
 		call.kind.usual.learn(int64(used))
+		if l.early != nil {
+			call.kind.partial.Store(time.Now().UnixNano())
+		}
 	}
-	if l.ctx.Err() == nil && used > 0 {
+	// A request that allows a partial answer takes the time that it has, which says nothing about its estimate.
+	if l.ctx.Err() == nil && l.early == nil && used > 0 {
 		l.limiter.learn(l.class, l.estimate, used*time.Duration(l.width))
 	}
 }
