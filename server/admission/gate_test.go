@@ -377,3 +377,46 @@ func TestPartialCallsTeachTheirTime(t *testing.T) {
 		})
 	}
 }
+
+// A call that waits for its caller and for its turn at the same time has a seat for no less than no time.
+func TestUsualIsNeverNegative(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Settings{Seats: 1})
+		g := NewGate(l, func(r *Refusal) error { return r })
+		client := WithClient(t.Context(), "a")
+		ctx, err := arrive(client, g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.HandleRPC(ctx, &stats.InPayload{})
+		lease := hold(ctx, t, l, time.Second)
+		var others, own sync.WaitGroup
+		for range 20 {
+			others.Go(func() {
+				other := hold(WithClient(t.Context(), "b"), t, l, slice)
+				time.Sleep(slice)
+				other.Release()
+			})
+		}
+		synctest.Wait()
+		own.Go(func() { // decodes
+			time.Sleep(slice)
+			_ = lease.Context(ctx).Err()
+		})
+		own.Go(func() { // receives
+			for range 20 {
+				if err := lease.Blocking(func() error { time.Sleep(slice - 1); return nil }); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		own.Wait()
+		lease.Release()
+		others.Wait()
+		g.HandleRPC(ctx, &stats.End{})
+		if usual := time.Duration(g.kinds.Of(Client(client) + filterMethod).usual.Load()); usual < 0 {
+			t.Errorf("they usually have a seat for %v", usual)
+		}
+		empty(t, l)
+	})
+}

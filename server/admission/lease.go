@@ -285,7 +285,8 @@ func (l *Lease) Release() {
 	used := time.Duration(l.used.Load() - l.idle.Load())
 	if call, ok := l.ctx.Value(arrivalKey{}).(*arrival); ok {
 		call.sat.Store(true)
-		call.kind.usual.learn(int64(used))
+		// One goroutine may wait for the caller while another one waits for its turn: more time is idle then than was used.
+		call.kind.usual.learn(max(int64(used), 0))
 		if l.early != nil {
 			call.kind.partial.Store(time.Now().UnixNano())
 		}
