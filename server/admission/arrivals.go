@@ -6,14 +6,17 @@ import (
 	"time"
 )
 
-// ByClient keeps counts for each client, or for what begins with a client's name. Hash collisions are rare.
+// ByClient keeps counts for each client, or for what begins with a client's name. Some share theirs, as chosen by a hash:
+// about a tenth of a hundred clients, if there are 1,024.
 type ByClient[T any] struct {
 	seed   maphash.Seed
-	counts [1024]T
+	counts []T
 }
 
-// NewByClient returns counts that are zero.
-func NewByClient[T any]() *ByClient[T] { return &ByClient[T]{seed: maphash.MakeSeed()} }
+// NewByClient returns a number of counts that are zero.
+func NewByClient[T any](n int) *ByClient[T] {
+	return &ByClient[T]{seed: maphash.MakeSeed(), counts: make([]T, n)}
+}
 
 // Of returns the counts of a client.
 func (b *ByClient[T]) Of(client string) *T {
@@ -45,6 +48,9 @@ type period struct {
 	total, clients atomic.Int64
 }
 
+// newPeriod returns a period without calls. Its hash is its own, so that clients share their counts with others each second.
+func newPeriod() *period { return &period{calls: NewByClient[atomic.Int64](1024)} }
+
 // add counts a call of a client, and reports whether the client has made at least half of its share of the recent calls. If all clients
 // make equally many, each exceeds that half.
 func (a *arrivals) add(client string, at time.Time) (many bool) {
@@ -66,7 +72,7 @@ func (a *arrivals) at(at time.Time) *recent {
 		if r != nil && at.Sub(r.begin) < time.Second {
 			return r
 		}
-		next := &recent{begin: at, now: &period{calls: NewByClient[atomic.Int64]()}, before: &period{calls: NewByClient[atomic.Int64]()}}
+		next := &recent{begin: at, now: newPeriod(), before: newPeriod()}
 		if r != nil && at.Sub(r.begin) < 2*time.Second {
 			next.before = r.now
 		}

@@ -18,6 +18,9 @@ const (
 	stale = time.Second
 	// lately is for how long a client that sent calls that allow partial answers is expected to send more.
 	lately = time.Minute
+	// manyKinds is the number of counters of kinds. They take 1.5 MiB, so that one who calls from hundreds of addresses, with all
+	// methods, shares few of those of others.
+	manyKinds = 1 << 16
 )
 
 // Gate refuses calls when their headers arrive, before their messages are received: those of clients whose queues are full, and
@@ -44,7 +47,7 @@ type Gate struct {
 
 // NewGate returns the gate of a limiter.
 func NewGate(l *Limiter, err func(*Refusal) error) *Gate {
-	return &Gate{limiter: l, error: err, kinds: NewByClient[kind]()}
+	return &Gate{limiter: l, error: err, kinds: NewByClient[kind](manyKinds)}
 }
 
 type arrivalKey struct{}

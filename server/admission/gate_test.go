@@ -420,3 +420,36 @@ func TestUsualIsNeverNegative(t *testing.T) {
 		empty(t, l)
 	})
 }
+
+// Clients rarely share what is known of their calls, and calls from hundreds of addresses reach few of those of others.
+func TestKindsAreApart(t *testing.T) {
+	g := NewGate(New(Settings{}), nil)
+	kinds := func(clients string, n, methods int) (of map[*kind]int) {
+		of = map[*kind]int{}
+		for c := range n {
+			for m := range methods {
+				of[g.kinds.Of(fmt.Sprintf("host %s.%d/stowage.v1.PlacementService/%d", clients, c, m))]++
+			}
+		}
+		return of
+	}
+	shared := 0
+	for _, n := range kinds("10.0.0", 100, 5) {
+		if n > 1 {
+			shared += n
+		}
+	}
+	if shared > 25 {
+		t.Errorf("%d of 500 share a counter", shared)
+	}
+	hostile, reached := kinds("10.0.1", 300, 13), 0
+	others := kinds("10.0.2", 1000, 1)
+	for of := range others {
+		if hostile[of] > 0 {
+			reached++
+		}
+	}
+	if reached > len(others)/10 {
+		t.Errorf("300 addresses reach %d of %d counters of others", reached, len(others))
+	}
+}

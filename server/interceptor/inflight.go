@@ -36,7 +36,7 @@ type InFlight struct {
 
 // NewInFlight returns an InFlight with a limit in bytes.
 func NewInFlight(limit int64) *InFlight {
-	return &InFlight{limit: limit, clients: admission.NewByClient[atomic.Int64]()}
+	return &InFlight{limit: limit, clients: admission.NewByClient[atomic.Int64](1024)}
 }
 
 // Counts returns the bytes in flight, their limit, and how many calls were refused because of it so far.
