@@ -27,8 +27,8 @@ var onThePath = []string{
 	"server/interceptor", "server/telemetry", "server/work", "server/admission", "server/ledger",
 }
 
-// locked are the files with a lock that requests take only when they have to wait, or are refused, and one that connections take where
-// they begin and end.
+// locked are the files with locks. One is taken by requests that found no seat, and while such requests wait by those that end, give
+// way, turn out to be more work, or arrive from a client that has made many; the other one where connections begin and end.
 var locked = []string{"../server/admission/queue.go", "../server/ledger/stranger.go"}
 
 // TestNoLocks finds locks in the source that are held too briefly to show in a profile. A WaitGroup is allowed: its user

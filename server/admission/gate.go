@@ -52,7 +52,7 @@ func NewGate(l *Limiter, err func(*Refusal) error) *Gate {
 
 type arrivalKey struct{}
 
-// arrival is a call that has not begun.
+// arrival is a call that was let in, until it ends.
 type arrival struct {
 	number, behind int64
 	at             time.Time
@@ -91,12 +91,14 @@ func (g *Gate) Enter(ctx context.Context, call *tap.Info) (context.Context, erro
 	many := g.arrivals.add(client, now)
 	kind := g.kinds.Of(client + call.FullMethodName)
 	if g.limiter.contended() {
-		if g.limiter.queues.full(client) {
+		queues := &g.limiter.queues
+		own := queues.hand(client)
+		if queues.full(own) {
 			return ctx, g.refuse(ctx, &Refusal{Full, 4 * minRetry})
 		}
 		if many {
 			turns, whole := kind.ahead(now)
-			wait, all := g.limiter.queues.foresee(client, turns, whole)
+			wait, all := queues.foresee(own, turns, whole)
 			if r := g.tooLong(ctx, wait, all); r != nil {
 				return ctx, g.refuse(ctx, r)
 			}

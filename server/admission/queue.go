@@ -17,8 +17,8 @@ const (
 	queueLength = 1024
 )
 
-// queues is the requests that wait. The lock is taken only by requests that wait or are refused, and by those that end or give way
-// meanwhile.
+// queues is the requests that wait. The lock is taken only by requests that found no seat, and while such requests wait by those that
+// end, give way or turn out to be more work, and by the gate for calls of clients that have made many.
 //
 // It is start-time fair queueing (Goyal, Vin and Cheng, 1996): the queue whose work so far is the least is next.
 type queues struct {
@@ -56,14 +56,14 @@ type waiter struct {
 // of returns the queue of a lease.
 func (q *queues) of(l *Lease) *queue {
 	if l.queue == nil {
-		l.queue = q.choose(Client(l.ctx))
+		l.queue = q.choose(q.hand(Client(l.ctx)))
 	}
 	return l.queue
 }
 
-// choose returns the queue that the next request of a client joins.
-func (q *queues) choose(client string) (best *queue) {
-	for _, i := range q.hand(client) {
+// choose returns which of a client's queues its next request joins.
+func (q *queues) choose(of [hand]int) (best *queue) {
+	for _, i := range of {
 		if c := &q.all[i]; best == nil || q.rank(c) < q.rank(best) {
 			best = c
 		}
@@ -89,9 +89,9 @@ func (q *queues) hand(client string) (out [hand]int) {
 	return out
 }
 
-// full reports whether all queues of a client are full.
-func (q *queues) full(client string) bool {
-	for _, i := range q.hand(client) {
+// full reports whether all of a client's queues are full.
+func (q *queues) full(of [hand]int) bool {
+	for _, i := range of {
 		if !q.all[i].full.Load() {
 			return false
 		}
@@ -254,7 +254,7 @@ func (q *queues) next() {
 
 // charge corrects the work of a queue by a slice that was worked. Before others waited, nothing counts.
 func (q *queues) charge(l *Lease, c *queue, took time.Duration) {
-	c.work += min(took, 2*slice*time.Duration(l.width)) - l.charged
+	c.work += min(took, longest*time.Duration(l.width)) - l.charged
 	l.charged = 0
 }
 

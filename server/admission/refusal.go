@@ -67,10 +67,10 @@ func (q *queues) shared(c *queue) func(work time.Duration) time.Duration {
 
 // foresee returns how long the next request of a client waits for its first turn if more requests join its queue before, and until
 // these are done. It is about as long as they are, and so needs as many turns; each comes when all others have had theirs.
-func (q *queues) foresee(client string, turns, whole time.Duration) (wait, all time.Duration) {
+func (q *queues) foresee(of [hand]int, turns, whole time.Duration) (wait, all time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	c := q.choose(client)
+	c := q.choose(of)
 	shared := q.shared(c)
 	return shared(c.ahead + turns), shared(c.ahead + whole)
 }
