@@ -56,7 +56,7 @@ func (c *Cluster) ConsolidateBytes(o *ConsolidateOptions) int64 {
 	added := newNodesBytes(o.Templates, min(o.MaxActions, len(o.Candidates)))
 	pods := c.ConsolidatedPods(o)
 	moved := min(saturating.Mul(pods, int64(min(o.MaxActions, len(o.Candidates)))), int64(o.Steps), verdict.MaxListedPods)
-	return consolidatedClusters*c.compiled.CopiedByChange(true, true) + added +
+	return consolidatedClusters*c.compiled.CopiedByChange(0, true, true) + added +
 		movedPodBytes*moved + keptPodBytes*min(pods, verdict.MaxListedPods)
 }
 

@@ -102,10 +102,10 @@ func (c *Cluster) MaxBytes() int64 {
 	return bytes
 }
 
-// CopiedByChange estimates the bytes that With copies in addition to the change itself. It depends on whether the
-// change adds nodes and whether it removes some.
-func (c *Cluster) CopiedByChange(added, removed bool) int64 {
-	return c.compiled.CopiedByChange(added, removed)
+// CopiedByChange estimates the bytes that With copies in addition to the change itself, which replaces a number of nodes, adds
+// some or removes some.
+func (c *Cluster) CopiedByChange(replaced int, added, removed bool) int64 {
+	return c.compiled.CopiedByChange(replaced, added, removed)
 }
 
 // Remembered is the part of Bytes that caches take.

@@ -53,7 +53,7 @@ func (c *Cluster) ProvisionBytes(queue []Pending, o *ProvisionOptions) int64 {
 	for i := range queue {
 		trial += placedPodSize * int64(queue[i].Count)
 	}
-	return MaxProvisionWorkers*(c.CopiedByChange(true, false)+added) + provision.MaxTrials*trial
+	return MaxProvisionWorkers*(c.CopiedByChange(0, true, false)+added) + provision.MaxTrials*trial
 }
 
 // newNodesBytes estimates the memory of new nodes of templates in a cluster.

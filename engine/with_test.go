@@ -25,6 +25,11 @@ func TestWithAsIfCompiled(t *testing.T) {
 	for seed := range uint64(cases(300)) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		stated, pods := enginetest.RandomShared(rng)
+		if seed%30 == 0 { // columns have several pages
+			for i := range 50 + rng.IntN(150) {
+				stated.Nodes = append(stated.Nodes, enginetest.RandomSharedNode(rng, stated, fmt.Sprint("more-", i)))
+			}
+		}
 		type version struct {
 			stated *api.Cluster
 			c      *engine.Cluster
@@ -40,8 +45,14 @@ func TestWithAsIfCompiled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := difference(ask(t, compiled(t, stated), pods), ask(t, c, pods)); diff != "" {
+			fresh := compiled(t, stated)
+			sizes := [2]int64{fresh.Bytes() - fresh.Remembered(), c.Bytes() - c.Remembered()}
+			if diff := difference(ask(t, fresh, pods), ask(t, c, pods)); diff != "" {
 				t.Fatalf("seed %d, step %d (-compiled +derived):\n%s", seed, step, diff)
+			}
+			// A derived cluster keeps strings, templates and groups that are gone.
+			if least := sizes[0] * 9 / 10; sizes[1] < least || sizes[1] > 5*sizes[0] {
+				t.Errorf("seed %d, step %d: %d bytes, compiled %d", seed, step, sizes[1], sizes[0])
 			}
 			if !slices.Equal(c.Templates(), stated.Templates) || !slices.Equal(c.Classes(), stated.Classes) {
 				t.Fatalf("seed %d, step %d: templates or classes differ", seed, step)

@@ -591,10 +591,14 @@ func TestWhatIfReserves(t *testing.T) {
 		})
 		return err
 	}
+	var evictions []*stowagev1.NodeEvictions
+	for i := 0; i < 2000; i += 64 { // each copies another part of the columns
+		evictions = append(evictions, &stowagev1.NodeEvictions{NodeName: fmt.Sprint(i), Drained: true})
+	}
 	for what, copies := range map[string]*stowagev1.Scenario{
 		"a delta":       {Delta: &stowagev1.ClusterDelta{RemovedNodes: []string{"7"}}},
 		"removed nodes": {RemovedNodes: []string{"7"}},
-		"evictions":     {Evictions: []*stowagev1.NodeEvictions{{NodeName: "7", Drained: true}}},
+		"evictions":     {Evictions: evictions},
 	} {
 		if err := ask(copies); err != nil {
 			t.Errorf("%s alone: %v", what, err)

@@ -95,7 +95,7 @@ func (c *Cluster) CopiedBy(in *stowagev1.ClusterDelta) int64 {
 		return !there
 	})
 	removed := len(in.GetRemovedNodes()) > 0
-	bytes := copiedContent + c.CopiedByChange(added, removed)
+	bytes := copiedContent + c.CopiedByChange(len(in.GetNodes())+len(in.GetNodePods()), added, removed)
 	if added || removed {
 		bytes += copiedContentPerNode * int64(c.Len())
 	}

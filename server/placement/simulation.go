@@ -85,7 +85,7 @@ func (to *answering) scenario(call *decode.WhatIfCall, i int) (stated *decode.St
 func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (placed int, err error) {
 	room := reservation{workers: int64(min(runtime.GOMAXPROCS(0), call.Len()))}
 	var sum scenarios
-	evicting, removing := to.cluster.CopiedByChange(false, false), to.cluster.CopiedByChange(false, true)
+	removing := to.cluster.CopiedByChange(0, false, true)
 	check := func(ctx context.Context, i int) (checked struct{}, err error) {
 		stated, err := to.scenario(&call, i)
 		if err != nil {
@@ -99,7 +99,7 @@ func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (pl
 		case len(stated.GetRemovedNodes()) > 0:
 			bytes += removing
 		case len(stated.GetEvictions()) > 0:
-			bytes += evicting
+			bytes += to.cluster.CopiedByChange(len(stated.GetEvictions()), false, false)
 		}
 		if err := room.atLeast(ctx, bytes/heapPerByte); err != nil {
 			return checked, err

@@ -59,7 +59,7 @@ func New(s *cluster.State, order *tiebreak.Order, lowCardinality func(domains, n
 	for i := range b.all {
 		b.all[i] = uint32(i)
 	}
-	b.ranks = order.Ranks(s.Resources.Pods)
+	b.ranks = order.Ranks(s.Resources.PodsOn)
 	b.bytes = int64(len(b.all)) * 12
 	return b
 }

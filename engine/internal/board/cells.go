@@ -31,8 +31,8 @@ func (cl *Class) divide() *partition {
 	}
 	var taints []int64
 	if untolerated := tainttoleration.UntoleratedPreferences(c); slices.Max(untolerated) > 0 {
-		for _, class := range c.State.Taints.Class {
-			taints = append(taints, untolerated[class])
+		for n := range uint32(c.State.Len()) {
+			taints = append(taints, untolerated[c.State.TaintList(n)])
 		}
 		taints = static(taints)
 	}

@@ -117,7 +117,7 @@ func (s *search) tolerates(n uint32) bool {
 	if _, enabled := s.rejected[tainttoleration.Plugin]; !enabled || !has(s.rejected[tainttoleration.Plugin], n) {
 		return true
 	}
-	taints := tainttoleration.Untolerated(s.State.Taints.Lists[s.State.Taints.Class[n]], s.Pod.Spec().Tolerations, s.Profile)
+	taints := tainttoleration.Untolerated(s.State.TaintsOf(n), s.Pod.Spec().Tolerations, s.Profile)
 	return len(cluster.WithoutStates(taints)) == 0
 }
 
@@ -246,7 +246,7 @@ func known(symbols *intern.Table, name string) bool {
 // appendKey appends a key of a node. Copies of nodes with equal keys are equally feasible for the pod.
 func (t *extraNode) appendKey(b []byte, m *model, fresh []string) []byte {
 	s, n := t.State, m.node
-	b = binary.AppendUvarint(b, uint64(s.Taints.Class[n]))
+	b = binary.AppendUvarint(b, uint64(s.TaintList(n)))
 	b = binary.AppendUvarint(b, uint64(len(m.tied)))
 	for i := range m.tied {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(m.tied[i].Group)), uint64(m.tied[i].Count))

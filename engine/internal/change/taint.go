@@ -45,12 +45,12 @@ func (s *search) untolerated(nodes nodeset.Set, those func(key string) bool, rol
 	var out []tainted
 	seen := make(map[int32]bool)
 	for n := range nodes.All() {
-		class := s.State.Taints.Class[n]
+		class := s.State.TaintList(n)
 		if seen[class] && !each {
 			continue
 		}
 		seen[class] = true
-		taints := tainttoleration.Untolerated(s.State.Taints.Lists[class], s.Pod.Spec().Tolerations, s.Profile)
+		taints := tainttoleration.Untolerated(s.State.TaintLists()[class], s.Pod.Spec().Tolerations, s.Profile)
 		role := slices.ContainsFunc(taints, func(t api.Taint) bool { return ofRole(t.Key) })
 		other := slices.ContainsFunc(taints, func(t api.Taint) bool { return !those(t.Key) && !ofRole(t.Key) })
 		if len(taints) > 0 && role == roles && !other {
@@ -118,7 +118,7 @@ func (s *search) uncordon() error {
 
 // taintedOtherwise reports whether a node has untolerated taints apart from that of cordoned nodes.
 func (s *search) taintedOtherwise(node uint32) bool {
-	taints := tainttoleration.Untolerated(s.State.Taints.Lists[s.State.Taints.Class[node]], s.Pod.Spec().Tolerations, s.Profile)
+	taints := tainttoleration.Untolerated(s.State.TaintsOf(node), s.Pod.Spec().Tolerations, s.Profile)
 	return slices.ContainsFunc(taints, func(t api.Taint) bool { return !cluster.Cordons(t) })
 }
 

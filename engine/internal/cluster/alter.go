@@ -31,42 +31,43 @@ func (c *Cluster) Altered(ctx context.Context, a *Alteration) (*Cluster, error) 
 		altered.Unschedulable = c.Unschedulable.Clone()
 		altered.Unschedulable.Remove(a.Node)
 	}
-	altered.Taints.clear(a)
+	altered.clear(a)
 	return &altered, ctx.Err()
 }
 
-// clear moves a node to the class without some of its taints. It adds a missing one. Lists and classes that others share stay
-// unchanged.
-func (t *Taints) clear(a *Alteration) {
-	before := t.Lists[t.Class[a.Node]]
+// clear takes taints from a node. It adds a missing list of taints. Lists that other clusters share stay unchanged.
+func (c *Cluster) clear(a *Alteration) {
+	before := c.TaintsOf(a.Node)
 	after := slices.DeleteFunc(slices.Clone(before), func(taint api.Taint) bool {
 		return a.Uncordoned && Cordons(taint) || slices.Contains(a.Cleared, taint)
 	})
 	if len(after) == len(before) {
 		return
 	}
-	class := slices.IndexFunc(t.Lists, func(list []api.Taint) bool { return slices.Equal(list, after) })
-	if class < 0 {
-		class, t.Lists = len(t.Lists), append(slices.Clip(t.Lists), after)
+	list := slices.IndexFunc(c.taints, func(list []api.Taint) bool { return slices.Equal(list, after) })
+	if list < 0 {
+		list, c.taints = len(c.taints), append(slices.Clip(c.taints), after)
 	}
-	t.Class = slices.Clone(t.Class)
-	t.Class[a.Node] = int32(class)
+	c.taint.share()
+	*c.taint.to(a.Node) = int32(list)
 }
 
 // labelled returns the cluster in which a node has additional labels.
 func (c *Cluster) labelled(node uint32, labels api.Labels) *Cluster {
 	b := derive(c)
-	changed := *c.rows[node]
+	n := &b.draft
+	c.get(node, n)
 	var own []api.Label
-	for _, l := range changed.labels {
+	for _, l := range n.row.labels {
 		own = append(own, api.Label{Key: c.symbols.Name(l.Key), Value: c.symbols.Name(l.Value)})
 	}
 	own = slices.DeleteFunc(own, func(l api.Label) bool {
 		_, overridden := labels.Get(l.Key)
 		return overridden
 	})
-	changed.labels = selector.AppendLabels(nil, b.c.symbols, append(own, labels...))
-	set(&b.c.rows, c.rows, node, &changed)
+	n.row.labels = selector.AppendLabels(nil, b.c.symbols, append(own, labels...))
+	b.put(node, n)
+	b.c.rowBytes += n.row.bytes() - c.row(node).bytes()
 	b.relabelled, b.replaced = append(b.relabelled, node), true
 	return b.Build()
 }

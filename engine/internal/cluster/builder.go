@@ -34,6 +34,7 @@ type Builder struct {
 	recounts       []recount
 	added, removed bool // whether nodes are added, removed
 	replaced       bool // whether nodes are replaced
+	restated       bool // whether the change states anything but nodes
 }
 
 // NewBuilder returns a builder of an empty cluster.
@@ -41,7 +42,7 @@ func NewBuilder() *Builder {
 	b := derive(&Cluster{
 		symbols:   intern.New(),
 		kinds:     []*kind{{class: noClass}},
-		Taints:    Taints{Lists: make([][]api.Taint, 1)},
+		taints:    make([][]api.Taint, 1),
 		resources: &Resources{Scalars: make(map[string]*Scalar)},
 		groupOf:   make(map[intern.ID]int32),
 		byName:    make(map[intern.ID]selector.Labels),
@@ -55,22 +56,19 @@ func NewBuilder() *Builder {
 func derive(base *Cluster) *Builder {
 	c := *base
 	c.symbols = intern.Extend(base.symbols)
-	c.Names, c.nameIDs = slices.Clip(base.Names), slices.Clip(base.nameIDs)
-	c.kindOf, c.rows = slices.Clip(base.kindOf), slices.Clip(base.rows)
-	c.Unschedulable = base.Unschedulable.Clone()
-	c.Taints.Class = slices.Clip(base.Taints.Class)
+	c.Names, c.Unschedulable = slices.Clip(base.Names), base.Unschedulable.Clone()
 	resources := *base.resources
-	for _, column := range resources.columns() {
-		*column = slices.Clip(*column)
-	}
 	c.resources = &resources
+	for _, p := range c.paged() {
+		p.share()
+	}
 	c.kinds, c.templates, c.groups = slices.Clone(base.kinds), slices.Clone(base.templates), slices.Clone(base.groups)
 	b := &Builder{
 		c:       &c,
 		base:    base,
-		taints:  distinct[[]api.Taint]{list: slices.Clip(base.Taints.Lists), key: taintKey},
+		taints:  distinct[[]api.Taint]{list: slices.Clip(base.taints), key: taintKey},
 		kinds:   make(map[*api.NodeClass]int32, len(c.kinds)),
-		scalars: newSparseEdit(resources.Scalars),
+		scalars: newSparseEdit(base.resources.Scalars),
 		images:  newSparseEdit(base.images),
 
 		nominees: newSparseEdit(base.nominated),
@@ -101,12 +99,8 @@ func (b *Builder) Fork() *Builder { return derive(b.c).forManyNodes() }
 // Grow reserves memory for additional nodes.
 func (b *Builder) Grow(nodes int) {
 	c := b.c
-	c.Names, c.nameIDs, c.kindOf = slices.Grow(c.Names, nodes), slices.Grow(c.nameIDs, nodes), slices.Grow(c.kindOf, nodes)
-	c.rows, c.Taints.Class = slices.Grow(c.rows, nodes), slices.Grow(c.Taints.Class, nodes)
+	c.Names = slices.Grow(c.Names, nodes)
 	c.symbols.Grow(nodes)
-	for _, column := range c.resources.columns() {
-		*column = slices.Grow(*column, nodes)
-	}
 }
 
 // AddTemplate adds the next pod template.
@@ -148,7 +142,9 @@ func (b *Builder) AddPodDisruptionBudget(p api.PodDisruptionBudget) {
 }
 
 // AddPodGroup adds a pod group.
-func (b *Builder) AddPodGroup(g api.PodGroup) { b.c.podGroups.add(b.c.symbols, g) }
+func (b *Builder) AddPodGroup(g api.PodGroup) {
+	b.c.podGroups.add(b.c.symbols, g)
+}
 
 // AddWorkloadSelector adds a selector for default spreading.
 func (b *Builder) AddWorkloadSelector(s api.WorkloadSelector) {
@@ -167,25 +163,12 @@ func (b *Builder) AddDraft(ctx context.Context, n *Draft, node *api.Node) error 
 	if err := b.compile(ctx, n, node); err != nil {
 		return err
 	}
-	c := b.c
-	i := uint32(len(c.Names))
-	c.Names = append(c.Names, c.symbols.Name(n.name))
-	c.nameIDs = append(c.nameIDs, n.name)
-	c.kindOf = append(c.kindOf, n.kind)
-	c.Taints.Class = append(c.Taints.Class, n.taints)
-	c.rows = append(c.rows, n.row)
-	if i%64 == 0 {
-		c.Unschedulable = append(c.Unschedulable, 0)
-	}
-	if n.unschedulable {
-		c.Unschedulable.Add(i)
-	}
-	for m, column := range c.resources.columns() {
-		*column = append(*column, n.amounts[m])
-	}
+	i := uint32(b.c.Len())
 	n.row.scalars = b.scalars.add(i, n.scalars)
 	n.row.images = b.images.add(i, n.images)
 	b.nominees.add(i, n.nominees())
+	b.put(i, n)
+	b.c.rowBytes += n.row.bytes() + bytesOf(n.nominated)
 	b.added = true
 	b.recount(i, n.row.pods, 1)
 	return nil
@@ -194,23 +177,24 @@ func (b *Builder) AddDraft(ctx context.Context, n *Draft, node *api.Node) error 
 // Build returns the cluster. The builder must not be used afterwards.
 func (b *Builder) Build() *Cluster {
 	c, base := b.c, b.base
-	c.Taints.Lists, c.loads = b.taints.list, b.pods.loads.list
+	c.taints, c.loads = b.taints.list, b.pods.loads.list
 	c.resources.Scalars, c.images = b.scalars.finish(), b.images.finish()
 	c.nominated = b.nominees.finish()
+	c.sparseBytes += b.scalars.bytes + b.images.bytes + b.nominees.bytes
 	samePods := b.regroup()
 	sameLabels := !b.added && !b.removed && len(b.relabelled) == 0
 	// Clusters with the same base give their own strings the same ids, so only those without such strings share a memo.
 	sameStrings := c.symbols.Len() == base.symbols.Len()
 	c.symbols = c.symbols.Settled()
-	fresh := base.columns == nil // base was not built
+	fresh := base.domains == nil // base was not built
 	if fresh || !sameLabels {
 		c.indexNames()
 	}
 	nodes := int64(c.Len())
 	if fresh || !sameStrings || !sameLabels {
-		c.columns = memo.New[intern.ID, *topology.Column](remembered + nodes*columnsRemembered)
+		c.domains = memo.New[intern.ID, *topology.Column](remembered + nodes*columnsRemembered)
 		if !fresh && !b.added && !b.removed {
-			c.columns.Carry(base.columns, b.sameColumn, func(of *topology.Column) int64 {
+			c.domains.Carry(base.domains, b.sameColumn, func(of *topology.Column) int64 {
 				if of.Having.Empty() {
 					return 0 // it is shared
 				}
@@ -222,10 +206,12 @@ func (b *Builder) Build() *Cluster {
 		c.counts = memo.New[string, []int64](remembered + nodes*countsRemembered)
 	}
 	if fresh || b.added || b.removed || b.replaced {
-		c.perNode, c.room = memo.New[string, []uint8](remembered/16+nodes*nodesRemembered), &room{}
+		c.perNode = memo.New[string, []uint8](remembered/16 + nodes*nodesRemembered)
+		c.resources.measure(c.Len())
 	} else {
 		c.resources = base.resources
 	}
+	b.reckon()
 	return c
 }
 
@@ -241,15 +227,15 @@ func (b *Builder) sameColumn(key intern.ID) bool {
 // indexNames computes the index of nodes by name.
 func (c *Cluster) indexNames() {
 	last := intern.ID(0)
-	for _, id := range c.nameIDs {
-		last = max(last, id)
+	for i := range uint32(c.Len()) {
+		last = max(last, c.row(i).name)
 	}
 	c.index = make([]uint32, last+1)
 	for i := range c.index {
 		c.index[i] = noNode
 	}
-	for i, id := range c.nameIDs {
-		c.index[id] = uint32(i)
+	for i := range uint32(c.Len()) {
+		c.index[c.row(i).name] = i
 	}
 }
 

@@ -17,15 +17,13 @@ type Cluster struct {
 	Names []string
 	// Unschedulable is the nodes with spec.unschedulable.
 	Unschedulable nodeset.Set
-	Taints        Taints
 
-	symbols   *intern.Table // frozen
-	nameIDs   []intern.ID   // by node
-	index     []uint32      // node by id of its name, noNode for other strings; may be shorter than symbols
-	kinds     []*kind       // kinds[0] is that of nodes without a class; nil if the class was removed
-	kindOf    []int32       // by node
-	rows      []*row        // by node
+	columns
 	resources *Resources
+	symbols   *intern.Table                 // frozen
+	index     []uint32                      // node by id of its name, noNode for other strings; may be shorter than symbols
+	kinds     []*kind                       // kinds[0] is that of nodes without a class; nil if the class was removed
+	taints    [][]api.Taint                 // lists of nodes; taints[0] is empty
 	images    map[string]*Sparse[int64]     // sizes by name, of nodes' own images; kinds have others
 	nominated map[string]*Sparse[*nominees] // by nomineesColumn
 	classes   []*api.NodeClass
@@ -43,23 +41,11 @@ type Cluster struct {
 	budgets    Budgets
 	podGroups  podGroups
 
-	columns *columns
+	domains *domains
 	counts  *counts
 	perNode *perNode
-	room    *room
+	account
 }
-
-// row is the lists of a node.
-type row struct {
-	labels selector.Labels // its own, without those of its class
-	pods   []podsOf        // in the order stated, each group once
-	named  []NamedPod      // in the order stated
-
-	scalars, images int32 // number of entries in Resources.Scalars and Cluster.images
-}
-
-// podsOf is the number of a group's pods on a node.
-type podsOf struct{ group, count int32 }
 
 type namespace struct {
 	name   intern.ID
@@ -117,7 +103,7 @@ func (c *Cluster) Templates() []*api.PodTemplate { return c.stated }
 func (c *Cluster) Classes() []*api.NodeClass { return c.classes }
 
 // PodsOn returns the number of pods on a node.
-func (c *Cluster) PodsOn(node uint32) int64 { return c.resources.Pods[node] }
+func (c *Cluster) PodsOn(node uint32) int64 { return c.resources.PodsOn(node) }
 
 // Amounts returns the resources of the nodes. They must not be changed.
 func (c *Cluster) Amounts() *Resources { return c.resources }
@@ -130,7 +116,7 @@ func (c *Cluster) Compare(a, b int) int {
 
 // CompareOn orders groups by their first pod on a node. Groups without pods there come last.
 func (c *Cluster) CompareOn(node uint32, a, b int) int {
-	pods := c.rows[node].pods
+	pods := c.row(node).pods
 	place := func(group int) int {
 		if i := slices.IndexFunc(pods, func(p podsOf) bool { return int(p.group) == group }); i >= 0 {
 			return i

@@ -20,60 +20,60 @@ func (c *Cluster) Cordoned(ctx context.Context, nodes []uint32) (*Cluster, error
 	for _, n := range nodes {
 		cordoned.Unschedulable.Add(n)
 	}
-	if err := cordoned.Taints.cordon(ctx, nodes); err != nil {
+	cordoned.taint.share()
+	if err := cordoned.addTaint(ctx, nodes); err != nil {
 		return nil, err
 	}
 	return &cordoned, nil
 }
 
-// cordon moves nodes to the classes that also have UnschedulableTaint. It adds missing ones. Lists and classes that others share
-// stay unchanged.
-func (t *Taints) cordon(ctx context.Context, nodes []uint32) error {
+// addTaint gives nodes UnschedulableTaint. It adds missing lists of taints. Lists that other clusters share stay unchanged.
+func (c *Cluster) addTaint(ctx context.Context, nodes []uint32) error {
 	const missing = -1
-	classes := make(map[int32]int32) // of the cordoned nodes, by class before
-	wanted := make(map[string]int32) // classes before, by the key of the list that their nodes get
+	lists := make(map[int32]int32)   // of the cordoned nodes, by list before
+	wanted := make(map[string]int32) // lists before, by the key of the list that their nodes get
 	var scratch []byte
 	for i, n := range nodes {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		class := t.Class[n]
-		if _, known := classes[class]; known {
+		before := c.TaintList(n)
+		if _, known := lists[before]; known {
 			continue
 		}
-		list := t.Lists[class]
-		if classes[class] = class; !slices.ContainsFunc(list, Cordons) {
+		list := c.taints[before]
+		if lists[before] = before; !slices.ContainsFunc(list, Cordons) {
 			scratch = taintKey(taintKey(scratch[:0], list), unschedulable)
-			classes[class], wanted[string(scratch)] = missing, class
+			lists[before], wanted[string(scratch)] = missing, before
 		}
 	}
-	for i, list := range t.Lists {
+	for i, list := range c.taints {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if last := len(list) - 1; len(wanted) > 0 && last >= 0 && list[last] == UnschedulableTaint {
 			scratch = taintKey(scratch[:0], list)
-			if class, ok := wanted[string(scratch)]; ok {
-				classes[class] = int32(i)
+			if before, ok := wanted[string(scratch)]; ok {
+				lists[before] = int32(i)
 			}
 		}
 	}
-	t.Class, t.Lists = slices.Clone(t.Class), slices.Clip(t.Lists)
+	c.taints = slices.Clip(c.taints)
 	for i, n := range nodes {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		class := t.Class[n]
-		to, known := classes[class]
+		before := c.TaintList(n)
+		to, known := lists[before]
 		switch {
 		case !known: // n is listed twice
 			continue
 		case to == missing:
-			to = int32(len(t.Lists))
-			t.Lists = append(t.Lists, append(slices.Clip(t.Lists[class]), UnschedulableTaint))
-			classes[class] = to
+			to = int32(len(c.taints))
+			c.taints = append(c.taints, append(slices.Clip(c.taints[before]), UnschedulableTaint))
+			lists[before] = to
 		}
-		t.Class[n] = to
+		set(&c.taint, n, to)
 	}
 	return nil
 }

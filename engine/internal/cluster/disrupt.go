@@ -32,8 +32,8 @@ type Evictee struct {
 // NamedOn iterates over the namespaces and names of the pods of a node that are not counted, in the order stated.
 func (c *Cluster) NamedOn(node uint32) iter.Seq2[string, string] {
 	return func(yield func(namespace, name string) bool) {
-		for i := range c.rows[node].named {
-			p := &c.rows[node].named[i]
+		for i := range c.row(node).named {
+			p := &c.row(node).named[i]
 			if !yield(c.symbols.Name(c.groups[p.Group].Namespace), p.Name) {
 				return
 			}
@@ -43,13 +43,13 @@ func (c *Cluster) NamedOn(node uint32) iter.Seq2[string, string] {
 
 // Named returns a pod of a node by its position in NamedOn.
 func (c *Cluster) Named(node uint32, i int) Evictee {
-	return Evictee{Node: node, Count: 1, group: c.rows[node].named[i].Group, place: int32(i)}
+	return Evictee{Node: node, Count: 1, group: c.row(node).named[i].Group, place: int32(i)}
 }
 
 // CountedOn returns the counted pods of a template on a node; their number may be 0. The function looks through the pods of the
 // node once.
 func (c *Cluster) CountedOn(node uint32) func(template int, terminating bool, readiness api.Readiness) Evictee {
-	counts := c.rows[node].countedByGroup()
+	counts := c.row(node).countedByGroup()
 	return func(template int, terminating bool, readiness api.Readiness) Evictee {
 		group := c.templates[template].groups[podState(terminating, readiness)] - 1 // -1 for none
 		return Evictee{Node: node, Count: counts[group], group: group, place: counted}
@@ -69,7 +69,7 @@ func (r *row) countedByGroup() map[int32]int32 {
 // Drained appends the pods of a node that kubectl drain evicts: those that are neither a DaemonSet's nor mirror pods
 // (k8s.io/kubectl/pkg/drain/filters.go, v0.37). Counted pods come first, by template, then the others, in canonical order.
 func (c *Cluster) Drained(evicted []Evictee, node uint32) []Evictee {
-	r := c.rows[node]
+	r := c.row(node)
 	named := r.namedByGroup()
 	for _, p := range r.pods {
 		if n := p.count - named[p.group]; n > 0 && c.controllerAt(asTemplate, p.group) != api.DaemonSet {
@@ -114,14 +114,14 @@ func (c *Cluster) loadOf(e *Evictee) int32 {
 	if e.place == counted {
 		return asTemplate
 	}
-	return c.rows[e.Node].named[e.place].load
+	return c.row(e.Node).named[e.place].load
 }
 
 func (c *Cluster) unreadFields(e *Evictee) []api.UnreadField {
 	if e.place == counted {
 		return nil
 	}
-	return c.rows[e.Node].named[e.place].unreadFields()
+	return c.row(e.Node).named[e.place].unreadFields()
 }
 
 // Reference describes evicted pods.
@@ -131,7 +131,7 @@ func (c *Cluster) Reference(e *Evictee) verdict.PodReference {
 		Namespace: c.symbols.Name(g.Namespace), Node: e.Node, Count: int(e.Count), Template: g.Template, Queue: -1,
 	}
 	if e.place != counted {
-		r.Name = c.rows[e.Node].named[e.place].Name
+		r.Name = c.row(e.Node).named[e.place].Name
 	}
 	return r
 }
@@ -170,8 +170,6 @@ func (c *Cluster) Disrupted(ctx context.Context, d *Disruption) (*Cluster, error
 
 // evict takes pods off a node of the base, or makes them terminating.
 func (b *Builder) evict(pods []Evictee, terminating bool) {
-	node := pods[0].Node
-	before := b.base.rows[node]
 	evictedCounts := make(map[int32]int32) // by group, of counted pods
 	evictedNamed := make(map[int32]bool)   // by place
 	for i := range pods {
@@ -181,42 +179,41 @@ func (b *Builder) evict(pods []Evictee, terminating bool) {
 			evictedNamed[e.place] = true
 		}
 	}
-	if !terminating {
-		b.vacate(node, pods)
-	}
-	n := &b.draft
-	*n = Draft{row: &row{labels: before.labels, scalars: before.scalars, images: before.images}}
-	n.row.pods = make([]podsOf, 0, len(before.pods))
-	b.pods.stamp++
-	named := before.namedByGroup()
-	for _, p := range before.pods {
-		all := p.count - named[p.group]
-		if all == 0 {
-			continue // comes with its named pods
-		}
-		gone := evictedCounts[p.group]
-		if all > gone {
-			b.pods.count(n, p.group, all-gone)
-		}
-		if terminating && gone > 0 {
-			b.pods.count(n, b.terminating(p.group), gone)
-		}
-	}
-	n.row.named = make([]NamedPod, 0, len(before.named))
-	for i := range before.named {
-		p := before.named[i]
-		if evictedNamed[int32(i)] {
-			if !terminating {
-				continue
+	b.move(pods[0].Node, func(n *Draft, before *row) {
+		named := before.namedByGroup()
+		for _, p := range before.pods {
+			all := p.count - named[p.group]
+			if all == 0 {
+				continue // comes with its named pods
 			}
-			p.Group = b.terminating(p.Group)
+			gone := evictedCounts[p.group]
+			if all > gone {
+				b.pods.count(n, p.group, all-gone)
+			}
+			if terminating && gone > 0 {
+				b.pods.count(n, b.terminating(p.group), gone)
+			}
 		}
-		b.pods.count(n, p.Group, 1)
-		n.row.named = append(n.row.named, p)
-	}
-	set(&b.c.rows, b.base.rows, node, n.row)
-	b.recount(node, before.pods, -1)
-	b.recount(node, n.row.pods, 1)
+		n.row.named = make([]NamedPod, 0, len(before.named))
+		for i := range before.named {
+			p := before.named[i]
+			if evictedNamed[int32(i)] {
+				if !terminating {
+					continue
+				}
+				p.Group = b.terminating(p.Group)
+			}
+			b.pods.count(n, p.Group, 1)
+			n.row.named = append(n.row.named, p)
+		}
+		if terminating {
+			return
+		}
+		for i := range pods {
+			usage, _ := b.base.loadAt(b.base.loadOf(&pods[i]), pods[i].group)
+			b.occupy(n, usage, -int64(pods[i].Count))
+		}
+	})
 }
 
 // terminating returns the group of a group's pods once they are terminating.
@@ -226,16 +223,4 @@ func (b *Builder) terminating(group int32) int32 {
 		return group
 	}
 	return b.pods.group(g.in(podStates-1), g.Template)
-}
-
-// vacate takes the requests of pods off a node of the base.
-func (b *Builder) vacate(node uint32, pods []Evictee) {
-	n := &b.draft
-	*n = Draft{scalars: n.scalars[:0]}
-	for i := range pods {
-		e := &pods[i]
-		usage, _ := b.base.loadAt(b.base.loadOf(e), e.group)
-		n.occupy(usage, -int64(e.Count))
-	}
-	b.reload(node)
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/internal/intern"
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
@@ -16,15 +15,14 @@ type Draft struct {
 	amounts       amounts
 	scalars       []named[Amount] // ascending by name
 	images        []named[int64]  // of the node itself, with sizes; the strings are the stated node's
-	row           *row
+	row           row
 	nominated     []NamedPod
 	// counted is whether row.pods has the counts of all pods: with podStates times the template's index, plus the number of the
 	// pods' state, in place of the group.
 	counted bool
 
-	// These depend on the nodes before it.
-	name         intern.ID
-	kind, taints int32
+	// These depend on the nodes before it, as do the strings of the row.
+	kind, taint int32
 }
 
 // Preparer returns a function that does the part of adding a node that does not depend on other nodes. It may run
@@ -34,13 +32,12 @@ func (b *Builder) Preparer() func(*Draft, *api.Node) { return b.preparer(256) }
 
 // preparer is Preparer with a number of rows to allocate at a time.
 func (b *Builder) preparer(chunk int) func(*Draft, *api.Node) {
-	rows, pods := arena[row]{chunk: chunk}, arena[podsOf]{chunk: 16 * chunk}
+	pods := arena[podsOf]{chunk: 16 * chunk}
 	return func(n *Draft, stated *api.Node) {
 		*n = Draft{
 			unschedulable: stated.Unschedulable,
 			scalars:       n.scalars[:0],
 			images:        appendImages(n.images[:0], stated.Images),
-			row:           &rows.keep(rows.take(1)[:1])[0],
 		}
 		if stated.Class != nil {
 			n.allot(stated.Class.Allocatable)
@@ -96,7 +93,7 @@ func (b *Builder) compile(ctx context.Context, n *Draft, stated *api.Node) error
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	n.name = b.c.symbols.Intern(stated.Name)
+	n.row.name = b.c.symbols.Intern(stated.Name)
 	n.kind = b.kind(stated.Class)
 	n.row.labels = b.labels.keep(selector.AppendLabels(b.labels.take(len(stated.Labels)), b.c.symbols, stated.Labels))
 	class := stated.Class
@@ -105,14 +102,14 @@ func (b *Builder) compile(ctx context.Context, n *Draft, stated *api.Node) error
 	}
 	switch taints := class.Taints; {
 	case len(taints)+len(stated.Taints) == 0:
-		n.taints = 0
+		n.taint = 0
 	case len(taints) == 0:
-		n.taints = b.taints.find(stated.Taints, cloneTaints)
+		n.taint = b.taints.find(stated.Taints, cloneTaints)
 	default:
 		if len(stated.Taints) > 0 {
 			taints = slices.Concat(taints, stated.Taints)
 		}
-		n.taints = b.taints.find(taints, cloneTaints)
+		n.taint = b.taints.find(taints, cloneTaints)
 	}
 	if err := b.pods.addNominated(ctx, n, stated.Nominated); err != nil {
 		return err

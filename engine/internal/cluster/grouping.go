@@ -93,12 +93,12 @@ func (n *Draft) occupyCounted(templates []template, counts []api.PodCount) {
 			n.occupyScalars(u, count)
 		}
 	}
-	n.amounts[pods] += all
-	n.amounts[requested+CPU] += cpu
-	n.amounts[requested+Memory] += memory
-	n.amounts[requested+EphemeralStorage] += storage
-	n.amounts[defaulted+CPU] += defaultedCPU
-	n.amounts[defaulted+Memory] += defaultedMemory
+	n.amounts[Requested(CPU)] += cpu
+	n.amounts[Requested(Memory)] += memory
+	n.amounts[Requested(EphemeralStorage)] += storage
+	n.amounts[Requested(Pods)] += all
+	n.amounts[Defaulted(CPU)] += defaultedCPU
+	n.amounts[Defaulted(Memory)] += defaultedMemory
 }
 
 // count adds pods to the node with the current stamp.

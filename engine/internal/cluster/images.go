@@ -33,14 +33,15 @@ func (c *Cluster) Image(name string) (nodes nodeset.Set, sizeBytes int64) {
 	if nodes == nil {
 		nodes = nodeset.New(c.Len())
 	}
-	for i, k := range c.kindOf {
-		if sizes[k] < 0 {
+	for i := range uint32(c.Len()) {
+		size := sizes[*c.kind.at(i)]
+		if size < 0 {
 			continue
 		}
-		nodes.Add(uint32(i))
+		nodes.Add(i)
 		// The images of a node's class precede its own.
-		if uint32(i) <= first {
-			first, sizeBytes = uint32(i), sizes[k]
+		if i <= first {
+			first, sizeBytes = i, size
 		}
 	}
 	if nodes.Empty() {

@@ -31,7 +31,7 @@ type marked struct {
 	cluster.Mark
 	nodes     []api.Node
 	members   []topology.Members
-	resources *cluster.Resources
+	resources amounts
 }
 
 // TestJournal assumes and evicts pods at random, and undoes it. After each step the state must equal one of a cluster that
@@ -43,7 +43,7 @@ func TestJournal(t *testing.T) {
 		stated, pods := enginetest.RandomShared(rng)
 		c := compileOrFail(t, stated)
 		shared := cluster.NewState(t.Context(), c)
-		members, resources := membersOf(shared), copyOf(shared.Resources)
+		members, resources := membersOf(shared), amountsOf(shared)
 		j := &journaled{state: cluster.NewState(t.Context(), c), stated: stated}
 		for i := range pods {
 			j.pending = append(j.pending, j.state.Compile(&pods[i]))
@@ -59,7 +59,7 @@ func TestJournal(t *testing.T) {
 		if j.state.Changed() {
 			t.Error("the state is changed after everything is undone")
 		}
-		if diff := cmp.Diff(members, membersOf(shared)) + cmp.Diff(resources, shared.Resources); diff != "" {
+		if diff := cmp.Diff(members, membersOf(shared)) + cmp.Diff(resources, amountsOf(shared), compareAmounts); diff != "" {
 			t.Errorf("the shared cluster changed (-before +after):\n%s", diff)
 		}
 	})
@@ -87,22 +87,27 @@ func membersOf(s *cluster.State) []topology.Members {
 	return out
 }
 
-// copyOf returns a copy of what pods occupy.
-func copyOf(r *cluster.Resources) *cluster.Resources {
-	c := *r
-	for _, column := range requestedOf(&c) {
-		*column = slices.Clone(*column)
+// amountsOf returns a copy of the resources of the nodes.
+func amountsOf(s *cluster.State) (out amounts) {
+	for n := range uint32(s.Len()) {
+		for lane := range cluster.Lanes {
+			out.lanes = append(out.lanes, s.Resources.At(n, cluster.Allocatable(lane)), s.Resources.At(n, cluster.Requested(lane)))
+		}
+		for lane := range cluster.DefaultedLanes {
+			out.lanes = append(out.lanes, s.Resources.At(n, cluster.Defaulted(lane)))
+		}
 	}
-	c.Scalars = make(map[string]*cluster.Scalar)
-	for resource, s := range r.Scalars {
-		c.Scalars[resource] = &cluster.Scalar{Nodes: s.Nodes, Values: slices.Clone(s.Values)}
-	}
-	return &c
+	out.scalars = scalarsOf(s)
+	return out
 }
 
-func requestedOf(r *cluster.Resources) []*[]int64 {
-	return []*[]int64{&r.Requested[0], &r.Requested[1], &r.Requested[2], &r.Defaulted[0], &r.Defaulted[1], &r.Pods}
+// amounts is the resources of nodes.
+type amounts struct {
+	lanes   []int64 // node by node
+	scalars map[string]cluster.Amount
 }
+
+var compareAmounts = cmp.AllowUnexported(amounts{})
 
 const gpu = "example.com/gpu" // of enginetest's nodes and pods
 
@@ -153,7 +158,7 @@ func (j *journaled) evict(t *rapid.T) string {
 
 func (j *journaled) mark() {
 	s := j.state
-	j.marks = append(j.marks, marked{s.Mark(), slices.Clone(j.stated.Nodes), membersOf(s), copyOf(s.Resources)})
+	j.marks = append(j.marks, marked{s.Mark(), slices.Clone(j.stated.Nodes), membersOf(s), amountsOf(s)})
 }
 
 func (j *journaled) undo(t *rapid.T) {
@@ -174,7 +179,7 @@ func (j *journaled) undo(t *rapid.T) {
 			t.Fatalf("undone, a group that was added has members: %v", added)
 		}
 	}
-	if diff := cmp.Diff(to.resources, j.state.Resources); diff != "" {
+	if diff := cmp.Diff(to.resources, amountsOf(j.state), compareAmounts); diff != "" {
 		t.Fatalf("undone, resources differ (-before +after):\n%s", diff)
 	}
 }
@@ -186,14 +191,8 @@ func (j *journaled) check(t *rapid.T) {
 	if want, got := view(fresh, fresh.Compile(p.Pod)), view(j.state, p); !slices.Equal(want, got) {
 		t.Fatalf("-compiled +state:\n%s", cmp.Diff(want, got))
 	}
-	want := requestedOf(fresh.Resources)
-	for i, column := range requestedOf(j.state.Resources) {
-		if !slices.Equal(*want[i], *column) {
-			t.Fatalf("column %d is %v, compiled %v", i, *column, *want[i])
-		}
-	}
-	if want, got := scalarsOf(fresh), scalarsOf(j.state); !maps.Equal(want, got) {
-		t.Fatalf("scalars (-compiled +state):\n%s", cmp.Diff(want, got))
+	if diff := cmp.Diff(amountsOf(fresh), amountsOf(j.state), compareAmounts); diff != "" {
+		t.Fatalf("resources (-compiled +state):\n%s", diff)
 	}
 }
 

@@ -31,7 +31,7 @@ func compileKind(t *intern.Table, class *api.NodeClass) *kind {
 
 // ClassOf returns the class of a node, nil for none.
 func (c *Cluster) ClassOf(node uint32) *api.NodeClass {
-	if class := c.kinds[c.kindOf[node]].class; class != noClass {
+	if class := c.kindAt(node).class; class != noClass {
 		return class
 	}
 	return nil
@@ -39,12 +39,13 @@ func (c *Cluster) ClassOf(node uint32) *api.NodeClass {
 
 // Label returns the value of a node's label and whether the node has it.
 func (c *Cluster) Label(node uint32, key intern.ID) (value intern.ID, present bool) {
-	if v, ok := c.rows[node].labels.Get(key); ok {
+	row := c.row(node)
+	if v, ok := row.labels.Get(key); ok {
 		return v, true
 	}
-	k := c.kinds[c.kindOf[node]]
+	k := c.kindAt(node)
 	if slices.Contains(k.nameKeys, key) {
-		return c.nameIDs[node], true
+		return row.name, true
 	}
 	return k.labels.Get(key)
 }
@@ -56,5 +57,5 @@ func (c *Cluster) buildColumn(key intern.ID) *topology.Column {
 
 // Interned returns the number of strings, taint lists, node classes and pod loads, including those of removed nodes.
 func (c *Cluster) Interned() int {
-	return c.symbols.Len() + len(c.Taints.Lists) + len(c.kinds) + len(c.loads)
+	return c.symbols.Len() + len(c.taints) + len(c.kinds) + len(c.loads)
 }

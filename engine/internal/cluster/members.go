@@ -3,6 +3,8 @@ package cluster
 import (
 	"cmp"
 	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
 // recount is a difference in the number of a group's pods on a node.
@@ -50,29 +52,32 @@ func (b *Builder) regroup() (same bool) {
 // gather computes the members of all groups from the rows.
 func (c *Cluster) gather() {
 	sizes, total := make([]int, len(c.groups)), 0
-	for _, r := range c.rows {
-		for _, p := range r.pods {
+	for i := range uint32(c.Len()) {
+		pods := c.row(i).pods
+		for _, p := range pods {
 			sizes[p.group]++
 		}
-		total += len(r.pods)
+		total += len(pods)
 	}
 	nodes, first := make([]uint32, total), make([]int, len(c.groups)) // where the members of each group begin
+	c.memberBytes = 4 * int64(total)
 	total = 0
 	for i, size := range sizes {
 		first[i], total = total, total+size
 		c.groups[i].Nodes, c.groups[i].Counts = nodes[first[i]:total:total], nil
 	}
 	next := slices.Clone(first)
-	for i, r := range c.rows {
-		for _, p := range r.pods {
+	for i := range uint32(c.Len()) {
+		for _, p := range c.row(i).pods {
 			at := next[p.group]
-			nodes[at] = uint32(i)
+			nodes[at] = i
 			if next[p.group]++; p.count == 1 {
 				continue
 			}
 			g := &c.groups[p.group]
 			if g.Counts == nil {
 				g.Counts = g.AllCounts()
+				c.memberBytes += 4 * int64(cap(g.Counts))
 			}
 			g.Counts[at-first[p.group]] = p.count
 		}
@@ -98,7 +103,10 @@ func (b *Builder) applyRecounts() (changed bool) {
 		if n < 0 {
 			n = len(rest)
 		}
-		b.c.groups[rest[0].group].apply(rest[:n])
+		g := &b.c.groups[rest[0].group]
+		b.c.memberBytes -= bytesOfMembers(&g.Members)
+		g.apply(rest[:n])
+		b.c.memberBytes += bytesOfMembers(&g.Members)
 		rest = rest[n:]
 	}
 	return len(sums) > 0
@@ -130,3 +138,5 @@ func (g *Group) apply(changes []recount) {
 		g.Counts = nil
 	}
 }
+
+func bytesOfMembers(m *topology.Members) int64 { return 4 * int64(cap(m.Nodes)+cap(m.Counts)) }

@@ -41,27 +41,45 @@ func (c *Cluster) Moved(ctx context.Context, arrivals []Arrival, removed []uint3
 
 // arrive puts pods on a node of the base.
 func (b *Builder) arrive(pods []Arrival) {
-	node := pods[0].Node
-	before := b.base.rows[node]
-	n := &b.draft
-	*n = Draft{scalars: n.scalars[:0], row: &row{labels: before.labels, scalars: before.scalars, images: before.images}}
-	n.row.pods = make([]podsOf, 0, len(before.pods)+len(pods))
-	n.row.named = append(make([]NamedPod, 0, len(before.named)+len(pods)), before.named...)
+	b.move(pods[0].Node, func(n *Draft, before *row) {
+		n.row.named = append(make([]NamedPod, 0, len(before.named)+len(pods)), before.named...)
+		for _, p := range before.pods {
+			b.pods.count(n, p.group, p.count)
+		}
+		for _, p := range pods {
+			group := b.ready(int32(p.Group))
+			b.pods.count(n, group, 1)
+			n.row.named = append(n.row.named, NamedPod{Group: group, load: asTemplate})
+			usage, _ := b.base.loadAt(asTemplate, int32(p.Group))
+			b.occupy(n, usage, 1)
+		}
+	})
+}
+
+// move changes the pods of a node of the base. change gets the node without pods, and with their amounts.
+func (b *Builder) move(node uint32, change func(n *Draft, before *row)) {
+	n, before := &b.draft, b.base.row(node)
+	b.base.get(node, n)
+	n.scalars = n.scalars[:0]
+	n.row.pods, n.row.named = make([]podsOf, 0, len(before.pods)), nil
 	b.pods.stamp++
-	for _, p := range before.pods {
-		b.pods.count(n, p.group, p.count)
+	change(n, before)
+	b.put(node, n)
+	b.c.rowBytes += n.row.bytes() - before.bytes()
+	for _, q := range n.scalars {
+		s := b.scalars.edit(q.name)
+		if at, found := s.Find(node); found {
+			s.Values[at].Requested += q.value.Requested
+		}
 	}
-	for _, p := range pods {
-		group := b.ready(int32(p.Group))
-		b.pods.count(n, group, 1)
-		n.row.named = append(n.row.named, NamedPod{Group: group, load: asTemplate})
-		usage, _ := b.base.loadAt(asTemplate, int32(p.Group))
-		n.occupy(usage, 1)
-	}
-	b.reload(node)
-	set(&b.c.rows, b.base.rows, node, n.row)
 	b.recount(node, before.pods, -1)
 	b.recount(node, n.row.pods, 1)
+}
+
+// occupy adds the requests of pods to a node whose pods move.
+func (b *Builder) occupy(n *Draft, u *Usage, count int64) {
+	n.occupy(u, count)
+	b.replaced = true
 }
 
 // ready returns the group of the pods that replace those of a group, once they are ready.
@@ -70,20 +88,4 @@ func (b *Builder) ready(group int32) int32 {
 		return b.pods.group(g.in(podState(false, api.Ready)), g.Template)
 	}
 	return group
-}
-
-// reload adds the amounts of the draft to those of a node of the base.
-func (b *Builder) reload(node uint32) {
-	n := &b.draft
-	shared := b.base.resources.columns()
-	for m, column := range b.c.resources.columns() {
-		set(column, *shared[m], node, (*shared[m])[node]+n.amounts[m])
-	}
-	for _, q := range n.scalars {
-		s := b.scalars.edit(q.name)
-		if at, found := s.Find(node); found {
-			s.Values[at].Requested += q.value.Requested
-		}
-	}
-	b.replaced = true
 }

@@ -25,6 +25,15 @@ func (n *Draft) nominees() []named[*nominees] {
 	return []named[*nominees]{{nomineesColumn, &nominees{n.nominated}}}
 }
 
+// nominatedTo returns the pods that are nominated to a node of the base.
+func (b *Builder) nominatedTo(node uint32) []NamedPod {
+	column := b.base.nominated[nomineesColumn]
+	if at, found := column.Find(node); found {
+		return column.Values[at].pods
+	}
+	return nil
+}
+
 // addNominated finds the groups and loads of nominated pods.
 func (g *grouping) addNominated(ctx context.Context, n *Draft, stated []api.Pod) error {
 	for i := range stated {

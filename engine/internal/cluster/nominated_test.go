@@ -16,7 +16,7 @@ func nominatedIn(t *testing.T, s *cluster.State) (pods []string) {
 	t.Helper()
 	for node, n := range s.Nominated() {
 		pods = append(pods, fmt.Sprint(s.Names[node], "/", n.Name, " ", n.Usage.Amounts[cluster.CPU], " ", n.Priority))
-		if n.Has(node) || s.PodsOn(node) != 0 || s.Resources.Requested[cluster.CPU][node] != 0 {
+		if n.Has(node) || s.PodsOn(node) != 0 || s.Resources.At(node, cluster.Requested(cluster.CPU)) != 0 {
 			t.Errorf("%s: %s counts", s.Names[node], n.Name)
 		}
 	}

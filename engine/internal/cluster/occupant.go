@@ -46,7 +46,7 @@ func (s *State) Occupants(node uint32) []Occupant {
 const anyGroup = -1
 
 func (s *State) occupants(node uint32, group int) (counted, named, assumed []Occupant) {
-	row := s.rows[node]
+	row := s.row(node)
 	for i := range row.named {
 		p := &row.named[i]
 		if group != anyGroup && int(p.Group) != group || s.gone[namedPod{node, int32(i)}] {
@@ -113,7 +113,7 @@ func (s *State) Unread(node uint32, o *Occupant) []api.UnreadField {
 	if o.Queue >= 0 || o.place < 0 {
 		return nil
 	}
-	return s.rows[node].named[o.place].unreadFields()
+	return s.row(node).named[o.place].unreadFields()
 }
 
 // TemplateOf returns the template of pods; nil for pods of the cluster that have templates of their own.

@@ -203,7 +203,7 @@ func (s *State) Members(name string, assumed int) []Member {
 // membersOn appends a number of pods of a group on a node.
 func (s *State) membersOn(members []Member, node uint32, group int32, count int) []Member {
 	namespace := s.Symbols.Name(s.groups[group].Namespace)
-	row := s.rows[node]
+	row := s.row(node)
 	for i := range row.named {
 		p := &row.named[i]
 		if p.Group != group || s.gone[namedPod{node, int32(i)}] {

@@ -18,7 +18,7 @@ const (
 )
 
 type (
-	columns = memo.Map[intern.ID, *topology.Column]
+	domains = memo.Map[intern.ID, *topology.Column]
 	counts  = memo.Map[string, []int64]
 	perNode = memo.Map[string, []uint8]
 )

@@ -1,8 +1,8 @@
 package cluster
 
 import (
-	"math/bits"
 	"reflect"
+	"sync/atomic"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/memo"
 )
@@ -13,89 +13,178 @@ const (
 	allocOverhead = 8   // bytes by which a small allocation is rounded up
 )
 
-// Bytes estimates the memory of the cluster, including its memos, its indexes and what it shares with other clusters.
+// account is what Bytes cannot compute from the lengths of lists. It is kept as the cluster changes.
+type account struct {
+	// These are the bytes of the lists of nodes, of sparse columns and of the members of groups.
+	rowBytes, sparseBytes, memberBytes int64
+	// described is the bytes of everything else, plus one; 0 until Bytes computes it. Clusters that differ in nodes alone share it.
+	described *atomic.Int64
+}
+
+// Bytes estimates the memory of the cluster, including its memos, its indexes and what it shares with other clusters. Only the
+// first call looks at the whole cluster, and none does where a base has been looked at.
 func (c *Cluster) Bytes() int64 {
-	s := sizes{seen: make(map[any]bool), fields: make(map[reflect.Type][]int)}
-	s.add(c.symbols.Bytes())
-	s.add(16*cap(c.Names) + 4*(cap(c.nameIDs)+cap(c.index)+cap(c.kindOf)+cap(c.Taints.Class)))
-	s.add(8 * cap(c.Unschedulable))
-	s.deep(reflect.ValueOf(c.Taints.Lists))
-	s.add(8 * cap(c.rows))
-	for _, r := range c.rows {
-		s.add(int(reflect.TypeFor[row]().Size()) + 8*(cap(r.labels)+cap(r.pods)) + 3*allocOverhead)
-		s.add(int(reflect.TypeFor[NamedPod]().Size()) * cap(r.named))
-		for i := range r.named {
-			s.add(len(r.named[i].Name))
-			s.deep(reflect.ValueOf(r.named[i].unread))
+	described := c.described.Load() - 1
+	if described < 0 {
+		described = c.describedSince(&Cluster{})
+		c.described.Store(described + 1)
+	}
+	columns := 16*cap(c.Names) + 8*cap(c.Unschedulable) + 4*cap(c.index)
+	for _, p := range c.paged() {
+		columns += p.bytes()
+	}
+	groups := sizeOf[Group]()*cap(c.groups) + 12*len(c.groupOf) + 8*cap(c.ports)
+	lists := 8*(cap(c.stated)+cap(c.classes)+cap(c.kinds)) + sizeOf[template]()*cap(c.templates) + sizeOf[load]()*cap(c.loads) +
+		24*cap(c.taints)
+	return int64(c.symbols.Bytes()+columns+groups+lists) + c.rowBytes + c.sparseBytes + c.memberBytes + described + c.Remembered()
+}
+
+// reckon keeps what Bytes has computed of the base.
+func (b *Builder) reckon() {
+	c, known := b.c, int64(0)
+	if b.base.described != nil {
+		if known = b.base.described.Load(); !b.describes() {
+			return
 		}
 	}
-	s.add(int(reflect.TypeFor[Group]().Size())*cap(c.groups) + 12*len(c.groupOf))
-	for i := range c.groups {
-		g := &c.groups[i]
-		s.add(4*(cap(g.Nodes)+cap(g.Counts)) + int(reflect.TypeFor[Shape]().Size()) + 8*cap(g.Labels))
-		s.deep(reflect.ValueOf(g.Rules))
+	c.described = new(atomic.Int64)
+	if known > 0 {
+		c.described.Store(known + c.describedSince(b.base))
 	}
-	s.add(8 * cap(c.ports))
-	for _, part := range []any{
-		c.resources, c.images, c.nominated, c.stated, c.classes, c.kinds, c.templates, c.loads, c.namespaces, c.byName, c.workloads,
-		c.budgets, c.podGroups,
-	} {
-		s.deep(reflect.ValueOf(part))
+}
+
+// describes reports whether there is anything that describedSince counts.
+func (b *Builder) describes() bool {
+	c, base := b.c, b.base
+	return b.restated || len(c.taints) > len(base.taints) || len(c.loads) > len(base.loads) || len(c.kinds) > len(base.kinds) ||
+		len(c.groups) > len(base.groups)
+}
+
+// describedSince estimates the memory of templates, classes, lists of taints, loads and shapes, and of what is stated as a whole,
+// without that of a base.
+func (c *Cluster) describedSince(base *Cluster) (bytes int64) {
+	s, before := newSizes(), newSizes()
+	for _, list := range c.taints[len(base.taints):] {
+		bytes += s.of(list)
 	}
-	return s.total + c.indexBytes() + c.Remembered()
+	for _, l := range c.loads[len(base.loads):] {
+		bytes += s.of(l)
+	}
+	for i := range c.kinds {
+		if i >= len(base.kinds) {
+			bytes += s.of(c.kinds[i])
+		} else if c.kinds[i] != base.kinds[i] {
+			bytes -= before.of(base.kinds[i])
+		}
+	}
+	for i := range c.templates {
+		if i >= len(base.templates) {
+			bytes += s.of(c.templates[i])
+		} else if c.stated[i] != base.stated[i] {
+			bytes += s.of(c.templates[i]) - before.of(base.templates[i])
+		}
+	}
+	for i := range c.groups[len(base.groups):] {
+		g := &c.groups[len(base.groups)+i]
+		bytes += int64(sizeOf[Shape]()) + allocated(8*cap(g.Labels)) + s.of(g.Rules) + g.indexBytes()
+	}
+	return bytes + s.of(c.namespaces, c.byName, c.workloads, c.budgets, c.podGroups) -
+		before.of(base.namespaces, base.byName, base.workloads, base.budgets, base.podGroups)
+}
+
+// indexBytes estimates what the group takes of the indexes of groups by term and label, whether they are built or not.
+func (g *Group) indexBytes() int64 {
+	const (
+		perTerm  = 40 * mapOverhead // a label and a slice
+		perLabel = 4 * 3            // its place in a bucket, and a bucket for each one to two
+	)
+	terms := len(g.Shape.AntiAffinity) + len(g.Shape.Affinity) + len(g.Shape.PreferredAffinity) + len(g.Shape.PreferredAntiAffinity)
+	return int64(terms*(2*sizeOf[TermOf]()+perTerm) + perLabel*len(g.Labels))
+}
+
+// bytes estimates what a row refers to.
+func (r *row) bytes() int64 {
+	return allocated(8*cap(r.labels)) + allocated(8*cap(r.pods)) + bytesOf(r.named)
+}
+
+// bytesOf estimates a list of pods with what it refers to.
+func bytesOf(pods []NamedPod) int64 {
+	bytes := allocated(sizeOf[NamedPod]() * cap(pods))
+	for i := range pods {
+		bytes += int64(len(pods[i].Name))
+		if pods[i].unread != nil {
+			s := newSizes()
+			bytes += s.of(pods[i].unread)
+		}
+	}
+	return bytes
+}
+
+func sizeOf[T any]() int { return int(reflect.TypeFor[T]().Size()) }
+
+// allocated returns the size of an allocation.
+func allocated(bytes int) int64 {
+	if bytes == 0 {
+		return 0
+	}
+	return int64(bytes + allocOverhead)
 }
 
 // Memos are the caches of the cluster.
-func (c *Cluster) Memos() []memo.Bounded { return []memo.Bounded{c.columns, c.counts, c.perNode} }
+func (c *Cluster) Memos() []memo.Bounded { return []memo.Bounded{c.domains, c.counts, c.perNode} }
 
 // Remembered is the part of Bytes that memos take.
-func (c *Cluster) Remembered() int64 { return c.columns.Taken() + c.counts.Taken() + c.perNode.Taken() }
+func (c *Cluster) Remembered() int64 { return c.domains.Taken() + c.counts.Taken() + c.perNode.Taken() }
 
-// indexBytes estimates the memory of the indexes of groups by term and label and of Room, whether they are built or not.
-func (c *Cluster) indexBytes() int64 {
-	terms, labels := 0, 0
-	for i := range c.groups {
-		s := c.groups[i].Shape
-		terms += len(s.AntiAffinity) + len(s.Affinity) + len(s.PreferredAffinity) + len(s.PreferredAntiAffinity)
-		labels += len(s.Labels)
-	}
-	const termEntry = 40 // a label and a slice
-	byTerm := terms * (2*int(reflect.TypeFor[TermOf]().Size()) + int(mapOverhead*termEntry))
-	byLabel := 4 * (1<<bits.Len(uint(labels)) + 1 + labels)
-	return int64(byTerm + byLabel + (c.Len()+63)/64*8*(1+Lanes))
-}
-
-// CopiedByChange estimates the bytes that With copies in addition to the change itself. It depends on whether nodes are
-// added and whether some are removed.
-func (c *Cluster) CopiedByChange(added, removed bool) int64 {
+// CopiedByChange estimates the bytes that With copies in addition to the change itself, which replaces a number of nodes, adds some
+// or removes some.
+func (c *Cluster) CopiedByChange(replaced int, added, removed bool) int64 {
 	const (
-		perNode      = 16 + 4*4 + 8 + 8*len(amounts{}) // name, ids, row and amounts
-		perMember    = 8
 		perKind      = 64 // with a map entry
 		perNominated = 12
+		perName      = 16
+		perMember    = 8
 	)
-	perTemplate := int(reflect.TypeFor[template]().Size()) + 8
-	bytes := len(c.kinds)*perKind + len(c.groups)*int(reflect.TypeFor[Group]().Size()) + len(c.templates)*perTemplate
+	perTemplate := sizeOf[template]() + 8
+	pages := len(c.Unschedulable)
+	copied := min(replaced, pages)
+	bytes := len(c.kinds)*perKind + len(c.groups)*sizeOf[Group]() + len(c.templates)*perTemplate
 	if column := c.nominated[nomineesColumn]; column != nil {
 		bytes += perNominated * len(column.Nodes)
 	}
-	if bytes += c.Len() * perNode; added {
-		bytes += c.Len() * perNode // columns grow
+	if added { // the last page gets nodes, and the list of names grows
+		copied = min(copied+1, pages)
+		bytes += 2 * perName * c.Len()
 	}
 	if removed { // later nodes get other indexes
-		bytes += c.Len() * perNode
+		copied = pages
+		bytes += perName * c.Len()
 		for i := range c.groups {
 			bytes += perMember * len(c.groups[i].Nodes)
 		}
 	}
+	for _, p := range c.paged() {
+		bytes += pages*sizeOf[*Word]() + copied*p.pageBytes()
+	}
 	return int64(bytes)
 }
 
-// sizes adds up memory.
+// sizes adds up memory, each pointer once.
 type sizes struct {
 	total  int64
 	seen   map[any]bool           // pointers already followed
 	fields map[reflect.Type][]int // see deepFields
+}
+
+func newSizes() sizes { return sizes{seen: make(map[any]bool), fields: make(map[reflect.Type][]int)} }
+
+// of returns the memory that values refer to.
+func (s *sizes) of(values ...any) int64 {
+	before := s.total
+	for _, v := range values {
+		s.deep(reflect.ValueOf(v))
+	}
+	return s.total - before
 }
 
 func (s *sizes) add(bytes int) { s.total += int64(bytes) }

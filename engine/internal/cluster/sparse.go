@@ -39,10 +39,13 @@ func distinctNames[V any](values []named[V]) []named[V] {
 }
 
 // sparseEdit changes sparse columns by name. It copies a column of the base before it changes it.
-type sparseEdit[V comparable] struct{ base, own map[string]*Sparse[V] }
+type sparseEdit[V comparable] struct {
+	base, own map[string]*Sparse[V]
+	bytes     int64 // more than of base, once it is finished
+}
 
 func newSparseEdit[V comparable](base map[string]*Sparse[V]) sparseEdit[V] {
-	return sparseEdit[V]{base, make(map[string]*Sparse[V])}
+	return sparseEdit[V]{base: base, own: make(map[string]*Sparse[V])}
 }
 
 func (e *sparseEdit[V]) column(name string) *Sparse[V] {
@@ -145,10 +148,22 @@ func (e *sparseEdit[V]) finish() map[string]*Sparse[V] {
 	if len(e.own) == 0 {
 		return e.base
 	}
+	for name, s := range e.own {
+		e.bytes += s.bytes(name) - e.base[name].bytes(name)
+	}
 	all := e.own
 	if len(e.base) > 0 {
 		all = e.names()
 	}
 	maps.DeleteFunc(all, func(_ string, s *Sparse[V]) bool { return len(s.Nodes) == 0 })
 	return all
+}
+
+// bytes estimates the memory of a column with a name, in a map; 0 for none.
+func (s *Sparse[V]) bytes(name string) int64 {
+	if s == nil || len(s.Nodes) == 0 {
+		return 0
+	}
+	const entry = 32 // the name and the column
+	return int64(float64(entry)*mapOverhead) + int64(len(name)) + 4*int64(cap(s.Nodes)) + int64(sizeOf[V]())*int64(cap(s.Values))
 }

@@ -130,7 +130,7 @@ func (s *State) Column(key intern.ID) *topology.Column {
 	if !s.Symbols.Shared(key) {
 		return s.nowhere()
 	}
-	return s.columns.Get(key, func() (*topology.Column, int64, bool) {
+	return s.domains.Get(key, func() (*topology.Column, int64, bool) {
 		if c := s.buildColumn(key); !c.Having.Empty() {
 			return c, c.Bytes(), true
 		}
@@ -143,7 +143,7 @@ const noKey = ^intern.ID(0)
 
 // nowhere returns the column that all keys share that no node has.
 func (c *Cluster) nowhere() *topology.Column {
-	return c.columns.Get(noKey, func() (*topology.Column, int64, bool) {
+	return c.domains.Get(noKey, func() (*topology.Column, int64, bool) {
 		column := topology.Nowhere(c.Len())
 		return column, column.Bytes(), true
 	})

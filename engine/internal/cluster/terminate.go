@@ -19,7 +19,7 @@ func (s *State) Terminate(node uint32, o *Occupant, queue int) []Terminating {
 	case o.place < 0:
 		*never = s.neverAt(asTemplate, int32(o.Group))
 	case o.Queue < 0:
-		named := &s.rows[node].named[o.place]
+		named := &s.row(node).named[o.place]
 		started, *never = named.startTime(), s.neverAt(named.load, int32(o.Group))
 	default:
 		a := &s.assumed[o.place]
@@ -114,7 +114,7 @@ const placedFrom = math.MaxInt64 - 1<<32
 // each pod.
 func (c *Cluster) TraitsOn(node uint32) iter.Seq2[int, Traits] {
 	return func(yield func(int, Traits) bool) {
-		r := c.rows[node]
+		r := c.row(node)
 		for _, p := range r.pods {
 			if c.groups[p.group].Template >= 0 && !yield(int(p.group), c.traitsAt(asTemplate, p.group)) {
 				return
@@ -139,5 +139,5 @@ func (c *Cluster) Traits(node uint32, o *Occupant) Traits {
 	if o.place < 0 {
 		return c.traitsAt(asTemplate, int32(o.Group))
 	}
-	return c.traitsAt(c.rows[node].named[o.place].load, int32(o.Group))
+	return c.traitsAt(c.row(node).named[o.place].load, int32(o.Group))
 }

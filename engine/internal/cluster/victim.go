@@ -113,7 +113,7 @@ func (s *State) AllVictims(victims []Victim, node uint32) []Victim {
 }
 
 func (s *State) victims(victims []Victim, node uint32, below int64) []Victim {
-	row := s.rows[node]
+	row := s.row(node)
 	first, order := len(victims), int32(0)
 	add := func(v Victim) {
 		if v.started == 0 {
@@ -187,7 +187,7 @@ func (s *State) anyCounted(r *row) bool {
 func (s *State) VictimName(node uint32, v *Victim) string {
 	switch {
 	case v.place >= 0:
-		return s.rows[node].named[v.place].Name
+		return s.row(node).named[v.place].Name
 	case v.place == counted:
 		return ""
 	}
@@ -219,7 +219,7 @@ func (s *State) VictimUnread(node uint32, v *Victim) []api.UnreadField {
 	if v.place < 0 {
 		return nil
 	}
-	return s.rows[node].named[v.place].unreadFields()
+	return s.row(node).named[v.place].unreadFields()
 }
 
 // VictimID tells the entries of the victims of one node from each other, whatever the request assumes and evicts.
@@ -230,7 +230,7 @@ func (v *Victim) ID() VictimID { return VictimID{v.Group, v.place} }
 
 // Preempted reports whether kube-scheduler has preempted a victim.
 func (s *State) Preempted(node uint32, v *Victim) bool {
-	return v.place >= 0 && s.rows[node].named[v.place].preempted()
+	return v.place >= 0 && s.row(node).named[v.place].preempted()
 }
 
 // QueueOf returns the queue entry of a victim that the request assumed, -1 for another one.
@@ -248,7 +248,7 @@ func (s *State) Apart(node uint32, v *Victim) (priority int32, apart bool) {
 	}
 	switch {
 	case v.place >= 0:
-		_, priority = s.loadAt(s.rows[node].named[v.place].load, v.Group)
+		_, priority = s.loadAt(s.row(node).named[v.place].load, v.Group)
 	case v.place == counted:
 		_, priority = s.loadAt(asTemplate, v.Group)
 	default:
@@ -260,7 +260,7 @@ func (s *State) Apart(node uint32, v *Victim) (priority int32, apart bool) {
 // AnyPreempted reports whether kube-scheduler has preempted a pod of a node with a priority, or that of its pod group, below a given
 // one.
 func (s *State) AnyPreempted(node uint32, below int32) bool {
-	row := s.rows[node]
+	row := s.row(node)
 	for i := range row.named {
 		p := &row.named[i]
 		if !p.preempted() || s.gone[namedPod{node, int32(i)}] {

@@ -37,6 +37,8 @@ func (c *Cluster) With(ctx context.Context, change *api.Change) (*Cluster, error
 // restate applies the parts of a change that are not nodes.
 func (b *Builder) restate(change *api.Change) {
 	c := b.c
+	b.restated = len(change.Templates)+len(change.Classes) > 0 || change.Namespaces != nil || change.WorkloadSelectors != nil ||
+		change.PodGroups != nil || change.Budgets != nil
 	if len(change.Templates) > 0 {
 		c.stated = slices.Clone(c.stated)
 	}
@@ -107,80 +109,70 @@ func (b *Builder) replace(ctx context.Context, r *api.Replacement) error {
 	if err := b.compile(ctx, &b.draft, &r.Node); err != nil {
 		return err
 	}
-	c, base, n, i := b.c, b.base, &b.draft, r.Index
-	before := base.rows[i]
-	if n.name != base.nameIDs[i] || c.kinds[n.kind] != base.kinds[base.kindOf[i]] || !slices.Equal(n.row.labels, before.labels) {
+	base, n, i := b.base, &b.draft, r.Index
+	before := base.row(i)
+	if n.row.name != before.name || b.c.kinds[n.kind] != base.kindAt(i) || !slices.Equal(n.row.labels, before.labels) {
 		b.relabelled = append(b.relabelled, i)
 	}
-	set(&c.rows, base.rows, i, n.row)
-	set(&c.Names, base.Names, i, c.symbols.Name(n.name))
-	set(&c.nameIDs, base.nameIDs, i, n.name)
-	set(&c.kindOf, base.kindOf, i, n.kind)
-	set(&c.Taints.Class, base.Taints.Class, i, n.taints)
-	if n.unschedulable {
-		c.Unschedulable.Add(i)
-	} else {
-		c.Unschedulable.Remove(i)
-	}
-	shared := base.resources.columns()
-	for m, column := range c.resources.columns() {
-		set(column, *shared[m], i, n.amounts[m])
-	}
+	b.c.rowBytes += n.row.bytes() - before.bytes() + bytesOf(n.nominated) - bytesOf(b.nominatedTo(i))
 	n.row.scalars = b.scalars.replace(i, before.scalars, n.scalars)
 	n.row.images = b.images.replace(i, before.images, n.images)
 	b.nominees.replace(i, b.nominees.has(nomineesColumn, i), n.nominees())
+	b.put(i, n)
 	b.replaced = true
 	b.recount(i, before.pods, -1)
 	b.recount(i, n.row.pods, 1)
 	return nil
 }
 
-// set sets a node's value in a column. It copies a column that is still the base's.
-func set[T comparable](column *[]T, base []T, i uint32, v T) {
-	if (*column)[i] == v {
-		return
-	}
-	if &(*column)[0] == &base[0] {
-		*column = slices.Clone(base)
-	}
-	(*column)[i] = v
-}
-
 // remove removes nodes, ascending. Later nodes move up.
 func (b *Builder) remove(nodes []uint32) {
 	c := b.c
 	b.removed = true
-	now := make([]uint32, c.Len()) // new index by old
+	names := make([]string, 0, c.Len()-len(nodes))
 	var cordoned []uint32
-	for i, next, rest := uint32(0), uint32(0), nodes; int(i) < len(now); i++ {
+	now := make([]uint32, c.Len()) // new index by old
+	for i, rest := uint32(0), nodes; int(i) < len(now); i++ {
 		if len(rest) > 0 && rest[0] == i {
+			c.rowBytes -= c.row(i).bytes() + bytesOf(b.nominatedTo(i))
 			now[i], rest = noNode, rest[1:]
 			continue
 		}
-		if now[i] = next; c.Unschedulable.Has(i) {
-			cordoned = append(cordoned, next)
+		now[i] = uint32(len(names))
+		if names = append(names, c.Names[i]); c.Unschedulable.Has(i) {
+			cordoned = append(cordoned, now[i])
 		}
-		next++
 	}
-	c.Names, c.nameIDs = without(c.Names, nodes), without(c.nameIDs, nodes)
-	c.kindOf, c.rows = without(c.kindOf, nodes), without(c.rows, nodes)
-	c.Unschedulable = nodeset.Of(c.Len(), cordoned)
-	c.Taints.Class = without(c.Taints.Class, nodes)
-	for _, column := range c.resources.columns() {
-		*column = without(*column, nodes)
+	for i := uint32(0); int(i) < len(now); {
+		to, n := now[i], uint32(1)
+		if to == noNode || to == i {
+			i++
+			continue
+		}
+		for int(i+n) < len(now) && now[i+n] == to+n && (to+n)%PageNodes != 0 && (i+n)%PageNodes != 0 {
+			n++
+		}
+		for _, p := range c.paged() {
+			p.move(to, i, n)
+		}
+		i += n
 	}
+	c.Names, c.Unschedulable = names, nodeset.Of(len(names), cordoned)
+	b.cut(uint32(len(names)))
 	b.scalars.remove(now)
 	b.images.remove(now)
 	b.nominees.remove(now)
 }
 
-// without returns a copy of a column without some nodes, ascending.
-func without[T any](column []T, nodes []uint32) []T {
-	out := make([]T, 0, len(column)-len(nodes))
-	from := uint32(0)
-	for _, n := range nodes {
-		out = append(out, column[from:n]...)
-		from = n + 1
+// cut ends the columns behind the first n nodes, and clears the rest of the last page.
+func (b *Builder) cut(n uint32) {
+	c := b.c
+	for _, p := range c.paged() {
+		p.cut(int(n+PageNodes-1) / PageNodes)
 	}
-	return append(out, column[from:]...)
+	var none Draft
+	for ; n%PageNodes != 0; n++ {
+		*c.kind.to(n), *c.taint.to(n), *c.rows.to(n) = none.kind, none.taint, none.row
+		c.resources.words.edit(n).put(n, &none.amounts)
+	}
 }

@@ -22,13 +22,13 @@ func (c *Cluster) Like(node uint32, name string) api.Node {
 	out := api.Node{
 		Name:   name,
 		Labels: labels,
-		Taints: WithoutStates(c.Taints.Lists[c.Taints.Class[node]]),
+		Taints: WithoutStates(c.TaintsOf(node)),
 	}
 	r := c.resources
 	for lane, resource := range LaneNames {
-		out.Allocatable = append(out.Allocatable, api.Quantity{Resource: resource, Amount: r.Allocatable[lane][node]})
+		out.Allocatable = append(out.Allocatable, api.Quantity{Resource: resource, Amount: r.At(node, Allocatable(lane))})
 	}
-	out.Allocatable = append(out.Allocatable, api.Quantity{Resource: api.ResourcePods, Amount: r.AllowedPods[node]})
+	out.Allocatable = append(out.Allocatable, api.Quantity{Resource: api.ResourcePods, Amount: r.At(node, Allocatable(Pods))})
 	for resource, s := range r.Scalars {
 		if i, ok := s.Find(node); ok {
 			out.Allocatable = append(out.Allocatable, api.Quantity{Resource: resource, Amount: s.Values[i].Allocatable})
@@ -49,7 +49,7 @@ func WithoutStates(taints []api.Taint) []api.Taint {
 
 // Labels returns the labels of a node.
 func (c *Cluster) Labels(node uint32) api.Labels {
-	k := c.kinds[c.kindOf[node]]
+	k := c.kindAt(node)
 	labels := make(map[string]string)
 	add := func(list selector.Labels) {
 		for _, l := range list {
@@ -60,7 +60,7 @@ func (c *Cluster) Labels(node uint32) api.Labels {
 	for _, key := range k.nameKeys {
 		labels[c.symbols.Name(key)] = c.Names[node]
 	}
-	add(c.rows[node].labels)
+	add(c.row(node).labels)
 	return api.LabelsOf(labels)
 }
 

@@ -84,7 +84,7 @@ type limits struct {
 }
 
 // resources are the lanes, and room for pods.
-const resources = cluster.Lanes + 1
+const resources = cluster.Lanes
 
 type asks [resources]int64
 
@@ -113,7 +113,7 @@ func (p *plan) limits(d *drainer) (limits, error) {
 		if !cordons || tainttoleration.Tolerate(pod.Spec().Tolerations, &cluster.UnschedulableTaint, profile) {
 			continue
 		}
-		a := asks{cluster.Lanes: 1}
+		a := asks{cluster.Pods: 1}
 		copy(a[:], pod.Usage().Amounts[:])
 		l.asks[f.of] = &a
 	}
@@ -176,10 +176,10 @@ func (s *search) free() (sum asks) {
 func (d *drainer) freeOn(node uint32) asks { return freeOn(d.state.Resources, node) }
 
 func freeOn(r *cluster.Resources, node uint32) (free asks) {
-	for lane := range cluster.Lanes {
-		free[lane] = max(0, saturating.Sub(r.Allocatable[lane][node], r.Requested[lane][node]))
+	w := r.Words()[node/cluster.PageNodes]
+	for lane := range free {
+		free[lane] = max(0, saturating.Sub(w.At(node, cluster.Allocatable(lane)), w.At(node, cluster.Requested(lane))))
 	}
-	free[cluster.Lanes] = max(0, saturating.Sub(r.AllowedPods[node], r.Pods[node]))
 	return free
 }
 

@@ -87,6 +87,14 @@ func (s Set) Has(i uint32) bool { return s[i/64]&(1<<(i%64)) != 0 }
 // Clone returns a copy.
 func (s Set) Clone() Set { return append(Set(nil), s...) }
 
+// Cut removes the nodes behind the first n, and returns s. The set has no word behind theirs.
+func (s Set) Cut(n int) Set {
+	if r := n % 64; r != 0 {
+		s[len(s)-1] &= 1<<r - 1
+	}
+	return s
+}
+
 // And keeps the nodes that are in o as well.
 func (s Set) And(o Set) {
 	for i := range s {

@@ -386,7 +386,7 @@ func (q *Queue) scan(ctx context.Context, c *Class) (uint32, bool, error) {
 	if c.failure = c.Decision.Failure; c.failure != nil {
 		return 0, false, nil
 	}
-	return q.order.Best(best, q.State.Resources.Pods), true, nil
+	return q.order.Best(best, q.State.Resources.PodsOn), true, nil
 }
 
 // Order returns the order of the nodes in which ties are broken.

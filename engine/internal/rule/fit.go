@@ -21,8 +21,9 @@ type Fit struct {
 type Need struct {
 	Resource string
 	Amount   int64
-	// The columns of a resource that every node has, and the minimum that is free in each word of nodes, nil if unknown.
-	allocatable, used, least []int64
+	// words are the amounts of nodes; nil for a resource that is no lane.
+	words []*cluster.Word
+	lane  int
 	// added is the amount that additional pods use, on any node that is decided about by itself.
 	added int64
 	// scalar is the column of another resource, nil if no node has it.
@@ -35,19 +36,12 @@ const tooManyPods = 0
 // NewFit returns the rule of a pod with the given requests. Amounts of 0 request nothing.
 func NewFit(s *cluster.State, requests api.Resources) *Fit {
 	r := s.Resources
-	room := s.Room(r)
-	if room == nil {
-		room = &cluster.Room{}
-	}
 	needs := append(make([]Need, 0, 1+len(requests)), Need{
-		Resource: api.ResourcePods, Amount: 1, allocatable: r.AllowedPods, used: r.Pods, least: room.Pods,
+		Resource: api.ResourcePods, Amount: 1, words: r.Words(), lane: cluster.Pods,
 	})
 	for lane, name := range cluster.LaneNames {
 		if amount, _ := requests.Get(name); amount > 0 {
-			needs = append(needs, Need{
-				Resource: name, Amount: amount,
-				allocatable: r.Allocatable[lane], used: r.Requested[lane], least: room.Lanes[lane],
-			})
+			needs = append(needs, Need{Resource: name, Amount: amount, words: r.Words(), lane: lane})
 		}
 	}
 	for _, q := range requests {
@@ -110,8 +104,9 @@ func (n *Need) Allocatable(node uint32) int64 {
 }
 
 func (n *Need) on(node uint32) (allocatable, used int64) {
-	if n.allocatable != nil {
-		return n.allocatable[node], n.used[node] + n.added
+	if n.words != nil {
+		w := n.words[node/cluster.PageNodes]
+		return w.At(node, cluster.Allocatable(n.lane)), w.At(node, cluster.Requested(n.lane)) + n.added
 	}
 	if i, ok := n.scalar.Find(node); ok {
 		return n.scalar.Values[i].Allocatable, n.scalar.Values[i].Requested + n.added
@@ -183,8 +178,10 @@ func (f *Fit) Full() nodeset.Set {
 	full := nodeset.New(f.nodes)
 	for i := range f.needs {
 		n := &f.needs[i]
-		if n.allocatable != nil {
-			n.exceed(full)
+		if n.words != nil {
+			for w := range n.words {
+				full[w] |= n.words[w].Full(n.lane, n.Amount)
+			}
 			continue
 		}
 		lacking := nodeset.Full(f.nodes)
@@ -197,7 +194,7 @@ func (f *Fit) Full() nodeset.Set {
 		}
 		full.Or(lacking)
 	}
-	return full
+	return full.Cut(f.nodes)
 }
 
 // FullOn reports whether a node is without room.
@@ -208,26 +205,6 @@ func (f *Fit) FullOn(n uint32) bool {
 		}
 	}
 	return false
-}
-
-// exceed adds the nodes with less free than required.
-func (n *Need) exceed(full nodeset.Set) {
-	for w := range full {
-		if n.least != nil && n.Amount <= n.least[w] {
-			continue
-		}
-		to := min(w*64+64, len(n.allocatable))
-		used := n.used[w*64 : to]
-		var word uint64
-		for b, a := range n.allocatable[w*64 : to] {
-			var bit uint64
-			if n.Amount > a-used[b] {
-				bit = 1
-			}
-			word |= bit << (b & 63)
-		}
-		full[w] |= word
-	}
 }
 
 // shortages iterates over the missing resources of a node with additional amounts by need, by the index of the need.

@@ -62,8 +62,8 @@ func (o *Order) Nodes() []uint32 {
 	return o.nodes
 }
 
-// Best returns the node with the lowest rank of nodes, which are ascending. pods has the number of pods on each node.
-func (o *Order) Best(nodes []uint32, pods []int64) uint32 {
+// Best returns the node with the lowest rank of nodes, which are ascending. pods returns the number of pods on a node.
+func (o *Order) Best(nodes []uint32, pods func(uint32) int64) uint32 {
 	if !o.fewest {
 		return o.First(nodes)
 	}
@@ -74,14 +74,14 @@ func (o *Order) Best(nodes []uint32, pods []int64) uint32 {
 // Ranks are the ranks of nodes while the numbers of their pods change. Each node has another rank, and the lowest one is
 // preferred. The rank of a node never falls as long as its pods do not become fewer.
 type Ranks struct {
-	nodes, positions []uint32 // of the order; nil if they are equal
-	pods             []int64  // by node; nil if they do not count
-	bits             int      // of a position
-	limit            int64    // on the pods that count
+	nodes, positions []uint32           // of the order; nil if they are equal
+	pods             func(uint32) int64 // on a node; nil if they do not count
+	bits             int                // of a position
+	limit            int64              // on the pods that count
 }
 
 // Ranks returns the ranks of nodes with the given numbers of pods, which may change.
-func (o *Order) Ranks(pods []int64) Ranks {
+func (o *Order) Ranks(pods func(uint32) int64) Ranks {
 	if o.hashes != nil && o.positions == nil {
 		o.positions = make([]uint32, o.size)
 		for i, n := range o.Nodes() {
@@ -109,7 +109,7 @@ func (r *Ranks) Of(n uint32) uint32 {
 	if r.pods == nil {
 		return position
 	}
-	pods := uint32(min(max(0, r.pods[n]), r.limit))
+	pods := uint32(min(max(0, r.pods(n)), r.limit))
 	return pods<<r.bits | position ^ pods&(1<<r.bits-1)
 }
 

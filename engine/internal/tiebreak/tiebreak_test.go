@@ -24,7 +24,8 @@ func TestRanks(t *testing.T) {
 				for i := range pods {
 					pods[i] = []int64{0, 1, 2, 7, 110, 4094, 4095, 4096, 1 << 40, -1}[(i*7+int(seed))%10]
 				}
-				ranks := order.Ranks(pods)
+				podsOn := func(n uint32) int64 { return pods[n] }
+				ranks := order.Ranks(podsOn)
 				byRank, byRule := slices.Clone(plain), slices.Clone(plain)
 				slices.SortFunc(byRank, func(a, b uint32) int { return cmp.Compare(ranks.Of(a), ranks.Of(b)) })
 				if fewest {
@@ -37,7 +38,7 @@ func TestRanks(t *testing.T) {
 				if !slices.Equal(byRank, byRule) {
 					t.Errorf("%d nodes, seed %d, fewest %t: %v, want %v", size, seed, fewest, byRank, byRule)
 				}
-				if best := order.Best(slices.Sorted(slices.Values(plain)), pods); best != byRule[0] {
+				if best := order.Best(slices.Sorted(slices.Values(plain)), podsOn); best != byRule[0] {
 					t.Errorf("%d nodes, seed %d, fewest %t: the best is %d, want %d", size, seed, fewest, best, byRule[0])
 				}
 				for n := range uint32(size) {
@@ -69,11 +70,7 @@ func TestNodesOnce(t *testing.T) {
 func TestManyNodes(t *testing.T) {
 	const size = 1_000_000
 	order := tiebreak.New(make([]string, size), 0, true)
-	pods := make([]int64, size)
-	for i := range pods {
-		pods[i] = int64(i % 5000)
-	}
-	ranks := order.Ranks(pods)
+	ranks := order.Ranks(func(n uint32) int64 { return int64(n % 5000) })
 	for n := range uint32(size) {
 		if got := ranks.Node(ranks.Of(n)); got != n {
 			t.Fatalf("the rank of node %d is that of %d", n, got)

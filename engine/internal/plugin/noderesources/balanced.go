@@ -28,13 +28,17 @@ func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 	scores := c.Scores(len(feasible))
 	if ofTwo(columns) {
 		a, b := &columns[0], &columns[1]
-		for i, n := range feasible {
-			with := evennessOfTwo(a.allocated[n]+a.request, a.allocatable[n], b.allocated[n]+b.request, b.allocatable[n])
-			before := int64(without[n])
-			if before == unusual {
-				before = evennessOfTwo(a.allocated[n], a.allocatable[n], b.allocated[n], b.allocatable[n])
+		for i := 0; i < len(feasible); {
+			of, last := twoOf(a, b, feasible[i]), feasible[i]|(cluster.PageNodes-1)
+			for ; i < len(feasible) && feasible[i] <= last; i++ {
+				at, before := feasible[i]%cluster.PageNodes, int64(without[feasible[i]])
+				allocatableA, allocatedA, allocatableB, allocatedB := of.on(at)
+				if before == unusual {
+					before = evennessOfTwo(allocatedA, allocatableA, allocatedB, allocatableB)
+				}
+				with := evennessOfTwo(allocatedA+a.request, allocatableA, allocatedB+b.request, allocatableB)
+				scores[i] = balance(with, before)
 			}
-			scores[i] = balance(with, before)
 		}
 		return scores
 	}
@@ -77,11 +81,12 @@ func usually(evenness int64) uint8 {
 
 // current sets the evenness of nodes without the pod, of all nodes if they are nil.
 func current(columns []column, nodes []uint32, to []uint8) {
-	two, fractions := ofTwo(columns), make([]float64, 0, len(columns))
+	both, fractions := ofTwo(columns), make([]float64, 0, len(columns))
 	on := func(n uint32) uint8 {
-		if two {
-			a, b := &columns[0], &columns[1]
-			return usually(evennessOfTwo(a.allocated[n], a.allocatable[n], b.allocated[n], b.allocatable[n]))
+		if both {
+			of := twoOf(&columns[0], &columns[1], n)
+			allocatableA, allocatedA, allocatableB, allocatedB := of.on(n % cluster.PageNodes)
+			return usually(evennessOfTwo(allocatedA, allocatableA, allocatedB, allocatableB))
 		}
 		return usually(evenness(columns, n, false, fractions))
 	}
@@ -100,12 +105,12 @@ func balance(with, without int64) int64 {
 	return plugin.MaxScore/2 + (plugin.MaxScore/2+with-without)/2
 }
 
-// ofTwo reports whether evennessOfTwo applies.
+// ofTwo reports whether both of two resources are lanes.
 func ofTwo(columns []column) bool {
-	return len(columns) == 2 && columns[0].allocatable != nil && columns[1].allocatable != nil
+	return len(columns) == 2 && columns[0].words != nil && columns[1].words != nil
 }
 
-// evennessOfTwo is evenness for two resources that every node has a value of.
+// evennessOfTwo is evenness for two lanes.
 func evennessOfTwo(requestedA, allocatableA, requestedB, allocatableB int64) int64 {
 	if allocatableA == 0 || allocatableB == 0 {
 		return plugin.MaxScore

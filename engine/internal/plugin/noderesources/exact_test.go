@@ -67,20 +67,34 @@ func TestBalancedRemembers(t *testing.T) {
 // TestSpecialLoops compares the loops for two usual resources with those for any.
 func TestSpecialLoops(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		amount := rapid.Int64Range(0, 50)
+		amount := func(of string) int64 { return rapid.Int64Range(0, 50).Draw(t, of) }
+		node := enginetest.MakeNode("n").Allocate("cpu", amount("cpu"), "memory", amount("memory"), "pods", 10).
+			Run(enginetest.MakePod("there").Request("cpu", amount("cpu used"), "memory", amount("memory used")))
+		c, err := cluster.Compile(context.Background(), enginetest.Cluster(node))
+		if err != nil {
+			t.Fatal(err)
+		}
 		columns := make([]column, 2)
-		for i := range columns {
-			columns[i] = column{weight: 1, request: amount.Draw(t, "request"), allocatable: []int64{amount.Draw(t, "allocatable")}, allocated: []int64{amount.Draw(t, "allocated")}}
+		for lane := range columns {
+			columns[lane] = newColumn(c.Amounts(), cluster.LaneNames[lane], nil, false)
+			columns[lane].weight, columns[lane].request = 1, amount("request")
 		}
 		scores := make([]int64, 1)
 		leastAllocatedOfTwo(&columns[0], &columns[1], []uint32{0}, scores)
 		if want := leastAllocated(columns, 0); scores[0] != want {
 			t.Errorf("least allocated: %d, want %d", scores[0], want)
 		}
-		a, b := &columns[0], &columns[1]
-		got := evennessOfTwo(a.allocated[0], a.allocatable[0], b.allocated[0], b.allocatable[0])
-		if want := evenness(columns, 0, false, nil); got != want {
-			t.Errorf("evenness: %d, want %d", got, want)
+		for _, withPod := range []bool{false, true} {
+			var more [2]int64
+			if withPod {
+				more = [2]int64{columns[0].request, columns[1].request}
+			}
+			of := twoOf(&columns[0], &columns[1], 0)
+			allocatableA, allocatedA, allocatableB, allocatedB := of.on(0)
+			got := evennessOfTwo(allocatedA+more[0], allocatableA, allocatedB+more[1], allocatableB)
+			if want := evenness(columns, 0, withPod, nil); got != want {
+				t.Errorf("evenness with the pod %t: %d, want %d", withPod, got, want)
+			}
 		}
 	})
 }

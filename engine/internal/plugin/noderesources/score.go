@@ -54,9 +54,11 @@ func strategy(s *api.ScoringStrategy) func([]column, uint32) int64 {
 
 // column is one resource of the nodes, as scores read it.
 type column struct {
-	weight                 int64
-	request                int64
-	allocatable, allocated []int64 // by node, of a lane
+	weight  int64
+	request int64
+	// words are the amounts of nodes; nil for a resource that is no lane.
+	words                  []*cluster.Word
+	allocatable, allocated cluster.Column
 	scalar                 *cluster.Scalar
 	skip                   bool
 }
@@ -72,23 +74,24 @@ func newColumn(r *cluster.Resources, name string, asked api.Resources, defaulted
 		c.skip = c.scalar == nil || c.request == 0 && requests.Scalar(name)
 		return c
 	}
-	c.allocatable, c.allocated = r.Allocatable[lane], r.Requested[lane]
-	if defaulted && lane < len(r.Defaulted) {
-		c.allocated = r.Defaulted[lane]
+	c.words, c.allocatable, c.allocated = r.Words(), cluster.Allocatable(lane), cluster.Requested(lane)
+	if defaulted && lane < cluster.DefaultedLanes {
+		c.allocated = cluster.Defaulted(lane)
 	}
 	return c
 }
 
 // usual reports whether the resource is a lane and its weight is 1.
-func (c *column) usual() bool { return c.allocatable != nil && c.weight == 1 }
+func (c *column) usual() bool { return c.words != nil && c.weight == 1 }
 
 // on returns a node's allocatable and allocated amounts. Scores leave out a node without allocatable amount.
 func (c *column) on(n uint32) (allocatable, allocated int64) {
 	if c.skip {
 		return 0, 0
 	}
-	if c.allocatable != nil {
-		return c.allocatable[n], c.allocated[n]
+	if c.words != nil {
+		w := c.words[n/cluster.PageNodes]
+		return w.At(n, c.allocatable), w.At(n, c.allocated)
 	}
 	if i, ok := c.scalar.Find(n); ok {
 		return c.scalar.Values[i].Allocatable, c.scalar.Values[i].Requested
@@ -122,14 +125,34 @@ func mean(columns []column, n uint32, score func(allocatable, requested int64) i
 
 // leastAllocatedOfTwo is leastAllocated for two lanes with weights of 1.
 func leastAllocatedOfTwo(a, b *column, feasible []uint32, scores []int64) {
-	for i, n := range feasible {
-		allocatableA, allocatableB := a.allocatable[n], b.allocatable[n]
-		sum := free(allocatableA, a.allocated[n]+a.request) + free(allocatableB, b.allocated[n]+b.request)
-		if allocatableA != 0 && allocatableB != 0 {
-			sum /= 2
+	for i := 0; i < len(feasible); {
+		of, last := twoOf(a, b, feasible[i]), feasible[i]|(cluster.PageNodes-1)
+		for ; i < len(feasible) && feasible[i] <= last; i++ {
+			at := feasible[i] % cluster.PageNodes
+			allocatableA, allocatedA, allocatableB, allocatedB := of.on(at)
+			sum := free(allocatableA, allocatedA+a.request) + free(allocatableB, allocatedB+b.request)
+			if allocatableA != 0 && allocatableB != 0 {
+				sum /= 2
+			}
+			scores[i] = sum
 		}
-		scores[i] = sum
 	}
+}
+
+// two is the amounts of two lanes in a word.
+type two struct {
+	allocatableA, allocatedA, allocatableB, allocatedB *[cluster.PageNodes]int64
+}
+
+// on returns the amounts of the node at a position in the word.
+func (t two) on(at uint32) (allocatableA, allocatedA, allocatableB, allocatedB int64) {
+	return t.allocatableA[at], t.allocatedA[at], t.allocatableB[at], t.allocatedB[at]
+}
+
+// twoOf returns the amounts of two lanes in the word of a node.
+func twoOf(a, b *column, n uint32) two {
+	w := a.words[n/cluster.PageNodes]
+	return two{w.Column(a.allocatable), w.Column(a.allocated), w.Column(b.allocatable), w.Column(b.allocated)}
 }
 
 // free returns the unrequested percentage of an allocatable amount, rounded down; 0 if more is requested. Up to

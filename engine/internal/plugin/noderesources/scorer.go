@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/requests"
@@ -38,8 +39,10 @@ func (s *Scorer) On(n uint32) (score int64, valid bool) {
 	var fit, evened int64
 	if s.usual {
 		a, b := &s.balanced[0], &s.balanced[1]
-		with := evennessOfTwo(a.allocated[n]+a.request, a.allocatable[n], b.allocated[n]+b.request, b.allocatable[n])
-		without := evennessOfTwo(a.allocated[n], a.allocatable[n], b.allocated[n], b.allocatable[n])
+		of := twoOf(a, b, n)
+		allocatableA, allocatedA, allocatableB, allocatedB := of.on(n % cluster.PageNodes)
+		with := evennessOfTwo(allocatedA+a.request, allocatableA, allocatedB+b.request, allocatableB)
+		without := evennessOfTwo(allocatedA, allocatableA, allocatedB, allocatableB)
 		node, scores := [1]uint32{n}, [1]int64{}
 		leastAllocatedOfTwo(&s.fit[0], &s.fit[1], node[:], scores[:])
 		fit, evened = scores[0], balance(with, without)

@@ -22,7 +22,7 @@ func untolerated(c *plugin.Cycle, in nodeset.Set) []verdict.UntoleratedTaint {
 	var out []verdict.UntoleratedTaint
 	index := make(map[api.Taint]int)
 	for n := range in.Minus(c.Tolerated).All() {
-		for _, t := range Untolerated(c.State.Taints.Lists[c.State.Taints.Class[n]], c.Pod.Spec().Tolerations, c.Profile) {
+		for _, t := range Untolerated(c.State.TaintsOf(n), c.Pod.Spec().Tolerations, c.Profile) {
 			i, ok := index[t]
 			if !ok {
 				i = len(out)

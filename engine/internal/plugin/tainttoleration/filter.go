@@ -11,9 +11,9 @@ import (
 
 // Tolerated returns the nodes without untolerated NoSchedule and NoExecute taints; nil for all.
 func Tolerated(s *cluster.State, tolerations []api.Toleration, p *api.Profile) nodeset.Set {
-	ok := make([]uint8, len(s.Taints.Lists))
+	ok := make([]uint8, len(s.TaintLists()))
 	all := true
-	for class, list := range s.Taints.Lists {
+	for class, list := range s.TaintLists() {
 		if s.Ended() {
 			break
 		}
@@ -26,7 +26,7 @@ func Tolerated(s *cluster.State, tolerations []api.Toleration, p *api.Profile) n
 	if all {
 		return nil
 	}
-	return nodeset.Where(s.Taints.Class, ok)
+	return s.Tainted(ok)
 }
 
 // FirstUntolerated returns the index of the first untolerated NoSchedule or NoExecute taint, -1 for none.

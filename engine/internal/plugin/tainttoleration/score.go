@@ -18,7 +18,7 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 		return scores
 	}
 	for i, n := range feasible {
-		scores[i] = untolerated[c.State.Taints.Class[n]]
+		scores[i] = untolerated[c.State.TaintList(n)]
 	}
 	plugin.Normalize(scores, true)
 	return scores
@@ -32,8 +32,8 @@ func UntoleratedPreferences(c *plugin.Cycle) []int64 {
 			tolerations = append(tolerations, t)
 		}
 	}
-	untolerated := make([]int64, len(c.State.Taints.Lists))
-	for class, list := range c.State.Taints.Lists {
+	untolerated := make([]int64, len(c.State.TaintLists()))
+	for class, list := range c.State.TaintLists() {
 		if c.State.Ended() {
 			break
 		}

@@ -1,0 +1,167 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/selector"
+)
+
+// PageNodes is the number of nodes of a page of a column: those of a word of a nodeset.Set.
+const PageNodes = 64
+
+// paged is pages that several owners share, for 64 nodes each. An owner copies a page before it changes it.
+type paged[P any] struct {
+	pages []*P
+	own   nodeset.Set // the pages that are the owner's alone; nil as long as the list itself is shared
+	free  []P         // are neighbours in memory, which makes it faster to read all pages
+}
+
+// share makes the pages those of another owner, too. The first owner must not change them any more.
+func (p *paged[P]) share() { p.pages, p.own, p.free = slices.Clip(p.pages), nil, nil }
+
+// edit returns the page of a node, which its owner may change.
+func (p *paged[P]) edit(node uint32) *P {
+	p.ownList()
+	i := node / PageNodes
+	if !p.own.Has(i) {
+		p.pages[i] = &append([]P(nil), *p.pages[i])[0] // new would clear the memory first
+		p.own.Add(i)
+	}
+	return p.pages[i]
+}
+
+// add appends an empty page.
+func (p *paged[P]) add() {
+	p.ownList()
+	i := uint32(len(p.pages))
+	if len(p.free) == 0 {
+		p.free = make([]P, max(1, min(len(p.pages), mostFree)))
+	}
+	p.pages, p.free = append(p.pages, &p.free[0]), p.free[1:]
+	for len(p.own) <= int(i/64) {
+		p.own = append(p.own, 0)
+	}
+	p.own.Add(i)
+}
+
+// mostFree is how many pages are allocated at a time.
+const mostFree = 64
+
+// cut keeps the first n pages.
+func (p *paged[P]) cut(n int) {
+	p.ownList()
+	p.pages, p.own = p.pages[:n], p.own[:(n+63)/64].Cut(n)
+}
+
+// ownList copies the list of pages unless that happened before.
+func (p *paged[P]) ownList() {
+	if p.own == nil {
+		p.pages, p.own = slices.Clone(p.pages), nodeset.New(len(p.pages))
+	}
+}
+
+// bytes is the memory of the pages.
+func (p *paged[P]) bytes() int {
+	return cap(p.pages)*sizeOf[*P]() + (len(p.pages)+len(p.free))*p.pageBytes()
+}
+
+// pageBytes is the memory of a page.
+func (p *paged[P]) pageBytes() int { return sizeOf[P]() }
+
+// pages is what all columns have in common, whatever they hold.
+type pages interface {
+	share()
+	add()
+	// move copies the values of n nodes to others. Both are nodes of one page.
+	move(to, from, n uint32)
+	cut(n int)
+	bytes() int
+	pageBytes() int
+}
+
+// column has a value of each node.
+type column[T any] struct{ paged[[PageNodes]T] }
+
+// at returns a value, which must not be changed.
+func (c *column[T]) at(node uint32) *T { return &c.pages[node/PageNodes][node%PageNodes] }
+
+// to returns a value to be changed.
+func (c *column[T]) to(node uint32) *T { return &c.edit(node)[node%PageNodes] }
+
+func (c *column[T]) move(to, from, n uint32) {
+	page, at := c.edit(to), from%PageNodes
+	copy(page[to%PageNodes:], c.pages[from/PageNodes][at:at+n])
+}
+
+// set sets a value. It copies no page that has it already.
+func set[T comparable](c *column[T], node uint32, v T) {
+	if *c.at(node) != v {
+		*c.to(node) = v
+	}
+}
+
+// columns has what nodes have, except their names, their amounts and what only some of them have.
+type columns struct {
+	kind  column[int32] // index in Cluster.kinds
+	taint column[int32] // index in Cluster.taints
+	rows  column[row]
+}
+
+// row is the lists of a node.
+type row struct {
+	name   intern.ID
+	labels selector.Labels // its own, without those of its class
+	pods   []podsOf        // in the order stated, each group once
+	named  []NamedPod      // in the order stated
+
+	scalars, images int32 // number of entries in Resources.Scalars and Cluster.images
+}
+
+// podsOf is the number of a group's pods on a node.
+type podsOf struct{ group, count int32 }
+
+// row returns the lists of a node. They must not be changed.
+func (c *Cluster) row(node uint32) *row { return c.rows.at(node) }
+
+// kindAt returns the kind of a node.
+func (c *Cluster) kindAt(node uint32) *kind { return c.kinds[*c.kind.at(node)] }
+
+// paged returns the columns of nodes.
+func (c *Cluster) paged() []pages { return []pages{&c.kind, &c.taint, &c.rows, &c.resources.words} }
+
+// put sets everything that the columns have of a node. The node is one of the builder's nodes, or the next one.
+func (b *Builder) put(node uint32, n *Draft) {
+	c := b.c
+	if int(node) == len(c.Names) {
+		if c.Names = append(c.Names, ""); node%PageNodes == 0 {
+			for _, p := range c.paged() {
+				p.add()
+			}
+			c.Unschedulable = append(c.Unschedulable, 0)
+		}
+	}
+	if name := c.symbols.Name(n.row.name); c.Names[node] != name {
+		if len(b.base.Names) > 0 && &c.Names[0] == &b.base.Names[0] {
+			c.Names = slices.Clone(c.Names)
+		}
+		c.Names[node] = name
+	}
+	set(&c.kind, node, n.kind)
+	set(&c.taint, node, n.taint)
+	*c.rows.to(node) = n.row
+	c.resources.words.edit(node).put(node, &n.amounts)
+	if n.unschedulable {
+		c.Unschedulable.Add(node)
+	} else {
+		c.Unschedulable.Remove(node)
+	}
+}
+
+// get is the inverse of put.
+func (c *Cluster) get(node uint32, n *Draft) {
+	n.kind, n.taint, n.row = *c.kind.at(node), *c.taint.at(node), *c.row(node)
+	n.amounts = c.resources.words.pages[node/PageNodes].get(node)
+	n.unschedulable = c.Unschedulable.Has(node)
+}
