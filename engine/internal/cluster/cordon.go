@@ -85,15 +85,12 @@ func Cordons(t api.Taint) bool {
 	return t.Key == UnschedulableTaint.Key && t.Effect == UnschedulableTaint.Effect
 }
 
-// Cordon cordons nodes for the state, and returns the cluster that Uncordon takes back. Decisions that were compiled before do
-// not know of it. Once the request has ended, nothing happens.
-func (s *State) Cordon(nodes []uint32) (before *Cluster) {
-	before = s.Cluster
+// Cordon cordons nodes for the state. Decisions that were compiled before do not know of it. Once the request has ended, nothing
+// happens.
+func (s *State) Cordon(nodes []uint32) {
+	before := s.Cluster
 	if cordoned, err := before.Cordoned(s.ctx, nodes); err == nil {
 		s.Cluster = cordoned
+		s.note(func() { s.Cluster = before })
 	}
-	return before
 }
-
-// Uncordon takes back what a call of Cordon did.
-func (s *State) Uncordon(before *Cluster) { s.Cluster = before }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -20,3 +21,50 @@ func (t *Term) Text(s *State) string {
 
 // Uses returns how much the pod takes of a resource.
 func (p *Pending) Uses(resource string) int64 { return (&Occupant{usage: &p.usage}).Uses(resource) }
+
+// Kept are the fields of State that Undo may leave as they are: what does not change, and what follows from the rest and is computed
+// when it is needed.
+var Kept = map[string]bool{
+	"ctx": true, "Symbols": true, "groups": true, "ports": true, "added": true, "addedBy": true, "antiAffinity": true, "wishes": true,
+	"byNode": true, "recounted": true, "listed": true, "membersOf": true, "Scores": true, "explained": true,
+}
+
+// Restored returns the other fields, in a form that can be compared.
+func (s *State) Restored() map[string]any {
+	var nominated []string
+	for _, of := range s.nominations {
+		for _, n := range of.pods {
+			nominated = append(nominated, fmt.Sprintf("%d %p %d %p", of.node, n, n.assumed, n.as))
+		}
+	}
+	var started []string
+	for _, a := range s.assumed {
+		started = append(started, fmt.Sprint(a.name, a.node, a.queue, a.started, a.evicted))
+	}
+	amounts := make(map[uint32][]int64)
+	for n := range uint32(s.Len()) {
+		a := s.Resources.words.pages[n/PageNodes].get(n)
+		amounts[n] = a[:]
+	}
+	present := func(m map[podName]int) map[podName]int {
+		m = maps.Clone(m)
+		maps.DeleteFunc(m, func(_ podName, n int) bool { return n == 0 })
+		return m
+	}
+	joined := make(map[any]Membership)
+	for id, m := range s.joined {
+		if m != nil {
+			joined[id] = *m
+		}
+	}
+	entry := fmt.Sprint(s.entryGroup != nil)
+	if s.entryGroup != nil {
+		m, known := s.entryGroup(0)
+		entry = fmt.Sprint(m.All, known)
+	}
+	return map[string]any{
+		"Cluster": fmt.Sprintf("%p", s.Cluster), "Resources": amounts, "assumed": started, "evicted": len(s.evicted), "noted": len(s.noted),
+		"gone": len(s.gone), "placed": fmt.Sprint(present(s.placed)), "nominations": nominated, "cleared": fmt.Sprint(s.cleared),
+		"occupied": fmt.Sprint(s.occupied), "entryGroup": entry, "joined": fmt.Sprint(joined), "whole": s.whole, "unnumbered": s.unnumbered,
+	}
+}

@@ -33,7 +33,7 @@ func (s *State) LeavePorts(node uint32, victims []Victim) {
 	if len(leaves) == 0 {
 		return
 	}
-	ports := s.occupied[node]
+	ports := maps.Clone(s.occupied[node])
 	if ports == nil {
 		holders := make(map[api.HostPort]int)
 		for _, o := range s.Occupants(node) {
@@ -54,32 +54,39 @@ func (s *State) LeavePorts(node uint32, victims []Victim) {
 		for h := range holders {
 			ports[h] = true
 		}
-		if s.occupied == nil {
-			s.occupied = make(map[uint32]occupied)
-		}
-		s.occupied[node] = ports
 	}
 	for _, h := range leaves {
 		delete(ports, Occupied(h))
 	}
+	s.occupy(node, ports)
 }
 
 // enterPorts adds the ports of an assumed pod to the set of its node.
 func (s *State) enterPorts(node uint32, p *Pending) {
-	if ports := s.occupied[node]; ports != nil {
-		for _, h := range p.HostPorts {
-			ports[Occupied(h)] = true
-		}
+	ports := s.occupied[node]
+	if ports == nil || len(p.HostPorts) == 0 {
+		return
 	}
+	ports = maps.Clone(ports)
+	for _, h := range p.HostPorts {
+		ports[Occupied(h)] = true
+	}
+	s.occupy(node, ports)
 }
 
-// leavePorts takes back enterPorts.
-func (s *State) leavePorts(node uint32, p *Pending) {
-	if ports := s.occupied[node]; ports != nil {
-		for _, h := range p.HostPorts {
-			delete(ports, Occupied(h))
-		}
+// occupy makes a set that of a node.
+func (s *State) occupy(node uint32, ports occupied) {
+	of, before := s.occupied, s.occupied[node]
+	if of == nil {
+		of = make(map[uint32]occupied)
+		s.occupied = of
 	}
+	of[node] = ports
+	s.note(func() {
+		if of[node] = before; before == nil {
+			delete(of, node)
+		}
+	})
 }
 
 // OccupiedPorts iterates over the sets of occupied ports that the state keeps, by node. The order differs from call to call.

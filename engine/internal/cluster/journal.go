@@ -7,8 +7,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
-// Mark is a point in a state's journal: the numbers of pods assumed and evicted before it.
-type Mark struct{ assumed, evicted int }
+// Mark is a point in a state's journal: the numbers of pods assumed and evicted, and of other changes, before it.
+type Mark struct{ assumed, evicted, noted int }
 
 // assumed is an assumed pod.
 type assumed struct {
@@ -29,6 +29,12 @@ type eviction struct {
 	after int32 // number of pods assumed before
 }
 
+// note is a change that is about no pod's place: what takes it back, and the pods assumed and evicted before.
+type note struct {
+	undo func()
+	at   Mark
+}
+
 // recounted is the counts of a group of the cluster while some of its pods are evicted.
 type recounted struct {
 	counts  []int32
@@ -36,7 +42,10 @@ type recounted struct {
 }
 
 // Mark returns the current point in the journal.
-func (s *State) Mark() Mark { return Mark{len(s.assumed), len(s.evicted)} }
+func (s *State) Mark() Mark { return Mark{len(s.assumed), len(s.evicted), len(s.noted)} }
+
+// note adds a change to the journal, with what takes it back.
+func (s *State) note(undo func()) { s.noted = append(s.noted, note{undo, s.Mark()}) }
 
 // Touched returns the nodes with pods that are assumed or evicted.
 func (s *State) Touched() nodeset.Set {
@@ -51,7 +60,7 @@ func (s *State) Touched() nodeset.Set {
 }
 
 // changed reports whether any pod is assumed or evicted.
-func (s *State) changed() bool { return s.Mark() != (Mark{}) }
+func (s *State) changed() bool { return len(s.assumed)+len(s.evicted) > 0 }
 
 // Assume counts a pod of a queue entry on a node.
 func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
@@ -100,8 +109,19 @@ func (s *State) EvictVictim(node uint32, v *Victim) {
 	s.Evict(node, &o)
 }
 
-// Undo reverts the assumptions and evictions after a mark. Groups and strings that they added stay.
+// Undo reverts all changes of the state after a mark. Groups and strings that they added stay.
 func (s *State) Undo(to Mark) {
+	for i := len(s.noted) - 1; i >= to.noted; i-- {
+		n := &s.noted[i]
+		s.bringBack(n.at)
+		n.undo()
+	}
+	s.noted = s.noted[:to.noted]
+	s.bringBack(to)
+}
+
+// bringBack reverts the assumptions and evictions after a mark.
+func (s *State) bringBack(to Mark) {
 	for i := len(s.evicted) - 1; i >= to.evicted; i-- {
 		e := &s.evicted[i]
 		s.forget(int(e.after))
@@ -129,7 +149,6 @@ func (s *State) forget(n int) {
 		if a.pod.Nomination != nil {
 			a.pod.Nomination.assumed--
 		}
-		s.leavePorts(a.node, a.pod)
 		if s.byNode != nil {
 			on := s.byNode[a.node]
 			s.byNode[a.node] = on[:len(on)-1]

@@ -95,24 +95,40 @@ func (s *State) Nominate(p *Pending, node uint32) *Nomination {
 		s.nominations = slices.Insert(s.nominations, at, nominations{node: node})
 	}
 	s.nominations[at].pods = append(s.nominations[at].pods, n)
+	s.note(func() { s.withdraw(n) })
 	return n
 }
 
 // CountAs makes a nominated pod count as another one, nil for itself.
 func (s *State) CountAs(n *Nomination, p *Pending) {
+	before := n.as
 	if n.as = p; p != nil {
 		s.Expect(p)
 	}
+	s.note(func() { n.as = before })
 }
 
 // Withdraw ends a nomination of the request.
 func (s *State) Withdraw(n *Nomination) {
+	i := s.withdraw(n)
+	s.note(func() {
+		at, found := s.nominationsTo(n.node)
+		if !found {
+			s.nominations = slices.Insert(s.nominations, at, nominations{node: n.node})
+		}
+		s.nominations[at].pods = slices.Insert(s.nominations[at].pods, i, n)
+	})
+}
+
+// withdraw removes a nomination from those to its node, and returns its position among them.
+func (s *State) withdraw(n *Nomination) (i int) {
 	at, _ := s.nominationsTo(n.node)
 	of := &s.nominations[at]
-	i := slices.Index(of.pods, n)
+	i = slices.Index(of.pods, n)
 	if of.pods = slices.Delete(of.pods, i, i+1); len(of.pods) == 0 {
 		s.nominations = slices.Delete(s.nominations, at, at+1)
 	}
+	return i
 }
 
 // WithdrawBelow ends the nominations of the request to a node of pods with a priority below a given one.
@@ -121,10 +137,10 @@ func (s *State) WithdrawBelow(node uint32, below int32) {
 	if !found {
 		return
 	}
-	of := &s.nominations[at]
-	of.pods = slices.DeleteFunc(of.pods, func(n *Nomination) bool { return n.pod.Spec().Priority < below })
-	if len(of.pods) == 0 {
-		s.nominations = slices.Delete(s.nominations, at, at+1)
+	for _, n := range slices.Clone(s.nominations[at].pods) {
+		if n.pod.Spec().Priority < below {
+			s.Withdraw(n)
+		}
 	}
 }
 
@@ -157,7 +173,11 @@ func (s *State) Clear(node uint32, n *Nominated) {
 	if s.cleared == nil {
 		s.cleared = make(map[namedPod]bool)
 	}
-	s.cleared[namedPod{node, n.place}] = true
+	of := namedPod{node, n.place}
+	if before := s.cleared[of]; !before {
+		s.cleared[of] = true
+		s.note(func() { delete(s.cleared, of) })
+	}
 }
 
 // NominationOf returns the node that the cluster lists a pod as nominated to, if the request has not ended the nomination.
@@ -188,7 +208,9 @@ func (c *Cluster) nominationsByName() map[podName]uint32 {
 
 // Supersede ends the nomination that the cluster states for a pod which the request nominates itself, or not at all.
 func (s *State) Supersede(namespace, name string) {
-	s.settle(s.Symbols.Intern(namespace), name, 1)
+	id := s.Symbols.Intern(namespace)
+	s.settle(id, name, 1)
+	s.note(func() { s.settle(id, name, -1) })
 }
 
 // AnyNominated reports whether any pod is nominated to a node of the cluster, even if the request placed it.

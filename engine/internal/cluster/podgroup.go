@@ -78,13 +78,25 @@ var absent = &Membership{}
 
 // Join makes a group of the request replace the cluster's group of the same name.
 func (s *State) Join(name string, m *Membership) {
+	whole := s.whole
 	s.whole = s.whole || m.All
+	s.note(func() { s.whole = whole })
 	if id, known := s.Symbols.Lookup(name); known {
 		if s.joined == nil {
 			s.joined = make(map[intern.ID]*Membership)
 		}
-		s.joined[id] = m
+		of, before := s.joined, s.joined[id]
+		of[id] = m
+		s.note(func() { of[id] = before }) // nil is as good as none
 	}
+}
+
+// JoinEntries takes a function that returns the pod group of a queue entry, whose assumed pods are in it, nil for none, and whether it
+// knows the entry. Pods of other entries are in the groups that they name.
+func (s *State) JoinEntries(of func(entry int) (m *Membership, known bool)) {
+	before := s.entryGroup
+	s.entryGroup = of
+	s.note(func() { s.entryGroup = before })
 }
 
 // Original returns a state of the cluster as it was stated, with the pod groups of s.
@@ -96,8 +108,8 @@ func (s *State) Original(ctx context.Context) *State {
 
 // Membership returns that of a pod of a node; nil for a pod in no group.
 func (s *State) Membership(v *Victim) *Membership {
-	if e := s.QueueOf(v); e >= 0 && s.EntryGroup != nil {
-		if m, known := s.EntryGroup(e); known {
+	if e := s.QueueOf(v); e >= 0 && s.entryGroup != nil {
+		if m, known := s.entryGroup(e); known {
 			return m
 		}
 	}
@@ -133,9 +145,9 @@ func (s *State) WholeGroups() nodeset.Set {
 			nodes.Add(node)
 		}
 	}
-	if s.EntryGroup != nil {
+	if s.entryGroup != nil {
 		for i := range s.assumed {
-			if m, _ := s.EntryGroup(s.assumed[i].queue); m != nil && m.All {
+			if m, _ := s.entryGroup(s.assumed[i].queue); m != nil && m.All {
 				nodes.Add(s.assumed[i].node)
 			}
 		}

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
@@ -31,8 +30,10 @@ type State struct {
 	// antiAffinity and wishes are the terms of the groups that the request added.
 	antiAffinity, wishes terms
 
+	// These are the journal.
 	assumed []assumed
 	evicted []eviction
+	noted   []note
 	// These follow from the journal.
 	byNode    map[uint32][]int32 // indexes in assumed by node; nil until needed
 	recounted []recounted        // by group of the cluster; nil before the first eviction
@@ -40,16 +41,15 @@ type State struct {
 	// placed counts the assumed pods by namespace and name, if the cluster has nominated pods.
 	placed map[podName]int
 	// nominations are the pods that the request nominated, by node, and cleared the nominated pods of the cluster that are
-	// nominated no longer. They are not in the journal.
+	// nominated no longer.
 	nominations []nominations
 	cleared     map[namedPod]bool // by index in nominees.pods
 	// listed is the node of each nominated pod of the cluster, by name; nil until needed.
 	listed map[podName]uint32
-	// occupied are the sets of LeavePorts by node. The journal has what assumed pods add to them, and not what leaves them.
+	// occupied are the sets of LeavePorts by node.
 	occupied map[uint32]occupied
-	// EntryGroup returns the pod group of a queue entry, whose assumed pods are in it, nil for none, and whether it knows the entry. Pods
-	// of other entries are in the groups that they name, as are all with nil.
-	EntryGroup func(entry int) (m *Membership, known bool)
+	// entryGroup is what JoinEntries got.
+	entryGroup func(entry int) (m *Membership, known bool)
 	joined     map[intern.ID]*Membership // by name: groups of the request
 	whole      bool                      // whether any of joined is evicted only as a whole
 	membersOf  map[intern.ID][]int32     // groups of the cluster by name of their pod group; nil until needed
@@ -74,19 +74,13 @@ func NewState(ctx context.Context, c *Cluster) *State {
 	}
 }
 
-// Mutate makes the state one that kube-scheduler mutates to preempt for a pod group, until restore is called: sets of occupied
-// ports are its own, and images count on no node, because their numbers of nodes get lost when a snapshot of the cache is copied
+// Mutate makes the state one that kube-scheduler mutates to preempt for a pod group, until that is undone: images count on no node,
+// because their numbers of nodes get lost when a snapshot of the cache is copied
 // (pkg/scheduler/backend/cache/snapshot.go StartMutations, v1.37).
-func (s *State) Mutate() (restore func()) {
-	was := s.occupied
-	s.occupied, s.unnumbered = nil, true
-	if was != nil {
-		s.occupied = make(map[uint32]occupied, len(was))
-		for node, ports := range was {
-			s.occupied[node] = maps.Clone(ports)
-		}
-	}
-	return func() { s.occupied, s.unnumbered = was, false }
+func (s *State) Mutate() {
+	before := s.unnumbered
+	s.unnumbered = true
+	s.note(func() { s.unnumbered = before })
 }
 
 // ImagesCount reports whether images count where they are.

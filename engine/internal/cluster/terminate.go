@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"iter"
-	"maps"
 	"math"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -86,24 +85,23 @@ func (s *State) PlacedSince(m Mark) iter.Seq2[uint32, int] {
 	}
 }
 
-// Cleared are the nominated pods of the cluster that are nominated no longer, which the journal does not have.
-type Cleared map[namedPod]bool
-
-// Cleared returns what Clear did so far.
-func (s *State) Cleared() Cleared { return maps.Clone(s.cleared) }
-
-// Restore makes Cleared what it was.
-func (s *State) Restore(c Cleared) { s.cleared = c }
-
 // EndQueue ends a queue that was placed after a mark, before others are placed. Its pods have started, one after the other, later
 // than those of the cluster. Its nominations end, as do its sets of occupied ports: every port that a pod holds is occupied again. Its
 // pods are in the pod groups that they name, as those of the cluster: the numbers of its entries are those of others in another queue.
 func (s *State) EndQueue(since Mark) {
-	s.nominations, s.occupied = nil, nil
-	s.EntryGroup, s.joined, s.whole = nil, nil, false
-	for i := since.assumed; i < len(s.assumed); i++ {
-		s.assumed[i].started = placedFrom + int64(i)
+	nominations, occupied, entryGroup, joined, whole := s.nominations, s.occupied, s.entryGroup, s.joined, s.whole
+	s.nominations, s.occupied, s.entryGroup, s.joined, s.whole = nil, nil, nil, nil, false
+	placed := s.assumed[since.assumed:]
+	started := make([]int64, len(placed))
+	for i := range placed {
+		started[i], placed[i].started = placed[i].started, placedFrom+int64(since.assumed+i)
 	}
+	s.note(func() {
+		s.nominations, s.occupied, s.entryGroup, s.joined, s.whole = nominations, occupied, entryGroup, joined, whole
+		for i := range started {
+			s.assumed[since.assumed+i].started = started[i]
+		}
+	})
 }
 
 // placedFrom is the start time of the first pod that a request placed, in nanoseconds. A request places fewer pods than are left

@@ -148,18 +148,12 @@ func (p *plan) newDrainer(ctx context.Context) (*drainer, error) {
 // point is what a drain can be undone to.
 type point struct {
 	mark    cluster.Mark
-	cluster *cluster.Cluster
-	cleared cluster.Cleared
 	spent   int
 	origins int
 }
 
 func (d *drainer) point() point {
-	p := point{mark: d.state.Mark(), cluster: d.state.Cluster, spent: len(d.spent), origins: len(d.origins)}
-	if d.Scheduler {
-		p.cleared = d.state.Cleared()
-	}
-	return p
+	return point{mark: d.state.Mark(), spent: len(d.spent), origins: len(d.origins)}
 }
 
 // undo undoes everything after a point.
@@ -168,9 +162,7 @@ func (d *drainer) undo(to point) {
 		d.queue.Undo(to.mark)
 	} else {
 		d.state.Undo(to.mark)
-		d.state.Restore(to.cleared)
 	}
-	d.state.Uncordon(to.cluster)
 	d.forgetDecisions()
 	for i := len(d.spent) - 1; i >= to.spent; i-- {
 		s := d.spent[i]

@@ -65,11 +65,8 @@ func (p *placer) postFilter(ctx context.Context, g *queued, t *trial) (*postFilt
 		return p.fruitless(g, "No preemption victims found for incoming preemptor", false), nil
 	}
 	mark := p.State.Mark()
-	restore := p.State.Mutate()
-	defer func() {
-		p.Undo(mark)
-		restore()
-	}()
+	p.State.Mutate()
+	defer func() { p.Undo(mark) }()
 	if err := units.Evict(ctx); err != nil {
 		return nil, err
 	}
@@ -198,7 +195,7 @@ func (p *placer) join() {
 		p.State.Join(p.groups[i].Name, memberships[i])
 	}
 	of, first := p.of, p.Offset
-	p.State.EntryGroup = func(entry int) (*cluster.Membership, bool) {
+	p.State.JoinEntries(func(entry int) (*cluster.Membership, bool) {
 		if entry -= first; entry < 0 || entry >= len(of) {
 			return nil, false
 		}
@@ -206,5 +203,5 @@ func (p *placer) join() {
 			return memberships[g.index], true
 		}
 		return nil, true
-	}
+	})
 }

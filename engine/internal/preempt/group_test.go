@@ -100,7 +100,7 @@ func TestRosterEqualsSortingAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := cluster.NewState(t.Context(), c)
-		s.EntryGroup = func(int) (*cluster.Membership, bool) { return whole, true }
+		s.JoinEntries(func(int) (*cluster.Membership, bool) { return whole, true })
 		var pending []*cluster.Pending
 		for range 3 {
 			p := enginetest.MakePod("new").Label("app", fmt.Sprint(random.IntN(3))).Priority(random.Int32N(4))
