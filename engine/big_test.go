@@ -32,9 +32,9 @@ func bigCluster(nodes int, classes bool) *api.Cluster {
 	}
 	for i := range nodes {
 		n := api.Node{
-			Name:   fmt.Sprintf("node-%06d", i),
-			Class:  pools[i%bigPools],
-			Labels: api.Labels{{Key: "example.com/rack", Value: fmt.Sprint("rack-", i/40)}},
+			Name:     fmt.Sprintf("node-%06d", i),
+			Class:    pools[i%bigPools],
+			NodeSpec: api.NodeSpec{Labels: api.Labels{{Key: "example.com/rack", Value: fmt.Sprint("rack-", i/40)}}},
 		}
 		if !classes {
 			n = inlined(n)
@@ -57,23 +57,11 @@ func inlined(n api.Node) api.Node {
 	if class == nil {
 		return n
 	}
-	labels := class.Labels
+	of := class.NodeSpec
 	for _, key := range class.NameLabelKeys {
-		labels = labels.With(api.Labels{{Key: key, Value: n.Name}})
+		of.Labels = of.Labels.With(api.Labels{{Key: key, Value: n.Name}})
 	}
-	n.Labels = labels.With(n.Labels)
-	n.Taints = append(append([]api.Taint(nil), class.Taints...), n.Taints...)
-	n.Images = append(append([]api.Image(nil), class.Images...), n.Images...)
-	var resources []any
-	for _, q := range n.Allocatable {
-		resources = append(resources, q.Resource, q.Amount)
-	}
-	for _, q := range class.Allocatable {
-		if _, own := n.Allocatable.Get(q.Resource); !own {
-			resources = append(resources, q.Resource, q.Amount)
-		}
-	}
-	n.Allocatable = enginetest.Resources(resources...)
+	n.NodeSpec = n.Over(&of)
 	n.Class = nil
 	return n
 }
@@ -82,25 +70,27 @@ func bigPool(i int) *api.NodeClass {
 	zone, arch, kind := fmt.Sprint("zone-", i%3), []string{"amd64", "arm64"}[i%2], fmt.Sprint("type-", i%12)
 	p := &api.NodeClass{
 		NameLabelKeys: []string{"kubernetes.io/hostname"},
-		Labels: api.LabelsOf(map[string]string{
-			"topology.kubernetes.io/zone":                   zone,
-			"topology.kubernetes.io/region":                 "region-1",
-			"kubernetes.io/arch":                            arch,
-			"kubernetes.io/os":                              "linux",
-			"node.kubernetes.io/instance-type":              kind,
-			"example.com/pool":                              fmt.Sprint("pool-", i),
-			"beta.kubernetes.io/arch":                       arch,
-			"beta.kubernetes.io/os":                         "linux",
-			"failure-domain.beta.kubernetes.io/zone":        zone,
-			"failure-domain.beta.kubernetes.io/region":      "region-1",
-			"beta.kubernetes.io/instance-type":              kind,
-			"example.com/generation":                        fmt.Sprint(i % 4),
-			"example.com/storage":                           []string{"ssd", "nvme", "hdd"}[i%3],
-			"example.com/lifecycle":                         []string{"on-demand", "spot"}[i%2],
-			"example.com/kernel":                            fmt.Sprint("6.", i%7),
-			"node.example.com/capacity-reservation-managed": "true",
-		}),
-		Allocatable: enginetest.Resources("cpu", 32_000+16_000*(i%3), "memory", 128<<30, "ephemeral-storage", 200<<30, "pods", 110),
+		NodeSpec: api.NodeSpec{
+			Labels: api.LabelsOf(map[string]string{
+				"topology.kubernetes.io/zone":                   zone,
+				"topology.kubernetes.io/region":                 "region-1",
+				"kubernetes.io/arch":                            arch,
+				"kubernetes.io/os":                              "linux",
+				"node.kubernetes.io/instance-type":              kind,
+				"example.com/pool":                              fmt.Sprint("pool-", i),
+				"beta.kubernetes.io/arch":                       arch,
+				"beta.kubernetes.io/os":                         "linux",
+				"failure-domain.beta.kubernetes.io/zone":        zone,
+				"failure-domain.beta.kubernetes.io/region":      "region-1",
+				"beta.kubernetes.io/instance-type":              kind,
+				"example.com/generation":                        fmt.Sprint(i % 4),
+				"example.com/storage":                           []string{"ssd", "nvme", "hdd"}[i%3],
+				"example.com/lifecycle":                         []string{"on-demand", "spot"}[i%2],
+				"example.com/kernel":                            fmt.Sprint("6.", i%7),
+				"node.example.com/capacity-reservation-managed": "true",
+			}),
+			Allocatable: enginetest.Resources("cpu", 32_000+16_000*(i%3), "memory", 128<<30, "ephemeral-storage", 200<<30, "pods", 110),
+		},
 	}
 	if i%10 == 9 {
 		p.Taints = []api.Taint{{Key: "dedicated", Value: "batch", Effect: api.NoSchedule}}

@@ -497,7 +497,7 @@ func TestConsolidateCountsKinds(t *testing.T) {
 		})
 	}
 	for i := range 8 {
-		n := api.Node{Name: fmt.Sprint("n", i), Allocatable: enginetest.Resources("cpu", 100000, "pods", 10000)}
+		n := api.Node{Name: fmt.Sprint("n", i), NodeSpec: api.NodeSpec{Allocatable: enginetest.Resources("cpu", 100000, "pods", 10000)}}
 		for j := range 512 {
 			n.PodCounts = append(n.PodCounts, api.PodCount{Template: 512*i + j, Count: 1})
 		}

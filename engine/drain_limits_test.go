@@ -28,9 +28,11 @@ func replicated(millis int64) *api.PodTemplate {
 func nodesWithPods(nodes int, millis int64) (out []api.Node) {
 	for i := range nodes {
 		out = append(out, api.Node{
-			Name:        fmt.Sprint("node-", i),
-			Allocatable: api.Resources{{Resource: api.ResourceCPU, Amount: millis}, {Resource: api.ResourcePods, Amount: 110}},
-			PodCounts:   []api.PodCount{{Template: i, Count: 1}},
+			Name: fmt.Sprint("node-", i),
+			NodeSpec: api.NodeSpec{Allocatable: api.Resources{
+				{Resource: api.ResourceCPU, Amount: millis}, {Resource: api.ResourcePods, Amount: 110},
+			}},
+			PodCounts: []api.PodCount{{Template: i, Count: 1}},
 		})
 	}
 	return out

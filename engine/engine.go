@@ -69,7 +69,14 @@ func (c *Cluster) With(ctx context.Context, change *api.Change) (*Cluster, error
 	if err != nil {
 		return nil, err
 	}
-	return newCluster(compiled), nil
+	return c.derived(compiled), nil
+}
+
+// derived returns a cluster that is derived from c.
+func (c *Cluster) derived(compiled *cluster.Cluster) *Cluster {
+	d := newCluster(compiled)
+	d.plugins = c.plugins
+	return d
 }
 
 func (c *Cluster) framework(profile *api.Profile) *decide.Framework {

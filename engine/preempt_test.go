@@ -289,7 +289,8 @@ func TestPreemptionsOfAQueueAreBounded(t *testing.T) {
 	stated.Templates = []*api.PodTemplate{victim}
 	for i := range nodes {
 		stated.Nodes = append(stated.Nodes, api.Node{
-			Name: fmt.Sprint("n", i), Allocatable: api.Resources{{Resource: "pods", Amount: 1}}, PodCounts: []api.PodCount{{Count: 1}},
+			Name: fmt.Sprint("n", i), NodeSpec: api.NodeSpec{Allocatable: api.Resources{{Resource: "pods", Amount: 1}}},
+			PodCounts: []api.PodCount{{Count: 1}},
 		})
 	}
 	var queue []engine.Pending

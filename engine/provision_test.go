@@ -43,7 +43,7 @@ func randomProvision(seed uint64) *provisionCase {
 			t.Node.Pods = nil
 		}
 		if rng.IntN(2) == 0 {
-			class := &api.NodeClass{Labels: t.Node.Labels, Taints: t.Node.Taints, Allocatable: t.Node.Allocatable}
+			class := &api.NodeClass{NodeSpec: t.Node.NodeSpec}
 			t.Node.Class, t.Node.Labels, t.Node.Taints = class, api.Labels{{Key: "own", Value: "x"}}, nil
 			if t.Node.Allocatable = nil; rng.IntN(2) == 0 {
 				t.Node.Allocatable = enginetest.Resources("cpu", 1000)

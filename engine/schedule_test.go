@@ -477,7 +477,8 @@ func fullNodes(n int) *api.Cluster {
 	stated := &api.Cluster{Templates: []*api.PodTemplate{{Namespace: "default"}}}
 	for i := range n {
 		stated.Nodes = append(stated.Nodes, api.Node{
-			Name: fmt.Sprint("n", i), Allocatable: api.Resources{{Resource: "pods", Amount: 1}}, PodCounts: []api.PodCount{{Count: 1}},
+			Name: fmt.Sprint("n", i), NodeSpec: api.NodeSpec{Allocatable: api.Resources{{Resource: "pods", Amount: 1}}},
+			PodCounts: []api.PodCount{{Count: 1}},
 		})
 	}
 	return stated

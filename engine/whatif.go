@@ -91,7 +91,7 @@ func (c *Cluster) WhatIf(ctx context.Context, s *Scenario, o WhatIfOptions) (*ve
 	if s.Requeue && o.Scheduler {
 		place.returns = returns
 	}
-	result, err := newCluster(after).Place(ctx, pending, place)
+	result, err := c.derived(after).Place(ctx, pending, place)
 	if err != nil {
 		return nil, err
 	}

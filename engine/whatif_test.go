@@ -507,7 +507,7 @@ func TestWhatIfEnds(t *testing.T) {
 func TestWhatIfEvictsCountedPods(t *testing.T) {
 	const pods = 40_000
 	template := &api.PodTemplate{Namespace: "default", Controller: api.ControllerReference{Kind: api.ReplicaSet, Name: "web"}}
-	node := api.Node{Name: "n", Allocatable: api.Resources{{Resource: api.ResourcePods, Amount: 2 * pods}}}
+	node := api.Node{Name: "n", NodeSpec: api.NodeSpec{Allocatable: api.Resources{{Resource: api.ResourcePods, Amount: 2 * pods}}}}
 	node.PodCounts = []api.PodCount{{Template: 0, Count: pods}}
 	for i := range pods {
 		node.Pods = append(node.Pods, api.Pod{Name: fmt.Sprint("p", i), Template: template, TemplateIndex: 0})

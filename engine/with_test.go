@@ -216,7 +216,7 @@ func TestManyClasses(t *testing.T) {
 		t.Skip("measures processor time")
 	}
 	class := func() *api.NodeClass {
-		return &api.NodeClass{Images: []api.Image{{Names: []string{"image"}, SizeBytes: 1}}}
+		return &api.NodeClass{NodeSpec: api.NodeSpec{Images: []api.Image{{Names: []string{"image"}, SizeBytes: 1}}}}
 	}
 	cost := func(classes, times int) time.Duration {
 		stated := &api.Cluster{Nodes: []api.Node{{Name: "node"}}}

@@ -60,9 +60,9 @@ func generate(s shape, seed uint64) *instance {
 func (in *instance) cluster() *api.Cluster {
 	c := &api.Cluster{}
 	for i := range in.nodes {
-		c.Nodes = append(c.Nodes, api.Node{Name: fmt.Sprint("node-", i), Allocatable: api.Resources{
+		c.Nodes = append(c.Nodes, api.Node{Name: fmt.Sprint("node-", i), NodeSpec: api.NodeSpec{Allocatable: api.Resources{
 			{Resource: "cpu", Amount: in.cpu}, {Resource: "memory", Amount: in.mem}, {Resource: "pods", Amount: int64(len(in.pods))},
-		}})
+		}}})
 	}
 	return c
 }

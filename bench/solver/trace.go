@@ -277,7 +277,8 @@ func (t *trace) place(tasks []task, profile *api.Profile, joint bool, budget tim
 		allocatable := append(resources(m.amounts), api.Quantity{Resource: "pods", Amount: int64(len(tasks))})
 		slices.SortFunc(allocatable, func(a, b api.Quantity) int { return cmp.Compare(a.Resource, b.Resource) })
 		cluster.Nodes = append(cluster.Nodes, api.Node{
-			Name: fmt.Sprint("node-", i), Labels: api.Labels{{Key: model, Value: m.model}}, Allocatable: allocatable,
+			Name:     fmt.Sprint("node-", i),
+			NodeSpec: api.NodeSpec{Labels: api.Labels{{Key: model, Value: m.model}}, Allocatable: allocatable},
 		})
 	}
 	c, err := engine.Compile(ctx, cluster)

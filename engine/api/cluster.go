@@ -1,5 +1,10 @@
 package api
 
+import (
+	"slices"
+	"strings"
+)
+
 // Cluster is everything that a decision depends on, except the pod and the profile.
 type Cluster struct {
 	Nodes             []Node
@@ -11,27 +16,46 @@ type Cluster struct {
 	PodGroups         []PodGroup            // names unique
 }
 
-// NodeClass is what nodes of one kind share.
-type NodeClass struct {
+// NodeSpec is what a node has of its own or of its class.
+type NodeSpec struct {
 	Labels      Labels
 	Taints      []Taint
 	Allocatable Resources
 	Images      []Image
+}
+
+// Over returns what a node has of its own and of its class. Its labels and resources override those of the class with equal keys. Its
+// taints and images follow those of the class.
+func (s *NodeSpec) Over(class *NodeSpec) NodeSpec {
+	allocatable := slices.Clone(s.Allocatable)
+	for _, q := range class.Allocatable {
+		if _, own := s.Allocatable.Get(q.Resource); !own {
+			allocatable = append(allocatable, q)
+		}
+	}
+	slices.SortFunc(allocatable, func(a, b Quantity) int { return strings.Compare(a.Resource, b.Resource) })
+	return NodeSpec{
+		Labels:      class.Labels.With(s.Labels),
+		Taints:      slices.Concat(class.Taints, s.Taints),
+		Allocatable: allocatable,
+		Images:      slices.Concat(class.Images, s.Images),
+	}
+}
+
+// NodeClass is what nodes of one kind share.
+type NodeClass struct {
+	NodeSpec
 	// NameLabelKeys are the keys of labels whose value is the node's name. They override Labels.
 	NameLabelKeys []string
 }
 
-// Node is a node with its pods. Its labels and resources override those of its class with equal keys. Its taints and
-// images follow those of the class.
+// Node is a node with its pods.
 type Node struct {
 	Name string // not empty, unique
 	// Class is one of Cluster.Classes; nil for none.
-	Class         *NodeClass
-	Labels        Labels
-	Taints        []Taint
+	Class *NodeClass
+	NodeSpec
 	Unschedulable bool
-	Allocatable   Resources
-	Images        []Image
 	PodCounts     []PodCount
 	Pods          []Pod
 	// Nominated are pending pods that are nominated to the node, each with a name.

@@ -12,7 +12,7 @@ type Node struct{ api.Node }
 
 // MakeNode starts a node with 8 CPUs, 32 GiB and room for 110 pods, and its hostname label.
 func MakeNode(name string) *Node {
-	n := &Node{api.Node{Name: name, Allocatable: Resources("cpu", 8000, "memory", 32<<30, "pods", 110)}}
+	n := &Node{api.Node{Name: name, NodeSpec: api.NodeSpec{Allocatable: Resources("cpu", 8000, "memory", 32<<30, "pods", 110)}}}
 	return n.Label("kubernetes.io/hostname", name)
 }
 

@@ -40,7 +40,7 @@ func RandomTemplate(rng *rand.Rand) *api.PodTemplate {
 // RandomClass returns a class for RandomSharedNode.
 func RandomClass(rng *rand.Rand) *api.NodeClass {
 	n := randomNode(rng, "")
-	class := &api.NodeClass{Labels: n.Labels, Taints: n.Taints, Allocatable: n.Allocatable, Images: n.Images}
+	class := &api.NodeClass{NodeSpec: n.NodeSpec}
 	if rng.IntN(2) == 0 {
 		class.Allocatable = Resources("cpu", 2000, "memory", 4<<30, "pods", 8, "example.com/gpu", 2)
 	}

@@ -100,27 +100,31 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 		Spec:      api.PodSpec{NodeName: "b", SchedulingGates: []string{"quota"}},
 	}
 	class := &api.NodeClass{
-		Labels:        api.Labels{{Key: "pool", Value: "p"}, {Key: "zone", Value: "z2"}},
-		Taints:        []api.Taint{{Key: "k", Effect: api.PreferNoSchedule}},
-		Allocatable:   api.Resources{{Resource: "cpu", Amount: 1000}, {Resource: "pods", Amount: 10}},
-		Images:        []api.Image{{Names: []string{"web:1"}, SizeBytes: 1}},
+		NodeSpec: api.NodeSpec{
+			Labels:      api.Labels{{Key: "pool", Value: "p"}, {Key: "zone", Value: "z2"}},
+			Taints:      []api.Taint{{Key: "k", Effect: api.PreferNoSchedule}},
+			Allocatable: api.Resources{{Resource: "cpu", Amount: 1000}, {Resource: "pods", Amount: 10}},
+			Images:      []api.Image{{Names: []string{"web:1"}, SizeBytes: 1}},
+		},
 		NameLabelKeys: []string{"kubernetes.io/hostname"},
 	}
 	want := &decode.WholePlace{
 		Cluster: &api.Cluster{
 			Nodes: []api.Node{
 				{
-					Name:          "a",
-					Labels:        api.Labels{{Key: "disk", Value: "ssd"}, {Key: "zone", Value: "z1"}},
-					Taints:        []api.Taint{{Key: "k", Value: "v", Effect: api.NoSchedule}},
-					Unschedulable: true,
-					Allocatable: api.Resources{
-						{Resource: "cpu", Amount: 8000}, {Resource: "ephemeral-storage", Amount: 100 << 30},
-						{Resource: "example.com/gpu", Amount: 4}, {Resource: "memory", Amount: 32 << 30},
-						{Resource: "pods", Amount: 110},
+					Name: "a",
+					NodeSpec: api.NodeSpec{
+						Labels: api.Labels{{Key: "disk", Value: "ssd"}, {Key: "zone", Value: "z1"}},
+						Taints: []api.Taint{{Key: "k", Value: "v", Effect: api.NoSchedule}},
+						Allocatable: api.Resources{
+							{Resource: "cpu", Amount: 8000}, {Resource: "ephemeral-storage", Amount: 100 << 30},
+							{Resource: "example.com/gpu", Amount: 4}, {Resource: "memory", Amount: 32 << 30},
+							{Resource: "pods", Amount: 110},
+						},
+						Images: []api.Image{{Names: []string{"web:1"}, SizeBytes: 50 << 20}},
 					},
-					Images:    []api.Image{{Names: []string{"web:1"}, SizeBytes: 50 << 20}},
-					PodCounts: []api.PodCount{{Template: 0, Count: 3, Terminating: true, Readiness: api.Ready}},
+					Unschedulable: true,
+					PodCounts:     []api.PodCount{{Template: 0, Count: 3, Terminating: true, Readiness: api.Ready}},
 					Pods: []api.Pod{
 						{Name: "own", Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1, StartTime: 1, Readiness: api.NotReady},
 						{

@@ -42,8 +42,8 @@ const (
 // Found is a change, and how to apply it: one of the fields below it is set.
 type Found struct {
 	verdict.Change
-	// Node is the node of AddedNode, and Tied are pods like those that it has.
-	Node *api.Node
+	// Copy is the node of AddedNode, and Tied are pods like those that it has.
+	Copy *cluster.Copy
 	Tied []cluster.Occupant
 	// Victims are the RemovedPods, which are on From.
 	From    uint32

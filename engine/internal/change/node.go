@@ -167,9 +167,9 @@ func (t *extraNode) add(like *model, fresh []string, err error) error {
 	if err != nil {
 		return err
 	}
-	node := t.copyOf(like.node, fresh)
 	return t.search.add(Found{
-		Change: verdict.Change{AddedNode: &verdict.AddedNode{Like: like.node, NewDomainKeys: fresh}}, Node: &node, Tied: like.tied,
+		Change: verdict.Change{AddedNode: &verdict.AddedNode{Like: like.node, NewDomainKeys: fresh}},
+		Copy:   t.copyOf(like.node, fresh), Tied: like.tied,
 	}, []uint32{}, nil)
 }
 
@@ -211,25 +211,22 @@ func (t *extraNode) anyLike(fresh []string) (*model, bool, error) {
 }
 
 // copyOf returns a copy of a node, with new values of some keys.
-func (t *extraNode) copyOf(like uint32, fresh []string) api.Node {
+func (t *extraNode) copyOf(like uint32, fresh []string) *cluster.Copy {
 	s := t.State
 	name := "\x00new-0" // unknown to the cluster
 	for i := 1; known(s.Symbols, name); i++ {
 		name = fmt.Sprint("\x00new-", i)
 	}
-	node := s.Like(like, name)
-	var own api.Labels
+	c := &cluster.Copy{Of: like, Name: name}
 	for _, key := range slices.Sorted(slices.Values(fresh)) {
-		own = append(own, api.Label{Key: key, Value: name})
+		c.Labels = append(c.Labels, api.Label{Key: key, Value: name})
 	}
-	node.Labels = node.Labels.With(own)
-	return node
+	return c
 }
 
 // takes reports whether the copy of a node is feasible.
 func (t *extraNode) takes(like *model, fresh []string) (bool, error) {
-	node := t.copyOf(like.node, fresh)
-	with, err := t.State.Plus(t.ctx, &node, like.tied)
+	with, err := t.State.Plus(t.ctx, t.copyOf(like.node, fresh), like.tied)
 	if err != nil {
 		return false, err
 	}
@@ -246,7 +243,7 @@ func known(symbols *intern.Table, name string) bool {
 // appendKey appends a key of a node. Copies of nodes with equal keys are equally feasible for the pod.
 func (t *extraNode) appendKey(b []byte, m *model, fresh []string) []byte {
 	s, n := t.State, m.node
-	b = binary.AppendUvarint(b, uint64(s.TaintList(n)))
+	b = s.AppendFields(b, n)
 	b = binary.AppendUvarint(b, uint64(len(m.tied)))
 	for i := range m.tied {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(m.tied[i].Group)), uint64(m.tied[i].Count))

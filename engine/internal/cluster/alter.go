@@ -44,12 +44,8 @@ func (c *Cluster) clear(a *Alteration) {
 	if len(after) == len(before) {
 		return
 	}
-	list := slices.IndexFunc(c.taints, func(list []api.Taint) bool { return slices.Equal(list, after) })
-	if list < 0 {
-		list, c.taints = len(c.taints), append(slices.Clip(c.taints), after)
-	}
-	c.taint.share()
-	*c.taint.to(a.Node) = int32(list)
+	t := c.ownTaints()
+	*t.to(a.Node) = t.find(after, func(list []api.Taint) []api.Taint { return list })
 }
 
 // labelled returns the cluster in which a node has additional labels.

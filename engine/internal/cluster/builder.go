@@ -18,7 +18,6 @@ import (
 // A Builder is for one goroutine.
 type Builder struct {
 	c, base *Cluster
-	taints  distinct[[]api.Taint]
 	kinds   map[*api.NodeClass]int32
 	pods    grouping
 	scalars sparseEdit[Amount]
@@ -37,17 +36,20 @@ type Builder struct {
 	restated       bool // whether the change states anything but nodes
 }
 
-// NewBuilder returns a builder of an empty cluster.
-func NewBuilder() *Builder {
-	b := derive(&Cluster{
+// NewBuilder returns a builder of an empty cluster. Its nodes have more fields than others.
+func NewBuilder(more ...AnyField) *Builder {
+	empty := &Cluster{
 		symbols:   intern.New(),
 		kinds:     []*kind{{class: noClass}},
-		taints:    make([][]api.Taint, 1),
 		resources: &Resources{Scalars: make(map[string]*Scalar)},
 		groupOf:   make(map[intern.ID]int32),
 		byName:    make(map[intern.ID]selector.Labels),
 		workloads: newWorkloads(),
-	})
+	}
+	for _, f := range slices.Concat(fields, more) {
+		empty.fields = append(empty.fields, f.column())
+	}
+	b := derive(empty)
 	b.c.symbols = b.base.symbols
 	return b.forManyNodes()
 }
@@ -59,6 +61,10 @@ func derive(base *Cluster) *Builder {
 	c.Names, c.Unschedulable = slices.Clip(base.Names), base.Unschedulable.Clone()
 	resources := *base.resources
 	c.resources = &resources
+	c.fields = make([]numbered, len(base.fields))
+	for i, f := range base.fields {
+		c.fields[i] = f.derive()
+	}
 	for _, p := range c.paged() {
 		p.share()
 	}
@@ -66,7 +72,6 @@ func derive(base *Cluster) *Builder {
 	b := &Builder{
 		c:       &c,
 		base:    base,
-		taints:  distinct[[]api.Taint]{list: slices.Clip(base.taints), key: taintKey},
 		kinds:   make(map[*api.NodeClass]int32, len(c.kinds)),
 		scalars: newSparseEdit(base.resources.Scalars),
 		images:  newSparseEdit(base.images),
@@ -100,6 +105,9 @@ func (b *Builder) Fork() *Builder { return derive(b.c).forManyNodes() }
 func (b *Builder) Grow(nodes int) {
 	c := b.c
 	c.Names = slices.Grow(c.Names, nodes)
+	for _, p := range c.paged() {
+		p.grow((nodes + PageNodes - 1) / PageNodes)
+	}
 	c.symbols.Grow(nodes)
 }
 
@@ -163,6 +171,12 @@ func (b *Builder) AddDraft(ctx context.Context, n *Draft, node *api.Node) error 
 	if err := b.compile(ctx, n, node); err != nil {
 		return err
 	}
+	b.append(n)
+	return nil
+}
+
+// append adds a node that is complete.
+func (b *Builder) append(n *Draft) {
 	i := uint32(b.c.Len())
 	n.row.scalars = b.scalars.add(i, n.scalars)
 	n.row.images = b.images.add(i, n.images)
@@ -171,13 +185,12 @@ func (b *Builder) AddDraft(ctx context.Context, n *Draft, node *api.Node) error 
 	b.c.rowBytes += n.row.bytes() + bytesOf(n.nominated)
 	b.added = true
 	b.recount(i, n.row.pods, 1)
-	return nil
 }
 
 // Build returns the cluster. The builder must not be used afterwards.
 func (b *Builder) Build() *Cluster {
 	c, base := b.c, b.base
-	c.taints, c.loads = b.taints.list, b.pods.loads.list
+	c.loads = b.pods.loads.list
 	c.resources.Scalars, c.images = b.scalars.finish(), b.images.finish()
 	c.nominated = b.nominees.finish()
 	c.sparseBytes += b.scalars.bytes + b.images.bytes + b.nominees.bytes

@@ -23,7 +23,6 @@ type Cluster struct {
 	symbols   *intern.Table                 // frozen
 	index     []uint32                      // node by id of its name, noNode for other strings; may be shorter than symbols
 	kinds     []*kind                       // kinds[0] is that of nodes without a class; nil if the class was removed
-	taints    [][]api.Taint                 // lists of nodes; taints[0] is empty
 	images    map[string]*Sparse[int64]     // sizes by name, of nodes' own images; kinds have others
 	nominated map[string]*Sparse[*nominees] // by nomineesColumn
 	classes   []*api.NodeClass
@@ -54,9 +53,9 @@ type namespace struct {
 
 const noNode = ^uint32(0)
 
-// Compile builds a cluster. If the context ends first, it returns the context's error.
-func Compile(ctx context.Context, stated *api.Cluster) (*Cluster, error) {
-	b := NewBuilder()
+// Compile builds a cluster whose nodes have more fields than others. If the context ends first, it returns the context's error.
+func Compile(ctx context.Context, stated *api.Cluster, more ...AnyField) (*Cluster, error) {
+	b := NewBuilder(more...)
 	b.Grow(len(stated.Nodes))
 	for _, ns := range stated.Namespaces {
 		b.AddNamespace(ns)

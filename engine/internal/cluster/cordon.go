@@ -20,7 +20,6 @@ func (c *Cluster) Cordoned(ctx context.Context, nodes []uint32) (*Cluster, error
 	for _, n := range nodes {
 		cordoned.Unschedulable.Add(n)
 	}
-	cordoned.taint.share()
 	if err := cordoned.addTaint(ctx, nodes); err != nil {
 		return nil, err
 	}
@@ -30,6 +29,7 @@ func (c *Cluster) Cordoned(ctx context.Context, nodes []uint32) (*Cluster, error
 // addTaint gives nodes UnschedulableTaint. It adds missing lists of taints. Lists that other clusters share stay unchanged.
 func (c *Cluster) addTaint(ctx context.Context, nodes []uint32) error {
 	const missing = -1
+	t := c.ownTaints()
 	lists := make(map[int32]int32)   // of the cordoned nodes, by list before
 	wanted := make(map[string]int32) // lists before, by the key of the list that their nodes get
 	var scratch []byte
@@ -37,43 +37,42 @@ func (c *Cluster) addTaint(ctx context.Context, nodes []uint32) error {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		before := c.TaintList(n)
+		before := *t.at(n)
 		if _, known := lists[before]; known {
 			continue
 		}
-		list := c.taints[before]
+		list := t.list[before]
 		if lists[before] = before; !slices.ContainsFunc(list, Cordons) {
-			scratch = taintKey(taintKey(scratch[:0], list), unschedulable)
+			scratch = t.key(t.key(scratch[:0], list), unschedulable)
 			lists[before], wanted[string(scratch)] = missing, before
 		}
 	}
-	for i, list := range c.taints {
+	for i, list := range t.list {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if last := len(list) - 1; len(wanted) > 0 && last >= 0 && list[last] == UnschedulableTaint {
-			scratch = taintKey(scratch[:0], list)
+			scratch = t.key(scratch[:0], list)
 			if before, ok := wanted[string(scratch)]; ok {
 				lists[before] = int32(i)
 			}
 		}
 	}
-	c.taints = slices.Clip(c.taints)
 	for i, n := range nodes {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		before := c.TaintList(n)
+		before := *t.at(n)
 		to, known := lists[before]
 		switch {
 		case !known: // n is listed twice
 			continue
 		case to == missing:
-			to = int32(len(c.taints))
-			c.taints = append(c.taints, append(slices.Clip(c.taints[before]), UnschedulableTaint))
+			to = int32(len(t.list))
+			t.list = append(t.list, append(slices.Clip(t.list[before]), UnschedulableTaint))
 			lists[before] = to
 		}
-		set(&c.taint, n, to)
+		set(&t.column, n, to)
 	}
 	return nil
 }

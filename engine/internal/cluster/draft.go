@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -22,7 +21,8 @@ type Draft struct {
 	counted bool
 
 	// These depend on the nodes before it, as do the strings of the row.
-	kind, taint int32
+	kind    int32
+	numbers []int32 // by field
 }
 
 // Preparer returns a function that does the part of adding a node that does not depend on other nodes. It may run
@@ -38,6 +38,7 @@ func (b *Builder) preparer(chunk int) func(*Draft, *api.Node) {
 			unschedulable: stated.Unschedulable,
 			scalars:       n.scalars[:0],
 			images:        appendImages(n.images[:0], stated.Images),
+			numbers:       n.numbers[:0],
 		}
 		if stated.Class != nil {
 			n.allot(stated.Class.Allocatable)
@@ -100,16 +101,8 @@ func (b *Builder) compile(ctx context.Context, n *Draft, stated *api.Node) error
 	if class == nil {
 		class = noClass
 	}
-	switch taints := class.Taints; {
-	case len(taints)+len(stated.Taints) == 0:
-		n.taint = 0
-	case len(taints) == 0:
-		n.taint = b.taints.find(stated.Taints, cloneTaints)
-	default:
-		if len(stated.Taints) > 0 {
-			taints = slices.Concat(taints, stated.Taints)
-		}
-		n.taint = b.taints.find(taints, cloneTaints)
+	for _, f := range b.c.fields {
+		n.numbers = append(n.numbers, f.number(class, stated))
 	}
 	if err := b.pods.addNominated(ctx, n, stated.Nominated); err != nil {
 		return err

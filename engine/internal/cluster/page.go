@@ -16,10 +16,11 @@ type paged[P any] struct {
 	pages []*P
 	own   nodeset.Set // the pages that are the owner's alone; nil as long as the list itself is shared
 	free  []P         // are neighbours in memory, which makes it faster to read all pages
+	more  int         // pages that grow promised, and that are not yet added
 }
 
 // share makes the pages those of another owner, too. The first owner must not change them any more.
-func (p *paged[P]) share() { p.pages, p.own, p.free = slices.Clip(p.pages), nil, nil }
+func (p *paged[P]) share() { *p = paged[P]{pages: slices.Clip(p.pages)} }
 
 // edit returns the page of a node, which its owner may change.
 func (p *paged[P]) edit(node uint32) *P {
@@ -37,8 +38,9 @@ func (p *paged[P]) add() {
 	p.ownList()
 	i := uint32(len(p.pages))
 	if len(p.free) == 0 {
-		p.free = make([]P, max(1, min(len(p.pages), mostFree)))
+		p.free = make([]P, min(max(1, p.more), mostFree))
 	}
+	p.more--
 	p.pages, p.free = append(p.pages, &p.free[0]), p.free[1:]
 	for len(p.own) <= int(i/64) {
 		p.own = append(p.own, 0)
@@ -46,7 +48,10 @@ func (p *paged[P]) add() {
 	p.own.Add(i)
 }
 
-// mostFree is how many pages are allocated at a time.
+// grow promises a number of pages.
+func (p *paged[P]) grow(n int) { p.more = n }
+
+// mostFree is how many pages are allocated at a time, at most: they stay in memory as long as one of them does.
 const mostFree = 64
 
 // cut keeps the first n pages.
@@ -73,6 +78,7 @@ func (p *paged[P]) pageBytes() int { return sizeOf[P]() }
 // pages is what all columns have in common, whatever they hold.
 type pages interface {
 	share()
+	grow(n int)
 	add()
 	// move copies the values of n nodes to others. Both are nodes of one page.
 	move(to, from, n uint32)
@@ -104,9 +110,9 @@ func set[T comparable](c *column[T], node uint32, v T) {
 
 // columns has what nodes have, except their names, their amounts and what only some of them have.
 type columns struct {
-	kind  column[int32] // index in Cluster.kinds
-	taint column[int32] // index in Cluster.taints
-	rows  column[row]
+	kind   column[int32] // index in Cluster.kinds
+	rows   column[row]
+	fields []numbered
 }
 
 // row is the lists of a node.
@@ -129,7 +135,13 @@ func (c *Cluster) row(node uint32) *row { return c.rows.at(node) }
 func (c *Cluster) kindAt(node uint32) *kind { return c.kinds[*c.kind.at(node)] }
 
 // paged returns the columns of nodes.
-func (c *Cluster) paged() []pages { return []pages{&c.kind, &c.taint, &c.rows, &c.resources.words} }
+func (c *Cluster) paged() []pages {
+	all := []pages{&c.kind, &c.rows, &c.resources.words}
+	for _, f := range c.fields {
+		all = append(all, f)
+	}
+	return all
+}
 
 // put sets everything that the columns have of a node. The node is one of the builder's nodes, or the next one.
 func (b *Builder) put(node uint32, n *Draft) {
@@ -149,7 +161,9 @@ func (b *Builder) put(node uint32, n *Draft) {
 		c.Names[node] = name
 	}
 	set(&c.kind, node, n.kind)
-	set(&c.taint, node, n.taint)
+	for i, f := range c.fields {
+		set(f.numbers(), node, n.numbers[i])
+	}
 	*c.rows.to(node) = n.row
 	c.resources.words.edit(node).put(node, &n.amounts)
 	if n.unschedulable {
@@ -159,9 +173,13 @@ func (b *Builder) put(node uint32, n *Draft) {
 	}
 }
 
-// get is the inverse of put.
+// get returns the node that put has set. Scalars, images and nominated pods are not in these columns.
 func (c *Cluster) get(node uint32, n *Draft) {
-	n.kind, n.taint, n.row = *c.kind.at(node), *c.taint.at(node), *c.row(node)
+	*n = Draft{scalars: n.scalars[:0], images: n.images[:0], numbers: n.numbers[:0]}
+	n.kind, n.row = *c.kind.at(node), *c.row(node)
+	for _, f := range c.fields {
+		n.numbers = append(n.numbers, *f.numbers().at(node))
+	}
 	n.amounts = c.resources.words.pages[node/PageNodes].get(node)
 	n.unschedulable = c.Unschedulable.Has(node)
 }

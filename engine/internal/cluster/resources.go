@@ -38,7 +38,7 @@ const DefaultedLanes = 2
 // amounts is the amounts of a node by column.
 type amounts [2*Lanes + DefaultedLanes]int64
 
-// Word is the amounts of 64 nodes. Those behind the last node are 0.
+// Word is the amounts of 64 nodes. Those behind the last node mean nothing.
 type Word struct {
 	amounts [len(amounts{})][PageNodes]int64
 	// free is the smallest free amount of each lane, or less.

@@ -34,8 +34,7 @@ func (c *Cluster) Bytes() int64 {
 		columns += p.bytes()
 	}
 	groups := sizeOf[Group]()*cap(c.groups) + 12*len(c.groupOf) + 8*cap(c.ports)
-	lists := 8*(cap(c.stated)+cap(c.classes)+cap(c.kinds)) + sizeOf[template]()*cap(c.templates) + sizeOf[load]()*cap(c.loads) +
-		24*cap(c.taints)
+	lists := 8*(cap(c.stated)+cap(c.classes)+cap(c.kinds)) + sizeOf[template]()*cap(c.templates) + sizeOf[load]()*cap(c.loads)
 	return int64(c.symbols.Bytes()+columns+groups+lists) + c.rowBytes + c.sparseBytes + c.memberBytes + described + c.Remembered()
 }
 
@@ -56,16 +55,24 @@ func (b *Builder) reckon() {
 // describes reports whether there is anything that describedSince counts.
 func (b *Builder) describes() bool {
 	c, base := b.c, b.base
-	return b.restated || len(c.taints) > len(base.taints) || len(c.loads) > len(base.loads) || len(c.kinds) > len(base.kinds) ||
-		len(c.groups) > len(base.groups)
+	for i, f := range c.fields {
+		if f.values() > base.fields[i].values() {
+			return true
+		}
+	}
+	return b.restated || len(c.loads) > len(base.loads) || len(c.kinds) > len(base.kinds) || len(c.groups) > len(base.groups)
 }
 
-// describedSince estimates the memory of templates, classes, lists of taints, loads and shapes, and of what is stated as a whole,
+// describedSince estimates the memory of templates, classes, values of fields, loads and shapes, and of what is stated as a whole,
 // without that of a base.
 func (c *Cluster) describedSince(base *Cluster) (bytes int64) {
 	s, before := newSizes(), newSizes()
-	for _, list := range c.taints[len(base.taints):] {
-		bytes += s.of(list)
+	for i, f := range c.fields {
+		since := 0
+		if base.fields != nil {
+			since = base.fields[i].values()
+		}
+		bytes += f.describedSince(since)
 	}
 	for _, l := range c.loads[len(base.loads):] {
 		bytes += s.of(l)

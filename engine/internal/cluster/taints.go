@@ -7,43 +7,66 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/nodestate"
 )
 
+// taints is the lists of taints of nodes: those of the class, then the node's own.
+var taints = &Field[[]api.Taint]{
+	Of: func(class *api.NodeClass, n *api.Node) []api.Taint {
+		switch {
+		case len(class.Taints) == 0:
+			return n.Taints
+		case len(n.Taints) == 0:
+			return class.Taints
+		}
+		return slices.Concat(class.Taints, n.Taints)
+	},
+	Key: func(b []byte, list []api.Taint) []byte {
+		for _, taint := range list {
+			b = append(b, byte(taint.Effect))
+			b = append(binary.AppendUvarint(b, uint64(len(taint.Key))), taint.Key...)
+			b = append(binary.AppendUvarint(b, uint64(len(taint.Value))), taint.Value...)
+		}
+		return b
+	},
+	Clone: func(list []api.Taint) []api.Taint {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i].Key, list[i].Value = strings.Clone(list[i].Key), strings.Clone(list[i].Value)
+		}
+		return list
+	},
+	Like: WithoutStates,
+}
+
+// WithoutStates returns the taints that are no states of a node.
+func WithoutStates(taints []api.Taint) []api.Taint {
+	isState := func(t api.Taint) bool { return nodestate.Has(t.Key) }
+	if !slices.ContainsFunc(taints, isState) {
+		return taints
+	}
+	return slices.DeleteFunc(slices.Clone(taints), isState)
+}
+
 // TaintLists returns the distinct lists of taints of nodes. They must not be changed.
-func (c *Cluster) TaintLists() [][]api.Taint { return c.taints }
+func (c *Cluster) TaintLists() [][]api.Taint { return Values(c, taints) }
 
 // TaintList returns the index of a node's list in TaintLists.
-func (c *Cluster) TaintList(node uint32) int32 { return *c.taint.at(node) }
+func (c *Cluster) TaintList(node uint32) int32 { return Number(c, taints, node) }
 
 // TaintsOf returns the taints of a node. They must not be changed.
-func (c *Cluster) TaintsOf(node uint32) []api.Taint { return c.taints[c.TaintList(node)] }
+func (c *Cluster) TaintsOf(node uint32) []api.Taint { return Value(c, taints, node) }
 
-// Tainted returns the nodes for whose list of taints the table has 1; its other entries must be 0.
-func (c *Cluster) Tainted(table []uint8) nodeset.Set {
-	nodes := make(nodeset.Set, len(c.taint.pages))
-	for i, p := range c.taint.pages {
-		var word uint64
-		for at, list := range p {
-			word |= uint64(table[list]) << (at % PageNodes)
+// Tainted returns the nodes for the index of whose list of taints the table has 1; its other entries must be 0.
+func (c *Cluster) Tainted(table []uint8) nodeset.Set { return Having(c, taints, table) }
+
+// ownTaints makes the column of taints the cluster's own, so that it may be changed.
+func (c *Cluster) ownTaints() *values[[]api.Taint] {
+	c.fields = slices.Clone(c.fields)
+	for i, f := range c.fields {
+		if v, ok := f.(*values[[]api.Taint]); ok && v.of == taints {
+			c.fields[i] = v.derive()
 		}
-		nodes[i] = word
 	}
-	return nodes.Cut(c.Len())
-}
-
-func cloneTaints(list []api.Taint) []api.Taint {
-	list = slices.Clone(list)
-	for i := range list {
-		list[i].Key, list[i].Value = strings.Clone(list[i].Key), strings.Clone(list[i].Value)
-	}
-	return list
-}
-
-func taintKey(key []byte, list []api.Taint) []byte {
-	for _, taint := range list {
-		key = append(key, byte(taint.Effect))
-		key = append(binary.AppendUvarint(key, uint64(len(taint.Key))), taint.Key...)
-		key = append(binary.AppendUvarint(key, uint64(len(taint.Value))), taint.Value...)
-	}
-	return key
+	return valuesOf(c, taints)
 }

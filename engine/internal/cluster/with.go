@@ -164,15 +164,13 @@ func (b *Builder) remove(nodes []uint32) {
 	b.nominees.remove(now)
 }
 
-// cut ends the columns behind the first n nodes, and clears the rest of the last page.
+// cut ends the columns behind the first n nodes.
 func (b *Builder) cut(n uint32) {
 	c := b.c
 	for _, p := range c.paged() {
 		p.cut(int(n+PageNodes-1) / PageNodes)
 	}
-	var none Draft
 	for ; n%PageNodes != 0; n++ {
-		*c.kind.to(n), *c.taint.to(n), *c.rows.to(n) = none.kind, none.taint, none.row
-		c.resources.words.edit(n).put(n, &none.amounts)
+		*c.rows.to(n) = row{} // it would keep lists alive
 	}
 }

@@ -20,7 +20,7 @@ func (p *Problem) changes(ctx context.Context, d *decide.Decision, result *verdi
 		return nil, err
 	}
 	found = slices.DeleteFunc(found, func(c change.Found) bool {
-		return c.Node == nil && c.Victims == nil && c.Alteration == nil && exactly(&c, d.Pod.Spec()) == nil
+		return c.Copy == nil && c.Victims == nil && c.Alteration == nil && exactly(&c, d.Pod.Spec()) == nil
 	})
 	var more []verdict.FitChange
 	err = parallel.Each(ctx, len(found), parallel.Options[int]{Workers: workers()},
@@ -37,9 +37,9 @@ func (p *Problem) changes(ctx context.Context, d *decide.Decision, result *verdi
 // with returns the number of units that fit with a change. Its spec is that of the pods of one entry.
 func (p *Problem) with(ctx context.Context, c *change.Found, entry int) (int, error) {
 	w := *p
-	if c.Node != nil {
+	if c.Copy != nil {
 		var err error
-		if w.Cluster, err = p.Cluster.With(ctx, &api.Change{Added: []api.Node{*c.Node}}); err != nil {
+		if w.Cluster, err = p.Cluster.WithCopy(ctx, c.Copy); err != nil {
 			return 0, err
 		}
 		w.Candidates = nodeset.Of(w.Cluster.Len(), append(p.Candidates.Indexes(), uint32(p.Cluster.Len())))

@@ -1,7 +1,6 @@
 package provision
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -58,19 +57,10 @@ func (f *Fleet) Base() *cluster.Cluster { return f.base }
 // class returns what the nodes of a template share: what they have of their class, and of their own.
 func (t *Template) class() *api.NodeClass {
 	n := &t.Node
-	class := &api.NodeClass{Labels: n.Labels, Taints: n.Taints, Allocatable: n.Allocatable, Images: n.Images}
+	class := &api.NodeClass{NodeSpec: n.NodeSpec}
 	keys := slices.Concat(t.NameLabelKeys, []string{hostnameKey})
 	if of := n.Class; of != nil {
-		class.Labels = of.Labels.With(n.Labels)
-		class.Taints = slices.Concat(of.Taints, n.Taints)
-		class.Images = slices.Concat(of.Images, n.Images)
-		class.Allocatable = slices.Clone(n.Allocatable)
-		for _, q := range of.Allocatable {
-			if _, own := n.Allocatable.Get(q.Resource); !own {
-				class.Allocatable = append(class.Allocatable, q)
-			}
-		}
-		slices.SortFunc(class.Allocatable, func(a, b api.Quantity) int { return cmp.Compare(a.Resource, b.Resource) })
+		class.NodeSpec = n.Over(&of.NodeSpec)
 		for _, key := range of.NameLabelKeys {
 			if _, own := n.Labels.Get(key); !own { // the label of a node overrides that of its class
 				keys = append(keys, key)
@@ -111,15 +101,18 @@ func (f *Fleet) Placeholders() []api.Node {
 		for _, taken := f.cluster.Node(name); taken; _, taken = f.cluster.Node(name) {
 			name += "-"
 		}
-		out[t] = api.Node{Name: name, Class: f.classes[t], Unschedulable: f.templates[t].Node.Unschedulable}
+		out[t] = f.node(t, name)
+		out[t].PodCounts, out[t].Pods = nil, nil
 	}
 	return out
 }
 
 // Node returns the i-th node of a template.
-func (f *Fleet) Node(t, i int) api.Node {
-	of := &f.templates[t].Node
-	return api.Node{
-		Name: f.Name(t, i), Class: f.classes[t], Unschedulable: of.Unschedulable, PodCounts: of.PodCounts, Pods: of.Pods,
-	}
+func (f *Fleet) Node(t, i int) api.Node { return f.node(t, f.Name(t, i)) }
+
+// node returns a node of a template with a name.
+func (f *Fleet) node(t int, name string) api.Node {
+	n := f.templates[t].Node
+	n.Name, n.Class, n.NodeSpec, n.Nominated = name, f.classes[t], api.NodeSpec{}, nil
+	return n
 }

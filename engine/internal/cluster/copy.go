@@ -1,50 +1,57 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
-	"github.com/stowage-scheduler/stowage/engine/nodestate"
 )
 
-// Like returns a new node that is like one of the cluster, with another name. Labels whose value is the old name get the new name.
-// It has no images, no pods, and not the state of the other node: it is not cordoned, and has no taints that controllers set.
-func (c *Cluster) Like(node uint32, name string) api.Node {
-	labels := c.Labels(node)
-	for i := range labels {
-		if labels[i].Value == c.Names[node] {
-			labels[i].Value = name
-		}
-	}
-	out := api.Node{
-		Name:   name,
-		Labels: labels,
-		Taints: WithoutStates(c.TaintsOf(node)),
-	}
-	r := c.resources
-	for lane, resource := range LaneNames {
-		out.Allocatable = append(out.Allocatable, api.Quantity{Resource: resource, Amount: r.At(node, Allocatable(lane))})
-	}
-	out.Allocatable = append(out.Allocatable, api.Quantity{Resource: api.ResourcePods, Amount: r.At(node, Allocatable(Pods))})
-	for resource, s := range r.Scalars {
-		if i, ok := s.Find(node); ok {
-			out.Allocatable = append(out.Allocatable, api.Quantity{Resource: resource, Amount: s.Values[i].Allocatable})
-		}
-	}
-	slices.SortFunc(out.Allocatable, func(a, b api.Quantity) int { return strings.Compare(a.Resource, b.Resource) })
-	return out
+// Copy is a new node that is like one of the cluster, with another name. Labels whose value is the old name get the new name. It has
+// no images, no pods, and not the state of the other node: it is not cordoned, and has no taints that controllers set.
+type Copy struct {
+	Of   uint32
+	Name string
+	// Labels override those of the other node.
+	Labels api.Labels
 }
 
-// WithoutStates returns the taints that are no states of a node.
-func WithoutStates(taints []api.Taint) []api.Taint {
-	isState := func(t api.Taint) bool { return nodestate.Has(t.Key) }
-	if !slices.ContainsFunc(taints, isState) {
-		return taints
+// WithCopy returns the cluster with a copy, which has the highest index. c stays unchanged. If the context ends first, it returns the
+// context's error.
+func (c *Cluster) WithCopy(ctx context.Context, copied *Copy) (*Cluster, error) {
+	b := derive(c)
+	n := &b.draft
+	c.get(copied.Of, n)
+	n.kind, n.unschedulable = 0, false
+	for i, f := range b.c.fields {
+		n.numbers[i] = f.like(n.numbers[i])
 	}
-	return slices.DeleteFunc(slices.Clone(taints), isState)
+	for lane := range Lanes {
+		n.amounts[Requested(lane)] = 0
+	}
+	for lane := range DefaultedLanes {
+		n.amounts[Defaulted(lane)] = 0
+	}
+	for name, s := range c.resources.Scalars {
+		if at, found := s.Find(copied.Of); found {
+			n.scalars = append(n.scalars, named[Amount]{name, Amount{Allocatable: s.Values[at].Allocatable}})
+		}
+	}
+	slices.SortFunc(n.scalars, func(x, y named[Amount]) int { return cmp.Compare(x.name, y.name) })
+	labels := c.Labels(copied.Of)
+	for i := range labels {
+		if labels[i].Value == c.Names[copied.Of] {
+			labels[i].Value = copied.Name
+		}
+	}
+	n.row = row{
+		name:   b.c.symbols.Intern(copied.Name),
+		labels: selector.AppendLabels(nil, b.c.symbols, labels.With(copied.Labels)),
+	}
+	b.append(n)
+	return b.Build(), ctx.Err()
 }
 
 // Labels returns the labels of a node.
@@ -80,10 +87,8 @@ func (s *State) Tied(node uint32) []Occupant {
 
 // Plus returns a state that differs from s in one additional node, which has the highest index and pods like the given ones. Nothing
 // can be assumed in it. It may evaluate pods that were compiled for s until another pod is compiled for s.
-func (s *State) Plus(ctx context.Context, node *api.Node, tied []Occupant) (*State, error) {
-	with, err := s.derived(ctx, func(base *Cluster) (*Cluster, error) {
-		return base.With(ctx, &api.Change{Added: []api.Node{*node}})
-	})
+func (s *State) Plus(ctx context.Context, copied *Copy, tied []Occupant) (*State, error) {
+	with, err := s.derived(ctx, func(base *Cluster) (*Cluster, error) { return base.WithCopy(ctx, copied) })
 	if err == nil {
 		with.Bring(uint32(with.Len()-1), tied)
 	}
