@@ -113,7 +113,7 @@ func (x *exact) sum() {
 				var sizes []int64
 				for _, i := range x.pods[k:] {
 					if x.packer.pods[i].tier == t {
-						sizes = append(sizes, x.of(i)[d])
+						sizes = append(sizes, x.requests(i)[d])
 					}
 				}
 				slices.SortFunc(sizes, func(a, b int64) int { return cmp.Compare(b, a) })
@@ -127,7 +127,7 @@ func (x *exact) sum() {
 		if k == n {
 			continue
 		}
-		for d, size := range x.of(x.pods[k]) {
+		for d, size := range x.requests(x.pods[k]) {
 			x.rest[k][d] = x.rest[k+1][d] + size
 			if x.least[k][d] = size; k+1 < n {
 				x.least[k][d] = min(size, x.least[k+1][d])
@@ -173,7 +173,7 @@ const classesPerStep = 64
 // assignTo assigns the k-th pod to each node that differs, with the pods after it, and reports whether all have a place.
 func (x *exact) assignTo(k int) bool {
 	i := x.pods[k]
-	need := x.of(i)
+	need := x.requests(i)
 	for c := range x.classes {
 		class := &x.classes[c]
 		if !x.fitsAlone(i, class.nodes[0]) {
