@@ -125,7 +125,7 @@ func TestRosterEqualsSortingAnew(t *testing.T) {
 			if err := anew.fill(t.Context(), s, nodeset.Full(s.Len()).All()); err != nil {
 				t.Fatal(err)
 			}
-			all := slices.Concat(anew.single, together(anew.whole, nil, nodeset.New(s.Len())))
+			all := slices.Concat(anew.single, wholeUnits(anew.whole, nil, nodeset.New(s.Len())))
 			slices.SortFunc(all, func(a, b unit) int { return compareUnits(&a, &b) })
 			all = slices.DeleteFunc(all, func(u unit) bool { return u.priority >= below })
 			if len(all) != len(got.list) {

@@ -1,7 +1,6 @@
 package preempt
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -41,18 +40,6 @@ type search struct {
 	sorter     cluster.Sorter
 	rejections decide.Rejections
 	all        []verdict.Candidate
-}
-
-// loss is what a candidate costs.
-type loss struct {
-	node       uint32
-	violations int
-	highest    int32 // priority of the most important victim
-	sum        int64 // of priorities, each increased so that it is not negative
-	pods       int
-	earliest   int64 // start of the first of the victims with the highest priority
-	victims    []VictimOn
-	sorted     bool // victims are, the most important unit first
 }
 
 func newSearch(ctx context.Context, d *decide.Decision, potential nodeset.Set, o Options) (*search, error) {
@@ -164,25 +151,8 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 		s.current.violations += int(v.Count - kept)
 		s.evict(v, kept)
 	}
-	for rest, together := s.victims, s.monotone(node); len(rest) > 0; {
-		if err := s.ended(ctx); err != nil {
-			return err
-		}
-		if n := min(len(rest), block); together && s.back(node, rest[:n]) {
-			rest = rest[n:]
-			continue
-		}
-		together = false // one by one from here on
-		if !s.All && s.Each == nil && !s.apart && s.best.node != none && s.current.exceeds(&s.best) {
-			s.remember(remembered{loss: s.current, atLeast: true})
-			return nil // only another node can be the best
-		}
-		kept, err := s.reprieve(ctx, node, &rest[0])
-		if err != nil {
-			return err
-		}
-		s.evict(rest[0], kept)
-		rest = rest[1:]
+	if exceeds, err := s.reprieveRest(ctx, node); err != nil || exceeds {
+		return err
 	}
 	if s.apart {
 		s.recount(&s.current)
@@ -190,6 +160,32 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 	s.remember(remembered{loss: s.current})
 	s.finish()
 	return nil
+}
+
+// reprieveRest brings back those victims that violate no budget, as far as they can come back, and evicts the others. It ends early
+// and reports true when only another node can be the best one.
+func (s *search) reprieveRest(ctx context.Context, node uint32) (exceeds bool, err error) {
+	for rest, together := s.victims, s.monotone(node); len(rest) > 0; {
+		if err := s.ended(ctx); err != nil {
+			return false, err
+		}
+		if n := min(len(rest), block); together && s.bringBack(node, rest[:n]) {
+			rest = rest[n:]
+			continue
+		}
+		together = false // one by one from here on
+		if !s.All && s.Each == nil && !s.apart && s.best.node != none && s.current.exceeds(&s.best) {
+			s.remember(remembered{loss: s.current, atLeast: true})
+			return true, nil
+		}
+		kept, err := s.reprieve(ctx, node, &rest[0])
+		if err != nil {
+			return false, err
+		}
+		s.evict(rest[0], kept)
+		rest = rest[1:]
+	}
+	return false, nil
 }
 
 // reject adds the rejection of a node.
@@ -250,7 +246,7 @@ func (s *search) reprieve(ctx context.Context, node uint32, v *cluster.Victim) (
 	one := *v
 	try := func(count int32) bool {
 		one.Count = count
-		return s.back(node, []cluster.Victim{one})
+		return s.bringBack(node, []cluster.Victim{one})
 	}
 	if v.Count <= 1 || s.small(v) && s.monotone(node) {
 		if try(v.Count) {
@@ -294,9 +290,9 @@ func (s *search) small(v *cluster.Victim) bool {
 	return true
 }
 
-// back brings victims back if the pod still fits then, and reports whether it does. Those that come back together must be
+// bringBack brings victims back if the pod still fits then, and reports whether it does. Those that come back together must be
 // small, and at most a block.
-func (s *search) back(node uint32, victims []cluster.Victim) bool {
+func (s *search) bringBack(node uint32, victims []cluster.Victim) bool {
 	for i, p := range s.passes {
 		small := true
 		for j := range victims {
@@ -334,43 +330,6 @@ func (s *search) evict(v cluster.Victim, kept int32) {
 	l.sum += (int64(v.Priority) + math.MaxInt32 + 1) * int64(v.Count)
 	l.pods += int(v.Count)
 	l.victims = append(l.victims, VictimOn{l.node, v})
-}
-
-// recount counts the priorities of the victims' pods, not of their groups: by these kube-scheduler compares nodes, though the first
-// victim is the most important one of the groups' priorities (pkg/scheduler/framework/preemption/preemption.go
-// pickOneNodeForPreemption, pkg/scheduler/util/utils.go GetEarliestPodStartTime, v1.37).
-func (s *search) recount(l *loss) {
-	first := l.victims[0]
-	if !l.sorted {
-		first = slices.MinFunc(l.victims, func(a, b VictimOn) int { return cluster.CompareImportance(a.Victim, b.Victim) })
-	}
-	l.highest, _ = s.State.Apart(first.Node, &first.Victim)
-	top := int32(math.MinInt32)
-	l.sum, l.earliest = 0, math.MaxInt64
-	for i := range l.victims {
-		v := &l.victims[i]
-		priority, _ := s.State.Apart(v.Node, &v.Victim)
-		if l.sum += (int64(priority) + math.MaxInt32 + 1) * int64(v.Count); priority > top {
-			top, l.earliest = priority, v.Started()
-		} else if priority == top {
-			l.earliest = min(l.earliest, v.Started())
-		}
-	}
-}
-
-// compare orders losses, the smallest first (pkg/scheduler/framework/preemption/preemption.go pickOneNodeForPreemption,
-// v1.37).
-func (l *loss) compare(o *loss) int {
-	return cmp.Or(cmp.Compare(l.violations, o.violations), cmp.Compare(l.highest, o.highest), cmp.Compare(l.sum, o.sum),
-		cmp.Compare(l.pods, o.pods), cmp.Compare(o.earliest, l.earliest))
-}
-
-// exceeds reports whether a loss is larger than another, even if only more victims are added that violate no budget.
-func (l *loss) exceeds(o *loss) bool {
-	if l.violations != o.violations || l.highest != o.highest {
-		return cmp.Or(cmp.Compare(l.violations, o.violations), cmp.Compare(l.highest, o.highest)) > 0
-	}
-	return l.sum > o.sum
 }
 
 // finish compares the current candidate with the best one.

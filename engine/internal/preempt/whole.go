@@ -28,7 +28,7 @@ func wholeGroups(ctx context.Context, s *cluster.State) (map[*cluster.Membership
 	if err := pods.fill(ctx, s, nodes.All()); err != nil {
 		return nil, err
 	}
-	groups := together(nil, pods.whole, nodeset.New(s.Len()))
+	groups := wholeUnits(nil, pods.whole, nodeset.New(s.Len()))
 	whole := make(map[*cluster.Membership]*unit, len(groups))
 	for i := range groups {
 		whole[groups[i].whole] = &groups[i]
@@ -53,7 +53,7 @@ func (s *search) evaluateUnits(ctx context.Context, node uint32) error {
 		s.rejections.Add(ownRejection(verdict.ReasonNoVictims, node))
 		return nil
 	}
-	r, plugins, err := s.without(ctx, node, all)
+	r, plugins, err := s.passesWithout(ctx, node, all)
 	if err != nil {
 		return err
 	}
@@ -103,8 +103,8 @@ func (s *search) unitsOn(node uint32) *Units {
 	return all
 }
 
-// without returns the passes over a node, each of one plugin, without any units.
-func (s *search) without(ctx context.Context, node uint32, all *Units) (*reprieving, []*plugin.Plugin, error) {
+// passesWithout returns the passes over a node, each of one plugin, without any units.
+func (s *search) passesWithout(ctx context.Context, node uint32, all *Units) (*reprieving, []*plugin.Plugin, error) {
 	r := &reprieving{state: s.State, on: make(map[uint32][]int32), counts: make(map[int32][]countedIn)}
 	var plugins []*plugin.Plugin
 	track := func(nominated []cluster.Nominated) error {
@@ -116,7 +116,7 @@ func (s *search) without(ctx context.Context, node uint32, all *Units) (*repriev
 			parts, _ = withNominated(s.Decision, parts, nominated)
 		}
 		for i := range parts {
-			t := parts[i].Track(node, nominated, rule.Tracking{Recount: s.RecountSpread, Leaving: all.on(node)})
+			t := parts[i].Track(node, nominated, rule.Tracking{Recount: s.RecountSpread, Leaving: all.groupsOn(node)})
 			r.on[node] = append(r.on[node], int32(len(r.passes)))
 			r.passes, plugins = append(r.passes, groupPass{Tracked: t}), append(plugins, parts[i].Plugin)
 		}
@@ -143,8 +143,8 @@ func (s *search) without(ctx context.Context, node uint32, all *Units) (*repriev
 	return r, plugins, ctx.Err()
 }
 
-// on iterates over the pods of a node by group.
-func (all *Units) on(node uint32) iter.Seq2[*cluster.Group, int64] {
+// groupsOn iterates over the pods of a node by group.
+func (all *Units) groupsOn(node uint32) iter.Seq2[*cluster.Group, int64] {
 	return func(yield func(*cluster.Group, int64) bool) {
 		for i := range all.list {
 			for j := range all.list[i].pods {
