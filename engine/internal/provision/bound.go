@@ -1,225 +1,14 @@
 package provision
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
 	"math"
 	"math/big"
 	"slices"
-
-	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 )
 
-// row is something that pods need and that new nodes have to bring: an amount of a resource for some kinds of pods, or room for
-// as many pods of one kind. Whatever counts all pods can be placed with, the sum of brings over the new nodes is at least need.
-type row struct {
-	need   int64   // beyond what the cluster has, more than 0
-	brings []int64 // by template
-	most   int64   // of brings, more than 0
-	weight float64 // of a need of most, in the bound of all rows together
-	// What needs it: pods of a kind alone, or of kinds that exclude each other, or the amount of a resource for the kinds of a
-	// set, or of all kinds.
-	only     *kind
-	apart    int // noApart for no such kinds
-	resource string
-	set      int // allKinds for all
-}
-
-// allKinds is the number of the set of all kinds.
-const allKinds = -1
-
-// each returns what a pod of a kind needs.
-func (r *row) each(k *kind) int64 {
-	switch {
-	case r.only != nil:
-		if r.only == k {
-			return 1
-		}
-		return 0
-	case r.apart != noApart:
-		if r.apart == k.apart && !k.impossible && !k.named {
-			return 1
-		}
-		return 0
-	case k.impossible || k.named || r.set != allKinds && r.set != k.set:
-		return 0
-	}
-	for i := range k.needs {
-		if k.needs[i].Resource == r.resource {
-			return k.each(&k.needs[i])
-		}
-	}
-	return 0
-}
-
-// Bounds of the rows, so that bounding takes a fraction of a trial.
-const (
-	maxSets      = 32
-	maxAlone     = 96
-	maxResources = 8
-	maxRows      = 160
-	maxAmount    = math.MaxInt64 / 2
-)
-
-// rowsOf returns rows: for all kinds together, for those that the same templates take, and for kinds alone.
-func (s *solver) rowsOf(ctx context.Context, a *analysis) ([]row, error) {
-	if !a.sound {
-		return nil, nil
-	}
-	var counted []*kind
-	for _, k := range a.kinds {
-		if !k.impossible && !k.named {
-			counted = append(counted, k)
-		}
-	}
-	var rows []row
-	sets, err := s.sets(ctx, counted)
-	if err != nil {
-		return nil, err
-	}
-	for number, set := range sets {
-		if number == len(sets)-1 {
-			number = allKinds
-		}
-		nodes := nodeset.New(s.base.Len() + len(s.Templates))
-		resources := make(map[string]*rule.Need)
-		var names []string
-		for _, k := range set {
-			nodes.Or(k.nodes)
-			for i := range k.needs {
-				if name := k.needs[i].Resource; resources[name] == nil && len(names) < maxResources {
-					resources[name] = &k.needs[i]
-					names = append(names, name)
-				}
-			}
-		}
-		slices.Sort(names)
-		for _, name := range names {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			r := row{resource: name, set: number, apart: noApart}
-			for _, k := range set {
-				r.need = min(maxAmount, r.need+int64(k.pods)*r.each(k)) // less than is needed is sound
-			}
-			if s.fillRow(&r, func(n uint32) int64 {
-				if !nodes.Has(n) {
-					return 0
-				}
-				return max(0, resources[name].Room(n))
-			}) {
-				rows = append(rows, r)
-			}
-		}
-	}
-	slices.SortStableFunc(counted, func(a, b *kind) int { return cmp.Compare(b.pods, a.pods) })
-	for _, k := range counted[:min(len(counted), maxAlone)] {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		r := row{need: int64(k.pods), only: k, apart: noApart}
-		if s.fillRow(&r, func(n uint32) int64 { return int64(k.most(n)) }) {
-			rows = append(rows, r)
-		}
-	}
-	apart, err := s.rowsApart(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	rows = append(rows, apart...)
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(s.alone(&b), s.alone(&a)) })
-	return rows[:min(len(rows), maxRows)], nil
-}
-
-// rowsApart returns rows for kinds that exclude each other, those of most pods. A kind without others has a row of its own.
-func (s *solver) rowsApart(ctx context.Context, a *analysis) (rows []row, err error) {
-	var some []row
-	for number, kinds := range a.apart {
-		r := row{apart: number}
-		for _, k := range kinds {
-			if !k.impossible && !k.named {
-				r.need += int64(k.pods)
-			}
-		}
-		if len(kinds) > 1 && r.need > 0 {
-			some = append(some, r)
-		}
-	}
-	slices.SortStableFunc(some, func(a, b row) int { return cmp.Compare(b.need, a.need) })
-	for _, r := range some[:min(len(some), maxSets)] {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if s.fillRow(&r, func(n uint32) int64 { return a.mostApart(r.apart, n) }) {
-			rows = append(rows, r)
-		}
-	}
-	return rows, nil
-}
-
-// sets numbers the kinds by the templates that take them, and returns the sets with the most pods. The last one is all kinds.
-func (s *solver) sets(ctx context.Context, kinds []*kind) ([][]*kind, error) {
-	at := make(map[digest]int)
-	var sets [][]*kind
-	var pods []int
-	key := make([]byte, (len(s.Templates)+7)/8)
-	for _, k := range kinds {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		clear(key)
-		for t := range s.Templates {
-			if s.takes(t, k) {
-				key[t/8] |= 1 << (t % 8)
-			}
-		}
-		of := sha256.Sum256(key)
-		i, known := at[of]
-		if !known {
-			i = len(sets)
-			at[of] = i
-			sets, pods = append(sets, nil), append(pods, 0)
-		}
-		sets[i] = append(sets[i], k)
-		pods[i] += k.pods
-	}
-	order := make([]int, len(sets))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(pods[b], pods[a]) })
-	out := make([][]*kind, 0, maxSets+1)
-	for number, i := range order {
-		for _, k := range sets[i] {
-			k.set = number
-		}
-		if number < maxSets {
-			out = append(out, sets[i])
-		}
-	}
-	return append(out, kinds), nil
-}
-
-// fillRow sets what a row needs beyond what the cluster has, and what templates bring. It reports whether more is needed, and some
-// template brings it.
-func (s *solver) fillRow(r *row, brings func(n uint32) int64) bool {
-	for n := range s.Candidates.All() {
-		if r.need -= min(r.need, brings(n)); r.need == 0 {
-			return false
-		}
-	}
-	r.brings = make([]int64, len(s.Templates))
-	for t := range r.brings {
-		r.brings[t] = brings(s.first(t))
-		r.most = max(r.most, r.brings[t])
-	}
-	return r.need > 0 && r.most > 0
-}
-
-// alone returns what meeting one row costs at least.
-func (s *solver) alone(r *row) int64 {
+// boundByRow returns what meeting one row costs at least.
+func (s *solver) boundByRow(r *row) int64 {
 	least, cheapest := math.Inf(1), int64(math.MaxInt64)
 	for t, brings := range r.brings {
 		if brings > 0 {
@@ -270,9 +59,9 @@ func (s *solver) meets(counts []int) bool {
 func (s *solver) bound(ctx context.Context) (int64, error) {
 	least := int64(0)
 	for i := range s.rows {
-		least = max(least, s.alone(&s.rows[i]))
+		least = max(least, s.boundByRow(&s.rows[i]))
 	}
-	together, err := s.together(ctx)
+	together, err := s.boundByRows(ctx)
 	return s.roundedUp(max(least, together)), err
 }
 
@@ -296,9 +85,9 @@ func (s *solver) roundedUp(cost int64) int64 {
 // fixedBits is how many bits of the weights of rows are behind the point.
 const fixedBits = 40
 
-// together bounds the cost by all rows at once. Each row gets a weight, such that no template brings more, weighted, than its
+// boundByRows bounds the cost by all rows at once. Each row gets a weight, such that no template brings more, weighted, than its
 // price: then the weighted needs cost at least as much. Floating point finds the weights. Integers verify them.
-func (s *solver) together(ctx context.Context) (int64, error) {
+func (s *solver) boundByRows(ctx context.Context) (int64, error) {
 	var rows []*row
 	for i := range s.rows {
 		r, free := &s.rows[i], false
@@ -318,7 +107,7 @@ func (s *solver) together(ctx context.Context) (int64, error) {
 	if len(rows) == 0 {
 		return 0, nil
 	}
-	p := &packing{
+	p := &linearProgram{
 		limit: make([]float64, len(templates)), gain: make([]float64, len(rows)), use: make([][]float64, len(templates)),
 	}
 	for i, t := range templates {
@@ -386,88 +175,4 @@ func (s *solver) verified(rows []*row, templates []int, weights []float64) int64
 		return maxAmount
 	}
 	return all.Int64()
-}
-
-// packing is the linear program: as much gain as possible, within the limits, which are more than 0.
-type packing struct {
-	limit, gain []float64
-	use         [][]float64 // by limit, then by gain
-}
-
-// Where the simplex method ends.
-const (
-	maxPivots = 400
-	tiny      = 1e-9
-)
-
-// solve returns amounts by gain, by the simplex method. Wherever it ends, they are within the limits but for rounding. Products
-// are rounded before they are added, on every processor alike.
-func (p *packing) solve(ctx context.Context) ([]float64, error) {
-	limits, gains := len(p.limit), len(p.gain)
-	// Columns are gains or, once these are in the basis, slacks of limits.
-	column, basis := make([]int, gains), make([]int, limits)
-	for j := range column {
-		column[j] = j
-	}
-	for i := range basis {
-		basis[i] = gains + i
-	}
-	for range maxPivots {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		enter := 0
-		for j := range p.gain {
-			if p.gain[j] > p.gain[enter] {
-				enter = j
-			}
-		}
-		if p.gain[enter] <= tiny {
-			break
-		}
-		leave := -1
-		for i := range p.limit {
-			if p.use[i][enter] > tiny && (leave < 0 || p.limit[i]*p.use[leave][enter] < p.limit[leave]*p.use[i][enter]) {
-				leave = i
-			}
-		}
-		if leave < 0 {
-			break
-		}
-		p.pivot(leave, enter)
-		column[enter], basis[leave] = basis[leave], column[enter]
-	}
-	out := make([]float64, gains)
-	for i, b := range basis {
-		if b < gains {
-			out[b] = max(0, p.limit[i])
-		}
-	}
-	return out, nil
-}
-
-func (p *packing) pivot(leave, enter int) {
-	row := p.use[leave]
-	by := 1 / row[enter]
-	row[enter] = 1
-	for j := range row {
-		row[j] *= by
-	}
-	p.limit[leave] *= by
-	for i := range p.use {
-		f := p.use[i][enter]
-		if i == leave || f == 0 {
-			continue
-		}
-		p.use[i][enter] = 0
-		for j := range row {
-			p.use[i][j] -= float64(f * row[j])
-		}
-		p.limit[i] -= float64(f * p.limit[leave])
-	}
-	f := p.gain[enter]
-	p.gain[enter] = 0
-	for j := range row {
-		p.gain[j] -= float64(f * row[j])
-	}
 }

@@ -140,7 +140,8 @@ func (s *solver) nodes(counts []int, additional int) []api.Node {
 	return nodes
 }
 
-// with returns the cluster with new nodes, and the candidates there. With Domains, nodes that are no candidates follow the new ones.
+// with returns the cluster with new nodes, and the candidates there. With Domains, nodes that are no candidates follow the new
+// ones.
 func (s *solver) with(ctx context.Context, nodes []api.Node) (*cluster.Cluster, nodeset.Set, error) {
 	all := nodes
 	if s.Domains {
@@ -227,8 +228,8 @@ func sum(counts []int) (all int) {
 	return all
 }
 
-// place places the queue on the cluster with new nodes. Only if explain is set the result says why pods are unplaced, which costs as
-// much as placing them.
+// place places the queue on the cluster with new nodes. Only if explain is set the result says why pods are unplaced, which costs
+// as much as placing them.
 func (s *solver) place(ctx context.Context, counts []int, nodes []api.Node, explain bool) (*trial, error) {
 	c, candidates, err := s.with(ctx, nodes)
 	if err != nil {
@@ -247,7 +248,7 @@ func (s *solver) place(ctx context.Context, counts []int, nodes []api.Node, expl
 	if err := gang.Place(ctx, q, s.Profile, s.Groups, groups); err != nil {
 		return nil, err
 	}
-	if err := s.again(ctx, q); err != nil {
+	if err := s.retry(ctx, q); err != nil {
 		return nil, err
 	}
 	t := &trial{

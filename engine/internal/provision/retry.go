@@ -7,10 +7,10 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// again attempts pods without a node once more while that places any, as kube-scheduler's queue does after a pod that they wait for was
-// placed (pkg/scheduler/backend/queue/scheduling_queue.go MoveAllToActiveOrBackoffQueue, v1.37). Without it, a pod that is queued before
-// the pod that its affinity needs would have no node whatever nodes are added. Groups are attempted once.
-func (s *solver) again(ctx context.Context, q *place.Queue) error {
+// retry attempts pods without a node once more while that places any, as kube-scheduler's queue does after a pod that they wait for
+// was placed (pkg/scheduler/backend/queue/scheduling_queue.go MoveAllToActiveOrBackoffQueue, v1.37). Without it, a pod that is
+// queued before the pod that its affinity needs would have no node whatever nodes are added. Groups are attempted once.
+func (s *solver) retry(ctx context.Context, q *place.Queue) error {
 	grouped := make(map[int]bool)
 	for i := range s.Groups {
 		for _, entry := range s.Groups[i].Entries {
