@@ -71,10 +71,11 @@ func (s *solver) delete(ctx context.Context, st *state) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.sweep(ctx, st, -1, alone(order))
+	return s.sweep(ctx, st, -1, singletons(order))
 }
 
-func alone(order []int) [][]int {
+// singletons returns a set of each candidate.
+func singletons(order []int) [][]int {
 	sets := make([][]int, len(order))
 	for i := range order {
 		sets[i] = order[i : i+1 : i+1]
@@ -105,7 +106,7 @@ func (s *solver) replace(ctx context.Context, st *state) (*state, error) {
 			return nil, err
 		}
 		if s.spend(1 + len(order)/setsOfStep) {
-			if st, err = s.sweep(ctx, st, t, alone(order)); err != nil {
+			if st, err = s.sweep(ctx, st, t, singletons(order)); err != nil {
 				return nil, err
 			}
 		}
@@ -197,14 +198,14 @@ func (s *solver) sweep(ctx context.Context, st *state, template int, sets [][]in
 		for !slices.Equal(sets[0], now[first]) {
 			sets = sets[1:]
 		}
-		sets, batch = s.behind(st, sets[1:]), 1
+		sets, batch = s.receiversLast(st, sets[1:]), 1
 	}
 	return st, nil
 }
 
-// behind returns sets with those behind the others that have a node to which pods came in the last action: else these would be
-// moved again and again.
-func (s *solver) behind(st *state, sets [][]int) [][]int {
+// receiversLast returns sets with those behind the others that have a node to which pods came in the last action: else these would
+// be moved again and again.
+func (s *solver) receiversLast(st *state, sets [][]int) [][]int {
 	var first, last [][]int
 	for _, set := range sets {
 		if slices.ContainsFunc(set, func(c int) bool { return st.came[s.Candidates[c].Node] }) {
