@@ -8,23 +8,23 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// acrossDomains places a group in few domains of its last key. If that fails, it places the group on any candidates.
-func (p *placer) acrossDomains(ctx context.Context, s *survey, found *verdict.PodGroupPlacement) (*trial, error) {
+// placeAcrossDomains places a group in few domains of its last key. If that fails, it places the group on any candidates.
+func (p *placer) placeAcrossDomains(ctx context.Context, s *survey, found *verdict.PodGroupPlacement) (*trial, error) {
 	g := s.g
-	place := s.acrossInOrder
+	place := s.fillDomains
 	if g.Joint {
-		place = s.acrossJointly
+		place = s.placeInFewDomains
 	}
 	t, err := place(ctx, found)
 	if err != nil || t != nil {
 		return t, err
 	}
-	return p.anywhere(ctx, g, found)
+	return p.placeAnywhere(ctx, g, found)
 }
 
-// acrossInOrder fills the domains of the last key one after another, in queue order. It returns nil if that places fewer
+// fillDomains fills the domains of the last key one after another, in queue order. It returns nil if that places fewer
 // pods than the minimum.
-func (s *survey) acrossInOrder(ctx context.Context, found *verdict.PodGroupPlacement) (*trial, error) {
+func (s *survey) fillDomains(ctx context.Context, found *verdict.PodGroupPlacement) (*trial, error) {
 	p, g := s.p, s.g
 	domains, err := s.domains(ctx, g.Keys[len(g.Keys)-1])
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *survey) bestDomain(ctx context.Context, domains []*domain, counts []int
 		if d.bound == 0 || best != nil && (d.bound < best.placed || d.bound == best.placed && p.before(in, d) < 0) {
 			break
 		}
-		t, err := s.inDomain(ctx, d, counts, 0, false)
+		t, err := s.placeInDomain(ctx, d, counts, 0, false)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -101,9 +101,9 @@ func (s *survey) bestDomain(ctx context.Context, domains []*domain, counts []int
 	return best, in, nil
 }
 
-// acrossJointly places the group jointly in 2, 4, 8, ... domains of the last key. It returns nil if that places fewer
+// placeInFewDomains places the group jointly in 2, 4, 8, ... domains of the last key. It returns nil if that places fewer
 // pods than the minimum.
-func (s *survey) acrossJointly(ctx context.Context, found *verdict.PodGroupPlacement) (*trial, error) {
+func (s *survey) placeInFewDomains(ctx context.Context, found *verdict.PodGroupPlacement) (*trial, error) {
 	p, g := s.p, s.g
 	key := g.Keys[len(g.Keys)-1]
 	domains, err := s.domains(ctx, key)
@@ -118,7 +118,7 @@ func (s *survey) acrossJointly(ctx context.Context, found *verdict.PodGroupPlace
 			nodes = append(nodes, d.nodes...)
 		}
 		result := verdict.PodGroupPlacement{Steps: found.Steps}
-		t, err := p.jointly(ctx, g, nodeset.Of(p.State.Len(), nodes), &result)
+		t, err := p.placeJointly(ctx, g, nodeset.Of(p.State.Len(), nodes), &result)
 		if err != nil {
 			return nil, err
 		}

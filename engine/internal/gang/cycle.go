@@ -97,7 +97,9 @@ type Attempt struct {
 // have no node, which are runs in their order, with the minimum of the group and its pods that have a node. It looks for victims
 // with whose eviction the group can be placed, and tells of that if tell is set. If the group is placed, the state has its pods
 // assumed; otherwise it is what it was.
-func (c *Cycle) Attempt(ctx context.Context, group int, runs []place.Run, minimum int, scheduled []cluster.Member, tell bool) (*Attempt, error) {
+func (c *Cycle) Attempt(
+	ctx context.Context, group int, runs []place.Run, minimum int, scheduled []cluster.Member, tell bool,
+) (*Attempt, error) {
 	stated := c.groups[group]
 	stated.Minimum, stated.Entries = minimum, make([]int, len(runs))
 	g := &queued{PodGroup: &stated, index: group, counts: make([]int, len(runs))}

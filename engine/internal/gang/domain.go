@@ -24,10 +24,10 @@ type attempt struct {
 	group  *verdict.PodGroupPlacement
 }
 
-// inOneDomain places a group in one domain. A group with Preferred may go to several domains.
-func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.PodGroupPlacement) (*trial, error) {
+// placeInOneDomain places a group in one domain. A group with Preferred may go to several domains.
+func (p *placer) placeInOneDomain(ctx context.Context, g *queued, found *verdict.PodGroupPlacement) (*trial, error) {
 	if _, unknown := pinned(p.State, g, g.Keys[0]); unknown != "" && g.mirrored() {
-		t := g.nowhere()
+		t := g.attemptNone()
 		t.failure = unknown
 		return t, nil
 	}
@@ -53,7 +53,7 @@ func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.PodG
 		if best != nil {
 			t := best.trial
 			if t.placed < g.pods && !g.Joint { // again, with explanations
-				if t, err = s.inDomain(ctx, best.domain, g.counts, g.minimum, true); err != nil {
+				if t, err = s.placeInDomain(ctx, best.domain, g.counts, g.minimum, true); err != nil {
 					return nil, err
 				}
 			}
@@ -67,8 +67,15 @@ func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.PodG
 		}
 	}
 	if g.Preferred {
-		return p.acrossDomains(ctx, s, found)
+		return p.placeAcrossDomains(ctx, s, found)
 	}
+	return s.refuse(ctx, rejected, tried, found)
+}
+
+// refuse returns the trial of a group that no domain takes, and sets why. rejected is the attempt that took the most pods, nil for
+// none, and tried the number of domains.
+func (s *survey) refuse(ctx context.Context, rejected *attempt, tried int, found *verdict.PodGroupPlacement) (*trial, error) {
+	g := s.g
 	keys := strings.Join(g.Keys, ", ")
 	if !g.mirrored() {
 		found.Message = fmt.Sprintf("no domain of %s takes the %s required", keys, g.required())
@@ -77,7 +84,7 @@ func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.PodG
 		if g.mirrored() {
 			found.Message = NoPlacements
 		}
-		return g.nowhere(), nil
+		return g.attemptNone(), nil
 	}
 	if g.Joint {
 		if s.undecided {
@@ -86,7 +93,7 @@ func (p *placer) inOneDomain(ctx context.Context, g *queued, found *verdict.PodG
 		}
 		return rejected.trial, nil
 	}
-	t, err := s.inDomain(ctx, rejected.domain, g.counts, g.minimum, true)
+	t, err := s.placeInDomain(ctx, rejected.domain, g.counts, g.minimum, true)
 	if err != nil {
 		return nil, err
 	}
@@ -111,12 +118,12 @@ func (s *survey) erring(ctx context.Context, domains []*domain) (*trial, error) 
 		return nil, nil
 	}
 	for _, d := range domains {
-		t, err := s.inDomain(ctx, d, s.g.counts, s.g.minimum, false)
+		t, err := s.placeInDomain(ctx, d, s.g.counts, s.g.minimum, false)
 		if err != nil {
 			return nil, err
 		}
 		if t.failure != "" {
-			return s.inDomain(ctx, d, s.g.counts, s.g.minimum, true) // again, with explanations
+			return s.placeInDomain(ctx, d, s.g.counts, s.g.minimum, true) // again, with explanations
 		}
 	}
 	return nil, nil
@@ -124,7 +131,9 @@ func (s *survey) erring(ctx context.Context, domains []*domain) (*trial, error) 
 
 // best returns the domain with the highest score among those that take the group's minimum. If none does, rejected is
 // the one that took the most pods. If kube-scheduler fails with an error in a domain, rejected is that domain.
-func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.PodGroupPlacement) (best, rejected *attempt, err error) {
+func (s *survey) best(
+	ctx context.Context, domains []*domain, found *verdict.PodGroupPlacement,
+) (best, rejected *attempt, err error) {
 	p, g := s.p, s.g
 	if t, err := s.erring(ctx, domains); t != nil || err != nil {
 		return nil, &attempt{trial: t}, err
@@ -147,8 +156,10 @@ func (s *survey) best(ctx context.Context, domains []*domain, found *verdict.Pod
 	var taken []*attempt
 	reached := 0 // maximum number of pods that a domain took
 	for _, d := range domains {
-		if best != nil && reached == most && (d.score < best.score(s, most) || d.score == best.score(s, most) && p.before(best.domain, d) < 0) {
-			break
+		if best != nil && reached == most {
+			if least := best.score(s, most); d.score < least || d.score == least && p.before(best.domain, d) < 0 {
+				break // it and those after it cannot be better
+			}
 		}
 		a, err := s.attempt(ctx, d, found)
 		if g.Joint && best != nil && errors.Is(err, context.DeadlineExceeded) {
@@ -216,11 +227,11 @@ func (s *survey) attempt(ctx context.Context, d *domain, found *verdict.PodGroup
 	var err error
 	if s.g.Joint {
 		a.group = &verdict.PodGroupPlacement{Steps: found.Steps}
-		a.trial, err = s.p.jointly(ctx, s.g, nodeset.Of(s.p.State.Len(), d.nodes), a.group)
+		a.trial, err = s.p.placeJointly(ctx, s.g, nodeset.Of(s.p.State.Len(), d.nodes), a.group)
 		found.Steps = a.group.Steps
 		s.undecided = s.undecided || a.group.Status == verdict.GroupUndecided
 	} else {
-		a.trial, err = s.inDomain(ctx, d, s.g.counts, s.g.minimum, false)
+		a.trial, err = s.placeInDomain(ctx, d, s.g.counts, s.g.minimum, false)
 	}
 	if err != nil {
 		return nil, err
@@ -237,8 +248,8 @@ func (s *survey) attempt(ctx context.Context, d *domain, found *verdict.PodGroup
 // smallDomain is the number of nodes up to which a domain is scanned for each pod.
 const smallDomain = 64
 
-// inDomain places a number of pods per entry in a domain, in queue order, and undoes it.
-func (s *survey) inDomain(ctx context.Context, d *domain, counts []int, minimum int, explain bool) (*trial, error) {
+// placeInDomain places a number of pods per entry in a domain, in queue order, and undoes it.
+func (s *survey) placeInDomain(ctx context.Context, d *domain, counts []int, minimum int, explain bool) (*trial, error) {
 	p := s.p
 	within := *p
 	within.Queue = p.Within(nodeset.Of(p.State.Len(), d.nodes), explain)
@@ -252,7 +263,7 @@ func (s *survey) inDomain(ctx context.Context, d *domain, counts []int, minimum 
 		within.Classes[e] = c
 	}
 	mark := p.State.Mark()
-	t, err := within.inQueueOrder(ctx, s.g, counts, minimum)
+	t, err := within.placeInQueueOrder(ctx, s.g, counts, minimum)
 	p.UndoOf(within.Queue, mark)
 	return t, err
 }

@@ -32,7 +32,9 @@ type placer struct {
 
 // Place places a queue with groups and sets their results. If it returns an error, the results hold the groups that were
 // placed before.
-func Place(ctx context.Context, q *place.Queue, profile *api.Profile, groups []PodGroup, results []verdict.PodGroupPlacement) error {
+func Place(
+	ctx context.Context, q *place.Queue, profile *api.Profile, groups []PodGroup, results []verdict.PodGroupPlacement,
+) error {
 	p := &placer{Queue: q, groups: groups, results: results, profile: profile, roster: &preempt.Roster{}}
 	var err error
 	if p.of, err = p.queued(); err != nil {
@@ -142,8 +144,8 @@ type trial struct {
 	failure string
 }
 
-// nowhere returns a trial that attempts no pod.
-func (g *queued) nowhere() *trial {
+// attemptNone returns a trial that attempts no pod.
+func (g *queued) attemptNone() *trial {
 	t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: g.Entries[0]}
 	for i, n := range g.counts {
 		t.placements[i].Unplaced = n
@@ -191,12 +193,12 @@ func (p *placer) cycle(ctx context.Context, g *queued, found *verdict.PodGroupPl
 	var err error
 	switch failure := p.invalid(g); {
 	case failure != "":
-		t = g.nowhere()
+		t = g.attemptNone()
 		t.failure = failure
 	case len(g.Keys) > 0:
-		t, err = p.inOneDomain(ctx, g, found)
+		t, err = p.placeInOneDomain(ctx, g, found)
 	default:
-		t, err = p.anywhere(ctx, g, found)
+		t, err = p.placeAnywhere(ctx, g, found)
 	}
 	var after *postFilter
 	if err == nil && p.preempts(g, t) {
@@ -205,31 +207,31 @@ func (p *placer) cycle(ctx context.Context, g *queued, found *verdict.PodGroupPl
 		}
 	}
 	if err == nil && after != nil && after.failed {
-		t, *found = g.nowhere(), verdict.PodGroupPlacement{}
+		t, *found = g.attemptNone(), verdict.PodGroupPlacement{}
 		t.failure, t.first = after.message, -1
 	}
 	return t, after, err
 }
 
-// anywhere places a group on any candidates, and undoes a placement below the minimum.
-func (p *placer) anywhere(ctx context.Context, g *queued, found *verdict.PodGroupPlacement) (*trial, error) {
+// placeAnywhere places a group on any candidates, and undoes a placement below the minimum.
+func (p *placer) placeAnywhere(ctx context.Context, g *queued, found *verdict.PodGroupPlacement) (*trial, error) {
 	if g.Joint {
-		t, err := p.jointly(ctx, g, p.Candidates, found)
+		t, err := p.placeJointly(ctx, g, p.Candidates, found)
 		if t != nil && t.placed >= g.minimum {
 			p.commit(g, t)
 		}
 		return t, err
 	}
 	mark := p.State.Mark()
-	t, err := p.inQueueOrder(ctx, g, g.counts, g.minimum)
+	t, err := p.placeInQueueOrder(ctx, g, g.counts, g.minimum)
 	if err == nil && t.placed < g.minimum {
 		p.Undo(mark)
 	}
 	return t, err
 }
 
-// inQueueOrder places a number of pods per entry one by one. It stops once the minimum is out of reach.
-func (p *placer) inQueueOrder(ctx context.Context, g *queued, counts []int, minimum int) (*trial, error) {
+// placeInQueueOrder places a number of pods per entry one by one. It stops once the minimum is out of reach.
+func (p *placer) placeInQueueOrder(ctx context.Context, g *queued, counts []int, minimum int) (*trial, error) {
 	t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: -1}
 	left := 0
 	for i, e := range g.Entries {

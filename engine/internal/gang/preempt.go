@@ -70,7 +70,7 @@ func (p *placer) postFilter(ctx context.Context, g *queued, t *trial) (*postFilt
 	if err := units.Evict(ctx); err != nil {
 		return nil, err
 	}
-	without, found, err := p.without(ctx, g)
+	without, found, err := p.placeWithoutVictims(ctx, g)
 	switch {
 	case err != nil:
 		return nil, err
@@ -160,15 +160,16 @@ func (p *placer) ongoing(g *queued, priority int32) bool {
 	return false
 }
 
-// without places a group in the state without victims, and undoes that. The second result has the reason if it is not placed.
-func (p *placer) without(ctx context.Context, g *queued) (*trial, *verdict.PodGroupPlacement, error) {
+// placeWithoutVictims places a group in the state without victims, and undoes that. The second result has the reason if it is not
+// placed.
+func (p *placer) placeWithoutVictims(ctx context.Context, g *queued) (*trial, *verdict.PodGroupPlacement, error) {
 	anew := *p
 	anew.Queue = p.Anew(g.Entries)
 	found := &verdict.PodGroupPlacement{}
 	mark := p.State.Mark()
-	place := anew.anywhere
+	place := anew.placeAnywhere
 	if len(g.Keys) > 0 {
-		place = anew.inOneDomain
+		place = anew.placeInOneDomain
 	}
 	t, err := place(ctx, g, found)
 	p.State.Undo(mark)

@@ -8,101 +8,145 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/internal/joint"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// jointly places the largest subset of a group's pods that can be placed as a whole, down to the minimum. It leaves the
-// state unchanged and adds to found.Steps. The answer is never worse than placing in order, if only resources connect the pods. If the
+// subsetSearch looks for the largest subset of a group's pods that can be placed as a whole.
+type subsetSearch struct {
+	*placer
+	g          *queued
+	candidates nodeset.Set
+	found      *verdict.PodGroupPlacement
+
+	whole     *Joining   // of all pods
+	large     *largePart // nil if subsets are tried
+	part      [][]uint32 // by entry: the largest valid part of a search that exceeded its budget
+	known     [][]uint32 // by entry: the largest valid part, for the answer at the deadline
+	undecided bool
+}
+
+// placeJointly places the largest subset of a group's pods that can be placed as a whole, down to the minimum. It leaves the state
+// unchanged and adds to found.Steps. The answer is never worse than placing in order, if only resources connect the pods. If the
 // deadline comes before all pods were attempted in order, it returns what is placed, if that is the minimum, with the error.
-func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set, found *verdict.PodGroupPlacement) (*trial, error) {
-	var part [][]uint32  // by entry: the largest valid part of a search that exceeded its budget
-	var known [][]uint32 // by entry: the largest valid part, for the answer at the deadline
-	undecided := false
+func (p *placer) placeJointly(
+	ctx context.Context, g *queued, candidates nodeset.Set, found *verdict.PodGroupPlacement,
+) (*trial, error) {
 	found.Most = false
-	whole := p.joining(ctx, g, g.counts, candidates, found)
-	large, err := p.large(ctx, g, whole, found)
-	if whole.cut {
-		return g.cutOff(whole, found)
+	s := &subsetSearch{
+		placer: p, g: g, candidates: candidates, found: found, whole: p.joining(ctx, g, g.counts, candidates, found),
+	}
+	var err error
+	s.large, err = p.placeLarge(ctx, g, s.whole, found)
+	switch {
+	case s.whole.cut:
+		return g.cutOff(s.whole, found)
+	case err != nil:
+		return nil, err
+	case s.large != nil:
+		s.undecided, s.part = !s.large.optimal, s.large.nodes
+	default:
+		if t, err := s.trySubsets(ctx); t != nil || err != nil {
+			return t, err
+		}
+	}
+	if s.part != nil {
+		if t, err := s.improvePart(ctx); t != nil || err != nil {
+			return t, err
+		}
+	}
+	return s.fail(), nil
+}
+
+// trySubsets tries one subset after another until one is placed, and returns its trial; nil if none is placed.
+func (s *subsetSearch) trySubsets(ctx context.Context) (*trial, error) {
+	for counts := range s.subsets(s.g) {
+		if s.part != nil && sum(counts) <= count(s.part) {
+			break
+		}
+		j := s.whole // the first are all pods
+		if sum(counts) < s.g.pods {
+			if s.found.Steps >= s.g.limit() {
+				s.undecided = true
+				break
+			}
+			if s.known != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return s.unscored(s.known), nil
+			}
+			j = s.joining(ctx, s.g, counts, s.candidates, s.found)
+			j.brief = true
+		}
+		if t, err := s.try(ctx, j); t != nil || err != nil {
+			return t, err
+		}
+	}
+	return nil, nil
+}
+
+// try tries a subset and returns its trial; nil if it is not placed.
+func (s *subsetSearch) try(ctx context.Context, j *Joining) (*trial, error) {
+	result, err := j.Result(ctx, nil)
+	if s.whole.cut {
+		return s.g.cutOff(s.whole, s.found)
+	}
+	if n := count(j.parts); n >= s.g.minimum && n > count(s.known) {
+		s.known = j.parts
+	}
+	if errors.Is(err, context.DeadlineExceeded) && s.known != nil {
+		return s.unscored(s.known), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if large != nil {
-		undecided, part, known = !large.optimal, large.nodes, large.nodes
-	}
-	for counts := range p.subsets(g) {
-		if large != nil || part != nil && sum(counts) <= count(part) {
-			break
+	s.found.Steps = min(result.Steps, s.g.limit())
+	switch result.Status {
+	case verdict.JointComplete:
+		s.found.Most = !s.undecided
+		return s.g.joined(result, s.found), nil
+	case verdict.JointInfeasible:
+		if !j.brief {
+			s.g.conflict(s.found, result.Conflict, result.Minimal)
 		}
-		j := whole // the first are all pods
-		if j.brief = sum(counts) < g.pods; j.brief {
-			if found.Steps >= g.limit() {
-				undecided = true
-				break
-			}
-			if known != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return g.joined(&verdict.Joint{Nodes: known}, found), nil
-			}
-			j = p.joining(ctx, g, counts, candidates, found)
-			j.brief = true
-		}
-		result, err := j.Result(ctx, nil)
-		if whole.cut {
-			return g.cutOff(whole, found)
-		}
-		if n := count(j.parts); n >= g.minimum && n > count(known) {
-			known = j.parts
-		}
-		if errors.Is(err, context.DeadlineExceeded) && known != nil {
-			return g.joined(&verdict.Joint{Nodes: known}, found), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		found.Steps = min(result.Steps, g.limit())
-		switch result.Status {
-		case verdict.JointComplete:
-			found.Most = !undecided
-			return g.joined(result, found), nil
-		case verdict.JointInfeasible:
-			if !j.brief {
-				found.Conflict, found.Minimal = result.Conflict, result.Minimal
-				for i := range found.Conflict {
-					found.Conflict[i].Entry = g.Entries[found.Conflict[i].Entry]
-				}
-			}
-		case verdict.JointBestEffort:
-			undecided = true
-			if n := count(result.Nodes); n >= g.minimum && n > count(part) {
-				part = result.Nodes
-			}
+	case verdict.JointBestEffort:
+		s.undecided = true
+		if n := count(result.Nodes); n >= s.g.minimum && n > count(s.part) {
+			s.part = result.Nodes
 		}
 	}
-	if part != nil {
-		counts := make([]int, len(part))
-		for i, nodes := range part {
-			counts[i] = len(nodes)
-		}
-		most := large != nil && large.optimal || count(part) == g.pods
-		better, err := (*verdict.Joint)(nil), ctx.Err()
-		if err == nil {
-			better, err = p.joining(ctx, g, counts, candidates, found).Result(ctx, part)
-		}
-		if errors.Is(err, context.DeadlineExceeded) { // valid, but without scores
-			found.Most = most
-			return g.joined(&verdict.Joint{Nodes: part}, found), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if better.Status == verdict.JointComplete {
-			found.Most, found.Steps = most, min(better.Steps, g.limit())
-			return g.joined(better, found), nil
-		}
+	return nil, nil
+}
+
+// improvePart moves the pods of the part to nodes with higher scores and returns its trial; nil if it is not valid.
+func (s *subsetSearch) improvePart(ctx context.Context) (*trial, error) {
+	counts := make([]int, len(s.part))
+	for i, nodes := range s.part {
+		counts[i] = len(nodes)
 	}
+	most := s.large != nil && s.large.optimal || count(s.part) == s.g.pods
+	better, err := (*verdict.Joint)(nil), ctx.Err()
+	if err == nil {
+		better, err = s.joining(ctx, s.g, counts, s.candidates, s.found).Result(ctx, s.part)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.found.Most = most
+		return s.unscored(s.part), nil
+	}
+	if err != nil || better.Status != verdict.JointComplete {
+		return nil, err
+	}
+	s.found.Most, s.found.Steps = most, min(better.Steps, s.g.limit())
+	return s.g.joined(better, s.found), nil
+}
+
+// unscored returns the trial of a placement by entry that is valid, but has no scores as the deadline came.
+func (s *subsetSearch) unscored(nodes [][]uint32) *trial {
+	return s.g.joined(&verdict.Joint{Nodes: nodes}, s.found)
+}
+
+// fail returns the trial of a group of which too few pods can be placed, and sets why.
+func (s *subsetSearch) fail() *trial {
+	g, found := s.g, s.found
 	t := &trial{placements: make([]verdict.Placement, len(g.Entries)), first: g.Entries[0]}
 	if len(found.Conflict) > 0 {
 		t.first = found.Conflict[0].Entry
@@ -115,122 +159,28 @@ func (p *placer) jointly(ctx context.Context, g *queued, candidates nodeset.Set,
 	}
 	found.Status = verdict.GroupInfeasible
 	found.Message = fmt.Sprintf("no placement of the %s required satisfies their rules together", g.required())
-	if undecided {
+	if s.undecided {
 		found.Status = verdict.GroupUndecided
 		found.Message = fmt.Sprintf("no placement of the %s required was found in %d steps", g.required(), found.Steps)
 	}
-	return t, nil
+	return t
 }
 
-// A group with more pods than largeGroup that may be placed in part has too many subsets to try one after another.
-const (
-	largeGroup = 12
-	largeSteps = 1 << 15 // of the search for a conflict of such a group
-)
-
-// largePart is the most pods of a large group.
-type largePart struct {
-	nodes   [][]uint32 // by entry; nil if they are too few
-	optimal bool       // whether it is proven that there are no more
-}
-
-// large returns the most pods of a large group that are not placed as a whole in order, and adds to found.Steps; nil if it does not
-// apply.
-func (p *placer) large(ctx context.Context, g *queued, j *Joining, found *verdict.PodGroupPlacement) (*largePart, error) {
-	if g.minimum == g.pods || g.pods <= largeGroup || p.State.AnyNominated() || !j.Rules.Packs() {
-		return nil, nil
-	}
-	err := j.inOrder(ctx, j.queues()[0])
-	if j.best != nil || err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return nil, err
-	}
-	if j.cut {
-		return nil, err
-	}
-	if count(j.parts) == g.pods { // the deadline came before their scores
-		return &largePart{j.parts, true}, nil
-	}
-	nodes, optimal, applies := p.most(g, j)
-	if !applies {
-		return nil, nil
-	}
-	if optimal && (nodes == nil || count(nodes) < g.pods) {
-		j.Budget.Limit = min(j.Budget.Limit, j.Budget.Steps+largeSteps)
-		found.Conflict, found.Minimal = j.conflict()
-		for i := range found.Conflict {
-			found.Conflict[i].Entry = g.Entries[found.Conflict[i].Entry]
-		}
-	}
-	found.Steps = min(j.Budget.Steps, g.limit())
-	if count(j.parts) >= g.minimum && slices.Compare(j.byPriority(j.parts), j.byPriority(nodes)) > 0 {
-		nodes, optimal = j.parts, false
-	}
-	return &largePart{nodes, optimal}, nil
-}
-
-// most returns the nodes by entry of the most pods of a group, if that is at least the minimum, and whether there are no more: of
-// the highest priority first, or if these are too few of all. applies is false if it does not know.
-func (p *placer) most(g *queued, j *Joining) (nodes [][]uint32, optimal, applies bool) {
-	priorities := make([]int32, len(j.decisions))
-	for i, pod := range j.pods {
-		priorities[pod.replicas] = j.group[j.pods[i].entry].Pod.Template.Spec.Priority
-	}
-	var floor []joint.Assignment
-	for e, on := range j.parts {
-		for _, n := range on {
-			floor = append(floor, joint.Assignment{Replicas: j.of[e], Node: n})
-		}
-	}
-	alike := func() bool { return len(slices.Compact(slices.Clone(priorities))) <= 1 }
-	for {
-		spots, optimal := j.Rules.Most(j.Order, priorities, floor, j.Budget)
-		switch {
-		case slices.Contains(j.Rules.Rejected(spots), true):
-			return nil, false, false
-		case len(spots) >= g.minimum:
-			return j.byEntry(spots), optimal, true
-		case alike():
-			return nil, optimal, true
-		}
-		clear(priorities)
+// conflict sets the rules that no placement of the group satisfies together. They come with indexes into the group's entries.
+func (g *queued) conflict(found *verdict.PodGroupPlacement, rules []verdict.PodRule, minimal bool) {
+	found.Conflict, found.Minimal = rules, minimal
+	for i := range found.Conflict {
+		found.Conflict[i].Entry = g.Entries[found.Conflict[i].Entry]
 	}
 }
 
-// byEntry returns the nodes by entry of some of the pods.
-func (j *Joining) byEntry(spots []joint.Assignment) [][]uint32 {
-	byReplicas := make(map[int][]uint32)
-	for _, s := range spots {
-		byReplicas[s.Replicas] = append(byReplicas[s.Replicas], s.Node)
-	}
-	nodes := make([][]uint32, len(j.group))
-	for _, p := range j.pods {
-		if left := byReplicas[p.replicas]; len(left) > 0 {
-			nodes[p.entry] = append(nodes[p.entry], left[0])
-			byReplicas[p.replicas] = left[1:]
-		}
-	}
-	return nodes
-}
-
-// byPriority counts pods with nodes by entry, of the group's highest priority first.
-func (j *Joining) byPriority(nodes [][]uint32) []int {
-	var priorities []int32
-	for e := range j.group {
-		priorities = append(priorities, j.group[e].Pod.Template.Spec.Priority)
-	}
-	distinct := slices.Compact(slices.Sorted(slices.Values(priorities)))
-	slices.Reverse(distinct)
-	counts := make([]int, len(distinct))
-	for e, on := range nodes {
-		counts[slices.Index(distinct, priorities[e])] += len(on)
-	}
-	return counts
-}
-
+// limit is the budget of steps of the group's joint placement.
 func (g *queued) limit() int { return cmp.Or(g.Steps, JointSteps) }
 
 // joining returns the joint placement of a number of pods per entry.
-func (p *placer) joining(ctx context.Context, g *queued, counts []int, candidates nodeset.Set, found *verdict.PodGroupPlacement) *Joining {
+func (p *placer) joining(
+	ctx context.Context, g *queued, counts []int, candidates nodeset.Set, found *verdict.PodGroupPlacement,
+) *Joining {
 	group := make([]place.Pending, len(counts))
 	for i, e := range g.Entries {
 		group[i] = place.Pending{Pod: p.Pending[e].Pod, Count: counts[i]}
