@@ -42,7 +42,7 @@ func Each[T any](
 		workers = runtime.GOMAXPROCS(0)
 	}
 	if workers = min(workers, n); workers <= 1 {
-		return one(ctx, n, compute, use)
+		return sequential(ctx, n, compute, use)
 	}
 	outer := ctx
 	ctx, cancel := context.WithCancel(outer)
@@ -55,53 +55,77 @@ func Each[T any](
 		}
 	}()
 
-	// A worker takes room before an index, and room is made when a result was used. The indexes in flight are therefore
-	// consecutive, at most one a slot, and a slot is empty when its next result comes.
-	room := make(chan struct{}, ahead*workers)
-	slots := make([]chan result[T], ahead*workers)
-	for i := range slots {
-		slots[i] = make(chan result[T], 1)
-	}
-	if o.Unordered {
-		slots = []chan result[T]{make(chan result[T], ahead*workers)}
-	}
-	var next atomic.Int64
+	f := newFlight(n, workers, &o)
 	for range workers {
 		go func() {
 			defer func() { ended <- struct{}{} }()
-			used := make(chan struct{}, 1)
-			for {
-				select {
-				case room <- struct{}{}:
-				case <-ctx.Done():
-					return
-				}
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				r := result[T]{index: i}
-				r.panicked = guarded(func() { r.value, r.err = compute(ctx, i) })
-				large := r.panicked == nil && r.err == nil && o.Large != nil && o.Large(r.value)
-				if large {
-					r.used = used
-				}
-				slots[i%len(slots)] <- r
-				if !large {
-					continue
-				}
-				select {
-				case <-used:
-				case <-ctx.Done():
-					return
-				}
-			}
+			f.work(ctx, compute)
 		}()
 	}
-	for i := range n {
+	return f.land(ctx, use)
+}
+
+// flight is the computations that are begun, and whose results are not used. A worker takes room before an index, and room is made
+// when a result was used. The indexes in flight are therefore consecutive, at most one a slot, and a slot is empty when its next
+// result comes.
+type flight[T any] struct {
+	n     int
+	large func(T) bool // Options.Large
+	next  atomic.Int64 // index
+	room  chan struct{}
+	slots []chan result[T]
+}
+
+func newFlight[T any](n, workers int, o *Options[T]) *flight[T] {
+	f := &flight[T]{n: n, large: o.Large, room: make(chan struct{}, ahead*workers)}
+	if o.Unordered {
+		f.slots = []chan result[T]{make(chan result[T], ahead*workers)}
+		return f
+	}
+	f.slots = make([]chan result[T], ahead*workers)
+	for i := range f.slots {
+		f.slots[i] = make(chan result[T], 1)
+	}
+	return f
+}
+
+// work computes values on the goroutine of a worker, until all are computed or the context ends.
+func (f *flight[T]) work(ctx context.Context, compute func(context.Context, int) (T, error)) {
+	used := make(chan struct{}, 1)
+	for {
+		select {
+		case f.room <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		i := int(f.next.Add(1)) - 1
+		if i >= f.n {
+			return
+		}
+		r := result[T]{index: i}
+		r.panicked = guarded(func() { r.value, r.err = compute(ctx, i) })
+		large := r.panicked == nil && r.err == nil && f.large != nil && f.large(r.value)
+		if large {
+			r.used = used
+		}
+		f.slots[i%len(f.slots)] <- r
+		if !large {
+			continue
+		}
+		select {
+		case <-used:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// land uses all results on the goroutine of the caller. It panics as a computation did.
+func (f *flight[T]) land(ctx context.Context, use func(int, T) error) error {
+	for i := range f.n {
 		var r result[T]
 		select {
-		case r = <-slots[i%len(slots)]:
+		case r = <-f.slots[i%len(f.slots)]:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -117,7 +141,7 @@ func Each[T any](
 		if r.used != nil {
 			r.used <- struct{}{}
 		}
-		<-room
+		<-f.room
 	}
 	return nil
 }
@@ -135,8 +159,10 @@ func (a asking) Err() error {
 	return a.outer.Err()
 }
 
-// one is Each on the goroutine of the caller.
-func one[T any](ctx context.Context, n int, compute func(context.Context, int) (T, error), use func(int, T) error) error {
+// sequential is Each on the goroutine of the caller.
+func sequential[T any](
+	ctx context.Context, n int, compute func(context.Context, int) (T, error), use func(int, T) error,
+) error {
 	for i := range n {
 		if err := ctx.Err(); err != nil {
 			return err
