@@ -64,57 +64,34 @@ func RandomGroup(rng *rand.Rand) (c *api.Cluster, group []Member, candidates []u
 	return c, group, candidates
 }
 
+// randomMember returns a pod with random rules about pods and nodes. What it draws, and in which order, decides which groups a seed
+// stands for.
 func randomMember(rng *rand.Rand, name string) *Pod {
-	app := func() string { return pick(rng, "web", "db") }
-	p := MakePod(name).Label("app", app())
+	p := MakePod(name).Label("app", randomApp(rng))
 	if rng.IntN(8) == 0 {
 		p.Namespace("other")
-	}
-	selects := func() *api.LabelSelector {
-		switch rng.IntN(16) {
-		case 0:
-			return &api.LabelSelector{}
-		case 1:
-			return nil
-		case 2:
-			return &api.LabelSelector{MatchExpressions: []api.Requirement{{Key: "app", Operator: api.NotIn, Values: []string{app()}}}}
-		}
-		return Selects("app", app())
-	}
-	key := func() string {
-		return pick(rng, "topology.kubernetes.io/zone", "topology.kubernetes.io/zone", "kubernetes.io/hostname", "rack")
-	}
-	abroad := func(terms []api.PodAffinityTerm) {
-		switch t := &terms[len(terms)-1]; rng.IntN(8) {
-		case 0:
-			t.Namespaces = []string{"other", "unheard-of"}
-		case 1:
-			t.NamespaceSelector = &api.LabelSelector{}
-		case 2:
-			t.NamespaceSelector = &api.LabelSelector{MatchLabels: api.Labels{{Key: "team", Value: "a"}}}
-		}
 	}
 	if rng.IntN(2) == 0 {
 		p.Request("cpu", 250*rng.IntN(5))
 	}
 	for range rng.IntN(3) {
 		if rng.IntN(3) == 0 {
-			p.Affinity(key(), selects())
-			abroad(p.spec().PodAffinity.Required)
+			p.Affinity(randomKey(rng), randomSelector(rng))
+			randomizeNamespaces(rng, p.spec().PodAffinity.Required)
 		}
 	}
 	for range rng.IntN(3) {
 		if rng.IntN(4) == 0 {
-			p.AntiAffinity(key(), selects())
-			abroad(p.spec().PodAntiAffinity.Required)
+			p.AntiAffinity(randomKey(rng), randomSelector(rng))
+			randomizeNamespaces(rng, p.spec().PodAntiAffinity.Required)
 		}
 	}
 	if rng.IntN(4) == 0 {
-		p.PreferAntiAffinity(1+rng.Int32N(100), key(), selects())
+		p.PreferAntiAffinity(1+rng.Int32N(100), randomKey(rng), randomSelector(rng))
 	}
 	for range rng.IntN(3) {
 		if rng.IntN(2) == 0 {
-			p.Spread(key(), 1+rng.Int32N(2), selects())
+			p.Spread(randomKey(rng), 1+rng.Int32N(2), randomSelector(rng))
 			k := &p.spec().Spread[len(p.spec().Spread)-1]
 			k.MinDomains = 1 + rng.Int32N(3)
 			k.HonorNodeTaints = rng.IntN(4) == 0
@@ -138,4 +115,38 @@ func randomMember(rng *rand.Rand, name string) *Pod {
 		}}}}
 	}
 	return p
+}
+
+func randomApp(rng *rand.Rand) string { return pick(rng, "web", "db") }
+
+// randomSelector returns a selector of pods by their app: mostly of one app, else of all pods, of none, or of all but one app.
+func randomSelector(rng *rand.Rand) *api.LabelSelector {
+	switch rng.IntN(16) {
+	case 0:
+		return &api.LabelSelector{}
+	case 1:
+		return nil
+	case 2:
+		return &api.LabelSelector{MatchExpressions: []api.Requirement{
+			{Key: "app", Operator: api.NotIn, Values: []string{randomApp(rng)}},
+		}}
+	}
+	return Selects("app", randomApp(rng))
+}
+
+// randomKey returns a topology key, twice as often that of zones.
+func randomKey(rng *rand.Rand) string {
+	return pick(rng, "topology.kubernetes.io/zone", "topology.kubernetes.io/zone", "kubernetes.io/hostname", "rack")
+}
+
+// randomizeNamespaces sometimes has the last term count pods of other namespaces than the pod's own.
+func randomizeNamespaces(rng *rand.Rand, terms []api.PodAffinityTerm) {
+	switch t := &terms[len(terms)-1]; rng.IntN(8) {
+	case 0:
+		t.Namespaces = []string{"other", "unheard-of"}
+	case 1:
+		t.NamespaceSelector = &api.LabelSelector{}
+	case 2:
+		t.NamespaceSelector = &api.LabelSelector{MatchLabels: api.Labels{{Key: "team", Value: "a"}}}
+	}
 }
