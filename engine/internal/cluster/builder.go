@@ -42,9 +42,9 @@ func NewBuilder(more ...AnyField) *Builder {
 		symbols:   intern.New(),
 		kinds:     []*kind{{class: noClass}},
 		resources: &Resources{Scalars: make(map[string]*Scalar)},
-		groupOf:   make(map[intern.ID]int32),
-		byName:    make(map[intern.ID]selector.Labels),
-		workloads: newWorkloads(),
+
+		population: population{groupOf: make(map[intern.ID]int32)},
+		objects:    objects{byName: make(map[intern.ID]selector.Labels), workloads: newWorkloads()},
 	}
 	for _, f := range slices.Concat(fields, more) {
 		empty.fields = append(empty.fields, f.column())

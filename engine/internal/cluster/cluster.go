@@ -27,23 +27,37 @@ type Cluster struct {
 	nominated map[string]*Sparse[*nominees] // by nomineesColumn
 	classes   []*api.NodeClass
 
-	stated     []*api.PodTemplate
-	templates  []template // by index
-	loads      []load
-	groups     []Group
-	groupOf    map[intern.ID]int32 // by shape and template
-	ports      []int               // groups with host ports
-	terms      *groupTerms
+	population
+	objects
+	memos
+	account
+}
+
+// population is the pods of the nodes, in groups of equal ones.
+type population struct {
+	stated    []*api.PodTemplate
+	templates []template // by index
+	loads     []load
+	groups    []Group
+	groupOf   map[intern.ID]int32 // by shape and template
+	ports     []int               // groups with host ports
+	terms     *groupTerms
+}
+
+// objects are what the API server has besides nodes and pods.
+type objects struct {
 	namespaces []namespace
 	byName     map[intern.ID]selector.Labels // namespace labels by name
 	workloads  workloads
 	budgets    Budgets
 	podGroups  podGroups
+}
 
+// memos are the caches of what follows from the rest. Derived clusters share those that are still right.
+type memos struct {
 	domains *domains
 	counts  *counts
 	perNode *perNode
-	account
 }
 
 type namespace struct {

@@ -10,6 +10,19 @@ import (
 // Mark is a point in a state's journal: the numbers of pods assumed and evicted, and of other changes, before it.
 type Mark struct{ assumed, evicted, noted int }
 
+// journal is what a state changed, in order, and what follows from that.
+type journal struct {
+	assumed []assumed
+	evicted []eviction
+	noted   []note
+
+	byNode    map[uint32][]int32 // indexes in assumed by node; nil until needed
+	recounted []recounted        // by group of the cluster; nil before the first eviction
+	gone      map[namedPod]bool  // evicted named pods
+	// occupied are the sets of LeavePorts by node.
+	occupied map[uint32]occupied
+}
+
 // assumed is an assumed pod.
 type assumed struct {
 	pod     *Pending

@@ -17,8 +17,11 @@ import (
 // TestUndoRestoresEveryField changes states in all ways and undoes that. A field of State must be restored, or be one of kept.
 func TestUndoRestoresEveryField(t *testing.T) {
 	empty := cluster.NewState(t.Context(), compileOrFail(t, &api.Cluster{}))
-	for field := range reflect.TypeFor[cluster.State]().Fields() {
-		if _, compared := empty.Restored()[field.Name]; compared == cluster.Kept[field.Name] && !field.Anonymous {
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[cluster.State]()) {
+		if field.Anonymous || len(field.Index) > 1 && field.Index[0] == 0 {
+			continue // a part, or a field of the cluster
+		}
+		if _, compared := empty.Restored()[field.Name]; compared == cluster.Kept[field.Name] {
 			t.Errorf("the test does not know whether Undo restores %s", field.Name)
 		}
 	}

@@ -46,6 +46,17 @@ func (g *grouping) addNominated(ctx context.Context, n *Draft, stated []api.Pod)
 	return nil
 }
 
+// nominating is which pods are nominated by the request, and which pods of the cluster no longer.
+type nominating struct {
+	nominations []nominations // by node
+	// placed counts the assumed pods by namespace and name, if the cluster has nominated pods.
+	placed map[podName]int
+	// cleared are the nominated pods of the cluster that are nominated no longer, by index in nominees.pods.
+	cleared map[namedPod]bool
+	// listed is the node of each nominated pod of the cluster, by name; nil until needed.
+	listed map[podName]uint32
+}
+
 // podName identifies a pod.
 type podName struct {
 	namespace intern.ID

@@ -59,6 +59,15 @@ func podGroupOf(t *intern.Table, template *api.PodTemplate) intern.ID {
 	return noPodGroup
 }
 
+// memberships are the pod groups of the request.
+type memberships struct {
+	// entryGroup is what JoinEntries got.
+	entryGroup func(entry int) (m *Membership, known bool)
+	joined     map[intern.ID]*Membership // by name
+	whole      bool                      // whether any of joined is evicted only as a whole
+	membersOf  map[intern.ID][]int32     // groups of the cluster by name of their pod group; nil until needed
+}
+
 // Membership is what preemption reads of the pod group of a pod. Pods of one group share it.
 type Membership struct {
 	// Priority is the group's, which counts instead of the pod's; nil for none.

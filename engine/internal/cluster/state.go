@@ -23,42 +23,26 @@ type State struct {
 	// Resources are the cluster's until OwnResources is called or a pod is assumed or evicted.
 	Resources *Resources
 
-	groups  []Group // the cluster's until ownGroups is called
-	ports   []int
-	added   map[intern.ID]int          // groups that the request added, by shape
-	addedBy map[selector.Label][]int32 // the groups of added behind the first ones, by label
-	// antiAffinity and wishes are the terms of the groups that the request added.
-	antiAffinity, wishes terms
-
-	// These are the journal.
-	assumed []assumed
-	evicted []eviction
-	noted   []note
-	// These follow from the journal.
-	byNode    map[uint32][]int32 // indexes in assumed by node; nil until needed
-	recounted []recounted        // by group of the cluster; nil before the first eviction
-	gone      map[namedPod]bool  // evicted named pods
-	// placed counts the assumed pods by namespace and name, if the cluster has nominated pods.
-	placed map[podName]int
-	// nominations are the pods that the request nominated, by node, and cleared the nominated pods of the cluster that are
-	// nominated no longer.
-	nominations []nominations
-	cleared     map[namedPod]bool // by index in nominees.pods
-	// listed is the node of each nominated pod of the cluster, by name; nil until needed.
-	listed map[podName]uint32
-	// occupied are the sets of LeavePorts by node.
-	occupied map[uint32]occupied
-	// entryGroup is what JoinEntries got.
-	entryGroup func(entry int) (m *Membership, known bool)
-	joined     map[intern.ID]*Membership // by name: groups of the request
-	whole      bool                      // whether any of joined is evicted only as a whole
-	membersOf  map[intern.ID][]int32     // groups of the cluster by name of their pod group; nil until needed
+	ownPods
+	journal
+	nominating
+	memberships
 	// Scores is memory that scores of one pod after the other are in.
 	Scores []int64
 	// unnumbered is set while no image is known to be on any node.
 	unnumbered bool
 	// explained is the remaining cost of explanations, in the unit of verdict.MaxExplained.
 	explained int
+}
+
+// ownPods are the groups of the cluster with those that the request adds.
+type ownPods struct {
+	groups  []Group // the cluster's until ownGroups is called
+	ports   []int
+	added   map[intern.ID]int          // groups that the request added, by shape
+	addedBy map[selector.Label][]int32 // the groups of added behind the first ones, by label
+	// These are the terms of the groups that the request added.
+	addedAntiAffinity, addedWishes terms
 }
 
 // NewState returns a state without assumed or evicted pods.
@@ -69,8 +53,7 @@ func NewState(ctx context.Context, c *Cluster) *State {
 		explained: verdict.MaxExplained,
 		Symbols:   intern.Extend(c.symbols),
 		Resources: c.resources,
-		groups:    c.groups,
-		ports:     c.ports,
+		ownPods:   ownPods{groups: c.groups, ports: c.ports},
 	}
 }
 
@@ -225,8 +208,8 @@ func (s *State) groupOf(shape *Shape) int {
 	s.added[id] = i
 	s.groups = append(s.groups, Group{Shape: shape, Template: -1})
 	s.index(i, shape)
-	s.antiAffinity.addAntiAffinity(i, shape)
-	s.wishes.addWishes(i, shape)
+	s.addedAntiAffinity.addAntiAffinity(i, shape)
+	s.addedWishes.addWishes(i, shape)
 	if len(shape.HostPorts) > 0 {
 		s.ports = append(slices.Clip(s.ports), i)
 	}

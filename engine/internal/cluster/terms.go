@@ -88,7 +88,7 @@ func (c *Cluster) indexed(published *atomic.Pointer[terms], add func(*terms, int
 
 // AntiAffinity iterates over the required anti-affinity terms of existing pods that select a pod, until the request ends.
 func (s *State) AntiAffinity(p *Pending) iter.Seq[TermOf] {
-	return s.selecting(p, s.Cluster.antiAffinity(), &s.antiAffinity)
+	return s.selecting(p, s.Cluster.antiAffinity(), &s.addedAntiAffinity)
 }
 
 // Blocking returns the existing pods with a required anti-affinity term that selects a pod, by the term's topology key. A
@@ -104,7 +104,7 @@ func (s *State) Blocking(p *Pending) map[intern.ID][]topology.Members {
 // Wishes iterates over the required affinity terms and all preferred terms of existing pods that select a pod, until the
 // request ends.
 func (s *State) Wishes(p *Pending) iter.Seq[TermOf] {
-	return s.selecting(p, s.Cluster.wishes(), &s.wishes)
+	return s.selecting(p, s.Cluster.wishes(), &s.addedWishes)
 }
 
 func (s *State) selecting(p *Pending, shared, own *terms) iter.Seq[TermOf] {
