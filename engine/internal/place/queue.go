@@ -12,7 +12,6 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
-	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/tiebreak"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -80,19 +79,32 @@ type Queue struct {
 	// Explainer finds changes for a pod without a feasible node.
 	Explainer Explainer
 
-	order  *tiebreak.Order
-	board  *board.Board
+	order *tiebreak.Order
+	board *board.Board
+	pass
+	kin
+	silent  bool  // do not explain unplaced pods
+	numbers []int // by which the state knows the entries of a queue of Of; nil for others
+	scratch *scratch
+}
+
+// pass is what a queue counts while it is placed.
+type pass struct {
 	moves  int // number of changes to the assumed pods
 	listed int // number of nodes listed in rejections
 	// preempted is the number of nodes and victims listed in preemptions. No trial of a group changes it.
 	preempted int
-	within    []*Class // of queues on some of the nodes
+}
+
+// kin are classes of a queue and of those that are made from it.
+type kin struct {
+	within, anew []*Class // of queues of Within, and of Anew
 	// appended are the classes of the entries of Append; nil if there are none.
 	appended map[classKey]*Class
-	anew     []*Class // of queues of Anew
-	silent   bool     // do not explain unplaced pods
-	numbers  []int    // by which the state knows the entries of a queue of Of; nil for others
-	// feasible and totals are memory of scan.
+}
+
+// scratch is memory of scan, which a queue and those that are made from it take in turn.
+type scratch struct {
 	feasible []uint32
 	totals   []int64
 }
@@ -107,75 +119,12 @@ func New(ctx context.Context, f *decide.Framework, s *cluster.State, candidates 
 		State: s, Framework: f, Candidates: candidates, Pending: pending, Options: o,
 		Placements: make([]verdict.Placement, len(pending)),
 		order:      tiebreak.New(s.Names, o.Seed, o.FewestPods),
+		scratch:    &scratch{},
 	}
 	var err error
 	q.Classes, err = q.classes(ctx)
 	s.OwnResources()
 	return q, err
-}
-
-// Within returns a queue for the same entries on some of the nodes. It explains unplaced pods only if explain is set.
-// The caller sets the classes of the entries that it places; all queues of Within share that slice.
-func (q *Queue) Within(nodes nodeset.Set, explain bool) *Queue {
-	within := *q
-	within.Candidates = nodes
-	within.board = nil
-	within.silent = !explain
-	if q.within == nil {
-		q.within = make([]*Class, len(q.Pending))
-	}
-	within.Classes = q.within
-	return &within
-}
-
-// Anew returns a queue for some of the entries that knows nothing of the state, so that pods may have been evicted. It finds the
-// texts of unplaced pods, but does not explain more. All queues of Anew share their classes.
-func (q *Queue) Anew(entries []int) *Queue {
-	anew := *q
-	anew.board, anew.within, anew.anew, anew.silent = nil, nil, nil, false
-	anew.Options.Explain, anew.Options.Changes, anew.Options.Preempt, anew.Options.Watch = false, false, nil, nil
-	if q.anew == nil {
-		q.anew = make([]*Class, len(q.Pending))
-	}
-	anew.Classes = q.anew
-	copies := make(map[*Class]*Class, len(entries))
-	for _, e := range entries {
-		c := copies[q.Classes[e]]
-		if c == nil {
-			c = q.Classes[e].Copy(false)
-			copies[q.Classes[e]] = c
-		}
-		anew.Classes[e] = c
-	}
-	return &anew
-}
-
-// Run is pods of an entry in a row.
-type Run struct {
-	Entry, Count int
-	Class        *Class
-}
-
-// Of returns a queue of pods of this one, for one trial with all of them. It explains unplaced pods, and lists as if nothing had
-// been listed before. Rejoin ends it.
-func (q *Queue) Of(runs []Run) *Queue {
-	of := *q
-	of.Pending, of.Classes, of.numbers = make([]Pending, len(runs)), make([]*Class, len(runs)), make([]int, len(runs))
-	of.Placements, of.within, of.anew, of.silent, of.listed, of.preempted = nil, nil, nil, false, 0, 0
-	of.Options.Explain, of.Options.Changes, of.Options.Watch, of.Options.Preempt = false, false, nil, make([]bool, len(runs))
-	for i, r := range runs {
-		of.Pending[i], of.Classes[i], of.numbers[i] = Pending{Pod: q.Pending[r.Entry].Pod, Count: r.Count}, r.Class, q.number(r.Entry)
-		of.Pending[i].Pod.NominatedNode = r.Class.Pod.NominatedNode
-	}
-	return &of
-}
-
-// Rejoin takes over what a queue of Of knows of the state.
-func (q *Queue) Rejoin(of *Queue) { q.board, q.moves = of.board, of.moves }
-
-// Listed returns the number of nodes and victims that the results of a queue of Of list.
-func (q *Queue) Listed() int {
-	return min(q.listed, verdict.MaxListedNodes) + min(q.preempted, verdict.MaxListedNodes)
 }
 
 // number returns the number by which the state knows an entry.
@@ -197,12 +146,6 @@ func (q *Queue) Undo(to cluster.Mark) {
 	q.State.Undo(to)
 	q.moves++
 	q.board = nil
-}
-
-// UndoOf undoes what a queue of Within assumed after a mark.
-func (q *Queue) UndoOf(within *Queue, to cluster.Mark) {
-	within.Undo(to)
-	q.moves, q.listed = within.moves, within.listed
 }
 
 // Place places a number of pods of an entry. It stops at the first pod without a feasible node: the others of the entry
@@ -375,11 +318,12 @@ func (q *Queue) scan(ctx context.Context, c *Class) (uint32, bool, error) {
 	if err != nil || outcome.Feasible.Empty() {
 		return 0, false, err
 	}
-	q.feasible = outcome.Feasible.AppendIndexes(q.feasible[:0])
-	if len(q.feasible) == 1 {
-		return q.feasible[0], true, nil
+	feasible := outcome.Feasible.AppendIndexes(q.scratch.feasible[:0])
+	q.scratch.feasible = feasible
+	if len(feasible) == 1 {
+		return feasible[0], true, nil
 	}
-	best, err := c.Decision.Best(ctx, q.feasible, &q.totals)
+	best, err := c.Decision.Best(ctx, feasible, &q.scratch.totals)
 	if err != nil {
 		return 0, false, err
 	}
@@ -391,82 +335,3 @@ func (q *Queue) scan(ctx context.Context, c *Class) (uint32, bool, error) {
 
 // Order returns the order of the nodes in which ties are broken.
 func (q *Queue) Order() *tiebreak.Order { return q.order }
-
-// explain records why the pods of an entry, which is of a class, have no feasible node.
-func (q *Queue) explain(ctx context.Context, c *Class, entry int, result *verdict.Placement) error {
-	if q.silent {
-		return nil
-	}
-	var err error
-	if c.rejected == nil || c.rejectedAt != q.moves {
-		if c.rejected, err = q.Rejected(ctx, c); err != nil {
-			return err
-		}
-		c.rejectedAt, c.preemption = q.moves, nil
-	}
-	result.Message = c.rejected.Message
-	if q.listed += q.Candidates.Len(); q.listed <= verdict.MaxListedNodes {
-		result.Rejections = c.rejected.Rejections
-	}
-	if q.Options.Explain {
-		if result.Explanation, err = c.Decision.Explain(ctx, q.Candidates); err != nil {
-			return err
-		}
-	}
-	if q.Options.Changes && c.rejected.Feasible.Empty() {
-		if result.Changes, err = q.FindChanges(ctx, c); err != nil {
-			return err
-		}
-	}
-	if q.Options.Preempt != nil && q.Options.Preempt[entry] && c.rejected.Feasible.Empty() {
-		err = q.preempt(ctx, c, result)
-	}
-	return err
-}
-
-// FindChanges returns what would make a node feasible for the pods of a class. It searches once for as long as no pod moves.
-func (q *Queue) FindChanges(ctx context.Context, c *Class) ([]verdict.Change, error) {
-	if !c.searched || c.searchedAt != q.moves {
-		changes, err := q.Explainer(ctx, q.Decision(c), q.Candidates)
-		if err != nil {
-			return nil, err
-		}
-		c.changes, c.searched, c.searchedAt = changes, true, q.moves
-	}
-	return c.changes, nil
-}
-
-// Rejected returns the outcome of filtering for a class whose last pod has no node. If kube-scheduler failed to score it, the
-// feasible nodes are rejected, too.
-func (q *Queue) Rejected(ctx context.Context, c *Class) (*decide.Outcome, error) {
-	outcome, err := q.Decision(c).Filter(ctx, q.Candidates)
-	if err != nil {
-		return nil, err
-	}
-	if c.failure != nil && !outcome.Feasible.Empty() {
-		outcome.Rejections = append(outcome.Rejections, c.failure.Rejection(outcome.Feasible))
-		q.Framework.SortRejections(outcome.Rejections)
-		outcome.Message = c.failure.Message
-	}
-	return outcome, nil
-}
-
-// preempt adds what preemption finds for the pods of a class since the last pod was placed.
-func (q *Queue) preempt(ctx context.Context, c *Class, result *verdict.Placement) (err error) {
-	if c.preemption == nil {
-		c.preemption, err = preempt.Find(ctx, c.Decision, q.Candidates, c.rejected.Rejections, preempt.Options{})
-		if err != nil {
-			return err
-		}
-	}
-	if c.preemption == nil {
-		return nil
-	}
-	result.Message = c.preemption.Event(result.Message)
-	if q.preempted += c.preemption.Listed(); q.preempted <= verdict.MaxListedNodes {
-		result.Preemption = c.preemption
-	} else {
-		c.preemption = &verdict.Preemption{Message: c.preemption.Message}
-	}
-	return nil
-}

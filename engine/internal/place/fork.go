@@ -1,0 +1,83 @@
+package place
+
+import (
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// fork returns a queue with the same entries in the same state, without classes. What is not here begins anew in every queue that is
+// made from another one.
+func (q *Queue) fork() *Queue {
+	return &Queue{
+		State: q.State, Framework: q.Framework, Candidates: q.Candidates, Pending: q.Pending, Options: q.Options, Offset: q.Offset,
+		Explainer: q.Explainer, order: q.order, pass: q.pass, numbers: q.numbers, scratch: q.scratch,
+	}
+}
+
+// Within returns a queue for the same entries on some of the nodes. It explains unplaced pods only if explain is set.
+// The caller sets the classes of the entries that it places; all queues of Within share that slice.
+func (q *Queue) Within(nodes nodeset.Set, explain bool) *Queue {
+	if q.within == nil {
+		q.within = make([]*Class, len(q.Pending))
+	}
+	within := q.fork()
+	within.Candidates, within.Classes, within.Placements = nodes, q.within, q.Placements
+	within.kin, within.silent = q.kin, !explain
+	return within
+}
+
+// UndoOf undoes what a queue of Within assumed after a mark.
+func (q *Queue) UndoOf(within *Queue, to cluster.Mark) {
+	within.Undo(to)
+	q.moves, q.listed = within.moves, within.listed
+}
+
+// Anew returns a queue for some of the entries that knows nothing of the state, so that pods may have been evicted. It finds the
+// texts of unplaced pods, but does not explain more. All queues of Anew share their classes.
+func (q *Queue) Anew(entries []int) *Queue {
+	if q.anew == nil {
+		q.anew = make([]*Class, len(q.Pending))
+	}
+	anew := q.fork()
+	anew.Classes, anew.Placements, anew.appended = q.anew, q.Placements, q.appended
+	anew.Options.Explain, anew.Options.Changes, anew.Options.Preempt, anew.Options.Watch = false, false, nil, nil
+	copies := make(map[*Class]*Class, len(entries))
+	for _, e := range entries {
+		c := copies[q.Classes[e]]
+		if c == nil {
+			c = q.Classes[e].Copy(false)
+			copies[q.Classes[e]] = c
+		}
+		anew.Classes[e] = c
+	}
+	return anew
+}
+
+// Run is pods of an entry in a row.
+type Run struct {
+	Entry, Count int
+	Class        *Class
+}
+
+// Of returns a queue of pods of this one, for one trial with all of them. It explains unplaced pods, and lists as if nothing had
+// been listed before. Rejoin ends it.
+func (q *Queue) Of(runs []Run) *Queue {
+	of := q.fork()
+	of.board, of.pass = q.board, pass{moves: q.moves}
+	of.Pending, of.Classes, of.numbers = make([]Pending, len(runs)), make([]*Class, len(runs)), make([]int, len(runs))
+	of.Options.Explain, of.Options.Changes, of.Options.Watch, of.Options.Preempt = false, false, nil, make([]bool, len(runs))
+	for i, r := range runs {
+		of.Pending[i], of.Classes[i], of.numbers[i] = Pending{Pod: q.Pending[r.Entry].Pod, Count: r.Count}, r.Class, q.number(r.Entry)
+		of.Pending[i].Pod.NominatedNode = r.Class.Pod.NominatedNode
+	}
+	return of
+}
+
+// Rejoin takes over what a queue of Of knows of the state.
+func (q *Queue) Rejoin(of *Queue) { q.board, q.moves = of.board, of.moves }
+
+// Listed returns the number of nodes and victims that the results of a queue of Of list.
+func (q *Queue) Listed() int {
+	return min(q.listed, verdict.MaxListedNodes) + min(q.preempted, verdict.MaxListedNodes)
+}
