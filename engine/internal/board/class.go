@@ -20,26 +20,9 @@ type Class struct {
 	scorable  nodeset.Set
 	preferred *interpodaffinity.Preferred
 
-	// base has all nodes in buckets by cell. Classes share it. own has the nodes of this class with unusual values; nil if
-	// the class has no values and removes no nodes. removed are the nodes of base that are in own or infeasible;
-	// removedLive[i] of bucket i have room. When Best has passed many removed nodes, absorb moves all nodes to own and sets
-	// base to nil.
-	base, own   *index
-	nodes       nodeset.Set // of base
-	removed     nodeset.Set
-	removedLive []int32
-	usual       []int64
-	misses      int // removed nodes that Best passed in base
-
-	// By cell; nil if all are equal.
-	taints, affinity, images []int64
-	scored                   []bool // whether soft constraints score the cell
-
-	terms []*rule.Term // of rules.Affinity
-	keys  []key
-	// The keys by kind: of rules.Spread, soft, terms, rules.Exclusions and the tallies of preferred.
-	spreadKeys, softKeys, affinityKeys, exclusionKeys, preferredKeys []key
-	valued                                                           []*key // by value of buckets
+	buckets
+	cellScores
+	classKeys
 
 	values  []int64        // of the current node
 	moving  []columnDomain // domains whose nodes the current pod moves
@@ -48,6 +31,32 @@ type Class struct {
 	anyRejected bool
 	rejected    []byte
 	present     []presence // for soft constraints by value
+}
+
+// buckets are the nodes of a class. base has all nodes in buckets by cell. Classes share it. own has the nodes of this class with
+// unusual values; nil if the class has no values and removes no nodes. removed are the nodes of base that are in own or infeasible;
+// removedLive[i] of bucket i have room. When Best has passed many removed nodes, absorb moves all nodes to own and sets base to nil.
+type buckets struct {
+	base, own   *index
+	nodes       nodeset.Set // of base
+	removed     nodeset.Set
+	removedLive []int32
+	usual       []int64
+	misses      int // removed nodes that Best passed in base
+}
+
+// cellScores are the scores of static plugins by cell; nil if all are equal.
+type cellScores struct {
+	taints, affinity, images []int64
+	scored                   []bool // whether soft constraints score the cell
+}
+
+// classKeys are the keys by kind: of rules.Spread, soft, terms, rules.Exclusions and the tallies of preferred.
+type classKeys struct {
+	terms                                                            []*rule.Term // of rules.Affinity
+	keys                                                             []key
+	spreadKeys, softKeys, affinityKeys, exclusionKeys, preferredKeys []key
+	valued                                                           []*key // by value of buckets
 }
 
 // Class returns the view of a cycle's pod. The rules are compiled against the current state. nodes are those that pass

@@ -100,6 +100,23 @@ type queue struct {
 	ctx context.Context
 
 	entries []entry
+	unplaced
+	evicting
+	memorizing
+
+	clock    int64
+	nominees map[*cluster.Nomination]*pods
+	plugins  map[verdict.Plugin]int
+	gated    map[*place.Class]*decide.PodRejection // nil for classes without gates
+	cycle    *gang.Cycle                           // nil without groups
+	groups   []*group
+	blanks   map[string]*cluster.Pending // by namespace
+	// rounds is the number of flushes, and stored what the failures list that pods have since the last one.
+	rounds, stored int
+}
+
+// unplaced are the pods without a node, by what they wait for.
+type unplaced struct {
 	// active are those to attempt first, in their order: those that were never attempted, or flushed. Gated ones are left out.
 	active  []*pods
 	backoff backoffs
@@ -107,29 +124,26 @@ type queue struct {
 	unschedulable []*kept
 	keptBy        map[keptBy]*kept
 	leftover      []*pods
-	nominees      map[*cluster.Nomination]*pods
+}
 
+// evicting is which pods were placed, left, and came back.
+type evicting struct {
 	placed    []placed // by the order in which the state assumed them
 	before    int      // number of pods that the state assumed before
 	evictions []verdict.Eviction
 	returning []returning // of the last eviction
 	returned  int         // number of pods that came back
+}
 
-	clock int64
+// memorizing is what is known of earlier attempts.
+type memorizing struct {
 	// changes are the nodes of the changes that may change the outcome of an attempt. The State changes by nothing else.
 	changes []uint32
 	changed bool // whether a pod was placed or evicted since the last flush
-	plugins map[verdict.Plugin]int
 	known   map[*place.Class]*failure
 	// memories are by class, and memorized is their size in bytes.
 	memories  map[*place.Class]*memory
 	memorized int
-	gated     map[*place.Class]*decide.PodRejection // nil for classes without gates
-	cycle     *gang.Cycle                           // nil without groups
-	groups    []*group
-	blanks    map[string]*cluster.Pending // by namespace
-	// rounds is the number of flushes, and stored what the failures list that pods have since the last one.
-	rounds, stored int
 }
 
 // entry is the state of a queue entry.
@@ -150,10 +164,13 @@ type placed struct {
 // not nominated: nominated has the names of the nodes that they are nominated to by entry, nil for none.
 func Place(ctx context.Context, q *place.Queue, nominated []string, o Options) ([]verdict.Eviction, error) {
 	r := &queue{
-		Queue: q, Options: o, ctx: ctx, entries: make([]entry, len(q.Pending)), keptBy: make(map[keptBy]*kept),
+		Queue: q, Options: o, ctx: ctx, entries: make([]entry, len(q.Pending)),
 		nominees: make(map[*cluster.Nomination]*pods), plugins: make(map[verdict.Plugin]int),
-		known: make(map[*place.Class]*failure), memories: make(map[*place.Class]*memory),
-		gated: make(map[*place.Class]*decide.PodRejection), before: q.State.Assumed(),
+		gated: make(map[*place.Class]*decide.PodRejection),
+
+		unplaced:   unplaced{keptBy: make(map[keptBy]*kept)},
+		evicting:   evicting{before: q.State.Assumed()},
+		memorizing: memorizing{known: make(map[*place.Class]*failure), memories: make(map[*place.Class]*memory)},
 	}
 	for i, p := range q.Framework.Filters {
 		r.plugins[p.Name] = i

@@ -65,7 +65,7 @@ func TestGatesNeedNoDecision(t *testing.T) {
 func TestFailuresOfEarlierAttemptsMakeRoom(t *testing.T) {
 	const nodes = verdict.MaxListedNodes / 2
 	class := &place.Class{}
-	q := &queue{Queue: &place.Queue{Candidates: nodeset.Full(nodes)}, known: make(map[*place.Class]*failure)}
+	q := &queue{Queue: &place.Queue{Candidates: nodeset.Full(nodes)}, memorizing: memorizing{known: make(map[*place.Class]*failure)}}
 	found := func() *failure {
 		why := &failure{preemption: &verdict.Preemption{Best: make([]uint32, nodes)}}
 		q.store(why, make([]verdict.Rejection, 1))
@@ -104,7 +104,7 @@ func TestEventsAreLookedAtOnce(t *testing.T) {
 	class := &place.Class{Pod: &cluster.Pending{Pod: &api.Pod{Template: &api.PodTemplate{}}}}
 	looks := 0
 	waits := []func(*plugin.Event) bool{func(e *plugin.Event) bool { looks++; return e.Terminating }}
-	q := &queue{ctx: ctx, keptBy: make(map[keptBy]*kept)}
+	q := &queue{ctx: ctx, unplaced: unplaced{keptBy: make(map[keptBy]*kept)}}
 	const lists = 3000
 	for i := range uint64(lists) {
 		q.keptBy[keptBy{class, i}] = &kept{keptBy: keptBy{class, i}, waits: waits}
