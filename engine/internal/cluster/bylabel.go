@@ -15,21 +15,16 @@ type byLabel struct {
 	groups []uint32
 }
 
-func newByLabel(groups []Group) *byLabel {
-	labelsOf := func(i int) selector.Labels {
-		if groups[i].empty() {
-			return nil
-		}
-		return groups[i].Labels
-	}
+// newByLabel returns an index of groups, the first of which has a number.
+func newByLabel(groups []Group, first int) *byLabel {
 	labels := 0
 	for i := range groups {
-		labels += len(labelsOf(i))
+		labels += len(groups[i].Labels)
 	}
 	width := bits.Len(uint(labels))
 	x := &byLabel{shift: 64 - width, starts: make([]uint32, 1<<width+1), groups: make([]uint32, labels)}
 	for i := range groups {
-		for _, l := range labelsOf(i) {
+		for _, l := range groups[i].Labels {
 			x.starts[x.bucket(l)+1]++
 		}
 	}
@@ -38,9 +33,9 @@ func newByLabel(groups []Group) *byLabel {
 	}
 	next := slices.Clone(x.starts)
 	for i := range groups {
-		for _, l := range labelsOf(i) {
+		for _, l := range groups[i].Labels {
 			at := &next[x.bucket(l)]
-			x.groups[*at] = uint32(i)
+			x.groups[*at] = uint32(first + i)
 			*at++
 		}
 	}
@@ -57,11 +52,12 @@ func (x *byLabel) having(l selector.Label) []uint32 {
 	return x.groups[x.starts[b]:x.starts[b+1]]
 }
 
-func (c *Cluster) byLabel() *byLabel {
-	x := c.terms.byLabel.Load()
+// byLabel returns the index of a range of groups.
+func (c *Cluster) byLabel(of *groupTerms) *byLabel {
+	x := of.byLabel.Load()
 	if x == nil {
-		x = newByLabel(c.groups)
-		c.terms.byLabel.Store(x)
+		x = newByLabel(c.groups[of.from:of.to], of.from)
+		of.byLabel.Store(x)
 	}
 	return x
 }
@@ -76,12 +72,14 @@ func (s *State) Selectable(by *selector.Selector) iter.Seq2[int, *Group] {
 	return func(yield func(int, *Group) bool) {
 		if s.Symbols.Shared(label.Key) && s.Symbols.Shared(label.Value) {
 			last := -1
-			for i, group := range s.Cluster.byLabel().having(label) {
-				if int(group) == last { // two of its labels are in the bucket
-					continue
-				}
-				if last = int(group); i%1024 == 0 && s.Ended() || !yield(last, &s.groups[group]) {
-					return
+			for _, of := range s.terms {
+				for i, group := range s.Cluster.byLabel(of).having(label) {
+					if int(group) == last || s.groups[group].empty() { // two of its labels are in the bucket
+						continue
+					}
+					if last = int(group); i%1024 == 0 && s.Ended() || !yield(last, &s.groups[group]) {
+						return
+					}
 				}
 			}
 		}

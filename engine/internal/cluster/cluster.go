@@ -41,7 +41,7 @@ type population struct {
 	groups    []Group
 	groupOf   map[intern.ID]int32 // by shape and template
 	ports     []int               // groups with host ports
-	terms     *groupTerms
+	terms     []*groupTerms       // of all groups, one behind the other
 }
 
 // objects are what the API server has besides nodes and pods.

@@ -27,21 +27,24 @@ func (b *Builder) recount(node uint32, pods []podsOf, sign int32) {
 // regroup computes the members of the groups and reports whether they equal the base's.
 func (b *Builder) regroup() (same bool) {
 	c := b.c
-	same = len(c.groups) == len(b.base.groups)
-	sameGroups := same && c.terms != nil // the same groups have pods
+	more := c.groups[len(b.base.groups):]
+	hasPorts := func(g Group) bool { return len(g.HostPorts) > 0 }
+	ports := slices.ContainsFunc(more, hasPorts)
 	if b.removed || b.base.Len() == 0 {
 		c.gather()
-		same = false
+		ports = true
 	} else {
-		same = !b.applyRecounts() && same
+		changed := b.applyRecounts()
+		ports = ports || slices.ContainsFunc(changed, func(group int32) bool { return hasPorts(c.groups[group]) })
+		same = len(changed)+len(more) == 0
 	}
-	for i := range b.base.groups {
-		sameGroups = sameGroups && c.groups[i].empty() == b.base.groups[i].empty()
+	if c.terms == nil || len(more) > 0 {
+		c.terms = indexesOf(c.terms, len(c.groups))
 	}
-	if !sameGroups {
-		c.terms, c.ports = &groupTerms{}, nil
+	if ports {
+		c.ports = nil
 		for i := range c.groups {
-			if g := &c.groups[i]; len(g.HostPorts) > 0 && !g.empty() {
+			if g := &c.groups[i]; hasPorts(*g) && !g.empty() {
 				c.ports = append(c.ports, i)
 			}
 		}
@@ -84,8 +87,8 @@ func (c *Cluster) gather() {
 	}
 }
 
-// applyRecounts applies the differences to the members and reports whether any of them changed.
-func (b *Builder) applyRecounts() (changed bool) {
+// applyRecounts applies the differences to the members, and returns the groups that changed.
+func (b *Builder) applyRecounts() (changed []int32) {
 	slices.SortFunc(b.recounts, func(x, y recount) int {
 		return cmp.Or(cmp.Compare(x.group, y.group), cmp.Compare(x.node, y.node))
 	})
@@ -103,13 +106,14 @@ func (b *Builder) applyRecounts() (changed bool) {
 		if n < 0 {
 			n = len(rest)
 		}
+		changed = append(changed, rest[0].group)
 		g := &b.c.groups[rest[0].group]
 		b.c.memberBytes -= bytesOfMembers(&g.Members)
 		g.apply(rest[:n])
 		b.c.memberBytes += bytesOfMembers(&g.Members)
 		rest = rest[n:]
 	}
-	return len(sums) > 0
+	return changed
 }
 
 // apply applies differences, ascending by node.

@@ -60,27 +60,35 @@ func (x *terms) addWishes(group int, s *Shape) {
 	}
 }
 
-// groupTerms holds indexes of groups by their terms and labels. Each is built at its first use.
+// groupTerms holds indexes of a range of groups by their terms and labels. Each is built at its first use. Groups without pods are in
+// them, so that clusters that are derived from each other share them.
 type groupTerms struct {
+	from, to             int
 	antiAffinity, wishes atomic.Pointer[terms]
 	byLabel              atomic.Pointer[byLabel]
 }
 
-func (c *Cluster) antiAffinity() *terms {
-	return c.indexed(&c.terms.antiAffinity, (*terms).addAntiAffinity)
+// indexesOf returns the indexes of a number of groups: those of a base, and of the groups behind, unless these are many.
+func indexesOf(base []*groupTerms, groups int) []*groupTerms {
+	if base != nil {
+		if first := base[0]; (groups-first.to)*unindexedShare <= first.to+unindexed*unindexedShare {
+			return []*groupTerms{first, {from: first.to, to: groups}}
+		}
+	}
+	return []*groupTerms{{to: groups}}
 }
 
-func (c *Cluster) wishes() *terms { return c.indexed(&c.terms.wishes, (*terms).addWishes) }
+// unindexedShare is the ratio of all groups to those behind the indexes of a base from which on all are indexed again.
+const unindexedShare = 8
 
-func (c *Cluster) indexed(published *atomic.Pointer[terms], add func(*terms, int, *Shape)) *terms {
+// termIndex returns an index of a range of groups.
+func (c *Cluster) termIndex(of *groupTerms, published *atomic.Pointer[terms], add func(*terms, int, *Shape)) *terms {
 	if x := published.Load(); x != nil {
 		return x
 	}
 	x := &terms{}
-	for i := range c.groups {
-		if !c.groups[i].empty() {
-			add(x, i, c.groups[i].Shape)
-		}
+	for i := of.from; i < of.to; i++ {
+		add(x, i, c.groups[i].Shape)
 	}
 	published.Store(x)
 	return x
@@ -88,7 +96,9 @@ func (c *Cluster) indexed(published *atomic.Pointer[terms], add func(*terms, int
 
 // AntiAffinity iterates over the required anti-affinity terms of existing pods that select a pod, until the request ends.
 func (s *State) AntiAffinity(p *Pending) iter.Seq[TermOf] {
-	return s.selecting(p, s.Cluster.antiAffinity(), &s.addedAntiAffinity)
+	return s.selecting(p, &s.addedAntiAffinity, func(of *groupTerms) *terms {
+		return s.Cluster.termIndex(of, &of.antiAffinity, (*terms).addAntiAffinity)
+	})
 }
 
 // Blocking returns the existing pods with a required anti-affinity term that selects a pod, by the term's topology key. A
@@ -104,13 +114,20 @@ func (s *State) Blocking(p *Pending) map[intern.ID][]topology.Members {
 // Wishes iterates over the required affinity terms and all preferred terms of existing pods that select a pod, until the
 // request ends.
 func (s *State) Wishes(p *Pending) iter.Seq[TermOf] {
-	return s.selecting(p, s.Cluster.wishes(), &s.addedWishes)
+	return s.selecting(p, &s.addedWishes, func(of *groupTerms) *terms {
+		return s.Cluster.termIndex(of, &of.wishes, (*terms).addWishes)
+	})
 }
 
-func (s *State) selecting(p *Pending, shared, own *terms) iter.Seq[TermOf] {
+// selecting iterates over the terms of the cluster's groups with pods, and of those that the request added, that select a pod.
+func (s *State) selecting(p *Pending, added *terms, index func(*groupTerms) *terms) iter.Seq[TermOf] {
 	return func(yield func(TermOf) bool) {
 		tried := 0
-		for _, x := range []*terms{shared, own} {
+		all := make([]*terms, 0, len(s.terms)+1)
+		for _, of := range s.terms {
+			all = append(all, index(of))
+		}
+		for _, x := range append(all, added) {
 			lists := make([][]TermOf, 0, len(p.Shape.Labels)+1)
 			for _, l := range p.Shape.Labels {
 				lists = append(lists, x.byLabel[l])
@@ -121,6 +138,9 @@ func (s *State) selecting(p *Pending, shared, own *terms) iter.Seq[TermOf] {
 						return
 					}
 					t := &list[i]
+					if int(t.Group) < len(s.Cluster.groups) && s.groups[t.Group].empty() {
+						continue
+					}
 					if t.Matches(p.Namespace, p.NamespaceLabels, p.Shape.Labels) && !yield(*t) {
 						return
 					}
