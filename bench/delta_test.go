@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkDelta measures what a delta of one pod costs: to put it on a snapshot, and a Filter about the result. The snapshots state
-// their pods as counts, by name, and by name with a template for each pod.
+// their pods as counts, by name, by name with a label for each pod, and by name with a template for each pod.
 func BenchmarkDelta(b *testing.B) {
 	for _, of := range []struct {
 		name    string
@@ -25,11 +25,24 @@ func BenchmarkDelta(b *testing.B) {
 		{"nodes=5000/pods=named", func() *stowagev1.Cluster {
 			return compacted(b, bigcluster.StatedInFull(bigcluster.New(5000)))
 		}},
+		{"nodes=5000/pods=labels", func() *stowagev1.Cluster {
+			return labelled(compacted(b, bigcluster.StatedInFull(bigcluster.New(5000))))
+		}},
 		{"nodes=5000/pods=templates", func() *stowagev1.Cluster { return bigcluster.StatedInFull(bigcluster.New(5000)) }},
 		{"nodes=500000/pods=counted", func() *stowagev1.Cluster { return bigcluster.Compact(bigcluster.New(500_000)) }},
 	} {
 		b.Run(of.name, func(b *testing.B) { benchmarkDelta(b, of.cluster()) })
 	}
+}
+
+// labelled gives each pod a label of its own, as a StatefulSet does.
+func labelled(c *stowagev1.Cluster) *stowagev1.Cluster {
+	for _, n := range c.Nodes {
+		for i, p := range n.Pods {
+			p.Labels = map[string]string{"statefulset.kubernetes.io/pod-name": fmt.Sprint(n.Name, "-", i)}
+		}
+	}
+	return c
 }
 
 func compacted(b *testing.B, c *stowagev1.Cluster) *stowagev1.Cluster {

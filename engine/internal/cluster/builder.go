@@ -43,8 +43,7 @@ func NewBuilder(more ...AnyField) *Builder {
 		kinds:     []*kind{{class: noClass}},
 		resources: &Resources{Scalars: make(map[string]*Scalar)},
 
-		population: population{groupOf: make(map[intern.ID]int32)},
-		objects:    objects{byName: make(map[intern.ID]selector.Labels), workloads: newWorkloads()},
+		objects: objects{byName: make(map[intern.ID]selector.Labels), workloads: newWorkloads()},
 	}
 	for _, f := range slices.Concat(fields, more) {
 		empty.fields = append(empty.fields, f.column())
@@ -68,7 +67,9 @@ func derive(base *Cluster) *Builder {
 	for _, p := range c.paged() {
 		p.share()
 	}
-	c.kinds, c.templates, c.groups = slices.Clone(base.kinds), slices.Clone(base.templates), slices.Clone(base.groups)
+	c.kinds = slices.Clone(base.kinds)
+	c.templates.share()
+	c.groups.share()
 	b := &Builder{
 		c:       &c,
 		base:    base,
@@ -78,7 +79,7 @@ func derive(base *Cluster) *Builder {
 
 		nominees: newSparseEdit(base.nominated),
 		pods: grouping{
-			c: &c, own: make(map[indexed]*template), loads: distinct[load]{list: slices.Clip(base.loads), key: loadKey},
+			c: &c, own: make(map[indexed]*ownTemplate), loads: distinct[load]{list: slices.Clip(base.loads), key: loadKey},
 		},
 	}
 	b.prepare = b.preparer(1)
@@ -114,7 +115,7 @@ func (b *Builder) Grow(nodes int) {
 // AddTemplate adds the next pod template.
 func (b *Builder) AddTemplate(t *api.PodTemplate) {
 	b.c.stated = append(b.c.stated, t)
-	b.c.templates = append(b.c.templates, b.pods.compiled(t, len(b.c.templates)))
+	b.c.templates.append(b.pods.compiled(t, b.c.templates.len()))
 }
 
 // AddClass adds the next node class.

@@ -15,16 +15,16 @@ type byLabel struct {
 	groups []uint32
 }
 
-// newByLabel returns an index of groups, the first of which has a number.
-func newByLabel(groups []Group, first int) *byLabel {
+// newByLabel returns an index of a range of groups.
+func newByLabel(groups *list[Group], from, to int) *byLabel {
 	labels := 0
-	for i := range groups {
-		labels += len(groups[i].Labels)
+	for i := from; i < to; i++ {
+		labels += len(groups.get(i).Labels)
 	}
 	width := bits.Len(uint(labels))
 	x := &byLabel{shift: 64 - width, starts: make([]uint32, 1<<width+1), groups: make([]uint32, labels)}
-	for i := range groups {
-		for _, l := range groups[i].Labels {
+	for i := from; i < to; i++ {
+		for _, l := range groups.get(i).Labels {
 			x.starts[x.bucket(l)+1]++
 		}
 	}
@@ -32,10 +32,10 @@ func newByLabel(groups []Group, first int) *byLabel {
 		x.starts[i] += x.starts[i-1]
 	}
 	next := slices.Clone(x.starts)
-	for i := range groups {
-		for _, l := range groups[i].Labels {
+	for i := from; i < to; i++ {
+		for _, l := range groups.get(i).Labels {
 			at := &next[x.bucket(l)]
-			x.groups[*at] = uint32(first + i)
+			x.groups[*at] = uint32(i)
 			*at++
 		}
 	}
@@ -56,7 +56,7 @@ func (x *byLabel) having(l selector.Label) []uint32 {
 func (c *Cluster) byLabel(of *groupTerms) *byLabel {
 	x := of.byLabel.Load()
 	if x == nil {
-		x = newByLabel(c.groups[of.from:of.to], of.from)
+		x = newByLabel(&c.groups, of.from, of.to)
 		of.byLabel.Store(x)
 	}
 	return x
@@ -74,22 +74,22 @@ func (s *State) Selectable(by *selector.Selector) iter.Seq2[int, *Group] {
 			last := -1
 			for _, of := range s.terms {
 				for i, group := range s.Cluster.byLabel(of).having(label) {
-					if int(group) == last || s.groups[group].empty() { // two of its labels are in the bucket
+					if int(group) == last || s.Group(int(group)).empty() { // two of its labels are in the bucket
 						continue
 					}
-					if last = int(group); i%1024 == 0 && s.Ended() || !yield(last, &s.groups[group]) {
+					if last = int(group); i%1024 == 0 && s.Ended() || !yield(last, s.Group(int(group))) {
 						return
 					}
 				}
 			}
 		}
-		for i := len(s.Cluster.groups); i < min(len(s.groups), len(s.Cluster.groups)+unindexed); i++ {
-			if !yield(i, &s.groups[i]) {
+		for i := s.Cluster.groups.len(); i < min(s.groupCount(), s.Cluster.groups.len()+unindexed); i++ {
+			if !yield(i, s.Group(i)) {
 				return
 			}
 		}
 		for _, i := range s.addedBy[label] {
-			if !yield(int(i), &s.groups[i]) {
+			if !yield(int(i), s.Group(int(i))) {
 				return
 			}
 		}
@@ -101,7 +101,7 @@ const unindexed = 16
 
 // index adds a group that the request added to those that are found by label.
 func (s *State) index(i int, shape *Shape) {
-	if i < len(s.Cluster.groups)+unindexed {
+	if i < s.Cluster.groups.len()+unindexed {
 		return
 	}
 	if s.addedBy == nil {

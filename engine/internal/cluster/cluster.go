@@ -36,12 +36,12 @@ type Cluster struct {
 // population is the pods of the nodes, in groups of equal ones.
 type population struct {
 	stated    []*api.PodTemplate
-	templates []template // by index
+	templates list[template] // by index
 	loads     []load
-	groups    []Group
-	groupOf   map[intern.ID]int32 // by shape and template
-	ports     []int               // groups with host ports
-	terms     []*groupTerms       // of all groups, one behind the other
+	groups    list[Group]
+	groupOf   groupIDs      // by shape and template
+	ports     []int         // groups with host ports
+	terms     []*groupTerms // of all groups, one behind the other
 }
 
 // objects are what the API server has besides nodes and pods.
@@ -123,7 +123,7 @@ func (c *Cluster) Amounts() *Resources { return c.resources }
 
 // Compare orders groups by their first pod in the cluster. Their indexes depend on the changes that led to the cluster.
 func (c *Cluster) Compare(a, b int) int {
-	x, y := c.groups[a].Nodes[0], c.groups[b].Nodes[0]
+	x, y := c.groups.get(a).Nodes[0], c.groups.get(b).Nodes[0]
 	return cmp.Or(cmp.Compare(x, y), c.CompareOn(x, a, b))
 }
 

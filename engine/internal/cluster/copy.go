@@ -106,7 +106,7 @@ func (s *State) Bring(node uint32, pods []Occupant) {
 	s.groups = slices.Clone(s.groups) // of a derived state they are those of the other one
 	for i := range pods {
 		o := &pods[i]
-		g := &s.groups[o.Group]
+		g := s.Group(o.Group)
 		g.Assumed = append(slices.Clip(g.Assumed), slices.Repeat([]uint32{node}, o.Count)...)
 		s.Resources.add(node, o.usage, int64(o.Count))
 	}

@@ -34,7 +34,7 @@ func (c *Cluster) NamedOn(node uint32) iter.Seq2[string, string] {
 	return func(yield func(namespace, name string) bool) {
 		for i := range c.row(node).named {
 			p := &c.row(node).named[i]
-			if !yield(c.symbols.Name(c.groups[p.Group].Namespace), p.Name) {
+			if !yield(c.symbols.Name(c.groups.get(int(p.Group)).Namespace), p.Name) {
 				return
 			}
 		}
@@ -49,12 +49,26 @@ func (c *Cluster) Named(node uint32, i int) Evictee {
 // CountedOn returns the counted pods of a template on a node; their number may be 0. The function looks through the pods of the
 // node once.
 func (c *Cluster) CountedOn(node uint32) func(template int, terminating bool, readiness api.Readiness) Evictee {
+	type kind struct{ template, state int }
 	counts := c.row(node).countedByGroup()
+	groups := make(map[kind]int32, len(counts))
+	for group := range counts {
+		g := c.groups.get(int(group))
+		if g.Template >= 0 && slices.Equal(g.Labels, c.templates.get(g.Template).shape.Labels) {
+			groups[kind{g.Template, podState(g.Terminating, g.Readiness)}] = group
+		}
+	}
 	return func(template int, terminating bool, readiness api.Readiness) Evictee {
-		group := c.templates[template].groups[podState(terminating, readiness)] - 1 // -1 for none
+		group, known := groups[kind{template, podState(terminating, readiness)}]
+		if !known {
+			group = noGroup
+		}
 		return Evictee{Node: node, Count: counts[group], group: group, place: counted}
 	}
 }
+
+// noGroup is the group of pods that no node has.
+const noGroup = -1
 
 // countedByGroup returns the numbers of counted pods.
 func (r *row) countedByGroup() map[int32]int32 {
@@ -98,7 +112,7 @@ func (r *row) namedByGroup() map[int32]int32 {
 
 // Created returns what the controller of evicted pods creates in their place.
 func (c *Cluster) Created(e *Evictee) Replacement {
-	g := &c.groups[e.group]
+	g := c.groups.get(int(e.group))
 	if g.Template < 0 && !g.Terminating {
 		t := c.traitsAt(c.loadOf(e), e.group)
 		return Replacement{Own: t.Controller == api.DaemonSet, Unknown: t.Controller != api.NoWorkload && !t.Gone}
@@ -126,7 +140,7 @@ func (c *Cluster) unreadFields(e *Evictee) []api.UnreadField {
 
 // Reference describes evicted pods.
 func (c *Cluster) Reference(e *Evictee) verdict.PodReference {
-	g := &c.groups[e.group]
+	g := c.groups.get(int(e.group))
 	r := verdict.PodReference{
 		Namespace: c.symbols.Name(g.Namespace), Node: e.Node, Count: int(e.Count), Template: g.Template, Queue: -1,
 	}
@@ -218,7 +232,7 @@ func (b *Builder) evict(pods []Evictee, terminating bool) {
 
 // terminating returns the group of a group's pods once they are terminating.
 func (b *Builder) terminating(group int32) int32 {
-	g := &b.c.groups[group]
+	g := b.c.groups.get(int(group))
 	if g.Terminating {
 		return group
 	}

@@ -47,7 +47,7 @@ func (b *Builder) preparer(chunk int) func(*Draft, *api.Node) {
 		if len(stated.Nominated) > 0 {
 			n.nominated = namesOf(stated.Nominated)
 		}
-		n.occupyCounted(b.c.templates, stated.PodCounts)
+		n.occupyCounted(&b.c.templates, stated.PodCounts)
 		if len(stated.Pods) > 0 {
 			n.row.named = namesOf(stated.Pods)
 		} else if counted, distinct := countedOnce(pods.take(len(stated.PodCounts)), stated.PodCounts); distinct {

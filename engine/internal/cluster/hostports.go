@@ -28,7 +28,7 @@ type occupied map[api.HostPort]bool
 func (s *State) LeavePorts(node uint32, victims []Victim) {
 	var leaves []api.HostPort
 	for i := range victims {
-		leaves = append(leaves, s.groups[victims[i].Group].HostPorts...)
+		leaves = append(leaves, s.Group(int(victims[i].Group)).HostPorts...)
 	}
 	if len(leaves) == 0 {
 		return
@@ -37,13 +37,13 @@ func (s *State) LeavePorts(node uint32, victims []Victim) {
 	if ports == nil {
 		holders := make(map[api.HostPort]int)
 		for _, o := range s.Occupants(node) {
-			for _, h := range s.groups[o.Group].HostPorts {
+			for _, h := range s.Group(o.Group).HostPorts {
 				holders[Occupied(h)] += o.Count
 			}
 		}
 		left := make(map[api.HostPort]int)
 		for i := range victims {
-			for _, h := range s.groups[victims[i].Group].HostPorts {
+			for _, h := range s.Group(int(victims[i].Group)).HostPorts {
 				left[Occupied(h)] += int(victims[i].Count)
 			}
 		}

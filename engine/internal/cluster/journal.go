@@ -78,7 +78,7 @@ func (s *State) changed() bool { return len(s.assumed)+len(s.evicted) > 0 }
 // Assume counts a pod of a queue entry on a node.
 func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
 	s.OwnResources()
-	g := &s.groups[s.Expect(p)]
+	g := s.Group(s.Expect(p))
 	if s.byNode != nil {
 		s.byNode[node] = append(s.byNode[node], int32(len(s.assumed)))
 	}
@@ -97,9 +97,9 @@ func (s *State) Evict(node uint32, o *Occupant) {
 	s.OwnResources()
 	s.ownGroups()
 	if s.recounted == nil {
-		s.recounted, s.gone = make([]recounted, len(s.Cluster.groups)), make(map[namedPod]bool)
+		s.recounted, s.gone = make([]recounted, s.Cluster.groups.len()), make(map[namedPod]bool)
 	}
-	g := &s.groups[o.Group]
+	g := s.Group(o.Group)
 	e := eviction{Occupant: *o, node: node, after: int32(len(s.assumed))}
 	if o.Queue >= 0 {
 		s.assumed[o.place].evicted = true
@@ -140,7 +140,7 @@ func (s *State) bringBack(to Mark) {
 		s.forget(int(e.after))
 		if e.Queue >= 0 {
 			s.assumed[e.place].evicted = false
-			s.groups[e.Group].insertAssumed(e.node, e.at)
+			s.Group(e.Group).insertAssumed(e.node, e.at)
 		} else {
 			s.recount(e, e.Count)
 			delete(s.gone, namedPod{e.node, e.place})
@@ -155,7 +155,7 @@ func (s *State) bringBack(to Mark) {
 func (s *State) forget(n int) {
 	for i := len(s.assumed) - 1; i >= n; i-- {
 		a := &s.assumed[i]
-		g := &s.groups[a.pod.group]
+		g := s.Group(a.pod.group)
 		g.Assumed = g.Assumed[:len(g.Assumed)-1]
 		s.Resources.add(a.node, &a.pod.usage, -1)
 		s.settle(a.pod.Namespace, a.name, -1)
@@ -172,7 +172,7 @@ func (s *State) forget(n int) {
 
 // recount adds pods to the count of an evicted pod's group on its node. The group keeps nodes whose count becomes 0.
 func (s *State) recount(e *eviction, pods int) {
-	g := &s.groups[e.Group]
+	g := s.Group(e.Group)
 	own := &s.recounted[e.Group]
 	if own.counts == nil {
 		own.counts = slices.Clone(g.AllCounts())
@@ -180,7 +180,7 @@ func (s *State) recount(e *eviction, pods int) {
 	own.counts[e.at] += int32(pods)
 	own.evicted -= pods
 	if g.Counts = own.counts; own.evicted == 0 {
-		g.Counts = s.Cluster.groups[e.Group].Counts
+		g.Counts = s.Cluster.groups.get(e.Group).Counts
 	}
 }
 
@@ -205,8 +205,13 @@ func (g *Group) insertAssumed(node uint32, place int32) {
 
 // ownGroups copies the groups of the cluster, so that their members may change.
 func (s *State) ownGroups() {
+	if s.groups == nil {
+		s.groups = make([]Group, s.Cluster.groups.len(), s.Cluster.groups.len()+unindexed)
+		for i := range s.groups {
+			s.groups[i] = *s.Cluster.groups.get(i)
+		}
+	}
 	if s.added == nil {
-		s.groups = slices.Clone(s.groups)
 		s.added = make(map[intern.ID]int)
 	}
 }

@@ -71,20 +71,20 @@ func loadKey(key []byte, l load) []byte {
 	return key
 }
 
-// loadOf returns the load of a named pod of a compiled template.
-func (g *grouping) loadOf(p *api.Pod, t *template, usage *Usage) int32 {
+// loadOf returns the load of a named pod, of a template of its own or nil.
+func (g *grouping) loadOf(p *api.Pod, own *ownTemplate, usage *Usage) int32 {
 	switch {
 	case p.ResourceStatus != nil:
-	case t.index >= 0 && g.c.stated[t.index] == p.Template:
+	case own == nil:
 		return asTemplate
-	case t.load > 0:
-		return t.load - 1
+	case own.load > 0:
+		return own.load - 1
 	}
 	spec := &p.Template.Spec
 	never := spec.NeverPreempts && spec.SchedulingGroup != ""
 	i := g.loads.find(load{usage, spec.Priority, traitsOf(p.Template), never}, load.clone)
 	if p.ResourceStatus == nil {
-		t.load = i + 1
+		own.load = i + 1
 	}
 	return i
 }
@@ -94,7 +94,7 @@ func (c *Cluster) loadAt(index, group int32) (*Usage, int32) {
 	if index != asTemplate {
 		return c.loads[index].Usage, c.loads[index].priority
 	}
-	t := &c.templates[c.groups[group].Template]
+	t := c.templates.get(c.groups.get(int(group)).Template)
 	return &t.usage, t.stated.Spec.Priority
 }
 
@@ -103,7 +103,7 @@ func (c *Cluster) neverAt(index, group int32) bool {
 	if index != asTemplate {
 		return c.loads[index].never
 	}
-	return c.templates[c.groups[group].Template].stated.Spec.NeverPreempts
+	return c.templates.get(c.groups.get(int(group)).Template).stated.Spec.NeverPreempts
 }
 
 // controllerAt returns the kind of the controller of each pod of a group with a load.
@@ -116,5 +116,5 @@ func (c *Cluster) traitsAt(index, group int32) Traits {
 	if index != asTemplate {
 		return c.loads[index].traits
 	}
-	return traitsOf(c.templates[c.groups[group].Template].stated)
+	return traitsOf(c.templates.get(c.groups.get(int(group)).Template).stated)
 }

@@ -27,24 +27,26 @@ func (b *Builder) recount(node uint32, pods []podsOf, sign int32) {
 // regroup computes the members of the groups and reports whether they equal the base's.
 func (b *Builder) regroup() (same bool) {
 	c := b.c
-	more := c.groups[len(b.base.groups):]
-	hasPorts := func(g Group) bool { return len(g.HostPorts) > 0 }
-	ports := slices.ContainsFunc(more, hasPorts)
+	hasPorts := func(group int) bool { return len(c.groups.get(group).HostPorts) > 0 }
+	ports, more := false, false
+	for i := b.base.groups.len(); i < c.groups.len(); i++ {
+		ports, more = ports || hasPorts(i), true
+	}
 	if b.removed || b.base.Len() == 0 {
 		c.gather()
 		ports = true
 	} else {
 		changed := b.applyRecounts()
-		ports = ports || slices.ContainsFunc(changed, func(group int32) bool { return hasPorts(c.groups[group]) })
-		same = len(changed)+len(more) == 0
+		ports = ports || slices.ContainsFunc(changed, func(group int32) bool { return hasPorts(int(group)) })
+		same = len(changed) == 0 && !more
 	}
-	if c.terms == nil || len(more) > 0 {
-		c.terms = indexesOf(c.terms, len(c.groups))
+	if c.terms == nil || more {
+		c.terms = indexesOf(c.terms, c.groups.len())
 	}
 	if ports {
 		c.ports = nil
-		for i := range c.groups {
-			if g := &c.groups[i]; hasPorts(*g) && !g.empty() {
+		for i := range c.groups.len() {
+			if hasPorts(i) && !c.groups.get(i).empty() {
 				c.ports = append(c.ports, i)
 			}
 		}
@@ -54,7 +56,7 @@ func (b *Builder) regroup() (same bool) {
 
 // gather computes the members of all groups from the rows.
 func (c *Cluster) gather() {
-	sizes, total := make([]int, len(c.groups)), 0
+	sizes, total := make([]int, c.groups.len()), 0
 	for i := range uint32(c.Len()) {
 		pods := c.row(i).pods
 		for _, p := range pods {
@@ -62,12 +64,13 @@ func (c *Cluster) gather() {
 		}
 		total += len(pods)
 	}
-	nodes, first := make([]uint32, total), make([]int, len(c.groups)) // where the members of each group begin
+	nodes, first := make([]uint32, total), make([]int, c.groups.len()) // where the members of each group begin
 	c.memberBytes = 4 * int64(total)
 	total = 0
 	for i, size := range sizes {
 		first[i], total = total, total+size
-		c.groups[i].Nodes, c.groups[i].Counts = nodes[first[i]:total:total], nil
+		g := c.groups.edit(i)
+		g.Nodes, g.Counts = nodes[first[i]:total:total], nil
 	}
 	next := slices.Clone(first)
 	for i := range uint32(c.Len()) {
@@ -77,7 +80,7 @@ func (c *Cluster) gather() {
 			if next[p.group]++; p.count == 1 {
 				continue
 			}
-			g := &c.groups[p.group]
+			g := c.groups.edit(int(p.group))
 			if g.Counts == nil {
 				g.Counts = g.AllCounts()
 				c.memberBytes += 4 * int64(cap(g.Counts))
@@ -107,7 +110,7 @@ func (b *Builder) applyRecounts() (changed []int32) {
 			n = len(rest)
 		}
 		changed = append(changed, rest[0].group)
-		g := &b.c.groups[rest[0].group]
+		g := b.c.groups.edit(int(rest[0].group))
 		b.c.memberBytes -= bytesOfMembers(&g.Members)
 		g.apply(rest[:n])
 		b.c.memberBytes += bytesOfMembers(&g.Members)

@@ -84,7 +84,7 @@ func (b *Builder) occupy(n *Draft, u *Usage, count int64) {
 
 // ready returns the group of the pods that replace those of a group, once they are ready.
 func (b *Builder) ready(group int32) int32 {
-	if g := &b.c.groups[group]; g.Readiness != api.Ready {
+	if g := b.c.groups.get(int(group)); g.Readiness != api.Ready {
 		return b.pods.group(g.in(podState(false, api.Ready)), g.Template)
 	}
 	return group

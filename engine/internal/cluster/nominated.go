@@ -40,8 +40,7 @@ func (g *grouping) addNominated(ctx context.Context, n *Draft, stated []api.Pod)
 		if i%16 == 15 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		group, t, usage := g.pod(&stated[i])
-		n.nominated[i].Group, n.nominated[i].load = group, g.loadOf(&stated[i], t, usage)
+		n.nominated[i].Group, _, n.nominated[i].load = g.pod(&stated[i])
 	}
 	return nil
 }
@@ -210,7 +209,7 @@ func (c *Cluster) nominationsByName() map[podName]uint32 {
 		for at, of := range column.Values {
 			for i := range of.pods {
 				p := &of.pods[i]
-				byName[podName{c.groups[p.Group].Namespace, p.Name}] = column.Nodes[at]
+				byName[podName{c.groups.get(int(p.Group)).Namespace, p.Name}] = column.Nodes[at]
 			}
 		}
 	}
@@ -276,7 +275,7 @@ func (s *State) NominatedFrom(first, last uint32) iter.Seq2[uint32, Nominated] {
 			for _, n := range of.pods {
 				p := cmp.Or(n.as, n.pod)
 				if n.assumed == 0 && !yield(of.node, Nominated{
-					Group: &s.groups[p.group], Name: n.pod.Name, Usage: &p.usage, Priority: p.Spec().Priority, own: n,
+					Group: s.Group(p.group), Name: n.pod.Name, Usage: &p.usage, Priority: p.Spec().Priority, own: n,
 				}) {
 					return false
 				}
@@ -293,7 +292,7 @@ func (s *State) NominatedFrom(first, last uint32) iter.Seq2[uint32, Nominated] {
 					}
 				}
 				for i, p := range column.Values[at].pods {
-					n := Nominated{Group: &s.groups[p.Group], Name: p.Name, place: int32(i)}
+					n := Nominated{Group: s.Group(int(p.Group)), Name: p.Name, place: int32(i)}
 					n.Usage, n.Priority = s.loadAt(p.load, p.Group)
 					if s.placed[podName{n.Namespace, n.Name}] > 0 || s.cleared[namedPod{node, n.place}] {
 						continue

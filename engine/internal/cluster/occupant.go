@@ -63,7 +63,7 @@ func (s *State) occupants(node uint32, group int) (counted, named, assumed []Occ
 		}
 		count := int(p.count)
 		if s.recounted != nil {
-			count = s.groups[p.group].On(node)
+			count = s.Group(int(p.group)).On(node)
 		}
 		for i := range named {
 			if named[i].Group == int(p.group) {
@@ -102,7 +102,7 @@ func (s *State) assumedOn(node uint32) []int32 {
 
 // PodReference describes pods on a node.
 func (s *State) PodReference(node uint32, o *Occupant) verdict.PodReference {
-	g := &s.groups[o.Group]
+	g := s.Group(o.Group)
 	return verdict.PodReference{
 		Namespace: s.Symbols.Name(g.Namespace), Name: o.Name, Node: node, Count: o.Count, Template: g.Template, Queue: o.Queue,
 	}
@@ -121,8 +121,8 @@ func (s *State) TemplateOf(o *Occupant) *api.PodTemplate {
 	if o.Queue >= 0 {
 		return s.assumed[o.place].pod.Template
 	}
-	if t := s.groups[o.Group].Template; t >= 0 {
-		return s.templates[t].stated
+	if t := s.Group(o.Group).Template; t >= 0 {
+		return s.templates.get(t).stated
 	}
 	return nil
 }

@@ -94,10 +94,10 @@ type column[T any] struct{ paged[[PageNodes]T] }
 func (c *column[T]) at(node uint32) *T { return &c.pages[node/PageNodes][node%PageNodes] }
 
 // to returns a value to be changed.
-func (c *column[T]) to(node uint32) *T { return &c.edit(node)[node%PageNodes] }
+func (c *column[T]) to(node uint32) *T { return &c.paged.edit(node)[node%PageNodes] }
 
 func (c *column[T]) move(to, from, n uint32) {
-	page, at := c.edit(to), from%PageNodes
+	page, at := c.paged.edit(to), from%PageNodes
 	copy(page[to%PageNodes:], c.pages[from/PageNodes][at:at+n])
 }
 
@@ -106,6 +106,29 @@ func set[T comparable](c *column[T], node uint32, v T) {
 	if *c.at(node) != v {
 		*c.to(node) = v
 	}
+}
+
+// list is a list in pages that clusters share.
+type list[T any] struct {
+	column[T]
+	n int
+}
+
+func (l *list[T]) len() int { return l.n }
+
+// get returns a value, which must not be changed.
+func (l *list[T]) get(i int) *T { return l.at(uint32(i)) }
+
+// edit returns a value to be changed.
+func (l *list[T]) edit(i int) *T { return l.to(uint32(i)) }
+
+// append adds a value.
+func (l *list[T]) append(v T) {
+	if l.n%PageNodes == 0 {
+		l.add()
+	}
+	l.n++
+	*l.edit(l.n - 1) = v
 }
 
 // columns has what nodes have, except their names, their amounts and what only some of them have.

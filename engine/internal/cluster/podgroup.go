@@ -122,7 +122,7 @@ func (s *State) Membership(v *Victim) *Membership {
 			return m
 		}
 	}
-	return s.membershipOf(s.groups[v.Group].PodGroup)
+	return s.membershipOf(s.Group(int(v.Group)).PodGroup)
 }
 
 // membershipOf returns that of the pods of a pod group by name.
@@ -190,21 +190,21 @@ func (s *State) Members(name string, assumed int) []Member {
 	}
 	if s.membersOf == nil {
 		s.membersOf = make(map[intern.ID][]int32)
-		for i := range s.Cluster.groups {
-			if key := s.Cluster.groups[i].PodGroup; key != noPodGroup && !s.Cluster.groups[i].empty() {
+		for i := range s.Cluster.groups.len() {
+			if key := s.Cluster.groups.get(i).PodGroup; key != noPodGroup && !s.Cluster.groups.get(i).empty() {
 				s.membersOf[key] = append(s.membersOf[key], int32(i))
 			}
 		}
 	}
 	var members []Member
 	for _, group := range s.membersOf[id] {
-		g := &s.groups[group]
+		g := s.Group(int(group))
 		for i, node := range g.Nodes {
 			members = s.membersOn(members, node, group, g.Count(i))
 		}
 	}
 	for i := range s.assumed[:assumed] {
-		if a := &s.assumed[i]; !a.evicted && s.groups[a.pod.group].PodGroup == id {
+		if a := &s.assumed[i]; !a.evicted && s.Group(a.pod.group).PodGroup == id {
 			spec := a.pod.Spec()
 			members = append(members, Member{a.pod.Template.Namespace, a.name, a.node, 1, spec.Priority, spec.NeverPreempts})
 		}
@@ -223,7 +223,7 @@ func (s *State) Members(name string, assumed int) []Member {
 
 // membersOn appends a number of pods of a group on a node.
 func (s *State) membersOn(members []Member, node uint32, group int32, count int) []Member {
-	namespace := s.Symbols.Name(s.groups[group].Namespace)
+	namespace := s.Symbols.Name(s.Group(int(group)).Namespace)
 	row := s.row(node)
 	for i := range row.named {
 		p := &row.named[i]

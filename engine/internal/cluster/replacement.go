@@ -22,7 +22,7 @@ type Replacement struct {
 // pod leaves anyhow. A pod without a template of the cluster is unknown: of the pods on nodes only what other pods' rules read
 // is kept.
 func (s *State) Replacement(v *Victim) Replacement {
-	return s.replacement(&s.groups[v.Group], s.Symbols)
+	return s.replacement(s.Group(int(v.Group)), s.Symbols)
 }
 
 // replacement returns what the controller of a pod of a group creates. The table has the group's strings.
@@ -33,7 +33,7 @@ func (c *Cluster) replacement(g *Group, symbols *intern.Table) Replacement {
 	if g.Template < 0 {
 		return Replacement{Unknown: true}
 	}
-	t := &c.templates[g.Template]
+	t := c.templates.get(g.Template)
 	if !t.stated.Controller.Creates() {
 		return Replacement{}
 	}

@@ -33,8 +33,8 @@ func (c *Cluster) Bytes() int64 {
 	for _, p := range c.paged() {
 		columns += p.bytes()
 	}
-	groups := sizeOf[Group]()*cap(c.groups) + 12*len(c.groupOf) + 8*cap(c.ports)
-	lists := 8*(cap(c.stated)+cap(c.classes)+cap(c.kinds)) + sizeOf[template]()*cap(c.templates) + sizeOf[load]()*cap(c.loads)
+	groups := c.groups.bytes() + 12*c.groupOf.len() + 8*cap(c.ports)
+	lists := 8*(cap(c.stated)+cap(c.classes)+cap(c.kinds)) + c.templates.bytes() + sizeOf[load]()*cap(c.loads)
 	return int64(c.symbols.Bytes()+columns+groups+lists) + c.rowBytes + c.sparseBytes + c.memberBytes + described + c.Remembered()
 }
 
@@ -60,7 +60,7 @@ func (b *Builder) describes() bool {
 			return true
 		}
 	}
-	return b.restated || len(c.loads) > len(base.loads) || len(c.kinds) > len(base.kinds) || len(c.groups) > len(base.groups)
+	return b.restated || len(c.loads) > len(base.loads) || len(c.kinds) > len(base.kinds) || c.groups.len() > base.groups.len()
 }
 
 // describedSince estimates the memory of templates, classes, values of fields, loads and shapes, and of what is stated as a whole,
@@ -84,15 +84,15 @@ func (c *Cluster) describedSince(base *Cluster) (bytes int64) {
 			bytes -= before.of(base.kinds[i])
 		}
 	}
-	for i := range c.templates {
-		if i >= len(base.templates) {
-			bytes += s.of(c.templates[i])
+	for i := range c.templates.len() {
+		if i >= base.templates.len() {
+			bytes += s.of(*c.templates.get(i))
 		} else if c.stated[i] != base.stated[i] {
-			bytes += s.of(c.templates[i]) - before.of(base.templates[i])
+			bytes += s.of(*c.templates.get(i)) - before.of(*base.templates.get(i))
 		}
 	}
-	for i := range c.groups[len(base.groups):] {
-		g := &c.groups[len(base.groups)+i]
+	for i := base.groups.len(); i < c.groups.len(); i++ {
+		g := c.groups.get(i)
 		bytes += int64(sizeOf[Shape]()) + allocated(8*cap(g.Labels)) + s.of(g.Rules) + g.indexBytes()
 	}
 	return bytes + s.of(c.namespaces, c.byName, c.workloads, c.budgets, c.podGroups) -
@@ -155,7 +155,7 @@ func (c *Cluster) CopiedByChange(replaced int, added, removed bool) int64 {
 	perTemplate := sizeOf[template]() + 8
 	pages := len(c.Unschedulable)
 	copied := min(replaced, pages)
-	bytes := len(c.kinds)*perKind + len(c.groups)*sizeOf[Group]() + len(c.templates)*perTemplate
+	bytes := len(c.kinds)*perKind + c.groups.len()*sizeOf[Group]() + c.templates.len()*perTemplate
 	if column := c.nominated[nomineesColumn]; column != nil {
 		bytes += perNominated * len(column.Nodes)
 	}
@@ -166,8 +166,8 @@ func (c *Cluster) CopiedByChange(replaced int, added, removed bool) int64 {
 	if removed { // later nodes get other indexes
 		copied = pages
 		bytes += perName * c.Len()
-		for i := range c.groups {
-			bytes += perMember * len(c.groups[i].Nodes)
+		for i := range c.groups.len() {
+			bytes += perMember * len(c.groups.get(i).Nodes)
 		}
 	}
 	for _, p := range c.paged() {

@@ -37,7 +37,7 @@ type State struct {
 
 // ownPods are the groups of the cluster with those that the request adds.
 type ownPods struct {
-	groups  []Group // the cluster's until ownGroups is called
+	groups  []Group // nil until ownGroups is called: they are the cluster's
 	ports   []int
 	added   map[intern.ID]int          // groups that the request added, by shape
 	addedBy map[selector.Label][]int32 // the groups of added behind the first ones, by label
@@ -53,7 +53,7 @@ func NewState(ctx context.Context, c *Cluster) *State {
 		explained: verdict.MaxExplained,
 		Symbols:   intern.Extend(c.symbols),
 		Resources: c.resources,
-		ownPods:   ownPods{groups: c.groups, ports: c.ports},
+		ownPods:   ownPods{ports: c.ports},
 	}
 }
 
@@ -72,11 +72,11 @@ func (s *State) ImagesCount() bool { return !s.unnumbered }
 // Groups iterates over the groups of pods, first those of the cluster, until the request ends.
 func (s *State) Groups() iter.Seq2[int, *Group] {
 	return func(yield func(int, *Group) bool) {
-		for i := range s.groups {
-			if i < len(s.Cluster.groups) && s.groups[i].empty() {
+		for i := range s.groupCount() {
+			if i < s.Cluster.groups.len() && s.Group(i).empty() {
 				continue
 			}
-			if i%1024 == 0 && s.Ended() || !yield(i, &s.groups[i]) {
+			if i%1024 == 0 && s.Ended() || !yield(i, s.Group(i)) {
 				return
 			}
 		}
@@ -94,7 +94,15 @@ func (s *State) Explain(cost int) bool {
 }
 
 // Group returns a group.
-func (s *State) Group(i int) *Group { return &s.groups[i] }
+func (s *State) Group(i int) *Group {
+	if s.groups == nil {
+		return s.Cluster.groups.get(i)
+	}
+	return &s.groups[i]
+}
+
+// groupCount returns the number of groups, with those that the request added.
+func (s *State) groupCount() int { return max(s.Cluster.groups.len(), len(s.groups)) }
 
 // PortGroups returns the groups whose pods have host ports.
 func (s *State) PortGroups() []int { return s.ports }
@@ -183,7 +191,7 @@ func (s *State) Expect(p *Pending) int {
 }
 
 // Added returns the range of the groups that the request added: the first index, and the one behind the last.
-func (s *State) Added() (first, last int) { return len(s.Cluster.groups), len(s.groups) }
+func (s *State) Added() (first, last int) { return s.Cluster.groups.len(), s.groupCount() }
 
 // Identity returns an id of the pod's shape. Equal ids imply equal shapes.
 func (s *State) Identity(p *Pending) intern.ID { return p.Shape.identity(s.Symbols, -1) }

@@ -10,7 +10,7 @@ import (
 // Terminate marks pods of a node as terminating: they stay on it, and count as terminating pods do. It returns what Leave takes.
 // queue is as in Assume. If the request ends meanwhile, only some of the pods are marked.
 func (s *State) Terminate(node uint32, o *Occupant, queue int) []Terminating {
-	shape := s.groups[o.Group].in(podStates - 1)
+	shape := s.Group(o.Group).in(podStates - 1)
 	template := &api.PodTemplate{Namespace: s.Symbols.Name(shape.Namespace), Spec: api.PodSpec{Priority: o.Priority}}
 	p := &Pending{Pod: &api.Pod{Name: o.Name, Template: template, Terminating: true}, Shape: shape, usage: *o.usage, group: -1}
 	started := int64(0)
@@ -114,13 +114,13 @@ func (c *Cluster) TraitsOn(node uint32) iter.Seq2[int, Traits] {
 	return func(yield func(int, Traits) bool) {
 		r := c.row(node)
 		for _, p := range r.pods {
-			if c.groups[p.group].Template >= 0 && !yield(int(p.group), c.traitsAt(asTemplate, p.group)) {
+			if c.groups.get(int(p.group)).Template >= 0 && !yield(int(p.group), c.traitsAt(asTemplate, p.group)) {
 				return
 			}
 		}
 		for i := range r.named {
 			p := &r.named[i]
-			if c.groups[p.Group].Template < 0 && !yield(int(p.Group), c.traitsAt(p.load, p.Group)) {
+			if c.groups.get(int(p.Group)).Template < 0 && !yield(int(p.Group), c.traitsAt(p.load, p.Group)) {
 				return
 			}
 		}

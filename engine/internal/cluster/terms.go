@@ -88,7 +88,7 @@ func (c *Cluster) termIndex(of *groupTerms, published *atomic.Pointer[terms], ad
 	}
 	x := &terms{}
 	for i := of.from; i < of.to; i++ {
-		add(x, i, c.groups[i].Shape)
+		add(x, i, c.groups.get(i).Shape)
 	}
 	published.Store(x)
 	return x
@@ -106,7 +106,7 @@ func (s *State) AntiAffinity(p *Pending) iter.Seq[TermOf] {
 func (s *State) Blocking(p *Pending) map[intern.ID][]topology.Members {
 	byKey := make(map[intern.ID][]topology.Members)
 	for t := range s.AntiAffinity(p) {
-		byKey[t.TopologyKey] = append(byKey[t.TopologyKey], s.groups[t.Group].Members)
+		byKey[t.TopologyKey] = append(byKey[t.TopologyKey], s.Group(int(t.Group)).Members)
 	}
 	return byKey
 }
@@ -138,7 +138,7 @@ func (s *State) selecting(p *Pending, added *terms, index func(*groupTerms) *ter
 						return
 					}
 					t := &list[i]
-					if int(t.Group) < len(s.Cluster.groups) && s.groups[t.Group].empty() {
+					if int(t.Group) < s.Cluster.groups.len() && s.Group(int(t.Group)).empty() {
 						continue
 					}
 					if t.Matches(p.Namespace, p.NamespaceLabels, p.Shape.Labels) && !yield(*t) {

@@ -144,7 +144,7 @@ func (s *State) victims(victims []Victim, node uint32, below int64) []Victim {
 		for _, p := range row.pods {
 			count := p.count
 			if s.recounted != nil {
-				count = int32(s.groups[p.group].On(node))
+				count = int32(s.Group(int(p.group)).On(node))
 			}
 			if count -= named[p.group]; count <= 0 {
 				continue

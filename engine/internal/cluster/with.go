@@ -46,7 +46,10 @@ func (b *Builder) restate(change *api.Change) {
 		if t.Index == len(c.stated) {
 			b.AddTemplate(t.Template)
 		} else {
-			c.stated[t.Index], c.templates[t.Index] = t.Template, b.pods.compiled(t.Template, t.Index)
+			c.stated[t.Index], *c.templates.edit(t.Index) = t.Template, b.pods.compiled(t.Template, t.Index)
+			if t.Index < len(b.pods.known) {
+				b.pods.known[t.Index] = groupsOf{}
+			}
 		}
 	}
 	if len(change.Classes) > 0 {

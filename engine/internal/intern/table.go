@@ -19,6 +19,7 @@ type Table struct {
 	baseLen int
 	names   []string
 	text    strings.Builder // holds the text of names
+	size    int             // of the text, as it is allocated
 	// slots is a hash table of names with linear probing, at most half full. Its length is a power of two. A map would hash
 	// each new string once to miss it and once more to add it.
 	slots []slot
@@ -103,18 +104,18 @@ func tableOf(base *Table, names []string) *Table {
 	}
 	t.rehash(len(names))
 	for i, s := range names {
+		t.size += len(s) + rounding
 		t.put(slot{hashOf(s), uint32(i + 1)})
 	}
 	return t
 }
 
+// rounding is what an allocation takes more than its bytes: strings that were added one at a time have one each.
+const rounding = 8
+
 // Bytes estimates the memory of the table, including its bases.
 func (t *Table) Bytes() int {
-	const rounding = 8 // of an allocation: strings that were added one at a time have one each
-	total := 16*cap(t.names) + 8*len(t.slots) + t.text.Cap() - t.text.Len()
-	for _, s := range t.names {
-		total += len(s) + rounding
-	}
+	total := 16*cap(t.names) + 8*len(t.slots) + t.text.Cap() - t.text.Len() + t.size
 	if t.base != nil {
 		total += t.base.Bytes()
 	}
@@ -175,6 +176,7 @@ func (t *Table) add(hash uint32, s string) ID {
 		t.rehash(2 * n)
 	}
 	t.names = append(t.names, s)
+	t.size += len(s) + rounding
 	t.put(slot{hash, uint32(len(t.names))})
 	return ID(t.Len() - 1)
 }
