@@ -93,13 +93,22 @@ func decidedGroups(c *scenario.Case, s *oracle.Scheduler, ran *oracle.QueueResul
 	}
 	slices.SortFunc(groups, func(a, b *stowagev1.PodGroupPlacement) int { return cmp.Compare(a.Name, b.Name) })
 	r.PodGroups = groups
-	whole := slices.ContainsFunc(c.PodGroups, func(g *schedulingv1beta1.PodGroup) bool { return g.Spec.DisruptionMode != nil })
-	for i, e := range r.Evictions {
-		unordered := i < len(ran.Evictions) && ran.Evictions[i].Unordered
-		if unordered {
-			e.PdbViolations = 0
+	leaveOpen(ran, r)
+	if slices.ContainsFunc(c.PodGroups, func(g *schedulingv1beta1.PodGroup) bool { return g.Spec.DisruptionMode != nil }) {
+		for _, e := range r.Evictions {
+			if e.PodGroup != "" {
+				sortVictims(e)
+			}
 		}
-		if e.PodGroup != "" && (whole || unordered) {
+	}
+}
+
+// leaveOpen leaves out of an answer in which order the victims of a group leave that terminate already, and how many violate a budget:
+// kube-scheduler evicts none of them.
+func leaveOpen(ran *oracle.QueueResult, r *stowagev1.PlaceResponse) {
+	for i, e := range r.Evictions {
+		if i < len(ran.Evictions) && ran.Evictions[i].Unordered {
+			e.PdbViolations = 0
 			sortVictims(e)
 		}
 	}

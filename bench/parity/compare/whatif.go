@@ -305,6 +305,10 @@ func (q *question) ask(
 	}
 	for i := range want {
 		withoutTexts(c, want[i].Answer, got[i])
+		if ran := want[i].Queue; ran != nil {
+			leaveOpen(ran, want[i].Answer.GetPlacement())
+			leaveOpen(ran, got[i].GetPlacement())
+		}
 		if d := conformance.DifferWhatIf(want[i].Answer, got[i], q.request.QueueMode); d != nil {
 			d[0].Text = fmt.Sprintf("whatIf[%d]\n%s", i, d[0].Text)
 			return d
