@@ -121,7 +121,7 @@ func TestToyFieldEverywhere(t *testing.T) {
 		}
 	}
 	for what, n := range rejected {
-		if n == 0 {
+		if n == 0 && allCases() {
 			t.Errorf("%s: the field changes no answer", what)
 		}
 	}

@@ -151,11 +151,12 @@ func (c *Cluster) CopiedByChange(replaced int, added, removed bool) int64 {
 		perNominated = 12
 		perName      = 16
 		perMember    = 8
+		groupPages   = 16 // of the groups of a node's pods
 	)
-	perTemplate := sizeOf[template]() + 8
 	pages := len(c.Unschedulable)
 	copied := min(replaced, pages)
-	bytes := len(c.kinds)*perKind + c.groups.len()*sizeOf[Group]() + c.templates.len()*perTemplate
+	ofGroups := min(groupPages*max(replaced, 1), len(c.groups.pages))
+	bytes := len(c.kinds) * perKind
 	if column := c.nominated[nomineesColumn]; column != nil {
 		bytes += perNominated * len(column.Nodes)
 	}
@@ -164,12 +165,13 @@ func (c *Cluster) CopiedByChange(replaced int, added, removed bool) int64 {
 		bytes += 2 * perName * c.Len()
 	}
 	if removed { // later nodes get other indexes
-		copied = pages
+		copied, ofGroups = pages, len(c.groups.pages)
 		bytes += perName * c.Len()
 		for i := range c.groups.len() {
 			bytes += perMember * len(c.groups.get(i).Nodes)
 		}
 	}
+	bytes += len(c.groups.pages)*sizeOf[*Word]() + ofGroups*c.groups.pageBytes()
 	for _, p := range c.paged() {
 		bytes += pages*sizeOf[*Word]() + copied*p.pageBytes()
 	}
