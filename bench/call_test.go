@@ -42,11 +42,7 @@ func BenchmarkCall(b *testing.B) {
 					b.StopTimer()
 					for range 500 {
 						asked++
-						encoded, err := proto.Marshal(request())
-						if err != nil {
-							b.Fatal(err)
-						}
-						requests = append(requests, encoded)
+						requests = append(requests, encoded(b, request()))
 					}
 					b.StartTimer()
 				}
@@ -141,10 +137,7 @@ func stream(b *testing.B, c *stowagev1.Cluster) [][]byte {
 	steps = append(steps, &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}}})
 	messages := make([][]byte, len(steps))
 	for i, step := range steps {
-		var err error
-		if messages[i], err = proto.Marshal(step); err != nil {
-			b.Fatal(err)
-		}
+		messages[i] = encoded(b, step)
 	}
 	return messages
 }

@@ -55,23 +55,9 @@ func compacted(b *testing.B, c *stowagev1.Cluster) *stowagev1.Cluster {
 }
 
 func benchmarkDelta(b *testing.B, cluster *stowagev1.Cluster) {
-	s, err := loopback.ServeStowageWith(16 << 30)
-	if err != nil {
-		b.Fatal(err)
-	}
-	stowage, err := loopback.Dial(s.Address)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() {
-		if err := stowage.Close(); err != nil {
-			b.Error(err)
-		}
-		if err := s.Stop(); err != nil {
-			b.Error(err)
-		}
-	}()
+	stowage := serve(b, func() (*loopback.Server, error) { return loopback.ServeStowageWith(16 << 30) })
 	d := &deltas{cluster: cluster}
+	var err error
 	if d.content, err = content.Of(cluster); err != nil {
 		b.Fatal(err)
 	}

@@ -31,8 +31,9 @@ func (cl *Class) divide() *partition {
 	}
 	var taints []int64
 	if untolerated := tainttoleration.UntoleratedPreferences(c); slices.Max(untolerated) > 0 {
+		number := c.State.TaintNumbers()
 		for n := range uint32(c.State.Len()) {
-			taints = append(taints, untolerated[c.State.TaintList(n)])
+			taints = append(taints, untolerated[number(n)])
 		}
 		taints = static(taints)
 	}

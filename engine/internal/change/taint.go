@@ -44,13 +44,14 @@ func (s *search) spreads() bool { return len(s.rules.Spread) > 0 }
 func (s *search) untolerated(nodes nodeset.Set, those func(key string) bool, roles, each bool) []tainted {
 	var out []tainted
 	seen := make(map[int32]bool)
+	lists, number := s.State.TaintLists(), s.State.TaintNumbers()
 	for n := range nodes.All() {
-		class := s.State.TaintList(n)
+		class := number(n)
 		if seen[class] && !each {
 			continue
 		}
 		seen[class] = true
-		taints := tainttoleration.Untolerated(s.State.TaintLists()[class], s.Pod.Spec().Tolerations, s.Profile)
+		taints := tainttoleration.Untolerated(lists[class], s.Pod.Spec().Tolerations, s.Profile)
 		role := slices.ContainsFunc(taints, func(t api.Taint) bool { return ofRole(t.Key) })
 		other := slices.ContainsFunc(taints, func(t api.Taint) bool { return !those(t.Key) && !ofRole(t.Key) })
 		if len(taints) > 0 && role == roles && !other {

@@ -151,9 +151,7 @@ func (b *Builder) AddPodDisruptionBudget(p api.PodDisruptionBudget) {
 }
 
 // AddPodGroup adds a pod group.
-func (b *Builder) AddPodGroup(g api.PodGroup) {
-	b.c.podGroups.add(b.c.symbols, g)
-}
+func (b *Builder) AddPodGroup(g api.PodGroup) { b.c.podGroups.add(b.c.symbols, g) }
 
 // AddWorkloadSelector adds a selector for default spreading.
 func (b *Builder) AddWorkloadSelector(s api.WorkloadSelector) {

@@ -91,8 +91,11 @@ func valuesOf[T any](c *Cluster, f *Field[T]) *values[T] {
 // Values returns the distinct values of a field, by number. They must not be changed.
 func Values[T any](c *Cluster, f *Field[T]) []T { return valuesOf(c, f).list }
 
-// Number returns the number of the value of a node.
-func Number[T any](c *Cluster, f *Field[T], node uint32) int32 { return *valuesOf(c, f).at(node) }
+// Numbers returns a function that returns the number of the value of a node. To look the field up takes longer than that.
+func Numbers[T any](c *Cluster, f *Field[T]) func(node uint32) int32 {
+	v := valuesOf(c, f)
+	return func(node uint32) int32 { return *v.at(node) }
+}
 
 // Value returns the value of a node. It must not be changed.
 func Value[T any](c *Cluster, f *Field[T], node uint32) T {

@@ -60,7 +60,6 @@ func (b *Builder) arrive(pods []Arrival) {
 func (b *Builder) move(node uint32, change func(n *Draft, before *row)) {
 	n, before := &b.draft, b.base.row(node)
 	b.base.get(node, n)
-	n.scalars = n.scalars[:0]
 	n.row.pods, n.row.named = make([]podsOf, 0, len(before.pods)), nil
 	b.pods.stamp++
 	change(n, before)

@@ -51,8 +51,8 @@ func WithoutStates(taints []api.Taint) []api.Taint {
 // TaintLists returns the distinct lists of taints of nodes. They must not be changed.
 func (c *Cluster) TaintLists() [][]api.Taint { return Values(c, taints) }
 
-// TaintList returns the index of a node's list in TaintLists.
-func (c *Cluster) TaintList(node uint32) int32 { return Number(c, taints, node) }
+// TaintNumbers returns a function that returns the index of a node's list in TaintLists.
+func (c *Cluster) TaintNumbers() func(node uint32) int32 { return Numbers(c, taints) }
 
 // TaintsOf returns the taints of a node. They must not be changed.
 func (c *Cluster) TaintsOf(node uint32) []api.Taint { return Value(c, taints, node) }

@@ -66,7 +66,7 @@ func (p *placer) postFilter(ctx context.Context, g *queued, t *trial) (*postFilt
 	}
 	mark := p.State.Mark()
 	p.State.Mutate()
-	defer func() { p.Undo(mark) }()
+	defer p.Undo(mark)
 	if err := units.Evict(ctx); err != nil {
 		return nil, err
 	}

@@ -17,8 +17,9 @@ func Score(c *plugin.Cycle, feasible []uint32) []int64 {
 		}
 		return scores
 	}
+	number := c.State.TaintNumbers()
 	for i, n := range feasible {
-		scores[i] = untolerated[c.State.TaintList(n)]
+		scores[i] = untolerated[number(n)]
 	}
 	plugin.Normalize(scores, true)
 	return scores
