@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stowage-scheduler/stowage/engine"
@@ -15,7 +16,7 @@ import (
 func onlyKind(kind string) *plugin.Plugin {
 	only := &plugin.Plugin{Name: keepOut, Compile: func(c *plugin.Cycle, s *rule.Set) {
 		var all rule.Set
-		for _, p := range registry.Plugins {
+		for _, p := range append(slices.Clone(registry.Plugins), enginetest.OneLicense) {
 			if p.Compile != nil {
 				p.Compile(c, &all)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -156,6 +157,7 @@ func gradeAll(rng *rand.Rand, nodes []api.Node, classes []api.IndexedClass) {
 // toyQuestions returns one question of each kind.
 func toyQuestions(ctx context.Context, rng *rand.Rand, stated *api.Cluster, pods []api.Pod) map[string]func(*engine.Cluster) (any, error) {
 	profile := api.Kube137()
+	profile.IgnoredResources = []string{license}
 	pod := pods[0]
 	high := *pod.Template
 	high.Spec.Priority = 1000
@@ -206,9 +208,14 @@ func toyQuestions(ctx context.Context, rng *rand.Rand, stated *api.Cluster, pods
 		"preempt": func(c *engine.Cluster) (any, error) {
 			big := preemptor
 			template := *big.Template
-			template.Spec.Containers = []api.Container{{Requests: enginetest.Resources("cpu", 1500)}}
+			template.Spec.Containers = append(slices.Clone(template.Spec.Containers), api.Container{Requests: enginetest.Resources("cpu", 1500)})
 			big.Template = &template
 			return value(c.Filter(ctx, &big, engine.FilterOptions{Profile: profile, Preempt: &engine.PreemptOptions{All: true}}))
+		},
+		"victims on any nodes": func(c *engine.Cluster) (any, error) {
+			return value(c.Filter(ctx, &preemptor, engine.FilterOptions{
+				Profile: profile, Preempt: &engine.PreemptOptions{AcrossSteps: 1000}, Candidates: []uint32{first},
+			}))
 		},
 		"score": func(c *engine.Cluster) (any, error) {
 			return value(c.Score(ctx, &pod, engine.ScoreOptions{Profile: profile, Rejections: true}))

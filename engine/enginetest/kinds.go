@@ -6,13 +6,15 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // RejectedByEveryKind returns a cluster of one node with two pods, and a pod for which each kind of rule rejects the node,
-// even without one of the two. The node has all topology keys, so that counting pods is what rejects it.
+// even without one of the two, with kube-scheduler's plugins and OneLicense. The node has all topology keys, so that counting pods is
+// what rejects it.
 func RejectedByEveryKind() (*api.Cluster, *Pod) {
 	const hostname = "kubernetes.io/hostname"
-	running := func(name string) *Pod { return MakePod(name).Label("app", "db") }
+	running := func(name string) *Pod { return MakePod(name).Label("app", "db").Label(LicensesLabel, "1") }
 	p := running("pending").Request("cpu", 2000)
 	p.spec().NodeSelector = api.Labels{{Key: "disk", Value: "ssd"}}
 	p.Spread(hostname, 1, Selects("app", "db"))
@@ -21,6 +23,9 @@ func RejectedByEveryKind() (*api.Cluster, *Pod) {
 	p.AntiAffinity(hostname, Selects("app", "db"))
 	return Cluster(MakeNode("full").Allocate("cpu", 1000, "pods", 10).Run(running("a"), running("b"))), p
 }
+
+// OneLicense is a plugin with a kind of rule of its own.
+var OneLicense = Licenses{Name: verdict.PluginCount + 100, Most: 1}.Plugin()
 
 // Kinds iterates over the kinds of rules by the names of the fields of rule.Set, each with the set's rules of that kind.
 func Kinds(s *rule.Set) iter.Seq2[string, *rule.Set] {

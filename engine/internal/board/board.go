@@ -68,9 +68,9 @@ func New(s *cluster.State, order *tiebreak.Order, lowCardinality func(domains, n
 // domain without cells costs time for each of its nodes when a pod is assumed there.
 func LowCardinality(domains, nodes int) bool { return domains*domains <= 32*nodes }
 
-// dividesBy reports whether a column divides nodes into cells.
-func (b *Board) dividesBy(column *topology.Column) bool {
-	return column != nil && b.lowCardinality(column.Len(), len(b.all))
+// dividesBy reports whether a key divides nodes into cells.
+func (b *Board) dividesBy(k *key) bool {
+	return k.column != nil && !k.whole && b.lowCardinality(k.column.Len(), len(b.all))
 }
 
 // maxWeight bounds the sum of the weights, so that every score fits into half a heap entry.
@@ -102,7 +102,7 @@ func (b *Board) Placed(node uint32) { b.placed = append(b.placed, node) }
 func (b *Board) nodeOf(entry uint64) uint32 { return b.ranks.Node(^uint32(entry)) }
 
 func (b *Board) resourcesOf(c *plugin.Cycle, fit *rule.Fit) *resources {
-	key := noderesources.Key(c)
+	key := noderesources.Key(c) + fit.Key()
 	r := b.resources[key]
 	if r == nil {
 		r = newResources(b, c, fit)

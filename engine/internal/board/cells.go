@@ -13,8 +13,8 @@ func (cl *Class) divide() *partition {
 	b, c := cl.board, cl.cycle
 	cells := b.whole
 	for i := range cl.keys {
-		if column := cl.keys[i].column; b.dividesBy(column) {
-			cells = b.divide(cells, column.Domain, column.Len())
+		if k := &cl.keys[i]; b.dividesBy(k) {
+			cells = b.divide(cells, k.column.Domain, k.column.Len())
 		}
 	}
 	// static divides the nodes by a score that pods do not change, and returns the score; nil if all scores are equal.
@@ -53,7 +53,7 @@ func (cl *Class) divide() *partition {
 	}
 	for i := range cl.keys {
 		switch k := &cl.keys[i]; {
-		case b.dividesBy(k.column):
+		case b.dividesBy(k):
 			for _, n := range cells.first {
 				k.cells = append(k.cells, k.column.Domain[n])
 			}

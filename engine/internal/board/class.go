@@ -51,7 +51,7 @@ type cellScores struct {
 	scored                   []bool // whether soft constraints score the cell
 }
 
-// classKeys are the keys by kind: of rules.Spread, soft, terms, rules.Exclusions and the tallies of preferred.
+// classKeys are the keys by kind: of rules.Spread, soft, terms, rules.Exclusions, rules.Others and the tallies of preferred.
 type classKeys struct {
 	terms                                                            []*rule.Term // of rules.Affinity
 	keys                                                             []key
@@ -85,8 +85,8 @@ func (b *Board) Class(c *plugin.Cycle, rules *rule.Set, nodes nodeset.Set) *Clas
 	r.catchUp(b)
 	cl.base, cl.nodes = b.shared(r, cells, nodes), nodes
 	cl.base.catchUp()
-	removes := func(k key) bool { return k.cells == nil }
-	if len(cl.valued) > 0 || slices.ContainsFunc(cl.exclusionKeys, removes) {
+	removes := func(k key) bool { return k.removes && k.cells == nil }
+	if len(cl.valued) > 0 || slices.ContainsFunc(cl.keys, removes) {
 		cl.takeOut()
 	}
 	b.bytes += 256 * int64(len(cl.effects))

@@ -11,12 +11,14 @@ import (
 )
 
 // key is a rule that counts pods by topology domain, and how its domains divide the nodes: into cells, or by a value of
-// buckets. An exclusion without cells does neither. It removes the nodes of occupied domains.
+// buckets. An exclusion without cells does neither, and a rule of another kind neither: it removes the nodes of the domains that
+// it rejects.
 type key struct {
 	column  *topology.Column // nil: each node is a domain
 	cells   []int32          // by cell: its domain; nil without cells
 	at      int              // index of its value in the values of a bucket
 	removes bool
+	whole   bool // whether it never has cells
 	rejects bool // whether it rejects some values
 
 	groups iter.Seq2[int, *cluster.Group]       // those that may have a weight
@@ -31,7 +33,8 @@ type key struct {
 // findKeys lists the rules of the class that count pods.
 func (cl *Class) findKeys() {
 	spread, exclusions, tallies := cl.rules.Spread, cl.rules.Exclusions, cl.preferred.Tallies
-	cl.keys = make([]key, 0, len(spread)+len(cl.soft)+len(cl.terms)+len(exclusions)+len(tallies))
+	others := cl.rules.Others
+	cl.keys = make([]key, 0, len(spread)+len(cl.soft)+len(cl.terms)+len(exclusions)+len(others)+len(tallies))
 	list := func(n int, at func(i int) key) []key {
 		from := len(cl.keys)
 		for i := range n {
@@ -63,26 +66,10 @@ func (cl *Class) findKeys() {
 			value: func(n uint32) int64 { return int64(t.Level(t.Column.Domain[n])) },
 		}
 	})
-	cl.exclusionKeys = list(len(exclusions), func(i int) key {
-		e := exclusions[i]
-		var rejected map[int32]bool // domains with a pod that was added
-		return key{
-			column: e.Column, removes: true, groups: e.Pods.Groups, weight: e.Pods.Weight,
-			add: func(n uint32, weight int64) bool {
-				if e.Counted() {
-					return e.Add(n, weight)
-				}
-				d, in := e.Domain(n)
-				if !in || rejected[d] {
-					return false
-				}
-				if rejected == nil {
-					rejected = map[int32]bool{}
-				}
-				rejected[d] = true
-				return true
-			},
-		}
+	cl.exclusionKeys = list(len(exclusions), func(i int) key { return exclusionKey(exclusions[i]) })
+	list(len(others), func(i int) key {
+		o := others[i]
+		return key{column: o.Column(), removes: true, whole: true, groups: o.Groups(), weight: o.Weight, add: o.Add}
 	})
 	cl.preferredKeys = list(len(tallies), func(i int) key {
 		t := &tallies[i]
@@ -98,6 +85,27 @@ func (cl *Class) findKeys() {
 			value: func(n uint32) int64 { return t.ByDomain[t.Column.Domain[n]] },
 		}
 	})
+}
+
+func exclusionKey(e *rule.Exclusion) key {
+	var rejected map[int32]bool // domains with a pod that was added
+	return key{
+		column: e.Column, removes: true, groups: e.Pods.Groups, weight: e.Pods.Weight,
+		add: func(n uint32, weight int64) bool {
+			if e.Counted() {
+				return e.Add(n, weight)
+			}
+			d, in := e.Domain(n)
+			if !in || rejected[d] {
+				return false
+			}
+			if rejected == nil {
+				rejected = map[int32]bool{}
+			}
+			rejected[d] = true
+			return true
+		},
+	}
 }
 
 // softKey returns the key of a soft constraint. Its value is -1 for nodes without the topology key.
@@ -155,13 +163,16 @@ func (cl *Class) unusual() nodeset.Set {
 	return nodes
 }
 
-// occupied returns the nodes that exclusions without cells reject.
+// occupied returns the nodes that exclusions without cells, and rules of other kinds, reject.
 func (cl *Class) occupied() nodeset.Set {
 	nodes := nodeset.New(len(cl.board.all))
 	for i := range cl.exclusionKeys {
 		if k := &cl.exclusionKeys[i]; k.cells == nil {
 			nodes.Or(cl.rules.Exclusions[i].Rejected())
 		}
+	}
+	for _, o := range cl.rules.Others {
+		nodes.Or(o.Rejected())
 	}
 	return nodes
 }

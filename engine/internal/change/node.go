@@ -145,6 +145,9 @@ func (s *search) topologyKeys() []string {
 		}
 	}
 	s.rules.EachExclusion(false, func(e *rule.Exclusion) { ids = append(ids, e.ID) })
+	for _, k := range s.rules.Others {
+		ids = append(ids, k.Rule())
+	}
 	var keys []string
 	for _, id := range ids {
 		if !slices.Contains(keys, id.TopologyKey) && selector.IsLabel(id.TopologyKey, "") {

@@ -93,19 +93,20 @@ func (r *victimSearch) survey() {
 	slices.SortFunc(r.best, victimSet.compare)
 }
 
-// spread considers a target that only spread constraints reject, so that the victims may be on many nodes. Targets in
+// spread considers a target that only graded rules reject, so that the victims may be on many nodes. Targets in
 // the same domains are equal. Targets with equal skew are also equal for victims outside of their own domains.
 func (r *victimSearch) spread(t *target) {
 	var alike, same []byte
 	if len(r.nominated[t.node]) > 0 { // no other target is equal
 		alike, same = binary.AppendVarint(alike, -1-int64(t.node)), binary.AppendVarint(same, -1-int64(t.node))
 	}
-	for i, h := range r.rules.Spread {
-		d := h.Column.Domain[t.node]
-		if same = binary.AppendVarint(same, int64(d)); slices.Contains(t.exceeded, i) {
-			alike = binary.AppendVarint(alike, int64(d))
+	for i := range r.graded {
+		g := &r.graded[i]
+		d := int64(g.domainOf(t.node))
+		if same = binary.AppendVarint(same, d); slices.Contains(t.exceeded, i) {
+			alike = binary.AppendVarint(alike, d)
 		} else {
-			alike = binary.AppendVarint(alike, h.Skew(d))
+			alike = binary.AppendVarint(alike, g.Excess(t.node, 0))
 		}
 	}
 	for _, term := range r.terms() {
@@ -119,24 +120,15 @@ func (r *victimSearch) spread(t *target) {
 	first := !r.seen[string(alike)]
 	r.seen[string(alike)] = true
 	considered := make(map[uint32]bool)
-	for i, h := range r.rules.Spread {
+	for i := range r.graded {
 		if slices.Contains(t.exceeded, i) && (!first || i != t.exceeded[0]) {
 			continue
 		}
-		if r.domains[i] == nil {
-			r.domains[i] = h.Column.Nodes(nodeset.Full(r.State.Len()))
-		}
-		for _, from := range r.domains[i][h.Column.Domain[t.node]] {
-			if !considered[from] && !slices.ContainsFunc(t.exceeded, func(i int) bool { return !r.counted(i, from, t.node) }) {
+		for _, from := range r.graded[i].nodes(r.State, t.node) {
+			if !considered[from] && !slices.ContainsFunc(t.exceeded, func(i int) bool { return !r.graded[i].counts(from, t.node) }) {
 				considered[from] = true
 				r.consider(from, t)
 			}
 		}
 	}
-}
-
-// counted reports whether pods on a node count in the target's domain of a spread constraint.
-func (r *victimSearch) counted(constraint int, from, target uint32) bool {
-	h := r.rules.Spread[constraint]
-	return h.Column.Domain[from] == h.Column.Domain[target] && h.Counted.Has(from)
 }

@@ -13,12 +13,9 @@ import (
 // sets by filtering, smallest first.
 func (s *search) removePods() error {
 	r := &victimSearch{
-		search: s, needs: s.rules.Fit.Needs(), seen: make(map[string]bool), domains: make([][][]uint32, len(s.rules.Spread)),
+		search: s, needs: s.rules.Fit.Needs(), seen: make(map[string]bool), graded: gradedIn(s.rules),
 	}
 	r.findObstacles()
-	for _, spread := range s.rules.Spread {
-		r.counting = append(r.counting, groupsOf(&spread.Pods))
-	}
 	r.survey()
 	for _, m := range r.best[:min(len(r.best), maxTriedRemovals)] {
 		mark := s.State.Mark()
@@ -66,10 +63,9 @@ type victimSearch struct {
 	needs     []rule.Need
 	obstacles []*obstacle
 	affinity  *rule.Affinity
-	matched   map[int]bool   // groups that match the required affinity terms
-	matching  int            // their pods in a domain of any term
-	counting  []map[int]bool // by spread constraint: groups that count
-	domains   [][][]uint32   // by spread constraint: the nodes of each domain; nil until known
+	matched   map[int]bool // groups that match the required affinity terms
+	matching  int          // their pods in a domain of any term
+	graded    []graded
 	seen      map[string]bool
 	best      []victimSet
 	picks     int
@@ -89,8 +85,8 @@ type target struct {
 	from      int64 // the node of the victims, none if it is open
 	obstacles []*obstacle
 	short     []string // resources
-	exceeded  []int    // spread constraints
-	needs     []int64  // missing amounts of the resources, then pods above maxSkew
+	exceeded  []int    // graded
+	needs     []int64  // missing amounts of the resources, then excesses
 }
 
 // target finds what rejects a node; not ok if removing pods of a single node cannot help.
@@ -125,11 +121,11 @@ func (r *victimSearch) target(n uint32) (t *target, ok bool) {
 		}
 		t.obstacles, t.from = append(t.obstacles, o), holder
 	}
-	for i, h := range r.rules.Spread {
-		if !h.Column.Having.Has(n) {
+	for i := range r.graded {
+		switch over := r.graded[i].excess(n, nominated); {
+		case over == rule.Never:
 			return nil, false
-		}
-		if over := h.SkewWith(n, h.Added(nominated)) - h.MaxSkew; over > 0 {
+		case over > 0:
 			t.exceeded, t.needs = append(t.exceeded, i), append(t.needs, over)
 		}
 	}
@@ -159,7 +155,7 @@ func (r *victimSearch) consider(from uint32, t *target) {
 			k.gives = append(k.gives, o.Uses(resource))
 		}
 		for _, i := range t.exceeded {
-			k.gives = append(k.gives, int64(bit(r.counting[i][o.Group] && r.counted(i, from, t.node))))
+			k.gives = append(k.gives, r.graded[i].gives(r.State.Group(o.Group), from, t.node))
 		}
 		if !slices.ContainsFunc(t.obstacles, func(o *obstacle) bool { return o.victims[k.Group] }) {
 			p.kinds = append(p.kinds, k)

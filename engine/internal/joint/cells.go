@@ -25,6 +25,7 @@ type class struct {
 	room    []int64  // by resource
 	counts  []int64  // by spread: the pods that count, if the key is single
 	met     []bool   // by terms: whether pods match, if the key is single
+	excess  []int64  // by others, if the key is single
 	nodes   []uint32 // the first, at most one for each pod of the group
 }
 
@@ -98,7 +99,7 @@ func (c *cell) add(k class) {
 }
 
 func (m *model) setClass(k *class, n uint32, allowed []nodeset.Set) {
-	*k = class{allowed: k.allowed[:0], room: k.room[:0], counts: k.counts[:0], met: k.met[:0]}
+	*k = class{allowed: k.allowed[:0], room: k.room[:0], counts: k.counts[:0], met: k.met[:0], excess: k.excess[:0]}
 	for r := range allowed {
 		k.allowed = append(k.allowed, allowed[r].Has(n))
 	}
@@ -117,6 +118,13 @@ func (m *model) setClass(k *class, n uint32, allowed []nodeset.Set) {
 		t := &m.terms[i]
 		k.met = append(k.met, m.keys[t.key].single && t.Terms[t.at].MatchedWithout(n, 0))
 	}
+	for i := range m.others {
+		excess := int64(0)
+		if o := &m.others[i]; m.keys[o.key].single {
+			excess = o.excess(n)
+		}
+		k.excess = append(k.excess, excess)
+	}
 }
 
 func (k *class) appendKey(b []byte) []byte {
@@ -125,6 +133,9 @@ func (k *class) appendKey(b []byte) []byte {
 		b = binary.AppendVarint(b, v)
 	}
 	for _, v := range k.counts {
+		b = binary.AppendVarint(b, v)
+	}
+	for _, v := range k.excess {
 		b = binary.AppendVarint(b, v)
 	}
 	return b
@@ -161,6 +172,11 @@ func (m *model) findEquivalent(at int) {
 		for i := range m.terms {
 			if t := &m.terms[i]; t.key == at {
 				b = append(b, byte(t.Terms[t.at].Level(int32(d))))
+			}
+		}
+		for i := range m.others {
+			if o := &m.others[i]; o.key == at && len(k.cells[d]) > 0 {
+				b = binary.AppendVarint(b, o.excess(m.cells[k.cells[d][0]].node))
 			}
 		}
 		slices.Sort(parts[d])

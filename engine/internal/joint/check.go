@@ -66,9 +66,14 @@ func (r *replicas) add(a Assignment, count int64) {
 	if r.affinity != nil && r.affinity.matches[a.Replicas] {
 		r.affinity.Add(a.Node, count)
 	}
+	for i := range r.others {
+		if o := &r.others[i]; o.weights[a.Replicas] != 0 {
+			o.Add(a.Node, count*o.weights[a.Replicas])
+		}
+	}
 }
 
-// allow reports whether limits, spread and affinity allow a node.
+// allow reports whether limits, and the rules that count pods other than exclusions, allow a node.
 func (r *replicas) allow(node uint32) bool {
 	for _, rejected := range r.limits {
 		if rejected.Has(node) {
@@ -77,6 +82,11 @@ func (r *replicas) allow(node uint32) bool {
 	}
 	for i := range r.spread {
 		if !r.spread[i].Allows(node) {
+			return false
+		}
+	}
+	for i := range r.others {
+		if r.others[i].Excess(node, 0) > 0 {
 			return false
 		}
 	}

@@ -14,6 +14,7 @@
 package joint
 
 import (
+	"math"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
@@ -54,6 +55,7 @@ type replicas struct {
 	spread     []spread
 	affinity   *affinity // nil without terms
 	exclusions []exclusion
+	others     []other
 }
 
 // exclusion is an exclusion between pods of the group.
@@ -72,6 +74,22 @@ type spread struct {
 type affinity struct {
 	*rule.Affinity
 	matches []bool // by replicas: whether the pods match all terms
+}
+
+// other is a rule of a kind that its plugin defines, and that counts pods of the group.
+type other struct {
+	rule.Kind
+	weights []int64 // by replicas
+}
+
+// excess returns the excess of a node that the pods of the group are added to. It is the lowest number for a node whose domain
+// they do not count in.
+func (o *other) excess(node uint32) int64 {
+	e := o.Excess(node, 0)
+	if _, in := o.Domain(node); !in && e <= 0 {
+		return math.MinInt64
+	}
+	return e
 }
 
 // inGroup reports whether pods of the group match the terms.
@@ -157,7 +175,7 @@ func (g *Group) compile(i int) replicas {
 	for _, n := range m.Rules.Fit.Needs() {
 		x := g.resource(n)
 		x.requests[i] = n.Amount
-		x.required[i] = g.holds(verdict.PodRule{Plugin: verdict.NodeResourcesFit, Resource: n.Resource}, m.Entry)
+		x.required[i] = g.holds(verdict.PodRule{Plugin: n.Plugin, Resource: n.Resource}, m.Entry)
 	}
 	for _, s := range m.Rules.Spread {
 		if g.holds(s.ID, m.Entry) {
@@ -177,5 +195,20 @@ func (g *Group) compile(i int) replicas {
 		}
 	}
 	m.Rules.EachExclusion(false, exclude)
+	for _, k := range m.Rules.Others {
+		if o := newOther(k, g.members); limited(k.Rule(), k.Rejected()) && slices.ContainsFunc(o.weights, weighs) {
+			r.others = append(r.others, o)
+		}
+	}
 	return r
 }
+
+func newOther(k rule.Kind, members []Replicas) other {
+	o := other{Kind: k.Fork(), weights: make([]int64, len(members))}
+	for i := range members {
+		o.weights[i] = k.Weight(&cluster.Group{Shape: members[i].Pod.Shape})
+	}
+	return o
+}
+
+func weighs(weight int64) bool { return weight != 0 }

@@ -17,6 +17,11 @@ func (s *search) fits(r, c int, minimums []int64) bool {
 			return false
 		}
 	}
+	for i, counted := range s.counted {
+		if counted != nil && s.others[i].replicas == r && counted.Excess(cell.node, 0) > 0 {
+			return false
+		}
+	}
 	for i := range s.terms {
 		if s.terms[i].replicas == r && !s.attainable(i, cell, false) {
 			return false
@@ -106,6 +111,14 @@ func (s *search) tenable() bool {
 			cell := &s.cells[c]
 			others := counted.Counts()[cell.domains[constraint.key]] - constraint.own(cell.counted[i])
 			if s.in[c][constraint.replicas] > 0 && !counted.AllowsOver(minimum, others) {
+				return false
+			}
+		}
+	}
+	for i, counted := range s.counted {
+		o := &s.others[i]
+		for _, c := range s.used {
+			if counted != nil && s.in[c][o.replicas] > 0 && counted.Excess(s.cells[c].node, -o.own()) > 0 {
 				return false
 			}
 		}

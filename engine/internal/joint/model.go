@@ -15,6 +15,7 @@ type model struct {
 	keys   []key
 	spread []spreadRule
 	terms  []term // whose pods can be in the group
+	others []otherRule
 	cells  []cell
 	// exclusive holds, by replicas, by replicas, the keys under which two pods may not share a domain.
 	exclusive [][][]int
@@ -54,6 +55,16 @@ type term struct {
 
 // own returns how many of the matching pods a pod with the term is itself.
 func (t *term) own() int64 { return count(t.matches[t.replicas]) }
+
+// otherRule is an other of some replicas.
+type otherRule struct {
+	*other
+	replicas int
+	key      int
+}
+
+// own returns what a pod with the rule weighs itself.
+func (o *otherRule) own() int64 { return o.weights[o.replicas] }
 
 func count(v bool) int64 {
 	if v {
@@ -146,6 +157,10 @@ func (m *model) findKeys(usable nodeset.Set) {
 			if s.HighestMinimum(m.matching(s), math.MaxInt64) > s.Minimum() {
 				m.keys[k].single = false
 			}
+		}
+		for j := range r.others {
+			o := &r.others[j]
+			m.others = append(m.others, otherRule{o, i, m.key(o.Rule().TopologyKey, o.Column(), usable)})
 		}
 	}
 }

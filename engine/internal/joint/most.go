@@ -10,7 +10,7 @@ func (g *Group) Packs() bool {
 	for i := range g.replicas {
 		r := &g.replicas[i]
 		among := func(e exclusion) bool { return slices.Contains(e.excludes, true) }
-		if len(r.spread) > 0 || r.affinity != nil || slices.ContainsFunc(r.exclusions, among) {
+		if len(r.spread)+len(r.others) > 0 || r.affinity != nil || slices.ContainsFunc(r.exclusions, among) {
 			return false
 		}
 	}

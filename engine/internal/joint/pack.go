@@ -3,6 +3,7 @@ package joint
 import (
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/internal/saturating"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
@@ -175,6 +176,19 @@ func (p *packing) fits(b, c int) bool {
 			others += matching(constraint.matches, bin)
 		}
 		if !constraint.AllowsCount(others) {
+			return false
+		}
+	}
+	for i := range p.s.others {
+		o := &p.s.others[i]
+		if p.s.counted[i] != nil || !slices.Contains(bin, o.replicas) {
+			continue
+		}
+		more := -o.own()
+		for _, r := range bin {
+			more += o.weights[r]
+		}
+		if saturating.Add(k.excess[i], more) > 0 {
 			return false
 		}
 	}

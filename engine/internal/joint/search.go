@@ -118,6 +118,14 @@ func (m *model) components() [][]int {
 	for i := range m.spread {
 		join(m.spread[i].replicas, m.spread[i].matches)
 	}
+	for i := range m.others {
+		o := &m.others[i]
+		counts := make([]bool, len(of))
+		for r, weight := range o.weights {
+			counts[r] = weighs(weight)
+		}
+		join(o.replicas, counts)
+	}
 	components := make([][]int, len(of))
 	for i, first := range of {
 		components[first] = append(components[first], i)
@@ -140,6 +148,7 @@ type search struct {
 	excluding  [][][]int32      // by replicas, by key, by domain: pods that exclude these; nil for none
 	affinities []*rule.Affinity // by replicas; nil without terms. Under a single key no domain's count means anything
 	spreads    []*rule.Spread   // nil for a single key
+	counted    []rule.Kind      // by others; nil for a single key
 
 	packed map[string]*packing // cache of packing; nil for pods that do not fit
 	now    []*packing          // by cell; nil without pods
@@ -159,6 +168,7 @@ func newSearch(m *model, of []int, budget *Budget) *search {
 		excluding:  make([][][]int32, n),
 		affinities: make([]*rule.Affinity, n),
 		spreads:    make([]*rule.Spread, len(m.spread)),
+		counted:    make([]rule.Kind, len(m.others)),
 		packed:     make(map[string]*packing),
 		now:        make([]*packing, len(m.cells)),
 	}
@@ -173,6 +183,11 @@ func newSearch(m *model, of []int, budget *Budget) *search {
 	for i := range m.spread {
 		if constraint := &m.spread[i]; !m.keys[constraint.key].single {
 			s.spreads[i] = constraint.Fork()
+		}
+	}
+	for i := range m.others {
+		if o := &m.others[i]; !m.keys[o.key].single {
+			s.counted[i] = o.Fork()
 		}
 	}
 	for _, r := range of {
@@ -281,6 +296,11 @@ func (s *search) add(r, c int, by int) {
 	for i, counted := range s.spreads {
 		if counted != nil && s.spread[i].matches[r] {
 			counted.Add(cell.node, int64(by))
+		}
+	}
+	for i, counted := range s.counted {
+		if weight := s.others[i].weights[r]; counted != nil && weight != 0 {
+			counted.Add(cell.node, int64(by)*weight)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func members(t *testing.T, input *api.Cluster, pods []enginetest.Member) (nodes 
 	}
 	state := cluster.NewState(ctx, c)
 	for i := range pods {
-		d := decide.New(decide.NewFramework(api.Kube137(), registry.Plugins), state, state.Compile(&pods[i].Pod))
+		d := decide.New(decide.NewFramework(api.Kube137(), append(slices.Clone(registry.Plugins), enginetest.OneLicense)), state, state.Compile(&pods[i].Pod))
 		of = append(of, Replicas{Entry: i, Count: pods[i].Count, Pod: d.Pod, Rules: d.Rules()})
 	}
 	return c.Len(), of

@@ -27,7 +27,7 @@ func newAcross(ctx context.Context, d *decide.Decision, candidates nodeset.Set, 
 		Decision: d, ctx: ctx, limit: steps, rules: d.Rules(), nominated: d.NominatedOn(candidates), proven: true,
 		selection: selection{cost: cost{highest: math.MinInt32}, charged: make(map[int32]int64)},
 		index:     make(map[Spot]int), lists: make(map[listKey][]int),
-		budgets: newBudgets(d.State, groups), weighted: make(map[int32][]int64),
+		budgets: newBudgets(d.State, groups), weighted: make(map[int32]rule.Vector),
 	}
 	a.rules.Count()
 	return a
@@ -71,8 +71,8 @@ type across struct {
 
 	items    []item
 	budgets  budgets
-	kept     int               // numbers of budgets that the items have, those that they share once; beyond maxKept the search ends
-	weighted map[int32][]int64 // weights by group, if there are any
+	kept     int                   // numbers of budgets that the items have, those that they share once; beyond maxKept the search ends
+	weighted map[int32]rule.Vector // by group, if it counts anywhere
 	index    map[Spot]int
 	lists    map[listKey][]int // items that a rule counts in a domain, in the order in which they are tried
 	local    []int             // items on the current node

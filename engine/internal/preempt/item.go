@@ -6,6 +6,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 )
 
 // item is equal pods of a node that may be victims.
@@ -15,12 +16,12 @@ type item struct {
 	left    int32 // how many may still be taken
 	taken   int32
 	budgets []int32
-	counts  []int64 // by rule as weights has them
-	charge  int64   // when it was sorted
-	whole   bool    // is one of those that worthAll is about
+	counts  rule.Vector // by counter
+	charge  int64       // when it was sorted
+	whole   bool        // is one of those that worthAll is about
 }
 
-// listKey is a rule, by its place in the weights, and a domain of it.
+// listKey is a counter, by its place, and a domain of it.
 type listKey struct {
 	rule   int
 	domain int32
@@ -30,10 +31,10 @@ type listKey struct {
 func (a *across) findItems() error {
 	nodes := nodeset.New(a.State.Len())
 	for i, g := range a.State.Groups() {
-		if err := a.ended(1 + a.exclusionPlace(len(a.rules.Exclusions))); err != nil {
+		if err := a.ended(1 + a.rules.Places()); err != nil {
 			return err
 		}
-		if w := a.weights(g); w != nil {
+		if w := a.rules.Weights(g); w != nil {
 			a.weighted[int32(i)] = w
 			for n := range g.All() {
 				nodes.Add(n)
@@ -122,11 +123,11 @@ func (a *across) budgetsOf(n uint32, v *cluster.Victim) ([]int32, error) {
 // list lists an item with the rules that count it.
 func (a *across) list(i int) {
 	it := &a.items[i]
-	for place, weight := range it.counts {
-		if weight == 0 {
+	for place, c := range a.rules.Counters() {
+		if it.counts[place] == 0 {
 			continue
 		}
-		if domain, in := a.domain(place, it.node); in {
+		if domain, in := c.Domain(it.node); in {
 			key := listKey{place, domain}
 			a.lists[key] = append(a.lists[key], i)
 		}

@@ -27,7 +27,7 @@ func (a *across) take(i int, count int32) {
 	v.Count = count
 	o := a.State.VictimOccupant(it.node, &v)
 	a.State.Evict(it.node, &o)
-	a.count(it, -int64(count))
+	a.rules.AddPod(it.node, it.counts, -int64(count))
 	a.spend(it, int64(count))
 	a.cost.pods += int64(count)
 	it.left -= count
@@ -45,7 +45,7 @@ func (a *across) release(mark int) {
 		it.left += t.count
 		it.taken -= t.count
 		a.State.Undo(t.mark)
-		a.count(it, int64(t.count))
+		a.rules.AddPod(it.node, it.counts, int64(t.count))
 		a.spend(it, -int64(t.count))
 		a.cost.pods -= int64(t.count)
 	}

@@ -7,35 +7,30 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Vector is how many more pods the rules of a set count on one node, or fewer if negative, for a decision about that node: by
-// spread rule the number of pods, then the number of pods that match the affinity terms, by exclusion the weight, by need
-// the amount. The rules themselves stay unchanged. nil stands for no pods.
+// Vector is how much more the rules of a set count on one node, or less if negative, for a decision about that node: the weight
+// by counter, in the order of Set.Counters, then the amount by need. The rules themselves stay unchanged. nil stands for no pods.
 type Vector []int64
 
 // Width is the length of the set's vectors.
-func (s *Set) Width() int { return len(s.Spread) + 1 + len(s.Exclusions) + len(s.Fit.Needs()) }
+func (s *Set) Width() int { return s.Places() + len(s.Fit.Needs()) }
 
 // VectorOf returns the vector of one pod of a group. Spread rules count it as kube-scheduler's AddPod and RemovePod do, or
 // with recount as Pods do.
 func (s *Set) VectorOf(g *cluster.Group, u *cluster.Usage, recount bool) Vector {
 	v := make(Vector, s.Width())
-	s.addDomains(v, g, recount)
+	s.addWeights(v, g, recount)
 	s.SetUsage(v, u)
 	return v
 }
 
-// addDomains adds a pod of a group to a vector, without its amounts.
-func (s *Set) addDomains(v Vector, g *cluster.Group, recount bool) {
-	at := 0
-	for _, r := range s.Spread {
-		v[at] += one(recount && r.Pods.matches(g) || !recount && r.adds(g))
-		at++
-	}
-	if s.Affinity != nil {
-		v[at] += one(s.Affinity.Pods.matches(g))
-	}
-	for i, e := range s.Exclusions {
-		v[at+1+i] += e.Pods.Weight(g)
+// addWeights adds a pod of a group to a vector, without its amounts.
+func (s *Set) addWeights(v Vector, g *cluster.Group, recount bool) {
+	for at, c := range s.Counters() {
+		if at < len(s.Spread) && !recount {
+			v[at] += one(s.Spread[at].adds(g))
+		} else {
+			v[at] += c.Weight(g)
+		}
 	}
 }
 
@@ -48,7 +43,7 @@ func one(counts bool) int64 {
 
 // SetUsage replaces the amounts of a vector by those of a pod.
 func (s *Set) SetUsage(v Vector, u *cluster.Usage) {
-	needs := v[s.Width()-len(s.Fit.Needs()):]
+	needs := v[s.Places():]
 	for i := range needs {
 		needs[i] = u.Of(s.Fit.needs[i].Resource)
 	}
@@ -62,9 +57,9 @@ func (s *Set) VectorOfAll(memory Vector, pods []cluster.Nominated) Vector {
 	}
 	v := slices.Grow(memory[:0], s.Width())[:s.Width()]
 	clear(v)
-	needs := v[s.Width()-len(s.Fit.Needs()):]
+	needs := v[s.Places():]
 	for i := range pods {
-		s.addDomains(v, pods[i].Group, false)
+		s.addWeights(v, pods[i].Group, false)
 		for j := range needs {
 			needs[j] += pods[i].Usage.Of(s.Fit.needs[j].Resource)
 		}
@@ -82,15 +77,15 @@ func (v Vector) Add(pod Vector, count int64) {
 
 // adjustment is the parts of a vector.
 type adjustment struct {
-	spread, exclusions, needs Vector
-	affinity                  int64
+	spread, exclusions, others, needs Vector
+	affinity                          int64
 }
 
 func (s *Set) parts(v Vector) (a adjustment) {
 	if v != nil {
-		n := len(s.Spread)
-		a.spread, a.affinity, a.exclusions = v[:n], v[n], v[n+1:n+1+len(s.Exclusions)]
-		a.needs = v[n+1+len(s.Exclusions):]
+		n, e := len(s.Spread), len(s.Exclusions)
+		a.spread, a.affinity, a.exclusions = v[:n], v[n], v[n+1:n+1+e]
+		a.others, a.needs = v[n+1+e:s.Places()], v[s.Places():]
 	}
 	return a
 }
@@ -197,6 +192,11 @@ func (s *Set) failing(node uint32, a *adjustment) (verdict.Code, verdict.Reason)
 			return verdict.Unschedulable, rule.Reason
 		}
 	}
+	for i, rule := range s.Others {
+		if rule.Excess(node, a.others.at(i)) > 0 {
+			return rule.Rejection()
+		}
+	}
 	return 0, verdict.Reason{}
 }
 
@@ -204,7 +204,7 @@ func (s *Set) failing(node uint32, a *adjustment) (verdict.Code, verdict.Reason)
 func (s *Set) Counting() bool { return s.Fit != nil || s.domains() }
 
 // domains reports whether the set has any rule that counts pods by domain.
-func (s *Set) domains() bool { return s.Affinity != nil || len(s.Spread)+len(s.Exclusions) > 0 }
+func (s *Set) domains() bool { return s.Affinity != nil || s.Places() > 1 }
 
 // ExcludedBy reports whether exclusions reject a node because of additional pods on it.
 func (s *Set) ExcludedBy(node uint32, pods []cluster.Nominated) bool {

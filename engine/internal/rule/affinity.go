@@ -137,8 +137,8 @@ func (a *Affinity) unoffered() nodeset.Set {
 	return nodeset.Full(nodes).Minus(allowed)
 }
 
-// Add adds pods that match all terms on a node; a negative count removes them.
-func (a *Affinity) Add(node uint32, count int64) {
+// Add adds pods that match all terms on a node; a negative count removes them. It reports whether they count there.
+func (a *Affinity) Add(node uint32, count int64) bool {
 	a.Count()
 	for i := range a.Terms {
 		t := &a.Terms[i]
@@ -146,9 +146,11 @@ func (a *Affinity) Add(node uint32, count int64) {
 			t.Counts[d] += count
 		}
 	}
-	if a.Anywhere(node) {
-		a.matched += count
+	if !a.Anywhere(node) {
+		return false
 	}
+	a.matched += count
+	return true
 }
 
 // MatchedWithout reports whether the domain of a node has a matching pod, ignoring own pods on the node.

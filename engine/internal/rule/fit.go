@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"cmp"
 	"encoding/binary"
 	"iter"
 	"slices"
@@ -11,7 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Fit rejects the nodes with insufficient free resources.
+// Fit rejects the nodes with insufficient free resources. The needs of several plugins are one rule (And).
 type Fit struct {
 	nodes int
 	needs []Need
@@ -21,6 +22,10 @@ type Fit struct {
 type Need struct {
 	Resource string
 	Amount   int64
+	// Plugin requires it.
+	Plugin verdict.Plugin
+	// Reason is that of a rejection; nil for kube-scheduler's text about a resource.
+	Reason *verdict.Reason
 	// words are the amounts of nodes; nil for a resource that is no lane.
 	words []*cluster.Word
 	lane  int
@@ -30,26 +35,47 @@ type Need struct {
 	scalar *cluster.Scalar
 }
 
-// tooManyPods is the index of the need of room for a pod.
-const tooManyPods = 0
-
 // NewFit returns the rule of a pod with the given requests. Amounts of 0 request nothing.
 func NewFit(s *cluster.State, requests api.Resources) *Fit {
 	r := s.Resources
 	needs := append(make([]Need, 0, 1+len(requests)), Need{
-		Resource: api.ResourcePods, Amount: 1, words: r.Words(), lane: cluster.Pods,
+		Resource: api.ResourcePods, Amount: 1, words: r.Words(), lane: cluster.Pods, Plugin: verdict.NodeResourcesFit,
+		Reason: &tooManyPods,
 	})
 	for lane, name := range cluster.LaneNames {
 		if amount, _ := requests.Get(name); amount > 0 {
-			needs = append(needs, Need{Resource: name, Amount: amount, words: r.Words(), lane: lane})
+			needs = append(needs, Need{
+				Resource: name, Amount: amount, words: r.Words(), lane: lane, Plugin: verdict.NodeResourcesFit,
+			})
 		}
 	}
 	for _, q := range requests {
 		if q.Amount > 0 && !slices.Contains(cluster.LaneNames[:], q.Resource) {
-			needs = append(needs, Need{Resource: q.Resource, Amount: q.Amount, scalar: r.Scalars[q.Resource]})
+			needs = append(needs, Need{
+				Resource: q.Resource, Amount: q.Amount, scalar: r.Scalars[q.Resource], Plugin: verdict.NodeResourcesFit,
+			})
 		}
 	}
 	return &Fit{nodes: s.Len(), needs: needs}
+}
+
+// NewNeed returns the rule of a plugin that the node has a free amount of a resource.
+func NewNeed(s *cluster.State, by verdict.Plugin, reason verdict.Reason, q api.Quantity) *Fit {
+	f := NewFit(s, api.Resources{q})
+	need := &f.needs[len(f.needs)-1]
+	need.Plugin, need.Reason = by, &reason
+	f.needs = f.needs[1:] // without that of room for a pod
+	return f
+}
+
+var tooManyPods = verdict.ReasonOf(verdict.ReasonTooManyPods)
+
+// And returns the rule that requires what both do. nil requires nothing.
+func (f *Fit) And(other *Fit) *Fit {
+	if f == nil || other == nil {
+		return cmp.Or(f, other)
+	}
+	return &Fit{nodes: f.nodes, needs: slices.Concat(f.needs, other.needs)}
 }
 
 // Needs returns the required amounts: room for one pod, and the resources that the pod requests, in kube-scheduler's
@@ -59,6 +85,17 @@ func (f *Fit) Needs() []Need {
 		return nil
 	}
 	return f.needs
+}
+
+// Key is equal for rules whose needs by plugins other than NodeResourcesFit are equal.
+func (f *Fit) Key() string {
+	var b []byte
+	for _, n := range f.Needs() {
+		if n.Plugin != verdict.NodeResourcesFit {
+			b = binary.AppendVarint(append(binary.AppendUvarint(b, uint64(len(n.Resource))), n.Resource...), n.Amount)
+		}
+	}
+	return string(b)
 }
 
 // With returns the rule with additional pods, for decisions about the one node that they are on.
@@ -142,7 +179,7 @@ func (f *Fit) reject(by verdict.Plugin, full nodeset.Set) []verdict.Rejection {
 
 // Unresolvable reports whether no pod that leaves a node can meet a need there, by its index in Needs.
 func (f *Fit) Unresolvable(need int, n uint32) bool {
-	return need != tooManyPods && f.needs[need].Amount > f.needs[need].Allocatable(n)
+	return f.needs[need].Excess(n, 0) == Never
 }
 
 // code returns the code of the rejection of a node with additional amounts by need.
@@ -239,8 +276,8 @@ func (f *Fit) Shortages(in nodeset.Set) []verdict.ResourceShortage {
 func (f *Fit) reasons(n uint32, more Vector) []verdict.Reason {
 	var out []verdict.Reason
 	for i, s := range f.shortages(n, more) {
-		if i == tooManyPods {
-			out = append(out, verdict.ReasonOf(verdict.ReasonTooManyPods))
+		if own := f.needs[i].Reason; own != nil {
+			out = append(out, *own)
 		} else {
 			out = append(out, verdict.InsufficientResource(s.Resource))
 		}

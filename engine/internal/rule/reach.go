@@ -40,5 +40,11 @@ func (s *Set) Reaches() []Reach {
 			out = append(out, Reach{ID: e.ID, Column: e.Column, Counts: e.Counts(), All: [3]int64{one(e.Occupied())}})
 		}
 	}
+	for _, k := range s.Others {
+		if k.Column() == nil {
+			continue
+		}
+		out = append(out, Reach{ID: k.Rule(), Column: k.Column(), Counts: k.Counts()})
+	}
 	return out
 }

@@ -2,7 +2,8 @@
 // arithmetic.
 //
 // Static rules depend on nodes alone. The other kinds count pods or their requests: Fit by node, Exclusion, Affinity
-// and Spread by topology domain. A rule rejects a set of nodes, decides about one node, and adds and removes pods.
+// and Spread by topology domain. What these have in common is a Counter. A plugin may have a Kind of its own, which everything
+// that decides honours as a counter. A rule rejects a set of nodes, decides about one node, and adds and removes pods.
 //
 // A plugin compiles a pod into a Set. Everything that decides reads the Set, and thereby honours every plugin alike.
 package rule
@@ -24,6 +25,7 @@ type Set struct {
 	Spread     []*Spread
 	Affinity   *Affinity
 	Exclusions []*Exclusion
+	Others     []Kind
 }
 
 // Static is a rule that depends on nodes alone.
@@ -36,7 +38,7 @@ type Static struct {
 
 // Empty reports whether the set has no rules.
 func (s *Set) Empty() bool {
-	return s.Fit == nil && s.Affinity == nil && len(s.Static)+len(s.Spread)+len(s.Exclusions) == 0
+	return len(s.Static) == 0 && !s.Counting()
 }
 
 // StaticByID returns the static rules with consecutive ones of equal ID merged.
@@ -71,6 +73,10 @@ func (s *Set) Reject(by verdict.Plugin, in nodeset.Set) (allowed nodeset.Set, re
 	}
 	for _, rule := range s.Exclusions {
 		r.reject(rule.Rejected(), verdict.Unschedulable, rule.Reason)
+	}
+	for _, rule := range s.Others {
+		code, reason := rule.Rejection()
+		r.reject(rule.Rejected(), code, reason)
 	}
 	for _, f := range r.found {
 		rejections = append(rejections, verdict.Rejection{

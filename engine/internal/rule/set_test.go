@@ -3,6 +3,7 @@ package rule_test
 import (
 	"context"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -22,7 +23,7 @@ func TestSetHonoursEveryKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := cluster.NewState(context.Background(), c)
-	d := decide.New(decide.NewFramework(api.Kube137(), registry.Plugins), state, state.Compile(&pod.Pod))
+	d := decide.New(decide.NewFramework(api.Kube137(), append(slices.Clone(registry.Plugins), enginetest.OneLicense)), state, state.Compile(&pod.Pod))
 	all := nodeset.Full(c.Len())
 	for kind, rules := range enginetest.Kinds(d.Rules()) {
 		if reflect.ValueOf(*rules).IsZero() {

@@ -77,6 +77,11 @@ func (s *Set) Track(node uint32, nominated []cluster.Nominated, o Tracking) *Tra
 			s.Affinity.Add(node, one(s.Affinity.Pods.matches(nominated[i].Group)))
 		}
 	}
+	for _, k := range s.Others {
+		for i := range nominated {
+			k.Add(node, k.Weight(nominated[i].Group))
+		}
+	}
 	for _, e := range s.Exclusions {
 		weight := e.heldBy(node, o.Leaving)
 		if _, in := e.Domain(node); in {
@@ -113,6 +118,9 @@ func (t *Tracked) trim() {
 			t.numbers += numbersOfRule + len(a.Terms[i].Counts)
 		}
 	}
+	for _, k := range s.Others {
+		t.numbers += numbersOfRule + len(k.Counts())
+	}
 	for _, e := range s.Exclusions {
 		e.rejected, e.counts, e.holders, e.Held, e.Pods.Groups = nil, nil, nil, nil, nil
 	}
@@ -121,20 +129,8 @@ func (t *Tracked) trim() {
 // Numbers is about how many numbers of 8 bytes it takes, at least as many as it does.
 func (t *Tracked) Numbers() int { return t.numbers }
 
-// Weights returns what one pod of a group counts: by spread rule, then for affinity, then by exclusion; nil if it does not count
-// anywhere.
-func (t *Tracked) Weights(g *cluster.Group) Vector {
-	if !t.set.domains() {
-		return nil
-	}
-	v := make(Vector, t.set.Width())
-	t.set.addDomains(v, g, t.recount)
-	v = v[:len(v)-len(t.room)]
-	if !slices.ContainsFunc(v, func(n int64) bool { return n != 0 }) {
-		return nil
-	}
-	return v
-}
+// Weights returns what one pod of a group counts by counter; nil if it does not count anywhere.
+func (t *Tracked) Weights(g *cluster.Group) Vector { return t.set.weights(g, t.recount) }
 
 // Add counts a pod with weights that comes to a node, or that leaves it with a sign of -1.
 func (t *Tracked) Add(node uint32, weights Vector, sign int64) {
@@ -147,9 +143,16 @@ func (t *Tracked) Add(node uint32, weights Vector, sign int64) {
 	if n := weights[at]; n != 0 {
 		t.set.Affinity.Add(node, sign)
 	}
+	at++
 	for i, e := range t.set.Exclusions {
-		if n := weights[at+1+i]; n != 0 && e.SameDomain(node, t.node) {
+		if n := weights[at+i]; n != 0 && e.SameDomain(node, t.node) {
 			t.excluded[i] += sign * n
+		}
+	}
+	at += len(t.set.Exclusions)
+	for i, k := range t.set.Others {
+		if n := weights[at+i]; n != 0 {
+			k.Add(node, sign*n)
 		}
 	}
 }
@@ -207,6 +210,11 @@ func (t *Tracked) failing() (verdict.Code, verdict.Reason) {
 	for i, e := range t.set.Exclusions {
 		if t.excluded[i] > 0 {
 			return verdict.Unschedulable, e.Reason
+		}
+	}
+	for _, k := range t.set.Others {
+		if k.Excess(t.node, 0) > 0 {
+			return k.Rejection()
 		}
 	}
 	return 0, verdict.Reason{}

@@ -18,39 +18,18 @@ type replicaRules struct {
 	atLimit []int
 }
 
-// weights are what a replica adds to the counts of the rules on its node.
-type weights struct {
-	exclusions, spread []int64
-	affinity           int64
-}
-
 func (s *scaling) findRules() {
 	set := s.Rules()
 	set.Count()
 	s.rules = replicaRules{Set: set, static: set.StaticByID(), needs: set.Fit.Needs(), atLimit: make([]int, len(set.Spread))}
 	for i := range s.spots {
 		p := &s.spots[i]
-		g := s.State.Group(p.Group)
-		for _, e := range set.Exclusions {
-			p.exclusions = append(p.exclusions, e.Pods.Weight(g))
+		p.weights = make(rule.Vector, set.Places())
+		for at, c := range set.Counters() {
+			if _, in := c.Domain(p.node); in {
+				p.weights[at] = c.Weight(s.State.Group(p.Group))
+			}
 		}
-		for _, h := range set.Spread {
-			p.spread = append(p.spread, bit(h.Counted.Has(p.node) && h.Matches(g.Shape)))
-		}
-		p.affinity = bit(set.Affinity != nil && set.Affinity.Matches(g.Shape))
-	}
-}
-
-// remove removes one replica from the counts.
-func (r *replicaRules) remove(p *spot) {
-	for i, e := range r.Exclusions {
-		e.Add(p.node, -p.exclusions[i])
-	}
-	for i, h := range r.Spread {
-		h.Add(p.node, -p.spread[i])
-	}
-	if p.affinity > 0 {
-		r.Affinity.Add(p.node, -1)
 	}
 }
 
@@ -64,7 +43,7 @@ func (r *replicaRules) prepare(spots []spot) {
 		for j := range spots {
 			p := &spots[j]
 			if d := h.Column.Domain[p.node]; p.Count > 0 && d != topology.None &&
-				h.AllowsOver(minimum, h.Counts()[d]-p.spread[i]) && !h.AllowsOver(minimum-1, h.Counts()[d]-p.spread[i]) {
+				h.AllowsOver(minimum, h.Counts()[d]-p.weights[i]) && !h.AllowsOver(minimum-1, h.Counts()[d]-p.weights[i]) {
 				r.atLimit[i] += p.Count
 			}
 		}
@@ -77,11 +56,12 @@ func (r *replicaRules) minimumWithout(p *spot, constraint int) int64 {
 	if h.Floor() || h.Counts()[h.Column.Domain[p.node]] != h.Minimum() {
 		return h.Minimum()
 	}
-	return h.Minimum() - p.spread[constraint]
+	return h.Minimum() - p.weights[constraint]
 }
 
 // broken returns the rules that reject a replica where it is, and the number of their plugins.
 func (r *replicaRules) broken(p *spot) (rules []verdict.PodRule, plugins int) {
+	first := len(r.Spread) + 1 // place of an exclusion
 	add := func(id verdict.PodRule) {
 		if !slices.ContainsFunc(rules, func(other verdict.PodRule) bool { return other.Plugin == id.Plugin }) {
 			plugins++
@@ -90,7 +70,7 @@ func (r *replicaRules) broken(p *spot) (rules []verdict.PodRule, plugins int) {
 	}
 	exclusions := func(byNode bool) {
 		for i, e := range r.Exclusions {
-			if (e.Column == nil) == byNode && !e.Allows(p.node, p.exclusions[i]) {
+			if (e.Column == nil) == byNode && !e.Allows(p.node, p.weights[first+i]) {
 				add(e.ID)
 			}
 		}
@@ -106,19 +86,25 @@ func (r *replicaRules) broken(p *spot) (rules []verdict.PodRule, plugins int) {
 		room := need.Room(p.node)
 		// A replica uses no more than the node has.
 		if need.Amount > room+min(p.Uses(need.Resource), need.Allocatable(p.node)-room) {
-			add(verdict.PodRule{Plugin: verdict.NodeResourcesFit, Resource: need.Resource})
+			add(verdict.PodRule{Plugin: need.Plugin, Resource: need.Resource})
 		}
 	}
 	for i, h := range r.Spread {
 		d := h.Column.Domain[p.node]
-		if d == topology.None || !h.AllowsOver(r.minimumWithout(p, i), h.Counts()[d]-p.spread[i]) {
+		if d == topology.None || !h.AllowsOver(r.minimumWithout(p, i), h.Counts()[d]-p.weights[i]) {
 			add(h.ID)
 		}
 	}
 	exclusions(false)
-	if r.Affinity != nil && !r.Affinity.FirstWithout(p.node, p.affinity) {
+	for i, k := range r.Others {
+		if k.Excess(p.node, -p.weights[first+len(r.Exclusions)+i]) > 0 {
+			add(k.Rule())
+		}
+	}
+	affinity := p.weights[first-1]
+	if r.Affinity != nil && !r.Affinity.FirstWithout(p.node, affinity) {
 		for i := range r.Affinity.Terms {
-			if t := &r.Affinity.Terms[i]; !t.MatchedWithout(p.node, p.affinity) {
+			if t := &r.Affinity.Terms[i]; !t.MatchedWithout(p.node, affinity) {
 				add(t.ID)
 			}
 		}
@@ -134,7 +120,7 @@ func (r *replicaRules) disruption(p *spot) int {
 			disruption = max(disruption, r.atLimit[i])
 		}
 	}
-	if p.affinity == 0 || r.Affinity.Matched() <= 2 {
+	if p.weights[len(r.Spread)] == 0 || r.Affinity.Matched() <= 2 {
 		return disruption
 	}
 	for i := range r.Affinity.Terms {

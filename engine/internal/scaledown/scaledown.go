@@ -9,6 +9,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -85,9 +86,9 @@ type scaling struct {
 // spot is identical replicas on one node. Count is the number that remains.
 type spot struct {
 	cluster.Occupant
-	node uint32
-	weights
-	score nodeScore
+	node    uint32
+	weights rule.Vector // what each replica counts there
+	score   nodeScore
 }
 
 // nodeScore is the score of a node for one more replica: the part that follows from the pod's own rules, and the total.
@@ -233,7 +234,7 @@ func (s *scaling) deleteNext(ctx context.Context) (*verdict.ScaledPod, error) {
 	one := chosen.Occupant
 	one.Count = 1
 	s.State.Evict(chosen.node, &one)
-	s.rules.remove(chosen)
+	s.rules.AddPod(chosen.node, chosen.weights, -1)
 	s.add(chosen.node, -1)
 	chosen.Count--
 	return out, ctx.Err()

@@ -17,7 +17,7 @@ import (
 // Fit is NodeResourcesFit.
 var Fit = &plugin.Plugin{
 	Name:      verdict.NodeResourcesFit,
-	Compile:   func(c *plugin.Cycle, s *rule.Set) { s.Fit = NewFit(c) },
+	Compile:   func(c *plugin.Cycle, s *rule.Set) { s.Fit = s.Fit.And(NewFit(c)) },
 	Waits:     waits,
 	Explain:   explain,
 	Score:     Score,

@@ -1,0 +1,246 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// license is a resource that NodeResourcesFit ignores. Pods with a label request it.
+const license = "example.com/license"
+
+// asNeed returns the plugin of enginetest.Licenses, with a second Fit in place of a kind of its own.
+func asNeed(l enginetest.Licenses) *plugin.Plugin {
+	return &plugin.Plugin{
+		Name: l.Name,
+		Compile: func(c *plugin.Cycle, s *rule.Set) {
+			if amount := c.Pod.Usage().Of(license); amount > 0 {
+				s.Fit = s.Fit.And(rule.NewNeed(c.State, l.Name, enginetest.NoLicense, api.Quantity{Resource: license, Amount: amount}))
+			}
+		},
+	}
+}
+
+// asExclusion returns the plugin of enginetest.Licenses with one license in a domain, with an exclusion in place of a kind of its
+// own.
+func asExclusion(l enginetest.Licenses) *plugin.Plugin {
+	return excluding(enginetest.LicensesLabel, rule.Exclusion{
+		ID: verdict.PodRule{Plugin: l.Name, TopologyKey: l.Key}, Reason: enginetest.NoLicense,
+	})
+}
+
+// TestToyKindEverywhere adds a kind of rule, of which no package but enginetest knows. Whatever is asked must be answered as with a
+// plugin whose rules are of other kinds: needs of a resource, of which pods use one or two, or exclusions.
+func TestToyKindEverywhere(t *testing.T) {
+	const zone = "topology.kubernetes.io/zone"
+	rejected := make(map[string]int)
+	for seed := range uint64(cases(300)) {
+		rng := rand.New(rand.NewPCG(seed, 36))
+		l, other := enginetest.Licenses{Name: keepOut, Most: 1}, asExclusion
+		switch seed % 3 {
+		case 0:
+			l.Most, other = int64(2+rng.IntN(3)), asNeed
+		case 1:
+			l.Key = zone
+		}
+		stated, pods := enginetest.RandomShared(rng)
+		addGrades(rng, stated)
+		licensed := &licensing{rng: rng, most: l.Most, templates: make(map[*api.PodTemplate]*api.PodTemplate)}
+		licensed.cluster(stated)
+		for i := range pods {
+			licensed.pod(&pods[i])
+		}
+		c := compiled(t, stated)
+		if seed%2 == 1 { // of a derived cluster
+			change, after := randomChange(rng, stated, 0)
+			licensed.change(change)
+			licensed.cluster(after)
+			stated = after
+			var err error
+			if c, err = c.With(t.Context(), change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		own, known := c.WithPlugins(l.Plugin()), c.WithPlugins(other(l))
+		for what, ask := range toyQuestions(t.Context(), rng, stated, pods) {
+			if what == "provision" { // a search that goes elsewhere if less is proven
+				testToyProvision(t, rng, l, stated, pods, own)
+				continue
+			}
+			want, err := ask(known)
+			if err != nil {
+				t.Fatal(what, err)
+			}
+			got, err := ask(own)
+			if diff := cmp.Diff(want, got, whateverKind, proofs); diff != "" || err != nil {
+				t.Fatalf("seed %d, %+v, %s: %v (-known +own kind):\n%s", seed, l, what, err, diff)
+			}
+			without, err := ask(c)
+			if err != nil {
+				t.Fatal(what, err)
+			}
+			if rejected[what] += 0; !cmp.Equal(want, without) {
+				rejected[what]++
+			}
+		}
+	}
+	for what, n := range rejected {
+		if n == 0 && allCases() {
+			t.Errorf("%s: the kind changes no answer", what)
+		}
+	}
+}
+
+// testToyProvision counts the licenses in the domains that Provision places pods in.
+func testToyProvision(t *testing.T, rng *rand.Rand, l enginetest.Licenses, stated *api.Cluster, pods []api.Pod, c *engine.Cluster) {
+	t.Helper()
+	var queue []engine.Pending
+	for i := range pods {
+		queue = append(queue, engine.Pending{Pod: pods[i], Count: 1 + rng.IntN(4)})
+	}
+	template := stated.Nodes[rng.IntN(len(stated.Nodes))]
+	template.Name, template.Nominated = "new", nil
+	p, err := c.Provision(t.Context(), queue, engine.ProvisionOptions{
+		Profile: api.Kube137(), Templates: []engine.NodeTemplate{{Node: template, Price: 3, Most: 5}}, MaxNodes: 5, Steps: 2000,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := slices.Concat(stated.Nodes, slices.Repeat([]api.Node{template}, len(p.Names)))
+	domains, used := make([]string, len(nodes)), make(map[string]int)
+	for i := range nodes {
+		n := &nodes[i]
+		if domains[i] = fmt.Sprint(i); l.Key != "" {
+			class := &api.NodeClass{}
+			if n.Class != nil {
+				class = n.Class
+			}
+			domains[i], _ = n.Over(&class.NodeSpec).Labels.Get(l.Key)
+		}
+		for j := range n.Pods {
+			used[domains[i]] += licensesOf(n.Pods[j].Template)
+		}
+		for _, of := range n.PodCounts {
+			used[domains[i]] += int(of.Count) * licensesOf(stated.Templates[of.Template])
+		}
+	}
+	for e := range p.Place.Placements {
+		own := licensesOf(queue[e].Pod.Template)
+		for _, n := range p.Place.Placements[e].Nodes {
+			used[domains[n]] += own
+		}
+	}
+	for e := range p.Place.Placements {
+		for _, n := range p.Place.Placements[e].Nodes {
+			if licensesOf(queue[e].Pod.Template) > 0 && domains[n] != "" && used[domains[n]] > int(l.Most) {
+				t.Errorf("%d licenses are used on node %d", used[domains[n]], n)
+			}
+		}
+	}
+}
+
+func licensesOf(t *api.PodTemplate) int {
+	value, _ := t.Labels.Get(enginetest.LicensesLabel)
+	n, _ := strconv.Atoi(value)
+	return n
+}
+
+// whateverKind leaves out what differs between kinds: resources and topology keys of the plugin's rules, the order of rules, and the
+// order of pods to remove.
+var whateverKind = cmp.Options{
+	cmpopts.AcyclicTransformer("rules", func(rules []verdict.PodRule) []verdict.PodRule {
+		out := slices.Clone(rules)
+		for i := range out {
+			if out[i].Plugin == keepOut {
+				out[i].Resource, out[i].TopologyKey = "", ""
+			}
+		}
+		return sorted(out)
+	}),
+	cmpopts.AcyclicTransformer("pods", func(pods []verdict.PodReference) []verdict.PodReference { return sorted(slices.Clone(pods)) }),
+}
+
+func sorted[T any](list []T) []T {
+	slices.SortFunc(list, func(a, b T) int { return strings.Compare(fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b)) })
+	return list
+}
+
+// proofs leaves out what a search proved, and how many steps it took. About a kind of a plugin's own it proves less.
+var proofs = cmp.Options{
+	cmp.Transformer("cost", func(a *verdict.AcrossNodes) any {
+		if a == nil || a.Candidate == nil {
+			return a != nil && a.Proven
+		}
+		return []any{a.Proven, a.Candidate.Violations, len(a.Candidate.Victims)}
+	}),
+	cmpopts.IgnoreFields(verdict.PodGroupPlacement{}, "Steps", "Conflict", "Minimal"),
+}
+
+// licensing gives half of the templates licenses: a label with their number, and a request of as many.
+type licensing struct {
+	rng       *rand.Rand
+	most      int64
+	templates map[*api.PodTemplate]*api.PodTemplate
+}
+
+func (l *licensing) template(t *api.PodTemplate) *api.PodTemplate {
+	if known, ok := l.templates[t]; ok {
+		return known
+	}
+	out := *t
+	if l.rng.IntN(2) == 0 {
+		count := 1 + l.rng.IntN(min(2, int(l.most)))
+		out.Labels = out.Labels.With(api.Labels{{Key: enginetest.LicensesLabel, Value: strconv.Itoa(count)}})
+		container := api.Container{Requests: enginetest.Resources(license, count)}
+		out.Spec.Containers = append([]api.Container{container}, out.Spec.Containers...)
+	}
+	l.templates[t], l.templates[&out] = &out, &out
+	return &out
+}
+
+// pod has no status of its resources, which kube-scheduler may count in place of the request.
+func (l *licensing) pod(p *api.Pod) { p.Template, p.ResourceStatus = l.template(p.Template), nil }
+
+func (l *licensing) node(n *api.Node) {
+	n.NodeSpec = n.Over(&api.NodeSpec{Allocatable: enginetest.Resources(license, int(l.most))})
+	for i := range n.Pods {
+		l.pod(&n.Pods[i])
+	}
+	for i := range n.Nominated {
+		l.pod(&n.Nominated[i])
+	}
+}
+
+func (l *licensing) cluster(c *api.Cluster) {
+	for i := range c.Templates {
+		c.Templates[i] = l.template(c.Templates[i])
+	}
+	for i := range c.Nodes {
+		l.node(&c.Nodes[i])
+	}
+}
+
+func (l *licensing) change(c *api.Change) {
+	for i := range c.Templates {
+		c.Templates[i].Template = l.template(c.Templates[i].Template)
+	}
+	for i := range c.Replaced {
+		l.node(&c.Replaced[i].Node)
+	}
+	for i := range c.Added {
+		l.node(&c.Added[i])
+	}
+}
