@@ -162,6 +162,9 @@ func toyQuestions(ctx context.Context, rng *rand.Rand, stated *api.Cluster, pods
 	high := *pod.Template
 	high.Spec.Priority = 1000
 	preemptor := api.Pod{Name: "preemptor", Template: &high, TemplateIndex: -1}
+	big, large := preemptor, high
+	large.Spec.Containers = append(slices.Clone(high.Spec.Containers), api.Container{Requests: enginetest.Resources("cpu", 1500)})
+	big.Template = &large
 	var queue []engine.Pending
 	for i := range pods {
 		queue = append(queue, engine.Pending{Pod: pods[i], Count: 1 + rng.IntN(4)})
@@ -206,16 +209,16 @@ func toyQuestions(ctx context.Context, rng *rand.Rand, stated *api.Cluster, pods
 			return value(c.Filter(ctx, &preemptor, engine.FilterOptions{Profile: profile, Changes: true, Candidates: []uint32{first}}))
 		},
 		"preempt": func(c *engine.Cluster) (any, error) {
-			big := preemptor
-			template := *big.Template
-			template.Spec.Containers = append(slices.Clone(template.Spec.Containers), api.Container{Requests: enginetest.Resources("cpu", 1500)})
-			big.Template = &template
 			return value(c.Filter(ctx, &big, engine.FilterOptions{Profile: profile, Preempt: &engine.PreemptOptions{All: true}}))
 		},
 		"victims on any nodes": func(c *engine.Cluster) (any, error) {
-			return value(c.Filter(ctx, &preemptor, engine.FilterOptions{
-				Profile: profile, Preempt: &engine.PreemptOptions{AcrossSteps: 1000}, Candidates: []uint32{first},
-			}))
+			o := engine.FilterOptions{Profile: profile, Preempt: &engine.PreemptOptions{AcrossSteps: 5000}}
+			large, err := c.Filter(ctx, &big, o)
+			if err != nil {
+				return nil, err
+			}
+			small, err := c.Filter(ctx, &preemptor, o)
+			return []any{large, small}, err
 		},
 		"score": func(c *engine.Cluster) (any, error) {
 			return value(c.Score(ctx, &pod, engine.ScoreOptions{Profile: profile, Rejections: true}))
@@ -224,6 +227,24 @@ func toyQuestions(ctx context.Context, rng *rand.Rand, stated *api.Cluster, pods
 		"place, scan": place(engine.PlaceOptions{Scan: true}),
 		"board":       place(engine.PlaceOptions{}.WithBoard()),
 		"queue":       place(engine.PlaceOptions{Scheduler: true}),
+		"queue that preempts": func(c *engine.Cluster) (any, error) {
+			queue := slices.Clone(queue)
+			for i := range queue {
+				template := *queue[i].Pod.Template
+				template.Spec.Priority = int32(10 * (len(queue) - i))
+				queue[i].Pod.Template, queue[i].Pod.TemplateIndex, queue[i].Count = &template, -1, 4
+			}
+			return value(c.Place(ctx, queue, engine.PlaceOptions{Profile: profile, Seed: seed, Scheduler: true}))
+		},
+		"group that preempts": func(c *engine.Cluster) (any, error) {
+			of := []engine.Pending{{Pod: preemptor, Count: 2}}
+			of[0].Pod.Name = ""
+			priority := preemptor.Template.Spec.Priority
+			group := engine.PodGroup{Name: "default/group", Entries: []int{0}, Minimum: 2, Priority: &priority}
+			return value(c.Place(ctx, of, engine.PlaceOptions{
+				Profile: profile, Seed: seed, Scheduler: true, Preempt: true, Groups: []engine.PodGroup{group},
+			}))
+		},
 		"group":       place(engine.PlaceOptions{Groups: group}),
 		"jointly":     place(engine.PlaceOptions{Groups: []engine.PodGroup{{Name: "default/group", Entries: []int{0}, Minimum: 1, Joint: true}}}),
 		"drain":       drain(engine.DrainOptions{}),

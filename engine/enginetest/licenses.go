@@ -22,16 +22,25 @@ type Licenses struct {
 	Name verdict.Plugin
 	Key  string
 	Most int64
+	// App is the label app of the pods that have the rule; empty for all pods that use licenses. Others may use more licenses than
+	// there are.
+	App string
+}
+
+// Binds reports whether pods of a shape have the rule.
+func (l Licenses) Binds(s *cluster.State, of *cluster.Shape) bool {
+	app, _ := of.Labels.Get(s.Symbols.Intern("app"))
+	return used(s, of) > 0 && (l.App == "" || s.Symbols.Name(app) == l.App)
 }
 
 // Plugin returns the plugin.
 func (l Licenses) Plugin() *plugin.Plugin {
 	return &plugin.Plugin{
 		Name:   l.Name,
-		Labels: []string{LicensesLabel},
+		Labels: []string{LicensesLabel, "app"},
 		Compile: func(c *plugin.Cycle, s *rule.Set) {
 			r := &licenses{Licenses: l, state: c.State, own: used(c.State, c.Pod.Shape)}
-			if r.own == 0 {
+			if !l.Binds(c.State, c.Pod.Shape) {
 				return
 			}
 			domains := c.State.Len()

@@ -195,7 +195,8 @@ func (b *Builder) Build() *Cluster {
 	c.sparseBytes += b.scalars.bytes + b.images.bytes + b.nominees.bytes
 	samePods := b.regroup()
 	sameLabels := !b.added && !b.removed && len(b.relabelled) == 0
-	// Clusters with the same base give their own strings the same ids, so only those without such strings share a memo.
+	// Clusters with the same base give their own strings the same ids, so only those without such strings share counts. No node has
+	// a label that is such a string while all nodes have the labels of the base, so that these share columns.
 	sameStrings := c.symbols.Len() == base.symbols.Len()
 	c.symbols = c.symbols.Settled()
 	fresh := base.domains == nil // base was not built
@@ -203,7 +204,8 @@ func (b *Builder) Build() *Cluster {
 		c.indexNames()
 	}
 	nodes := int64(c.Len())
-	if fresh || !sameStrings || !sameLabels {
+	if fresh || !sameLabels {
+		c.strings = intern.ID(c.symbols.Len())
 		c.domains = memo.New[intern.ID, *topology.Column](remembered + nodes*columnsRemembered)
 		if !fresh && !b.added && !b.removed {
 			c.domains.Carry(base.domains, b.sameColumn, func(of *topology.Column) int64 {

@@ -56,6 +56,7 @@ type objects struct {
 // memos are the caches of what follows from the rest. Derived clusters share those that are still right.
 type memos struct {
 	domains *domains
+	strings intern.ID // the first id of the strings that no label of a node has
 	counts  *counts
 	perNode *perNode
 }

@@ -112,7 +112,7 @@ func (s *State) NamespaceLabels(name intern.ID) selector.Labels { return s.byNam
 
 // Column returns the topology column of a key.
 func (s *State) Column(key intern.ID) *topology.Column {
-	if !s.Symbols.Shared(key) {
+	if key >= s.strings {
 		return s.nowhere()
 	}
 	return s.domains.Get(key, func() (*topology.Column, int64, bool) {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -12,6 +13,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/registry"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -29,7 +31,9 @@ func groupOf(t *testing.T, input *api.Cluster, pods []enginetest.Member) *Group 
 }
 
 // members compiles pods in a cluster, and returns its number of nodes.
-func members(t *testing.T, input *api.Cluster, pods []enginetest.Member) (nodes int, of []Replicas) {
+func members(
+	t *testing.T, input *api.Cluster, pods []enginetest.Member, more ...*plugin.Plugin,
+) (nodes int, of []Replicas) {
 	t.Helper()
 	ctx := context.Background()
 	c, err := cluster.Compile(ctx, input)
@@ -38,7 +42,7 @@ func members(t *testing.T, input *api.Cluster, pods []enginetest.Member) (nodes 
 	}
 	state := cluster.NewState(ctx, c)
 	for i := range pods {
-		d := decide.New(decide.NewFramework(api.Kube137(), append(slices.Clone(registry.Plugins), enginetest.OneLicense)), state, state.Compile(&pods[i].Pod))
+		d := decide.New(decide.NewFramework(api.Kube137(), slices.Concat(registry.Plugins, more)), state, state.Compile(&pods[i].Pod))
 		of = append(of, Replicas{Entry: i, Count: pods[i].Count, Pod: d.Pod, Rules: d.Rules()})
 	}
 	return c.Len(), of
@@ -128,6 +132,71 @@ func TestSearchWithoutSomeRules(t *testing.T) {
 	}
 }
 
+// TestSearchWithLicenses has pods that count for a kind of rule that the search does not know.
+func TestSearchWithLicenses(t *testing.T) {
+	found, none := 0, 0
+	for seed := range uint64(2000) {
+		rng := rand.New(rand.NewPCG(seed, 36))
+		input, pods, _ := enginetest.RandomGroup(rng)
+		for i := range input.Nodes {
+			for j := range input.Nodes[i].Pods {
+				license(rng, input.Nodes[i].Pods[j].Template)
+			}
+		}
+		for i := range pods {
+			license(rng, pods[i].Pod.Template)
+		}
+		licenses := enginetest.Licenses{
+			Name: verdict.PluginCount, Key: []string{"", "topology.kubernetes.io/zone", "rack"}[rng.IntN(3)], Most: int64(1 + rng.IntN(4)),
+		}
+		if rng.IntN(2) == 0 {
+			licenses.App = "web"
+		}
+		nodes, of := members(t, input, pods, licenses.Plugin())
+		g := NewGroup(nodes, of, nodeset.Full(nodes))
+		switch assigned, known := g.Search(g.order(), nil, &Budget{Context: context.Background(), Limit: 1 << 20}); {
+		case !known:
+			t.Errorf("seed %d: the budget did not suffice", seed)
+		case assigned != nil:
+			if found++; !g.satisfied(assigned) {
+				t.Errorf("seed %d: rules reject %v", seed, assigned)
+			}
+		default:
+			if none++; g.possible() {
+				t.Errorf("seed %d: there is a placement", seed)
+			}
+		}
+	}
+	if found < 300 || none < 300 {
+		t.Errorf("%d found, %d not: the cases no longer exercise both", found, none)
+	}
+}
+
+// TestSearchTellsDomainsApart has zones that differ in the licenses that are left alone.
+func TestSearchTellsDomainsApart(t *testing.T) {
+	const zone = "topology.kubernetes.io/zone"
+	using := func(name string) *enginetest.Pod {
+		return enginetest.MakePod(name).Label(enginetest.LicensesLabel, "1")
+	}
+	pair := using("pair").Label("app", "pair").Affinity(zone, enginetest.Selects("app", "pair"))
+	licenses := enginetest.Licenses{Name: verdict.PluginCount, Key: zone, Most: 2}
+	nodes, of := members(t, enginetest.Cluster(
+		enginetest.MakeNode("a").Zone("a").Run(using("one")), enginetest.MakeNode("a2").Zone("a"),
+		enginetest.MakeNode("b").Zone("b"), enginetest.MakeNode("b2").Zone("b"),
+	), []enginetest.Member{{Pod: pair.Pod, Count: 2}}, licenses.Plugin())
+	g := NewGroup(nodes, of, nodeset.Full(nodes))
+	assigned, _ := g.Search(g.order(), nil, &Budget{Context: context.Background(), Limit: 1000})
+	if len(assigned) != 2 || assigned[0].Node < 2 || assigned[1].Node < 2 {
+		t.Errorf("assigned %v, want both pods in zone b", assigned)
+	}
+}
+
+func license(rng *rand.Rand, t *api.PodTemplate) {
+	if n := rng.IntN(3); n > 0 {
+		t.Labels = t.Labels.With(api.Labels{{Key: enginetest.LicensesLabel, Value: strconv.Itoa(n)}})
+	}
+}
+
 // TestSearchUncountedNode has a pod on a node that does not count for the pod's own constraint, as its node selector is
 // dropped, and another pod come to the domain afterwards.
 func TestSearchUncountedNode(t *testing.T) {
@@ -186,7 +255,7 @@ func TestSearchBudget(t *testing.T) {
 // TestSearchHonoursEveryKind fails for a kind of rule that rule.Set has, and that the search ignores.
 func TestSearchHonoursEveryKind(t *testing.T) {
 	full, pod := enginetest.RejectedByEveryKind()
-	nodes, of := members(t, full, []enginetest.Member{{Pod: pod.Pod, Count: 1}})
+	nodes, of := members(t, full, []enginetest.Member{{Pod: pod.Pod, Count: 1}}, enginetest.OneLicense)
 	for kind, rules := range enginetest.Kinds(of[0].Rules) {
 		if reflect.ValueOf(*rules).IsZero() {
 			t.Errorf("%s: no such rule rejects the node of RejectedByEveryKind", kind)
