@@ -26,6 +26,9 @@ func TestRemembered(t *testing.T) {
 	profiles[1].Weights.NodeResourcesFit = 1 << 20 // scores beyond 16 bits
 	for seed := range uint64(40) {
 		stated, pods := enginetest.RandomShared(rand.New(rand.NewPCG(seed, 8)))
+		if seed%2 == 0 {
+			enginetest.RandomFields(rand.New(rand.NewPCG(seed, 36)), stated, pods)
+		}
 		plain, remembering := compiled(t, stated), compiled(t, stated)
 		var wg sync.WaitGroup
 		for worker := range 4 {

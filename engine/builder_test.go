@@ -84,6 +84,9 @@ func TestClassesAsIfSpelledOut(t *testing.T) {
 	classed := 0
 	for seed := range uint64(300) {
 		stated, pods := enginetest.RandomShared(rand.New(rand.NewPCG(seed, 4)))
+		if seed%2 == 0 {
+			enginetest.RandomFields(rand.New(rand.NewPCG(seed, 36)), stated, pods)
+		}
 		spelled := *stated
 		spelled.Classes, spelled.Nodes = nil, nil
 		for _, n := range stated.Nodes {

@@ -40,6 +40,9 @@ func TestCordonedAsIfCompiled(t *testing.T) {
 	for seed := range uint64(cases(200)) {
 		rng := rand.New(rand.NewPCG(seed, 60))
 		stated, pods := enginetest.RandomShared(rng)
+		if seed%2 == 0 {
+			enginetest.RandomFields(rng, stated, pods)
+		}
 		for i := range pods {
 			own := *pods[i].Template
 			if rng.IntN(3) == 0 {

@@ -486,3 +486,21 @@ func TestFitDomains(t *testing.T) {
 		}
 	}
 }
+
+// TestFitOfPodsOfADaemonSet asks how many pods fit that a node like another one would have, too: those of the question stay where
+// they are.
+func TestFitOfPodsOfADaemonSet(t *testing.T) {
+	agent := enginetest.MakePod("agent").Request("cpu", 600)
+	agent.Template.Controller = api.ControllerReference{Kind: api.DaemonSet, Name: "agent"}
+	c := compiled(t, enginetest.Cluster(enginetest.MakeNode("a").Allocate("cpu", 1000, "pods", 10)))
+	f, err := c.Fit(t.Context(), []engine.Pending{{Pod: agent.Pod, Count: 1}}, engine.FitOptions{
+		Profile: api.Kube137(), Units: 5, Changes: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, f.Units, 1)
+	if !slices.ContainsFunc(f.Changes, func(c verdict.FitChange) bool { return c.AddedNode != nil && c.Units == 2 }) {
+		t.Errorf("changes %+v, want a node more, with which 2 fit", f.Changes)
+	}
+}

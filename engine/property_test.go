@@ -24,7 +24,12 @@ func TestPlaceAsIfCompiled(t *testing.T) {
 	profile := api.Kube137()
 	placed, unplaced := 0, 0
 	for seed := range uint64(400) {
-		stated, pods := enginetest.Random(rand.New(rand.NewPCG(seed, 0)))
+		rng := rand.New(rand.NewPCG(seed, 0))
+		stated, pods := enginetest.Random(rng)
+		if seed%2 == 0 {
+			enginetest.RandomFields(rng, stated, pods)
+			stated.PodGroups = nil // pods are placed one by one
+		}
 		c, err := engine.Compile(ctx, stated)
 		if err != nil {
 			t.Fatal(err)

@@ -82,6 +82,9 @@ func TestToyFieldEverywhere(t *testing.T) {
 	for seed := range uint64(cases(200)) {
 		rng := rand.New(rand.NewPCG(seed, 33))
 		stated, pods := enginetest.RandomShared(rng)
+		if seed%4 < 2 {
+			enginetest.RandomFields(rng, stated, pods)
+		}
 		addGrades(rng, stated)
 		field, err := engine.CompileWith(t.Context(), stated, grade)
 		if err != nil {

@@ -69,6 +69,9 @@ func TestToyKindEverywhere(t *testing.T) {
 			l.App = "web"
 		}
 		stated, pods := enginetest.RandomShared(rng)
+		if seed%4 < 2 {
+			enginetest.RandomFields(rng, stated, pods)
+		}
 		addGrades(rng, stated)
 		licensed := &licensing{rng: rng, most: l.Most, templates: make(map[*api.PodTemplate]*api.PodTemplate)}
 		licensed.cluster(stated)

@@ -25,6 +25,9 @@ func TestWithAsIfCompiled(t *testing.T) {
 	for seed := range uint64(cases(300)) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		stated, pods := enginetest.RandomShared(rng)
+		if seed%2 == 0 {
+			enginetest.RandomFields(rng, stated, pods)
+		}
 		if seed%30 == 0 { // columns have several pages
 			for i := range 50 + rng.IntN(150) {
 				stated.Nodes = append(stated.Nodes, enginetest.RandomSharedNode(rng, stated, fmt.Sprint("more-", i)))

@@ -140,7 +140,7 @@ type search struct {
 	rejected map[*plugin.Plugin]nodeset.Set
 	// nominated are the nominated pods of candidates that the pod must leave room for.
 	nominated map[uint32][]cluster.Nominated
-	// keepAssumed is whether pods that the request assumed are no victims.
+	// keepAssumed is whether pods that the request assumed are no victims, and do not come to a further node.
 	keepAssumed bool
 	// unverified is whether changes of the pod and of nodes are added that may need another one, because the search is for changes
 	// to combine. Nodes that one more plugin rejects pass then.

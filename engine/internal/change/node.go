@@ -81,6 +81,9 @@ func (s *search) models() []*model {
 			continue
 		}
 		m := &model{node: n, tied: s.State.Tied(n)}
+		if s.keepAssumed { // they are of the question, and do not come to a further node by themselves
+			m.tied = slices.DeleteFunc(m.tied, func(o cluster.Occupant) bool { return o.Queue >= 0 })
+		}
 		if slices.ContainsFunc(needs, func(need rule.Need) bool { return need.Amount > need.Allocatable(n)-m.uses(need.Resource) }) {
 			continue
 		}
