@@ -111,7 +111,7 @@ func (c *Cycle) Attempt(
 	// kube-scheduler does not attempt the pods of a group that cannot reach its minimum.
 	g.minimum = max(1, minimum-g.there)
 	p := c.placer
-	p.Queue = c.Of(runs)
+	p.Queue = c.Subset(runs)
 	if !c.Evicts {
 		p.Options.Preempt = nil
 	}

@@ -163,13 +163,13 @@ func (p *placer) ongoing(g *queued, priority int32) bool {
 // placeWithoutVictims places a group in the state without victims, and undoes that. The second result has the reason if it is not
 // placed.
 func (p *placer) placeWithoutVictims(ctx context.Context, g *queued) (*trial, *verdict.PodGroupPlacement, error) {
-	anew := *p
-	anew.Queue = p.Anew(g.Entries)
+	restarted := *p
+	restarted.Queue = p.Restart(g.Entries)
 	found := &verdict.PodGroupPlacement{}
 	mark := p.State.Mark()
-	place := anew.placeAnywhere
+	place := restarted.placeAnywhere
 	if len(g.Keys) > 0 {
-		place = anew.placeInOneDomain
+		place = restarted.placeInOneDomain
 	}
 	t, err := place(ctx, g, found)
 	p.State.Undo(mark)

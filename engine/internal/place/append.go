@@ -29,6 +29,6 @@ func (q *Queue) Append(p Pending) int {
 	if q.Options.Preempt != nil {
 		q.Options.Preempt = append(q.Options.Preempt, true)
 	}
-	q.within, q.anew = nil, nil
+	q.within, q.restarted = nil, nil
 	return len(q.Pending) - 1
 }

@@ -33,15 +33,15 @@ func (q *Queue) UndoOf(within *Queue, to cluster.Mark) {
 	q.moves, q.listed = within.moves, within.listed
 }
 
-// Anew returns a queue for some of the entries that knows nothing of the state, so that pods may have been evicted. It finds the
-// texts of unplaced pods, but does not explain more. All queues of Anew share their classes.
-func (q *Queue) Anew(entries []int) *Queue {
-	if q.anew == nil {
-		q.anew = make([]*Class, len(q.Pending))
+// Restart returns a queue for some of the entries that knows nothing of the state, so that pods may have been evicted. It finds the
+// texts of unplaced pods, but does not explain more. All queues of Restart share their classes.
+func (q *Queue) Restart(entries []int) *Queue {
+	if q.restarted == nil {
+		q.restarted = make([]*Class, len(q.Pending))
 	}
-	anew := q.fork()
-	anew.Classes, anew.Placements, anew.appended = q.anew, q.Placements, q.appended
-	anew.Options.Explain, anew.Options.Changes, anew.Options.Preempt, anew.Options.Watch = false, false, nil, nil
+	restart := q.fork()
+	restart.Classes, restart.Placements, restart.appended = q.restarted, q.Placements, q.appended
+	restart.Options.Explain, restart.Options.Changes, restart.Options.Preempt, restart.Options.Watch = false, false, nil, nil
 	copies := make(map[*Class]*Class, len(entries))
 	for _, e := range entries {
 		c := copies[q.Classes[e]]
@@ -49,9 +49,9 @@ func (q *Queue) Anew(entries []int) *Queue {
 			c = q.Classes[e].Copy(false)
 			copies[q.Classes[e]] = c
 		}
-		anew.Classes[e] = c
+		restart.Classes[e] = c
 	}
-	return anew
+	return restart
 }
 
 // Run is pods of an entry in a row.
@@ -60,24 +60,24 @@ type Run struct {
 	Class        *Class
 }
 
-// Of returns a queue of pods of this one, for one trial with all of them. It explains unplaced pods, and lists as if nothing had
+// Subset returns a queue of pods of this one, for one trial with all of them. It explains unplaced pods, and lists as if nothing had
 // been listed before. Rejoin ends it.
-func (q *Queue) Of(runs []Run) *Queue {
-	of := q.fork()
-	of.board, of.pass = q.board, pass{moves: q.moves}
-	of.Pending, of.Classes, of.numbers = make([]Pending, len(runs)), make([]*Class, len(runs)), make([]int, len(runs))
-	of.Options.Explain, of.Options.Changes, of.Options.Watch, of.Options.Preempt = false, false, nil, make([]bool, len(runs))
+func (q *Queue) Subset(runs []Run) *Queue {
+	subset := q.fork()
+	subset.board, subset.pass = q.board, pass{moves: q.moves}
+	subset.Pending, subset.Classes, subset.numbers = make([]Pending, len(runs)), make([]*Class, len(runs)), make([]int, len(runs))
+	subset.Options.Explain, subset.Options.Changes, subset.Options.Watch, subset.Options.Preempt = false, false, nil, make([]bool, len(runs))
 	for i, r := range runs {
-		of.Pending[i], of.Classes[i], of.numbers[i] = Pending{Pod: q.Pending[r.Entry].Pod, Count: r.Count}, r.Class, q.number(r.Entry)
-		of.Pending[i].Pod.NominatedNode = r.Class.Pod.NominatedNode
+		subset.Pending[i], subset.Classes[i], subset.numbers[i] = Pending{Pod: q.Pending[r.Entry].Pod, Count: r.Count}, r.Class, q.number(r.Entry)
+		subset.Pending[i].Pod.NominatedNode = r.Class.Pod.NominatedNode
 	}
-	return of
+	return subset
 }
 
-// Rejoin takes over what a queue of Of knows of the state.
-func (q *Queue) Rejoin(of *Queue) { q.board, q.moves = of.board, of.moves }
+// Rejoin takes over what a subset knows of the state.
+func (q *Queue) Rejoin(subset *Queue) { q.board, q.moves = subset.board, subset.moves }
 
-// Listed returns the number of nodes and victims that the results of a queue of Of list.
+// Listed returns the number of nodes and victims that the results of a subset list.
 func (q *Queue) Listed() int {
 	return min(q.listed, verdict.MaxListedNodes) + min(q.preempted, verdict.MaxListedNodes)
 }

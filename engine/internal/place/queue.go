@@ -98,7 +98,7 @@ type pass struct {
 
 // kin are classes of a queue and of those that are made from it.
 type kin struct {
-	within, anew []*Class // of queues of Within, and of Anew
+	within, restarted []*Class // of queues of Within, and of Restart
 	// appended are the classes of the entries of Append; nil if there are none.
 	appended map[classKey]*Class
 }
