@@ -273,3 +273,24 @@ func toyQuestions(ctx context.Context, rng *rand.Rand, stated *api.Cluster, pods
 }
 
 func value[T any](v T, err error) (any, error) { return v, err }
+
+// TestToyFieldOfCopies has nodes that differ in the field alone, and a pod that only a copy of the second one takes. Pods keep it off both.
+func TestToyFieldOfCopies(t *testing.T) {
+	full := func(name string) *enginetest.Node {
+		return enginetest.MakeNode(name).Allocate("cpu", 1000, "pods", 10).Run(enginetest.MakePod("on-"+name).Label("app", "other"))
+	}
+	pod := enginetest.MakePod("p").Label("app", "db").AntiAffinity("kubernetes.io/hostname", enginetest.Selects("app", "other"))
+	p := graded(byField)
+	p.Static = false // it may have other rules
+	c, err := engine.CompileWith(t.Context(), enginetest.Cluster(full("a"), full("b").Label("grade", "db")), grade)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := c.WithPlugins(p).Filter(t.Context(), &pod.Pod, engine.FilterOptions{Profile: api.Kube137(), Changes: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(f.Changes, func(c verdict.Change) bool { return c.AddedNode != nil && c.AddedNode.Like == 1 }) {
+		t.Errorf("changes %+v, want a node like b", f.Changes)
+	}
+}
