@@ -93,6 +93,7 @@ func (s *State) derived(ctx context.Context, derive func(*Cluster) (*Cluster, er
 		return nil, err
 	}
 	f := *s
+	f.groups = s.groups.shared()
 	f.ctx, f.Cluster, f.Symbols, f.Resources = ctx, c, intern.Extend(c.symbols), c.resources
 	return &f, nil
 }

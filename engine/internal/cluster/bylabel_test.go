@@ -54,7 +54,7 @@ func TestSelectable(t *testing.T) {
 				}
 			}
 			if !slices.Equal(got, want) {
-				t.Fatalf("%s: %d groups of %d, want %d", compiled.Text(s.Symbols), len(got), len(s.groups), len(want))
+				t.Fatalf("%s: %d groups of %d, want %d", compiled.Text(s.Symbols), len(got), s.groups.len(), len(want))
 			}
 		}
 	}

@@ -102,11 +102,9 @@ func (s *State) Bring(node uint32, pods []Occupant) {
 		return
 	}
 	s.OwnResources()
-	s.ownGroups()
-	s.groups = slices.Clone(s.groups) // of a derived state they are those of the other one
 	for i := range pods {
 		o := &pods[i]
-		g := s.Group(o.Group)
+		g := s.groups.edit(o.Group)
 		g.Assumed = append(slices.Clip(g.Assumed), slices.Repeat([]uint32{node}, o.Count)...)
 		s.Resources.add(node, o.usage, int64(o.Count))
 	}

@@ -3,7 +3,6 @@ package cluster
 import (
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/engine/internal/intern"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
@@ -16,9 +15,9 @@ type journal struct {
 	evicted []eviction
 	noted   []note
 
-	byNode    map[uint32][]int32 // indexes in assumed by node; nil until needed
-	recounted []recounted        // by group of the cluster; nil before the first eviction
-	gone      map[namedPod]bool  // evicted named pods
+	byNode    map[uint32][]int32      // indexes in assumed by node; nil until needed
+	recounted []*[PageNodes]recounted // by group of the cluster, in pages; nil before the first eviction
+	gone      map[namedPod]bool       // evicted named pods
 	// occupied are the sets of LeavePorts by node.
 	occupied map[uint32]occupied
 }
@@ -78,7 +77,7 @@ func (s *State) changed() bool { return len(s.assumed)+len(s.evicted) > 0 }
 // Assume counts a pod of a queue entry on a node.
 func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
 	s.OwnResources()
-	g := s.Group(s.Expect(p))
+	g := s.groups.edit(s.Expect(p))
 	if s.byNode != nil {
 		s.byNode[node] = append(s.byNode[node], int32(len(s.assumed)))
 	}
@@ -95,11 +94,10 @@ func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
 // Evict removes o.Count pods from a node.
 func (s *State) Evict(node uint32, o *Occupant) {
 	s.OwnResources()
-	s.ownGroups()
 	if s.recounted == nil {
-		s.recounted, s.gone = make([]recounted, s.Cluster.groups.len()), make(map[namedPod]bool)
+		s.recounted, s.gone = make([]*[PageNodes]recounted, len(s.Cluster.groups.pages)), make(map[namedPod]bool)
 	}
-	g := s.Group(o.Group)
+	g := s.groups.edit(o.Group)
 	e := eviction{Occupant: *o, node: node, after: int32(len(s.assumed))}
 	if o.Queue >= 0 {
 		s.assumed[o.place].evicted = true
@@ -140,7 +138,7 @@ func (s *State) bringBack(to Mark) {
 		s.forget(int(e.after))
 		if e.Queue >= 0 {
 			s.assumed[e.place].evicted = false
-			s.Group(e.Group).insertAssumed(e.node, e.at)
+			s.groups.edit(e.Group).insertAssumed(e.node, e.at)
 		} else {
 			s.recount(e, e.Count)
 			delete(s.gone, namedPod{e.node, e.place})
@@ -155,7 +153,7 @@ func (s *State) bringBack(to Mark) {
 func (s *State) forget(n int) {
 	for i := len(s.assumed) - 1; i >= n; i-- {
 		a := &s.assumed[i]
-		g := s.Group(a.pod.group)
+		g := s.groups.edit(a.pod.group)
 		g.Assumed = g.Assumed[:len(g.Assumed)-1]
 		s.Resources.add(a.node, &a.pod.usage, -1)
 		s.settle(a.pod.Namespace, a.name, -1)
@@ -172,8 +170,11 @@ func (s *State) forget(n int) {
 
 // recount adds pods to the count of an evicted pod's group on its node. The group keeps nodes whose count becomes 0.
 func (s *State) recount(e *eviction, pods int) {
-	g := s.Group(e.Group)
-	own := &s.recounted[e.Group]
+	g, page := s.groups.edit(e.Group), &s.recounted[e.Group/PageNodes]
+	if *page == nil {
+		*page = new([PageNodes]recounted)
+	}
+	own := &(*page)[e.Group%PageNodes]
 	if own.counts == nil {
 		own.counts = slices.Clone(g.AllCounts())
 	}
@@ -201,17 +202,4 @@ func (g *Group) insertAssumed(node uint32, place int32) {
 	g.Assumed = append(g.Assumed, node)
 	last := len(g.Assumed) - 1
 	g.Assumed[place], g.Assumed[last] = node, g.Assumed[place]
-}
-
-// ownGroups copies the groups of the cluster, so that their members may change.
-func (s *State) ownGroups() {
-	if s.groups == nil {
-		s.groups = make([]Group, s.Cluster.groups.len(), s.Cluster.groups.len()+unindexed)
-		for i := range s.groups {
-			s.groups[i] = *s.Cluster.groups.get(i)
-		}
-	}
-	if s.added == nil {
-		s.added = make(map[intern.ID]int)
-	}
 }

@@ -122,6 +122,11 @@ func (l *list[T]) get(i int) *T { return l.at(uint32(i)) }
 // edit returns a value to be changed.
 func (l *list[T]) edit(i int) *T { return l.to(uint32(i)) }
 
+// shared returns the list for another owner. Both copy a page before they change it.
+func (l *list[T]) shared() list[T] {
+	return list[T]{column: column[T]{paged[[PageNodes]T]{pages: slices.Clip(l.pages)}}, n: l.n}
+}
+
 // append adds a value.
 func (l *list[T]) append(v T) {
 	if l.n%PageNodes == 0 {

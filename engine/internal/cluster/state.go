@@ -37,7 +37,7 @@ type State struct {
 
 // ownPods are the groups of the cluster with those that the request adds.
 type ownPods struct {
-	groups  []Group // nil until ownGroups is called: they are the cluster's
+	groups  list[Group]
 	ports   []int
 	added   map[intern.ID]int          // groups that the request added, by shape
 	addedBy map[selector.Label][]int32 // the groups of added behind the first ones, by label
@@ -53,7 +53,7 @@ func NewState(ctx context.Context, c *Cluster) *State {
 		explained: verdict.MaxExplained,
 		Symbols:   intern.Extend(c.symbols),
 		Resources: c.resources,
-		ownPods:   ownPods{ports: c.ports},
+		ownPods:   ownPods{groups: c.groups.shared(), ports: c.ports},
 	}
 }
 
@@ -94,15 +94,10 @@ func (s *State) Explain(cost int) bool {
 }
 
 // Group returns a group.
-func (s *State) Group(i int) *Group {
-	if s.groups == nil {
-		return s.Cluster.groups.get(i)
-	}
-	return &s.groups[i]
-}
+func (s *State) Group(i int) *Group { return s.groups.get(i) }
 
 // groupCount returns the number of groups, with those that the request added.
-func (s *State) groupCount() int { return max(s.Cluster.groups.len(), len(s.groups)) }
+func (s *State) groupCount() int { return s.groups.len() }
 
 // PortGroups returns the groups whose pods have host ports.
 func (s *State) PortGroups() []int { return s.ports }
@@ -207,14 +202,16 @@ func (s *State) OwnResources() {
 // groupOf returns the request's own group of a shape. The cluster may have a group of that shape, too: two groups count
 // like one.
 func (s *State) groupOf(shape *Shape) int {
-	s.ownGroups()
 	id := shape.identity(s.Symbols, -1)
 	if i, ok := s.added[id]; ok {
 		return i
 	}
-	i := len(s.groups)
+	if s.added == nil {
+		s.added = make(map[intern.ID]int)
+	}
+	i := s.groups.len()
 	s.added[id] = i
-	s.groups = append(s.groups, Group{Shape: shape, Template: -1})
+	s.groups.append(Group{Shape: shape, Template: -1})
 	s.index(i, shape)
 	s.addedAntiAffinity.addAntiAffinity(i, shape)
 	s.addedWishes.addWishes(i, shape)
