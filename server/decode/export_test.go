@@ -213,3 +213,13 @@ func AskedFilter(in *stowagev1.FilterRequest, a *Asked) (FilterCall, error) {
 	call := r.Filter(in)
 	return call, r.Err()
 }
+
+// Drop decodes a cluster from the wire, to be kept or for its address alone, and drops what the engine would get.
+func Drop(pieces wire.Pieces, keep bool) (content.Address, error) {
+	r := &Request{decoder: decoder{ctx: context.Background(), to: nowhere{}, content: &content.Builder{AddressOnly: !keep}}}
+	r.Part("cluster", pieces)
+	if err := r.Err(); err != nil {
+		return content.Address{}, err
+	}
+	return r.content.Build().Address(), nil
+}
