@@ -84,8 +84,8 @@ generate: $(PROTOVALIDATE) ## Regenerate the Go code of the protos.
 generated: $(PROTOVALIDATE) ## Check that generated code is current.
 	@rm -rf build/_generated && mkdir -p build/_generated
 	$(BUF) generate --output build/_generated
-	@diff -r <(cd build/_generated/proto && find . -name '*.pb.go' -exec sha256sum {} + | sort -k2) \
-	         <(cd proto && find . -name '*.pb.go' -exec sha256sum {} + | sort -k2) \
+	@diff <(cd build/_generated && find proto server -name '*.pb.go' -exec sha256sum {} + | sort -k2) \
+	      <(find proto server -name '*.pb.go' -exec sha256sum {} + | sort -k2) \
 	  || { echo "generated code is not current: run make generate"; exit 1; }
 
 .PHONY: tidy

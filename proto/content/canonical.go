@@ -104,11 +104,7 @@ func normalize(n *stowagev1.Node) (*stowagev1.Node, error) {
 	if err != nil || ascending && sorted && nominatedSorted {
 		return n, err
 	}
-	out := &stowagev1.Node{}
-	n.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		out.ProtoReflect().Set(f, v)
-		return true
-	})
+	out := shallow(n)
 	out.PodCounts, out.Pods, out.NominatedPods = counts, pods, nominated
 	return out, nil
 }
@@ -118,12 +114,22 @@ func normalizedBudget(p *stowagev1.PodDisruptionBudget) *stowagev1.PodDisruption
 	if InOrderOnce(p.GetDisruptedPods()) {
 		return p
 	}
-	return &stowagev1.PodDisruptionBudget{
-		Namespace: p.Namespace, Name: p.Name, Selector: p.Selector, DisruptionsAllowed: p.DisruptionsAllowed,
-		DisruptedPods:              slices.Compact(slices.Sorted(slices.Values(p.DisruptedPods))),
-		UnhealthyPodEvictionPolicy: p.UnhealthyPodEvictionPolicy, CurrentHealthy: p.CurrentHealthy, DesiredHealthy: p.DesiredHealthy,
-		Outdated: p.Outdated,
-	}
+	out := shallow(p)
+	out.DisruptedPods = slices.Compact(slices.Sorted(slices.Values(p.DisruptedPods)))
+	return out
+}
+
+// shallow returns a copy that shares what the fields refer to.
+func shallow[M any, P interface {
+	*M
+	proto.Message
+}](m P) P {
+	out := P(new(M))
+	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		out.ProtoReflect().Set(f, v)
+		return true
+	})
+	return out
 }
 
 // InOrderOnce reports whether names are in ascending order and none is there twice, as in a canonical encoding.
@@ -174,9 +180,8 @@ func mergeCounts(counts []*stowagev1.PodCount) ([]*stowagev1.PodCount, error) {
 				sum, c.GetTemplateIndex(), uint32(math.MaxUint32))}
 		}
 		if next > first+1 {
-			c = &stowagev1.PodCount{
-				TemplateIndex: c.GetTemplateIndex(), Count: uint32(sum), Terminating: c.GetTerminating(), Readiness: c.GetReadiness(),
-			}
+			c = shallow(c)
+			c.Count = uint32(sum)
 		}
 		out = append(out, c)
 	}
