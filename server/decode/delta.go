@@ -146,7 +146,7 @@ func (d *decoder) indexedTemplates(at *path, in *stowagev1.ClusterDelta) (out []
 	}
 	for i, t := range in.GetPodTemplates() {
 		at := at.item("pod_templates", i)
-		template := indexed(d, &at, "template", int(t.GetIndex()), t.GetTemplate(), (*reader).template, &d.templates)
+		template := indexed(d, &at, "template", int(t.GetIndex()), t.GetTemplate(), (*reader).podTemplate, &d.templates)
 		if template == nil {
 			continue
 		}
@@ -163,7 +163,7 @@ func (d *decoder) indexedClasses(at *path, in *stowagev1.ClusterDelta) (out []ap
 	}
 	for i, c := range in.GetNodeClasses() {
 		at := at.item("node_classes", i)
-		class := indexed(d, &at, "node_class", int(c.GetIndex()), c.GetNodeClass(), (*reader).class, &d.classes)
+		class := indexed(d, &at, "node_class", int(c.GetIndex()), c.GetNodeClass(), (*reader).nodeClass, &d.classes)
 		out = append(out, api.IndexedClass{Index: int(c.GetIndex()), Class: class})
 	}
 	return out
@@ -217,7 +217,7 @@ func (d *decoder) checkDelta(at *path, in *stowagev1.ClusterDelta) {
 		submessage(d, at.item("workload_selectors", i), w, (*reader).workloadSelector)
 	}
 	for i, p := range in.GetPodDisruptionBudgets() {
-		submessage(d, at.item("pod_disruption_budgets", i), p, (*reader).disruptionBudget)
+		submessage(d, at.item("pod_disruption_budgets", i), p, (*reader).podDisruptionBudget)
 	}
 	for i, g := range in.GetPodGroups() {
 		submessage(d, at.item("pod_groups", i), g, (*reader).clusterGroup)
@@ -264,7 +264,7 @@ func (r *Request) changes(at *path, by *reader, next *content.Content, made *con
 		out.WorkloadSelectors = itemsOf(by, at, next.WorkloadSelectors(), (*reader).workloadSelector)
 	}
 	if made.BudgetsChanged {
-		out.Budgets = itemsOf(by, at, next.PodDisruptionBudgets(), (*reader).disruptionBudget)
+		out.Budgets = itemsOf(by, at, next.PodDisruptionBudgets(), (*reader).podDisruptionBudget)
 	}
 	if made.GroupsChanged {
 		out.PodGroups = itemsOf(by, at, next.PodGroups(), (*reader).clusterGroup)

@@ -122,6 +122,30 @@ func (p *problems) between(at path, number, least, most int64) {
 	}
 }
 
+// atLeast refuses a number that is too small.
+func (p *problems) atLeast(at path, number, least int64) {
+	if number < least {
+		p.refuse(at, outOfRange, "is %d, at least %d is required", number, least)
+	}
+}
+
+// eachName checks a list of names.
+func (p *problems) eachName(at *path, field string, values []string, longest int) {
+	for i, v := range values {
+		if v == "" {
+			p.refuse(at.item(field, i), required, "is empty")
+		}
+		p.length(at.item(field, i), v, longest)
+	}
+}
+
+// short checks the length of a text that may be empty.
+func (p *problems) short(at *path, field, value string, longest int) {
+	if len(value) > longest {
+		p.length(at.field(field), value, longest)
+	}
+}
+
 func (p *problems) length(at path, value string, longest int) {
 	if len(value) > longest {
 		p.refuse(at, tooLong, "has %d bytes, at most %d are allowed", len(value), longest)

@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"cmp"
 	"maps"
 	"strings"
 
@@ -122,58 +121,32 @@ func (r *reader) clusterGroup(at *path, in *scan) api.PodGroup {
 	return g
 }
 
-func (r *reader) podGroup(at *path, in *scan) (out api.PodGroup) {
-	out.Name = in.text(1)
-	r.name(at, "name", out.Name, MaxLabelKeyBytes)
-	if in.next(number(2)) {
-		if out.Minimum = int(in.uint32Value()); out.Minimum == 0 {
-			r.refuse(at.field("min_count"), outOfRange, "is 0, at least 1 is required")
-		}
-	}
-	mode := cmp.Or(stowagev1.PodGroupMode(in.int32(3)), stowagev1.PodGroupMode_POD_GROUP_MODE_IN_ORDER)
-	if t := some(r, at, in, 4, "topology", (*reader).podGroupTopology); t != nil {
-		out.Keys, out.Preferred, out.Constrained = t.keys, t.preferred, true
-	}
-	bounded := in.next(number(5))
-	if bounded {
-		out.Steps = int(in.uint32Value())
-	}
-	if in.next(number(6)) {
-		out.Priority = new(in.int32Value())
-	}
-	disruption := cmp.Or(stowagev1.PodGroupDisruptionMode(in.int32(7)), stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_SINGLE)
-	var known bool
-	out.Joint, known = enum(r.problems, at, "mode", mode, false, true)
-	switch {
-	case !known || !bounded:
-	case !out.Joint:
+// groupMode reads how a group is placed. One of an unknown mode may have steps: it is refused anyhow.
+func (r *reader) groupMode(at *path, in *scan, out *api.PodGroup) {
+	joint, known := enum(r.problems, at, "mode", stowagev1.PodGroupMode(in.int32(3)), false, true)
+	out.Joint = joint || !known
+}
+
+// maxSteps reads the step budget, which only the search of JOINT has.
+func (r *reader) maxSteps(at *path, in *scan, out *api.PodGroup) {
+	in.next(number(5))
+	out.Steps = int(in.uint32Value())
+	if !out.Joint {
 		r.refuse(at.field("max_steps"), notAllowed, "is only allowed with POD_GROUP_MODE_JOINT")
-	case out.Steps < 1 || out.Steps > MaxSteps:
-		r.refuse(at.field("max_steps"), outOfRange, "is %d, 1 to %d are allowed", out.Steps, MaxSteps)
+		return
 	}
-	out.DisruptAll, _ = enum(r.problems, at, "disruption_mode", disruption, false, true)
-	return out
+	r.between(at.field("max_steps"), int64(out.Steps), 1, MaxSteps)
 }
 
-type groupTopology struct {
-	keys      []string
-	preferred bool
-}
-
-func (r *reader) podGroupTopology(at *path, in *scan) (out groupTopology) {
-	const field = "keys"
-	out.keys = r.texts(at, in, 1, field, MaxGroupKeys)
+func (r *reader) checkPodGroupTopology(at *path, out *api.PodGroup) {
+	out.Constrained = true
 	var first identities[string]
-	for i, key := range out.keys {
-		at := at.item(field, i)
+	for i, key := range out.Keys {
+		at := at.item("keys", i)
 		if before, again := first.add(key, i); again {
 			r.refuse(at, duplicate, "is that of keys[%d]", before)
 			continue
 		}
-		r.labelKey(at, key)
 		r.countName(at, topologyKey, key)
 	}
-	policy := cmp.Or(stowagev1.PodGroupTopologyPolicy(in.int32(2)), stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_REQUIRED)
-	out.preferred, _ = enum(r.problems, at, "policy", policy, false, true)
-	return out
 }

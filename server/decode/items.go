@@ -2,7 +2,6 @@ package decode
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -174,7 +173,7 @@ func (d *decoder) exactly() *reader {
 }
 
 func (r *reader) templateItem(at *path, in *scan) addItem {
-	t := r.template(at, in)
+	t := r.podTemplate(at, in)
 	return func(d *decoder, _ *path, item *readItem) {
 		d.templates, d.pinned = append(d.templates, &t), append(d.pinned, pinned(&t))
 		d.to.AddTemplate(&t)
@@ -185,7 +184,7 @@ func (r *reader) templateItem(at *path, in *scan) addItem {
 func pinned(t *api.PodTemplate) bool { return t.Spec.NodeName != "" }
 
 func (r *reader) classItem(at *path, in *scan) addItem {
-	class := r.class(at, in)
+	class := r.nodeClass(at, in)
 	return func(d *decoder, _ *path, item *readItem) {
 		d.classes = append(d.classes, &class)
 		d.to.AddClass(&class)
@@ -224,7 +223,7 @@ func (r *reader) workloadSelectorItem(at *path, in *scan) addItem {
 }
 
 func (r *reader) disruptionBudgetItem(at *path, in *scan) addItem {
-	p := r.disruptionBudget(at, in)
+	p := r.podDisruptionBudget(at, in)
 	return func(d *decoder, at *path, item *readItem) {
 		first, again := d.budgetNames.add([2]string{p.Namespace, p.Name}, d.counts[item.field])
 		if again && p.Name != "" {
@@ -255,63 +254,11 @@ func (r *reader) podGroupItem(at *path, in *scan) addItem {
 	}
 }
 
-func (r *reader) disruptionBudget(at *path, in *scan) (out api.PodDisruptionBudget) {
-	out.Namespace = cmp.Or(in.text(1), "default")
-	r.length(at.field("namespace"), out.Namespace, MaxNamespaceBytes)
-	out.Name = in.text(2)
-	out.Selector = some(r, at, in, 3, "selector", (*reader).labelSelector)
-	out.DisruptionsAllowed = in.int32(4)
-	out.Disrupted = r.texts(at, in, 5, "disrupted_pods", MaxDisruptedPods)
-	if policy := stowagev1.UnhealthyPodEvictionPolicy(in.int32(6)); policy != 0 {
-		out.AlwaysAllow, _ = enum(r.problems, at, "unhealthy_pod_eviction_policy", policy, false, true)
-	}
-	out.CurrentHealthy, out.DesiredHealthy, out.Outdated = in.int32(7), in.int32(8), in.bool(9)
-	r.name(at, "name", out.Name, MaxNameBytes)
-	for i, name := range out.Disrupted {
-		if name == "" {
-			r.refuse(at.item("disrupted_pods", i), required, "is empty")
-		}
-		r.length(at.item("disrupted_pods", i), name, MaxNameBytes)
-	}
-	return out
-}
-
-func (r *reader) namespace(at *path, in *scan) (out api.Namespace) {
-	out.Name = in.text(1)
-	out.Labels = r.labels(at, in, 2, "labels")
-	r.name(at, "name", out.Name, MaxNamespaceBytes)
-	return out
-}
-
-func (r *reader) workloadSelector(at *path, in *scan) (out api.WorkloadSelector) {
-	kind := stowagev1.WorkloadKind(in.int32(1))
-	out.Namespace = cmp.Or(in.text(2), "default")
-	r.length(at.field("namespace"), out.Namespace, MaxNamespaceBytes)
-	out.Name = in.text(3)
-	out.Selector = some(r, at, in, 4, "selector", (*reader).labelSelector)
-	r.name(at, "name", out.Name, MaxNameBytes)
-	out.Kind, _ = enum(r.problems, at, "kind", kind,
-		api.Service, api.ReplicationController, api.ReplicaSet, api.StatefulSet)
-	mapOnly := out.Kind == api.Service || out.Kind == api.ReplicationController
-	if mapOnly && out.Selector != nil && len(out.Selector.MatchExpressions) > 0 {
+func (r *reader) checkWorkloadSelector(at *path, w *api.WorkloadSelector) {
+	mapOnly := w.Kind == api.Service || w.Kind == api.ReplicationController
+	if mapOnly && w.Selector != nil && len(w.Selector.MatchExpressions) > 0 {
 		selector := at.field("selector")
 		r.refuse(selector.field("match_expressions"), notAllowed,
 			"must be empty with WORKLOAD_KIND_SERVICE and WORKLOAD_KIND_REPLICATION_CONTROLLER")
 	}
-	return out
-}
-
-func (r *reader) class(at *path, in *scan) (out api.NodeClass) {
-	out.Labels = r.labels(at, in, 1, "labels")
-	out.Taints = list(r, at, in, 2, "taints", MaxTaints, (*reader).taint)
-	out.Allocatable = one(r, at, in, 3, "allocatable", (*reader).nodeResources)
-	out.Images = list(r, at, in, 4, "images", MaxImages, (*reader).image)
-	out.NameLabelKeys = r.texts(at, in, 5, "name_label_keys", MaxLabels)
-	for i, key := range out.NameLabelKeys {
-		if key == "" {
-			r.refuse(at.item("name_label_keys", i), required, "is empty")
-		}
-		r.length(at.item("name_label_keys", i), key, MaxLabelKeyBytes)
-	}
-	return out
 }

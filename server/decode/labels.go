@@ -55,7 +55,7 @@ func (r *reader) entries(at *path, s *scan, field byte, name string) api.Labels 
 }
 
 // readEntries reads the entries of a map and sorts them in place. The tag of the first was read; value is the tag of values.
-func (r *reader) readEntries(s *scan, tag, value byte) bool {
+func (r *reader) readEntries(s *scan, tag, value tag) bool {
 	r.rawEntries = r.rawEntries[:0]
 	for more := true; more; more = s.next(tag) {
 		e := rawEntry{from: s.at}
@@ -85,11 +85,11 @@ func (r *reader) readEntries(s *scan, tag, value byte) bool {
 // shortEntry reads an entry of strings if its lengths take one byte each.
 func (s *scan) shortEntry(e *rawEntry) bool {
 	b := s.data[s.at:]
-	if len(b) < 5 || b[0] >= 0x80 || b[1] != sized(1) || b[2] >= 0x80 {
+	if len(b) < 5 || b[0] >= 0x80 || b[1] != byte(sized(1)) || b[2] >= 0x80 {
 		return false
 	}
 	key, end := 3+int(b[2]), 1+int(b[0])
-	if end > len(b) || key+2 > end || b[key] != sized(2) || int(b[key+1]) != end-key-2 {
+	if end > len(b) || key+2 > end || b[key] != byte(sized(2)) || int(b[key+1]) != end-key-2 {
 		return false
 	}
 	e.Key, e.Value, e.key, e.end = text(b[3:key]), text(b[key+2:end]), s.at+key, s.at+end
@@ -98,7 +98,7 @@ func (s *scan) shortEntry(e *rawEntry) bool {
 }
 
 // sortInPlace sorts the entries of a map in the message by key. It reports whether the keys are unique.
-func (r *reader) sortInPlace(s *scan, tag byte) bool {
+func (r *reader) sortInPlace(s *scan, tag tag) bool {
 	from := r.rawEntries[0].from
 	inOrder, unique := sortEntries(r.rawEntries)
 	if !unique {
@@ -112,11 +112,14 @@ func (r *reader) sortInPlace(s *scan, tag byte) bool {
 	for i := range r.rawEntries {
 		e := &r.rawEntries[i]
 		at := from + len(r.ordered)
-		r.ordered = append(append(r.ordered, s.data[e.from:e.end]...), tag)
+		r.ordered = append(r.ordered, s.data[e.from:e.end]...)
+		if r.ordered = append(r.ordered, byte(tag)); tag.size() == 2 {
+			r.ordered = append(r.ordered, byte(tag>>8))
+		}
 		key, end := e.key-e.from+at, e.end-e.from+at
 		e.Key, e.Value = text(s.data[key-len(e.Key):key]), text(s.data[end-len(e.Value):end])
 	}
-	copy(s.data[from:], r.ordered[:len(r.ordered)-1])
+	copy(s.data[from:], r.ordered[:len(r.ordered)-tag.size()])
 	return true
 }
 

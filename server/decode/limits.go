@@ -1,7 +1,8 @@
 package decode
 
-// Limits on what one request may state. They lie well above what Kubernetes is run with, and bound the memory and time
-// that a small message can cause. Amounts of resources are not among them.
+// Limits on one request. They lie well above what Kubernetes is run with, and bound the memory and time that a small message can
+// cause. Amounts of resources are not among them. Limits of single fields are in the contract, from which their checks are
+// generated; here are those that other code reads.
 const (
 	// MaxNodes bounds Cluster.nodes. Kubernetes supports 5,000, and 130,000 have been shown.
 	MaxNodes = 1_000_000
@@ -17,8 +18,6 @@ const (
 	MaxWorkloadSelectors = 1_000_000
 	// MaxDisruptionBudgets bounds Cluster.pod_disruption_budgets.
 	MaxDisruptionBudgets = 1_000_000
-	// MaxDisruptedPods bounds PodDisruptionBudget.disrupted_pods.
-	MaxDisruptedPods = 100_000
 	// MaxClusterPods bounds the pods on all nodes, counted ones included, so that any sum of pods fits an int32.
 	MaxClusterPods = 1 << 30
 	// MaxQueuePods bounds the pods to place in one request; the answer has an entry for each.
@@ -59,8 +58,6 @@ const (
 	// Where a request does not say.
 	defaultNewNodes         = 10_000
 	defaultConsolidateSteps = 1 << 20
-	// MaxGroupKeys bounds PodGroupTopology.keys.
-	MaxGroupKeys = 8
 	// MaxScenarios bounds WhatIfRequest.scenarios.
 	MaxScenarios = 100_000
 	// MaxEvictions bounds the pods, and the numbers of pods, that a scenario evicts from one node.
@@ -77,30 +74,11 @@ const (
 
 	// MaxLabels bounds the labels of an object and the entries of a selector's match_labels.
 	MaxLabels = 10_000
-	// MaxTaints bounds a node's taints.
-	MaxTaints = 1_000
-	// MaxImages bounds a node's images. The kubelet reports 50 by default.
-	MaxImages = 10_000
-	// MaxImageNames bounds the names of one image.
-	MaxImageNames = 1_000
-	// MaxContainers bounds a pod's containers, its init containers and its volumes, each on their own.
+	// MaxContainers bounds a pod's containers, its init containers and its volumes, each on their own. The sum of a pod's images, of
+	// at most 16 TiB each, fits an int64.
 	MaxContainers = 1_000
-	// MaxHostPorts bounds a container's host ports.
-	MaxHostPorts = 1_000
-	// MaxTerms bounds each list of terms of an affinity.
-	MaxTerms = 1_000
-	// MaxRequirements bounds the expressions of one selector or term.
-	MaxRequirements = 1_000
 	// MaxValues bounds the values of one requirement, the namespaces of a term and its label keys.
 	MaxValues = 10_000
-	// MaxTolerations bounds a pod's tolerations and its scheduling gates.
-	MaxTolerations = 1_000
-	// MaxUnread bounds Pod.unread.
-	MaxUnread = 1_000
-	// MaxUnreadBytes bounds the object of an unread field, and the field, each on their own.
-	MaxUnreadBytes = 1_024
-	// MaxConsequenceBytes bounds the consequence of an unread field.
-	MaxConsequenceBytes = 4_096
 	// MaxSpreadConstraints bounds a pod's spread constraints.
 	MaxSpreadConstraints = 64
 	// MaxWeights bounds each list of weights in a profile.
@@ -118,9 +96,6 @@ const (
 	MaxLabelKeyBytes = 317
 	// MaxLabelValueBytes is the longest label value, as in Kubernetes.
 	MaxLabelValueBytes = 63
-
-	// MaxImageBytes bounds the size of an image: 16 TiB. With MaxContainers the sum of a pod's images fits an int64.
-	MaxImageBytes = 1 << 44
 
 	// StartSecondsBelow bounds Pod.start_time: the year 2262 in seconds, before which nanoseconds fit an int64.
 	StartSecondsBelow = 9_214_646_400

@@ -81,7 +81,7 @@ var malformed = []struct {
 		node(r, 0).Taints[0].Effect = 9
 	}},
 	{"context.cluster.nodes[0].taints", "WRONG_COUNT", "at most 1000", func(r *place) {
-		node(r, 0).Taints = make([]*stowagev1.Taint, decode.MaxTaints+1)
+		node(r, 0).Taints = make([]*stowagev1.Taint, 1_001)
 	}},
 	{"context.cluster.nodes[0].allocatable.cpu_millis", "OUT_OF_RANGE", "is -1", func(r *place) {
 		node(r, 0).Allocatable.CpuMillis = proto.Int64(-1)
@@ -111,13 +111,13 @@ var malformed = []struct {
 		node(r, 0).Images[0].SizeBytes = -1
 	}},
 	{"context.cluster.nodes[0].images[0].size_bytes", "OUT_OF_RANGE", "are allowed", func(r *place) {
-		node(r, 0).Images[0].SizeBytes = decode.MaxImageBytes + 1
+		node(r, 0).Images[0].SizeBytes = 1<<44 + 1
 	}},
 	{"context.cluster.nodes[0].images[0].names", "WRONG_COUNT", "at most 1000", func(r *place) {
-		node(r, 0).Images[0].Names = make([]string, decode.MaxImageNames+1)
+		node(r, 0).Images[0].Names = make([]string, 1_001)
 	}},
 	{"context.cluster.nodes[0].images", "WRONG_COUNT", "at most 10000", func(r *place) {
-		node(r, 0).Images = make([]*stowagev1.ContainerImage, decode.MaxImages+1)
+		node(r, 0).Images = make([]*stowagev1.ContainerImage, 10_001)
 	}},
 	{"context.cluster.nodes[0].pod_counts[0].template_index", "NOT_FOUND", "is 1, but cluster.pod_templates has 1", func(r *place) {
 		node(r, 0).PodCounts[0].TemplateIndex = 1
@@ -260,7 +260,7 @@ var malformed = []struct {
 		r.Queue[0].Pod.Unread = []*stowagev1.UnreadField{{Object: "Pod default/web", Field: "spec.nodeName", Consequence: long}}
 	}},
 	{"queue[0].pod.unread", "WRONG_COUNT", "at most 1000", func(r *place) {
-		r.Queue[0].Pod.Unread = make([]*stowagev1.UnreadField, decode.MaxUnread+1)
+		r.Queue[0].Pod.Unread = make([]*stowagev1.UnreadField, 1_001)
 	}},
 	{"context.cluster.namespaces[0].name", "REQUIRED", "is required", func(r *place) { cluster(r).Namespaces[0].Name = "" }},
 	{"context.cluster.namespaces[1].name", "DUPLICATE", "is that of context.cluster.namespaces[0]", func(r *place) {
@@ -312,7 +312,7 @@ var malformed = []struct {
 		budget(r).DisruptedPods = []string{"b", strings.Repeat("a", 254)}
 	}},
 	{"context.cluster.pod_disruption_budgets[0].disrupted_pods", "WRONG_COUNT", "at most 100000", func(r *place) {
-		budget(r).DisruptedPods = slices.Repeat([]string{"p"}, decode.MaxDisruptedPods+1)
+		budget(r).DisruptedPods = slices.Repeat([]string{"p"}, 100_001)
 	}},
 
 	{"context.cluster.pod_groups[1].name", "REQUIRED", "is required", func(r *place) { cluster(r).PodGroups[1].Name = "" }},
@@ -367,7 +367,7 @@ var malformed = []struct {
 		required(r).MatchExpressions[0].Operator = stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_EXISTS
 	}},
 	{requiredTerm + "match_expressions", "WRONG_COUNT", "at most 1000", func(r *place) {
-		required(r).MatchExpressions = make([]*stowagev1.NodeSelectorRequirement, decode.MaxRequirements+1)
+		required(r).MatchExpressions = make([]*stowagev1.NodeSelectorRequirement, 1_001)
 	}},
 	{requiredTerm + "match_expressions[0].values", "WRONG_COUNT", "at most 10000", func(r *place) {
 		required(r).MatchExpressions[0].Values = make([]string, decode.MaxValues+1)
@@ -380,13 +380,13 @@ var malformed = []struct {
 			required(r).MatchFields[0].Operator = stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_EXISTS
 		}},
 	{requiredTerm + "match_fields", "WRONG_COUNT", "at most 1000", func(r *place) {
-		required(r).MatchFields = make([]*stowagev1.NodeSelectorRequirement, decode.MaxRequirements+1)
+		required(r).MatchFields = make([]*stowagev1.NodeSelectorRequirement, 1_001)
 	}},
 	{requiredTerm + "match_fields[0].values", "WRONG_COUNT", "exactly one", func(r *place) {
 		required(r).MatchFields[0].Values = []string{"a", "b"}
 	}},
 	{affinity + "node_affinity.required.terms", "WRONG_COUNT", "at most 1000", func(r *place) {
-		spec(r).Affinity.NodeAffinity.Required.Terms = make([]*stowagev1.NodeSelectorTerm, decode.MaxTerms+1)
+		spec(r).Affinity.NodeAffinity.Required.Terms = make([]*stowagev1.NodeSelectorTerm, 1_001)
 	}},
 	{affinity + "node_affinity.preferred[0].weight", "OUT_OF_RANGE", "is 0", func(r *place) {
 		spec(r).Affinity.NodeAffinity.Preferred[0].Weight = 0
@@ -398,12 +398,12 @@ var malformed = []struct {
 		spec(r).Affinity.NodeAffinity.Preferred[0].Preference = nil
 	}},
 	{affinity + "node_affinity.preferred", "WRONG_COUNT", "at most 1000", func(r *place) {
-		spec(r).Affinity.NodeAffinity.Preferred = make([]*stowagev1.PreferredSchedulingTerm, decode.MaxTerms+1)
+		spec(r).Affinity.NodeAffinity.Preferred = make([]*stowagev1.PreferredSchedulingTerm, 1_001)
 	}},
 	{affinity + "pod_affinity.required[0].topology_key", "REQUIRED", "is required", func(r *place) {
 		spec(r).Affinity.PodAffinity.Required[0].TopologyKey = ""
 	}},
-	{affinity + "pod_affinity.required[0].namespaces[0]", "REQUIRED", "must not be empty", func(r *place) {
+	{affinity + "pod_affinity.required[0].namespaces[0]", "REQUIRED", "is empty", func(r *place) {
 		spec(r).Affinity.PodAffinity.Required[0].Namespaces[0] = ""
 	}},
 	{affinity + "pod_affinity.required[0].namespaces", "WRONG_COUNT", "at most 10000", func(r *place) {
@@ -416,7 +416,7 @@ var malformed = []struct {
 		spec(r).Affinity.PodAffinity.Required[0].MismatchLabelKeys[0] = "/b"
 	}},
 	{affinity + "pod_affinity.required", "WRONG_COUNT", "at most 1000", func(r *place) {
-		spec(r).Affinity.PodAffinity.Required = make([]*stowagev1.PodAffinityTerm, decode.MaxTerms+1)
+		spec(r).Affinity.PodAffinity.Required = make([]*stowagev1.PodAffinityTerm, 1_001)
 	}},
 	{affinity + "pod_affinity.preferred[0].weight", "OUT_OF_RANGE", "is -1", func(r *place) {
 		spec(r).Affinity.PodAffinity.Preferred[0].Weight = -1
@@ -425,7 +425,7 @@ var malformed = []struct {
 		spec(r).Affinity.PodAffinity.Preferred[0].Term = nil
 	}},
 	{affinity + "pod_affinity.preferred", "WRONG_COUNT", "at most 1000", func(r *place) {
-		spec(r).Affinity.PodAffinity.Preferred = make([]*stowagev1.WeightedPodAffinityTerm, decode.MaxTerms+1)
+		spec(r).Affinity.PodAffinity.Preferred = make([]*stowagev1.WeightedPodAffinityTerm, 1_001)
 	}},
 	{antiAffinity + "label_selector.match_expressions[0].operator", "UNKNOWN_VALUE", "must be LABEL_SELECTOR_OPERATOR_IN", func(r *place) {
 		anti(r).LabelSelector.MatchExpressions[0].Operator = 5
@@ -443,7 +443,7 @@ var malformed = []struct {
 		anti(r).LabelSelector.MatchLabels["a b"] = ""
 	}},
 	{antiAffinity + "label_selector.match_expressions", "WRONG_COUNT", "at most 1000", func(r *place) {
-		anti(r).LabelSelector.MatchExpressions = make([]*stowagev1.LabelSelectorRequirement, decode.MaxRequirements+1)
+		anti(r).LabelSelector.MatchExpressions = make([]*stowagev1.LabelSelectorRequirement, 1_001)
 	}},
 	{antiAffinity + "namespace_selector.match_expressions[0].operator", "UNKNOWN_VALUE", "must be LABEL_SELECTOR_OPERATOR_IN", func(r *place) {
 		anti(r).NamespaceSelector.MatchExpressions = []*stowagev1.LabelSelectorRequirement{{Key: "k"}}
@@ -458,14 +458,14 @@ var malformed = []struct {
 	{podSpec + "tolerations[1].operator", "UNKNOWN_VALUE", "must be TOLERATION_OPERATOR_EQUAL", func(r *place) {
 		spec(r).Tolerations[1].Operator = 9
 	}},
-	{podSpec + "tolerations[1].effect", "UNKNOWN_VALUE", "or unspecified", func(r *place) {
+	{podSpec + "tolerations[1].effect", "UNKNOWN_VALUE", "TAINT_EFFECT_PREFER_NO_SCHEDULE or TAINT_EFFECT_NO_EXECUTE", func(r *place) {
 		spec(r).Tolerations[1].Effect = -1
 	}},
 	{podSpec + "tolerations[1].key", "TOO_LONG", "at most 317", func(r *place) {
 		spec(r).Tolerations[1].Key = strings.Repeat("k", 318)
 	}},
 	{podSpec + "tolerations", "WRONG_COUNT", "at most 1000", func(r *place) {
-		spec(r).Tolerations = make([]*stowagev1.Toleration, decode.MaxTolerations+1)
+		spec(r).Tolerations = make([]*stowagev1.Toleration, 1_001)
 	}},
 	{spread + "[0].max_skew", "OUT_OF_RANGE", "is 0", func(r *place) { spec(r).TopologySpreadConstraints[0].MaxSkew = 0 }},
 	{spread + "[0].topology_key", "REQUIRED", "is required", func(r *place) {
@@ -511,7 +511,7 @@ var malformed = []struct {
 		spec(r).Containers[0].HostPorts[0].Protocol = 4
 	}},
 	{podSpec + "containers[0].host_ports", "WRONG_COUNT", "at most 1000", func(r *place) {
-		spec(r).Containers[0].HostPorts = make([]*stowagev1.HostPort, decode.MaxHostPorts+1)
+		spec(r).Containers[0].HostPorts = make([]*stowagev1.HostPort, 1_001)
 	}},
 	{podSpec + "init_containers[0].restart_policy", "UNKNOWN_VALUE", "must be CONTAINER_RESTART_POLICY_ALWAYS", func(r *place) {
 		spec(r).InitContainers[0].RestartPolicy = 4
@@ -549,7 +549,7 @@ var malformed = []struct {
 		spec(r).Volumes = []*stowagev1.Volume{{}}
 	}},
 	{podSpec + "scheduling_gates", "WRONG_COUNT", "at most 1000", func(r *place) {
-		spec(r).SchedulingGates = make([]string, decode.MaxTolerations+1)
+		spec(r).SchedulingGates = make([]string, 1_001)
 	}},
 
 	{"queue[0].pod", "REQUIRED", "is required", func(r *place) { r.Queue[0].Pod = nil }},
@@ -593,7 +593,7 @@ var malformed = []struct {
 		r.PodGroups[0].MaxSteps = new(uint32(decode.MaxSteps + 1))
 	}},
 	{"pod_groups[0].topology.keys", "WRONG_COUNT", "at most 8", func(r *place) {
-		r.PodGroups[0].Topology.Keys = make([]string, decode.MaxGroupKeys+1)
+		r.PodGroups[0].Topology.Keys = make([]string, 8+1)
 	}},
 	{"pod_groups[0].topology.keys[1]", "DUPLICATE", "is that of keys[0]", func(r *place) {
 		r.PodGroups[0].Topology.Keys = []string{"zone", "zone"}

@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -15,16 +14,11 @@ import (
 
 // Field numbers of Node.
 const (
-	nodeName = 1 + iota
-	nodeLabels
-	nodeTaints
-	nodeUnschedulable
-	nodeAllocatable
-	nodeImages
-	nodePodCounts
-	nodePods
-	nodeClassIndex
-	nodeNominatedPods
+	nodeName          = 1
+	nodePodCounts     = 7
+	nodePods          = 8
+	nodeClassIndex    = 9
+	nodeNominatedPods = 10
 )
 
 type readNode struct {
@@ -66,49 +60,35 @@ func (r *reader) readNodes(c *chunk) {
 func (r *reader) node(c *chunk, at path, raw []byte, to *readNode) (isUsual bool) {
 	r.begin(&to.names)
 	f := r.enter(at, raw)
-	in, n := &f.in, &to.node
+	n := &to.node
 	*n, to.pods = api.Node{}, 0
-	n.Name = in.text(nodeName)
-	n.Labels = r.labels(&f.at, in, nodeLabels, "labels")
-	n.Taints = listIn(r, &f.at, in, nodeTaints, "taints", MaxTaints, &r.to.taints, (*reader).taint)
-	n.Unschedulable = in.bool(nodeUnschedulable)
-	n.Allocatable = one(r, &f.at, in, nodeAllocatable, "allocatable", (*reader).nodeResources)
-	n.Images = listIn(r, &f.at, in, nodeImages, "images", MaxImages, &r.to.images, (*reader).image)
-	head := raw[:in.at]
-	countsInOrder := r.podCounts(c, &f.at, in, to)
-	r.podsOf(&f.at, in, nodePods, "pods", &r.pods, onNode)
-	beforeClass := in.at
-	if in.next(number(nodeClassIndex)) {
-		r.classIndex(&f.at, in, n)
-	}
-	class := in.since(beforeClass)
-	r.podsOf(&f.at, in, nodeNominatedPods, "nominated_pods", &r.nominated, nominated)
-	if r.depth--; !in.usual() {
+	r.nodeFields(&f.at, &f.in, c, to)
+	if r.depth--; !f.in.usual() {
 		to.sound = false
 		return false
 	}
-	r.name(&f.at, "name", n.Name, MaxNameBytes)
 	r.nominatedOnce(&f.at)
 	to.nominated = uint64(len(r.nominated.raw))
 	to.pods += uint64(len(r.pods.raw)) + to.nominated
-	if !countsInOrder && to.pods <= MaxClusterPods {
-		n.PodCounts = merged(n.PodCounts)
+	canonical := r.counts.inOrder
+	if !canonical && to.pods <= MaxClusterPods && len(r.violations) == 0 {
+		r.orderCounts(c, n)
 	}
 	var podsInOrder, nominatedInOrder bool
 	n.Pods, podsInOrder = r.takePods(c, &r.pods)
 	n.Nominated, nominatedInOrder = r.takePods(c, &r.nominated)
-	canonical := countsInOrder && podsInOrder && nominatedInOrder
+	canonical = canonical && podsInOrder && nominatedInOrder
 	if to.sound = r.sound() && to.pods <= MaxClusterPods; to.sound || r.exact != nil {
-		r.formOf(c, to, raw, head, class, canonical)
+		r.formOf(c, to, raw, canonical)
 	}
 	return true
 }
 
 // formOf sets a node's digest and form.
-func (r *reader) formOf(c *chunk, to *readNode, raw, head, class []byte, canonical bool) {
+func (r *reader) formOf(c *chunk, to *readNode, raw []byte, canonical bool) {
 	whole := raw
 	if !canonical {
-		r.whole = r.form(r.whole[:0], &to.node, head, class, false)
+		r.whole = r.form(r.whole[:0], raw, false)
 		whole = r.whole
 	}
 	to.digest = content.DigestOf(whole)
@@ -122,30 +102,40 @@ func (r *reader) formOf(c *chunk, to *readNode, raw, head, class []byte, canonic
 		to.form = whole
 	default:
 		from := len(c.forms)
-		c.forms = r.form(content.AppendPacked(c.forms), &to.node, head, class, true)
+		c.forms = r.form(content.AppendPacked(c.forms), raw, true)
 		to.form = c.forms[from:]
 	}
 }
 
-// form appends a node's canonical form from its parts, or the packed form that the content keeps.
-func (r *reader) form(b []byte, n *api.Node, head, class []byte, kept bool) []byte {
-	b = append(b, head...)
-	for _, count := range n.PodCounts {
-		b = appendPodCount(b, count)
-	}
-	b = append(r.appendPods(b, nodePods, &r.pods, kept), class...)
-	return r.appendPods(b, nodeNominatedPods, &r.nominated, kept)
+// form appends a node's canonical form, or the packed form that the content keeps: raw with its lists of pods in canonical order.
+// It copies everything else, whatever the fields.
+func (r *reader) form(b, raw []byte, kept bool) []byte {
+	b = append(b, raw[:r.counts.from]...)
+	b = append(b, r.counts.encoded...)
+	b = append(b, raw[r.counts.end:r.pods.from]...)
+	b = r.appendPods(b, nodePods, &r.pods, kept)
+	b = append(b, raw[r.pods.end:r.nominated.from]...)
+	b = r.appendPods(b, nodeNominatedPods, &r.nominated, kept)
+	return append(b, raw[r.nominated.end:]...)
+}
+
+func (r *reader) podsOnNode(at *path, in *scan, _ *chunk, _ *readNode) {
+	r.podsOf(at, in, nodePods, "pods", &r.pods, onNode)
+}
+
+func (r *reader) podsNominated(at *path, in *scan, _ *chunk, _ *readNode) {
+	r.podsOf(at, in, nodeNominatedPods, "nominated_pods", &r.nominated, nominated)
 }
 
 func (r *reader) podsOf(at *path, in *scan, field byte, name string, to *podList, s podKind) {
+	to.from = in.at
 	for in.next(sized(field)) {
 		f := r.enter(at.item(name, len(to.raw)), in.bytes())
 		to.raw = append(to.raw, rawPod{})
 		r.pod(&f.at, &f.in, s, &to.raw[len(to.raw)-1])
-		if r.depth--; !f.in.usual() {
-			in.fail()
-		}
+		r.leave(f, in)
 	}
+	to.end = in.at
 }
 
 // nominatedOnce refuses pods that are nominated to the node more than once.
@@ -163,132 +153,13 @@ func (r *reader) nominatedOnce(at *path) {
 	}
 }
 
-func (r *reader) classIndex(at *path, in *scan, n *api.Node) {
+func (r *reader) classIndex(at *path, in *scan, _ *chunk, to *readNode) {
+	in.next(number(nodeClassIndex))
 	if i := in.uint32Value(); uint64(i) < uint64(len(r.classes)) {
-		n.Class = r.classes[i]
+		to.node.Class = r.classes[i]
 	} else {
 		r.refuse(at.field("class_index"), notFound, "is %d, but there are %d node classes", i, len(r.classes))
 	}
-}
-
-func (r *reader) image(at *path, in *scan) (out api.Image) {
-	out.Names = r.texts(at, in, 1, "names", MaxImageNames)
-	if in.next(number(2)) {
-		size := in.varint()
-		if size == 0 {
-			in.fail()
-		}
-		if out.SizeBytes = int64(size); size > MaxImageBytes {
-			r.refuse(at.field("size_bytes"), outOfRange, "is %d, 0 to %d are allowed", out.SizeBytes, int64(MaxImageBytes))
-		}
-	}
-	return out
-}
-
-// podCounts reads a node's pod counts, which are numerous. It reports whether they are in canonical order without duplicates.
-func (r *reader) podCounts(c *chunk, at *path, s *scan, to *readNode) (inOrder bool) {
-	first := len(c.counts)
-	inOrder = true
-	last := -1 // position
-	for i := 0; ; i++ {
-		b := s.data[s.at:]
-		if len(b) == 0 || b[0] != nodePodCounts<<3|byte(protowire.BytesType) {
-			break
-		}
-		size := byte(0)
-		if len(b) > 1 {
-			size = b[1]
-		}
-		// Fast paths: an index of one or two bytes, a count of one byte, nothing else.
-		var template, count uint64
-		terminating, readiness := false, int32(0)
-		switch {
-		case size == 4 && len(b) >= 6 && b[2] == 1<<3 && b[3]-1 < 0x7f && b[4] == 2<<3 && b[5]-1 < 0x7f:
-			template, count = uint64(b[3]), uint64(b[5])
-			s.at += 6
-		case size == 5 && len(b) >= 7 && b[2] == 1<<3 && b[3] >= 0x80 && b[4]-1 < 0x7f && b[5] == 2<<3 && b[6]-1 < 0x7f:
-			template, count = uint64(b[3]&0x7f)|uint64(b[4])<<7, uint64(b[6])
-			s.at += 7
-		default:
-			s.at++
-			template, count, terminating, readiness = podCount(s)
-		}
-		if count == 0 || template >= uint64(len(r.pinned)) || r.pinned[template] {
-			r.wrongCount(at.item("pod_counts", i), template, count)
-			continue
-		}
-		to.pods += count
-		// The total of the cluster refuses larger counts.
-		counted := api.PodCount{Template: int(template), Count: int32(min(count, MaxClusterPods)), Terminating: terminating}
-		if readiness != 0 {
-			at := at.item("pod_counts", i)
-			counted.Readiness = r.readinessOf(&at, readiness)
-		}
-		inOrder = inOrder && position(counted) > last
-		last = position(counted)
-		c.counts = append(c.counts, counted)
-	}
-	if len(c.counts) > first {
-		to.node.PodCounts = c.counts[first:]
-	}
-	return inOrder
-}
-
-func podCount(s *scan) (template, count uint64, terminating bool, readiness int32) {
-	in := scan{data: s.bytes()}
-	template, count, terminating, readiness = uint64(in.uint32(1)), uint64(in.uint32(2)), in.bool(3), in.int32(4)
-	if !in.usual() {
-		s.fail()
-	}
-	return template, count, terminating, readiness
-}
-
-func (r *reader) wrongCount(at path, template, count uint64) {
-	if count == 0 {
-		r.refuse(at.field("count"), outOfRange, "is 0, at least 1 is required")
-	}
-	r.templateIndex(&at, uint32(template), onNode)
-}
-
-// position is the place of a pod count in canonical order.
-func position(c api.PodCount) int {
-	const states = 2 * (int(api.PhasePending) + 1)
-	state := int(c.Readiness)
-	if c.Terminating {
-		state += states / 2
-	}
-	return states*c.Template + state
-}
-
-// merged sorts counts and adds up those of the same pods. The sums fit, as a node's pods have been counted.
-func merged(counts []api.PodCount) []api.PodCount {
-	slices.SortFunc(counts, func(a, b api.PodCount) int { return position(a) - position(b) })
-	out := counts[:0]
-	for _, c := range counts {
-		if n := len(out); n > 0 && position(out[n-1]) == position(c) {
-			out[n-1].Count += c.Count
-		} else {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-func appendPodCount(b []byte, c api.PodCount) []byte {
-	var field [4 * (1 + binary.MaxVarintLen32)]byte
-	f := field[:0]
-	if c.Template != 0 {
-		f = protowire.AppendVarint(append(f, 1<<3), uint64(c.Template))
-	}
-	f = protowire.AppendVarint(append(f, 2<<3), uint64(c.Count))
-	if c.Terminating {
-		f = append(f, 3<<3, 1)
-	}
-	if c.Readiness != 0 {
-		f = append(f, 4<<3, byte(c.Readiness))
-	}
-	b = protowire.AppendTag(b, nodePodCounts, protowire.BytesType)
-	return protowire.AppendBytes(b, f)
 }
 
 func (d *decoder) commitNodes(parent *path, c *chunk) {

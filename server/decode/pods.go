@@ -15,17 +15,11 @@ import (
 
 // Field numbers of Pod.
 const (
-	podName = 1 + iota
-	podTemplateIndex
-	podTemplate
-	podLabels
-	podTerminating
-	podResourceStatus
-	podUnread
-	podNominatedNode
-	podStartTime
-	podPreempted
-	podReadiness
+	podTemplateIndex  = 2
+	podTemplate       = 3
+	podResourceStatus = 6
+	podStartTime      = 9
+	podReadiness      = 11
 )
 
 type podKind uint8
@@ -47,12 +41,16 @@ type rawPod struct {
 	inline             *inlineTemplate // in place of source
 	template           []byte          // canonical, of a pod that is pending
 	canonical          []byte          // the whole pod, if it is in canonical form
+
+	hasSource, canonicalSource bool // in its canonical place
+	sourceEnd                  int
 }
 
 // podList is a list of pods of a node, and their canonical order.
 type podList struct {
-	raw   []rawPod
-	order []podPlace
+	raw       []rawPod
+	order     []podPlace
+	from, end int // in the node
 }
 
 func (l *podList) reset() { l.raw, l.order = l.raw[:0], l.order[:0] }
@@ -66,28 +64,11 @@ type podPlace struct {
 // pod reads a pod. Encoders write the source, a oneof, in its canonical place or last.
 func (r *reader) pod(at *path, in *scan, s podKind, p *rawPod) {
 	*p = rawPod{pod: api.Pod{TemplateIndex: -1}}
-	p.pod.Name = in.text(podName)
-	if s == nominated && p.pod.Name == "" {
-		r.refuse(at.field("name"), required, "is required in nominated_pods")
-	}
-	r.length(at.field("name"), p.pod.Name, MaxNameBytes)
-	if in.at > 0 {
-		p.name = in.since(0)
-	}
-	hasSource, canonical := r.source(at, in, s, p)
-	from := in.at
-	p.pod.Labels = r.labels(at, in, podLabels, "labels")
-	p.pod.Terminating = in.bool(podTerminating)
-	r.podResourceStatus(at, in, s, p)
-	p.pod.Unread = list(r, at, in, podUnread, "unread", MaxUnread, (*reader).unreadField)
-	r.nominatedNode(at, in, s, p)
-	p.pod.StartTime = r.startTime(at, in, s)
-	r.preempted(at, in, s, p)
-	r.readiness(at, in, s, p)
-	p.rest = in.since(from)
+	r.podFields(at, in, s, p)
+	p.rest = in.since(p.sourceEnd)
+	hasSource, canonical := p.hasSource, p.canonicalSource
 	if !hasSource {
 		hasSource, _ = r.source(at, in, s, p)
-		canonical = false
 	}
 	if !hasSource {
 		r.refuse(at.field("source"), required, "one of template_index and template is required")
@@ -95,6 +76,18 @@ func (r *reader) pod(at *path, in *scan, s podKind, p *rawPod) {
 	if canonical {
 		p.canonical = in.data
 	}
+}
+
+// podSource reads the source in its canonical place, after the name.
+func (r *reader) podSource(at *path, in *scan, s podKind, p *rawPod) {
+	if s == nominated && p.pod.Name == "" {
+		r.refuse(at.field("name"), required, "is required in nominated_pods")
+	}
+	if in.at > 0 {
+		p.name = in.since(0)
+	}
+	p.hasSource, p.canonicalSource = r.source(at, in, s, p)
+	p.sourceEnd = in.at
 }
 
 // source reads a pod's template or the index of one, and reports whether there is one and whether it is in canonical form.
@@ -117,7 +110,7 @@ func (r *reader) source(at *path, in *scan, s podKind, p *rawPod) (present, cano
 		return true, canonical
 	case in.nextIs(sized(podTemplate)):
 		r.asStated = !s.ofNode() || r.exact != nil // encoded leaves out the defaults of nodes
-		p.pod.Template = some(r, at, in, podTemplate, "template", (*reader).template)
+		p.pod.Template = some(r, at, in, podTemplate, "template", (*reader).podTemplate)
 		r.asStated = false
 		p.source = in.since(from)
 		inner := scan{data: p.source}
@@ -146,73 +139,42 @@ func (r *reader) templateIndex(at *path, i uint32, s podKind) bool {
 	return true
 }
 
-// podResourceStatus reads the resources in a pod's status. It checks and keeps only those of pods on nodes.
-func (r *reader) podResourceStatus(at *path, in *scan, s podKind, p *rawPod) {
+// resourceStatus reads the resources in a pod's status. It checks and keeps only those of pods on nodes.
+func (r *reader) resourceStatus(at *path, in *scan, s podKind, p *rawPod) {
 	if s.ofNode() {
-		p.pod.ResourceStatus = some(r, at, in, podResourceStatus, "resource_status", (*reader).resourceStatus)
-		return
-	}
-	if !in.nextIs(sized(podResourceStatus)) {
+		p.pod.ResourceStatus = some(r, at, in, podResourceStatus, "resource_status", (*reader).podResourceStatus)
 		return
 	}
 	to, exact, added := r.problems, r.exact, r.added
 	r.problems, r.exact, r.added = new(problems), nil, new(newNames)
-	one(r, at, in, podResourceStatus, "resource_status", (*reader).resourceStatus)
+	one(r, at, in, podResourceStatus, "resource_status", (*reader).podResourceStatus)
 	r.problems, r.exact, r.added = to, exact, added
 }
 
-func (r *reader) resourceStatus(at *path, in *scan) (out api.PodResourceStatus) {
-	out.ResizeInfeasible = in.bool(1)
-	out.Containers = list(r, at, in, 2, "containers", 2*MaxContainers, (*reader).containerStatus)
-	out.Allocated = one(r, at, in, 3, "allocated", (*reader).resources)
-	hasActuated := in.nextIs(sized(4))
+// actuated reads resources that imply that resources are present.
+func (r *reader) actuated(at *path, in *scan, out *api.PodResourceStatus) {
+	out.ResourcesPresent = true
 	out.Actuated = one(r, at, in, 4, "actuated", (*reader).resources)
-	out.ResourcesPresent = in.bool(5) || hasActuated
-	return out
 }
 
-func (r *reader) containerStatus(at *path, in *scan) (out api.ContainerResourceStatus) {
-	out.Name = in.text(1)
-	out.Allocated = one(r, at, in, 2, "allocated", (*reader).resources)
-	out.Actuated = one(r, at, in, 3, "actuated", (*reader).resources)
-	r.name(at, "name", out.Name, MaxNameBytes)
-	return out
-}
-
-func (r *reader) unreadField(at *path, in *scan) (out api.UnreadField) {
-	out.Object, out.Field, out.Consequence = in.text(1), in.text(2), in.text(3)
-	r.name(at, "object", out.Object, MaxUnreadBytes)
-	r.name(at, "field", out.Field, MaxUnreadBytes)
-	r.length(at.field("consequence"), out.Consequence, MaxConsequenceBytes)
-	return out
-}
-
-// nominatedNode reads the node that a pod to be placed is nominated to. A pod of a node must not name one.
-func (r *reader) nominatedNode(at *path, in *scan, s podKind, p *rawPod) {
-	name := in.text(podNominatedNode)
-	if s.ofNode() && name != "" {
-		r.refuse(at.field("nominated_node_name"), notAllowed, "must be empty in pods of nodes")
-	}
-	r.length(at.field("nominated_node_name"), name, MaxNameBytes)
-	p.pod.NominatedNode = name
+func (r *reader) resourcesPresent(_ *path, in *scan, out *api.PodResourceStatus) {
+	out.ResourcesPresent = in.bool(5) || out.ResourcesPresent
 }
 
 // startTime reads when a pod of a node started, in nanoseconds. Nearly every pod has the field.
-func (r *reader) startTime(at *path, in *scan, s podKind) int64 {
-	if !in.next(sized(podStartTime)) {
-		return 0
-	}
+func (r *reader) startTime(at *path, in *scan, s podKind, p *rawPod) {
+	in.next(sized(podStartTime))
 	stated := scan{data: in.bytes()}
 	seconds, nanos := stated.int64(1), stated.int32(2)
 	if !stated.usual() {
 		in.fail()
-		return 0
+		return
 	}
 	if s != onNode || uint64(seconds) >= StartSecondsBelow || uint32(nanos) > 999_999_999 || seconds == 0 && nanos == 0 {
 		r.wrongStart(at.field("start_time"), s, seconds, nanos)
-		return 0
+		return
 	}
-	return seconds*1_000_000_000 + int64(nanos)
+	p.pod.StartTime = seconds*1_000_000_000 + int64(nanos)
 }
 
 func (r *reader) wrongStart(at path, s podKind, seconds int64, nanos int32) {
@@ -226,14 +188,14 @@ func (r *reader) wrongStart(at path, s podKind, seconds int64, nanos int32) {
 	}
 }
 
-// preempted reads whether kube-scheduler preempted a pod of a node.
-func (r *reader) preempted(at *path, in *scan, s podKind, p *rawPod) {
-	if p.pod.Preempted = in.bool(podPreempted); !p.pod.Preempted {
-		return
+// checkPod refuses what pods to be placed, or pods of nodes, do not have.
+func (r *reader) checkPod(at *path, s podKind, p *rawPod) {
+	if s.ofNode() && p.pod.NominatedNode != "" {
+		r.refuse(at.field("nominated_node_name"), notAllowed, "must be empty in pods of nodes")
 	}
-	if s != onNode {
+	if p.pod.Preempted && s != onNode {
 		r.refuse(at.field("preempted"), notAllowed, "must be false, as only pods that run on nodes are preempted")
-	} else if !p.pod.Terminating {
+	} else if p.pod.Preempted && !p.pod.Terminating {
 		r.refuse(at.field("preempted"), notAllowed, "must be false if terminating is")
 	}
 }
@@ -241,9 +203,6 @@ func (r *reader) preempted(at *path, in *scan, s podKind, p *rawPod) {
 // readiness reads the readiness of a pod of a node. It is checked, but not kept, of a terminating pod, which is evicted anyhow.
 func (r *reader) readiness(at *path, in *scan, s podKind, p *rawPod) {
 	number := in.int32(podReadiness)
-	if number == 0 {
-		return
-	}
 	if s != onNode {
 		r.refuse(at.field("readiness"), notAllowed, "must be absent, as only pods that run on nodes are ready")
 	} else if read := r.readinessOf(at, number); !p.pod.Terminating {

@@ -213,7 +213,7 @@ func (d *decoder) defaultSpread(parent *path, in *stowagev1.DefaultSpread, out *
 		if c.GetLabelSelector() != nil {
 			d.refuse(at.field("label_selector"), notAllowed, "must be absent, the workload's selector stands for it")
 		}
-		constraint := submessage(d, at, c, (*reader).spreadConstraint)
+		constraint := submessage(d, at, c, (*reader).topologySpreadConstraint)
 		if constraint == nil {
 			continue
 		}

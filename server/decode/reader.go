@@ -38,6 +38,7 @@ type reader struct {
 	ordered    []byte
 
 	inline          inlineTemplates
+	counts          countList
 	pods, nominated podList
 	whole           []byte // canonical form of a node
 	compared        []byte
@@ -159,10 +160,15 @@ func read[T any](r *reader, at path, raw []byte, message func(*reader, *path, *s
 func nested[T any](r *reader, at path, s *scan, message func(*reader, *path, *scan) T) T {
 	f := r.enter(at, s.bytes())
 	out := message(r, &f.at, &f.in)
-	if r.depth--; !f.in.usual() {
-		s.fail()
-	}
+	r.leave(f, s)
 	return out
+}
+
+// leave ends a message in another one.
+func (r *reader) leave(f *frame, in *scan) {
+	if r.depth--; !f.in.usual() {
+		in.fail()
+	}
 }
 
 // one reads a message field; an absent one is zero.
@@ -229,7 +235,7 @@ func (r *reader) texts(at *path, s *scan, field byte, name string, limit int) []
 
 // begins skips the tag of a list's first element and returns the length of the list: 0 if it is absent or malformed, and if it
 // is too long, which begins refuses.
-func (r *reader) begins(at *path, s *scan, tag byte, name string, limit int) int {
+func (r *reader) begins(at *path, s *scan, tag tag, name string, limit int) int {
 	if !s.next(tag) {
 		return 0
 	}

@@ -41,7 +41,7 @@ func (r *reader) amounts(at *path, in *scan, ofNode bool) api.Resources {
 			r.refuse(at.field(named.field), notAllowed, "must be absent, as only nodes have it")
 			continue
 		}
-		r.quantity(at.field(named.field), amount)
+		r.atLeast(at.field(named.field), amount, 0)
 		r.quantities = append(r.quantities, api.Quantity{Resource: named.resource, Amount: amount})
 	}
 	if in.next(sized(5)) {
@@ -59,7 +59,7 @@ func (r *reader) amounts(at *path, in *scan, ofNode bool) api.Resources {
 }
 
 // scalarAmounts reads a map of scalars and sorts it in place. The first tag was read.
-func (r *reader) scalarAmounts(at *path, s *scan, tag byte) {
+func (r *reader) scalarAmounts(at *path, s *scan, tag tag) {
 	if !r.readEntries(s, tag, number(2)) || !r.within(at, "scalars", len(r.rawEntries), MaxDistinctResources) {
 		return
 	}
@@ -83,12 +83,6 @@ func (r *reader) scalar(at *path, name string, amount int64) {
 		r.refuse(at.entry("scalars", name), tooLong, "has a name of %d bytes, at most %d are allowed", len(name), MaxLabelKeyBytes)
 	default:
 		r.countName(at.entry("scalars", name), resourceName, name)
-		r.quantity(at.entry("scalars", name), amount)
-	}
-}
-
-func (p *problems) quantity(at path, amount int64) {
-	if amount < 0 {
-		p.refuse(at, outOfRange, "is %d, at least 0 is required", amount)
+		r.atLeast(at.entry("scalars", name), amount, 0)
 	}
 }

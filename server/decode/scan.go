@@ -16,10 +16,27 @@ type scan struct {
 	bad  bool
 }
 
-// sized and number are the tags of fields below 16.
-func sized(field byte) byte { return field<<3 | byte(protowire.BytesType) }
+// tag is the encoded tag of a field: one byte below field 16, and from there on a second one in the upper half.
+type tag uint16
 
-func number(field byte) byte { return field<<3 | byte(protowire.VarintType) }
+func sized(field byte) tag { return tagOf(field, protowire.BytesType) }
+
+func number(field byte) tag { return tagOf(field, protowire.VarintType) }
+
+func tagOf(field byte, kind protowire.Type) tag {
+	t := tag(field)<<3 | tag(kind)
+	if t < 0x80 {
+		return t
+	}
+	return t>>7<<8 | t&0x7f | 0x80
+}
+
+func (t tag) size() int {
+	if t < 0x100 {
+		return 1
+	}
+	return 2
+}
 
 // usual reports whether the whole message was read and was in the usual encoding.
 func (s *scan) usual() bool { return !s.bad && s.at == len(s.data) }
@@ -27,16 +44,20 @@ func (s *scan) usual() bool { return !s.bad && s.at == len(s.data) }
 func (s *scan) fail() { s.at, s.bad = len(s.data), true }
 
 // next skips a tag if it is next, and reports whether it was.
-func (s *scan) next(tag byte) bool {
-	if s.at < len(s.data) && s.data[s.at] == tag {
-		s.at++
+func (s *scan) next(t tag) bool {
+	if s.at < len(s.data) && s.data[s.at] == byte(t) && (t < 0x100 || s.hasSecond(t)) {
+		s.at += t.size()
 		return true
 	}
 	return false
 }
 
 // nextIs reports whether a tag is next.
-func (s *scan) nextIs(tag byte) bool { return s.at < len(s.data) && s.data[s.at] == tag }
+func (s *scan) nextIs(t tag) bool {
+	return s.at < len(s.data) && s.data[s.at] == byte(t) && (t < 0x100 || s.hasSecond(t))
+}
+
+func (s *scan) hasSecond(t tag) bool { return s.at+1 < len(s.data) && s.data[s.at+1] == byte(t>>8) }
 
 // text reads a string field without presence.
 func (s *scan) text(field byte) string {
@@ -159,10 +180,10 @@ func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 func (s *scan) since(from int) []byte { return s.data[from:s.at:s.at] }
 
 // count returns the number of adjacent fields with a tag. The tag of the first was read.
-func (s *scan) count(tag byte) int {
+func (s *scan) count(t tag) int {
 	ahead := *s
 	n := 1
-	for ahead.bytes(); ahead.next(tag); ahead.bytes() {
+	for ahead.bytes(); ahead.next(t); ahead.bytes() {
 		n++
 	}
 	if ahead.bad {
@@ -173,9 +194,9 @@ func (s *scan) count(tag byte) int {
 }
 
 // skip skips the fields that count counted.
-func (s *scan) skip(tag byte, n int) {
+func (s *scan) skip(t tag, n int) {
 	for range n {
 		s.bytes()
-		s.next(tag)
+		s.next(t)
 	}
 }

@@ -21,7 +21,7 @@ const (
 	lenient
 )
 
-func (r *reader) labelSelector(at *path, in *scan) (out api.LabelSelector) {
+func (r *reader) matchLabels(at *path, in *scan, out *api.LabelSelector) {
 	out.MatchLabels = r.entries(at, in, 1, "match_labels")
 	for _, label := range out.MatchLabels {
 		if r.selectors < lenient && !isLabelKey(label.Key) {
@@ -30,8 +30,6 @@ func (r *reader) labelSelector(at *path, in *scan) (out api.LabelSelector) {
 			r.refuse(at.entry("match_labels", label.Key), invalidSyntax, "the value "+labelValueSyntax)
 		}
 	}
-	out.MatchExpressions = list(r, at, in, 2, "match_expressions", MaxRequirements, (*reader).labelRequirement)
-	return out
 }
 
 // expression is a requirement of a selector whose operator is not decoded yet.
@@ -59,17 +57,6 @@ func (r *reader) labelRequirement(at *path, in *scan) api.Requirement {
 		r.requirement(at, &out)
 	}
 	return out.Requirement
-}
-
-func (r *reader) nodeSelector(at *path, in *scan) (out api.NodeSelector) {
-	out.Terms = list(r, at, in, 1, "terms", MaxTerms, (*reader).nodeSelectorTerm)
-	return out
-}
-
-func (r *reader) nodeSelectorTerm(at *path, in *scan) (out api.NodeSelectorTerm) {
-	out.MatchExpressions = list(r, at, in, 1, "match_expressions", MaxRequirements, (*reader).nodeRequirement)
-	out.MatchFields = list(r, at, in, 2, "match_fields", MaxRequirements, (*reader).nodeField)
-	return out
 }
 
 func (r *reader) nodeRequirement(at *path, in *scan) api.Requirement {

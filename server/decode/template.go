@@ -2,7 +2,6 @@ package decode
 
 import (
 	"bytes"
-	"cmp"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -21,28 +20,19 @@ func (r *reader) ownTemplate(raw []byte) (_ *api.PodTemplate, form []byte, ok bo
 	defer func() { r.to = to }()
 	out := new(api.PodTemplate)
 	form = bytes.Clone(raw)
-	if *out, ok = read(r, path{}, form, (*reader).template); !ok {
+	if *out, ok = read(r, path{}, form, (*reader).podTemplate); !ok {
 		if form = usual(raw, new(stowagev1.PodTemplate)); form == nil {
 			return nil, nil, false
 		}
 		*r.added, r.found = added, found
-		*out, ok = read(r, path{}, form, (*reader).template)
+		*out, ok = read(r, path{}, form, (*reader).podTemplate)
 	}
 	return out, form, ok && len(r.violations) == 0
 }
 
-func (r *reader) template(at *path, in *scan) (out api.PodTemplate) {
-	out.Namespace = cmp.Or(in.text(templateNamespace), "default")
-	r.length(at.field("namespace"), out.Namespace, MaxNamespaceBytes)
-	out.Labels = r.labels(at, in, templateLabels, "labels")
-	out.Controller = one(r, at, in, 3, "controller", (*reader).controller)
-	out.Spec = one(r, at, in, 4, "spec", (*reader).podSpec)
-	return out
-}
-
-// controller reads a controller reference. It has no name for kinds whose selectors kube-scheduler does not look up
+// controllerReference reads a controller reference. It has no name for kinds whose selectors kube-scheduler does not look up
 // (pkg/scheduler/framework/plugins/helper/spread.go, v1.37). The controller of a mirror pod is its node.
-func (r *reader) controller(at *path, in *scan) api.ControllerReference {
+func (r *reader) controllerReference(at *path, in *scan) api.ControllerReference {
 	apiVersion, kind, name, gone := in.text(1), in.text(2), in.text(3), in.bool(4)
 	r.length(at.field("name"), name, MaxNameBytes)
 	switch [2]string{apiVersion, kind} {
@@ -65,40 +55,25 @@ func (r *reader) controller(at *path, in *scan) api.ControllerReference {
 	return api.ControllerReference{Kind: api.OtherController}
 }
 
-func (r *reader) podSpec(at *path, in *scan) (out api.PodSpec) {
-	out.NodeSelector = r.labels(at, in, 1, "node_selector")
-	a := one(r, at, in, 2, "affinity", (*reader).affinity)
-	out.NodeAffinity, out.PodAffinity, out.PodAntiAffinity = a.node, a.pod, a.anti
-	out.Tolerations = list(r, at, in, 3, "tolerations", MaxTolerations, (*reader).toleration)
-	out.Spread = r.spreadConstraints(at, in, 4, "topology_spread_constraints")
-	out.Containers = list(r, at, in, 5, "containers", MaxContainers, (*reader).container)
-	out.InitContainers = list(r, at, in, 6, "init_containers", MaxContainers, (*reader).initContainer)
-	out.Requests = one(r, at, in, 7, "requests", (*reader).resources)
-	out.Overhead = one(r, at, in, 8, "overhead", (*reader).resources)
+func (r *reader) preemptionPolicy(at *path, in *scan, out *api.PodSpec) {
+	policy := stowagev1.PreemptionPolicy(in.int32(13))
+	out.NeverPreempts, _ = enum(r.problems, at, "preemption_policy", policy, false, true)
+	if isDefault(policy) && !r.asStated {
+		in.fail() // the canonical form leaves it out
+	}
+}
+
+func isDefault(p stowagev1.PreemptionPolicy) bool {
+	return p == stowagev1.PreemptionPolicy_PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY
+}
+
+// volumes reads the volumes that decisions depend on: images, and whether there is an emptyDir.
+func (r *reader) volumes(at *path, in *scan, out *api.PodSpec) {
 	for _, v := range list(r, at, in, 9, "volumes", MaxContainers, (*reader).volume) {
 		if out.EmptyDir = out.EmptyDir || v.emptyDir; !v.emptyDir {
 			out.ImageVolumes = append(out.ImageVolumes, v.image)
 		}
 	}
-	out.NodeName = in.text(10)
-	r.length(at.field("node_name"), out.NodeName, MaxNameBytes)
-	out.SchedulingGates = r.texts(at, in, 11, "scheduling_gates", MaxTolerations)
-	out.Priority = in.int32(12)
-	if policy := stowagev1.PreemptionPolicy(in.int32(13)); policy != 0 {
-		out.NeverPreempts, _ = enum(r.problems, at, "preemption_policy", policy, false, true)
-		if isDefault(policy) && !r.asStated {
-			in.fail() // the canonical form leaves it out
-		}
-	}
-	out.SchedulerName = in.text(14)
-	r.length(at.field("scheduler_name"), out.SchedulerName, MaxNameBytes)
-	out.SchedulingGroup = in.text(15)
-	r.length(at.field("scheduling_group"), out.SchedulingGroup, MaxNameBytes)
-	return out
-}
-
-func isDefault(p stowagev1.PreemptionPolicy) bool {
-	return p == stowagev1.PreemptionPolicy_PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY
 }
 
 // volume is a volume: an emptyDir, or the reference of an image.
@@ -118,28 +93,9 @@ func (r *reader) volume(at *path, in *scan) (out volume) {
 	return out
 }
 
-func (r *reader) container(at *path, in *scan) api.Container {
-	out := r.initContainer(at, in)
-	out.Sidecar = false // restart_policy has no effect
-	return out
-}
-
-func (r *reader) initContainer(at *path, in *scan) (out api.Container) {
-	out.Name = in.text(1)
-	out.Image = in.text(2)
-	out.Requests = one(r, at, in, 3, "requests", (*reader).resources)
-	out.HostPorts = list(r, at, in, 4, "host_ports", MaxHostPorts, (*reader).hostPort)
-	if policy := stowagev1.ContainerRestartPolicy(in.int32(5)); policy != 0 {
-		out.Sidecar, _ = enum(r.problems, at, "restart_policy", policy, true, false, false)
-	}
-	return out
-}
-
-func (r *reader) hostPort(at *path, in *scan) (out api.HostPort) {
-	out.Port = in.int32(1)
-	protocol := cmp.Or(stowagev1.Protocol(in.int32(2)), stowagev1.Protocol_PROTOCOL_TCP)
-	out.HostIP = in.text(3)
-	r.between(at.field("port"), int64(out.Port), 1, 65535)
-	out.Protocol, _ = enum(r.problems, at, "protocol", protocol, api.TCP, api.UDP, api.SCTP)
+// mainContainer reads a container for which restart_policy has no effect.
+func (r *reader) mainContainer(at *path, in *scan) api.Container {
+	out := r.container(at, in)
+	out.Sidecar = false
 	return out
 }

@@ -1,5 +1,6 @@
 // Command protoc-gen-stowage is a plugin of buf. From the messages of a cluster it generates the writer of the canonical form in
-// proto/content.
+// proto/content, and the readers of server/decode as far as they go field by field. What a field needs beyond its type and its
+// limits is in table.go.
 package main
 
 import (
@@ -11,7 +12,9 @@ import (
 
 const (
 	module  = "github.com/stowage-scheduler/stowage/"
+	values  = protogen.GoImportPath(module + "engine/api")
 	content = protogen.GoImportPath(module + "proto/content")
+	decode  = protogen.GoImportPath(module + "server/decode")
 )
 
 func main() {
@@ -21,7 +24,10 @@ func main() {
 		if cluster == nil {
 			return errors.New("there is no message stowage.v1.Cluster")
 		}
-		return writers(p, cluster)
+		if err := writers(p, cluster); err != nil {
+			return err
+		}
+		return readers(p, cluster)
 	})
 }
 

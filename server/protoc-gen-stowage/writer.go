@@ -48,8 +48,8 @@ func ascending(m *protogen.Message) ([]*protogen.Field, error) {
 	fields := slices.SortedFunc(slices.Values(m.Fields), func(a, b *protogen.Field) int { return cmp.Compare(a.Desc.Number(), b.Desc.Number()) })
 	var out []*protogen.Field
 	for i, f := range fields {
-		if of := real(f); of != nil && f != of.Fields[0] {
-			if real(fields[i-1]) != of {
+		if of := oneof(f); of != nil && f != of.Fields[0] {
+			if oneof(fields[i-1]) != of {
 				return nil, fmt.Errorf("%s: another field is between the members of the oneof", f.Desc.FullName())
 			}
 			continue
@@ -59,8 +59,8 @@ func ascending(m *protogen.Message) ([]*protogen.Field, error) {
 	return out, nil
 }
 
-// real returns the oneof of a field, nil for that of an optional field.
-func real(f *protogen.Field) *protogen.Oneof {
+// oneof returns the oneof of a field, nil for that of an optional field.
+func oneof(f *protogen.Field) *protogen.Oneof {
 	if f.Oneof == nil || f.Oneof.Desc.IsSynthetic() {
 		return nil
 	}
@@ -72,7 +72,7 @@ func write(g *protogen.GeneratedFile, f *protogen.Field) error {
 	of := "m." + f.GoName
 	unknown := fmt.Errorf("%s: the writer does not know fields like it", d.FullName())
 	switch {
-	case real(f) != nil:
+	case oneof(f) != nil:
 		return writeOneof(g, f.Oneof)
 	case d.IsMap() && d.MapKey().Kind() != protoreflect.StringKind:
 		return unknown
@@ -135,4 +135,6 @@ func isNumber(k protoreflect.Kind) bool {
 }
 
 // name is the name of a field in the tables, such as "Node.name".
-func name(f *protogen.Field) string { return strings.TrimPrefix(string(f.Desc.FullName()), "stowage.v1.") }
+func name(f *protogen.Field) string {
+	return strings.TrimPrefix(string(f.Desc.FullName()), "stowage.v1.")
+}
