@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Address is the content address of a cluster.
@@ -30,28 +32,13 @@ func (a Address) String() string { return hex.EncodeToString(a[:]) }
 // seal computes the address. All lists must be sealed.
 func (c *Content) seal() {
 	b := []byte("stowage.v1.Cluster\x00")
-	for i, l := range c.lists() {
-		if i >= firstOptional {
-			if l.Len() == 0 {
-				continue
-			}
-			b = binary.BigEndian.AppendUint64(b, uint64(budgetsField+i-firstOptional))
+	for _, number := range [...]protowire.Number{PodTemplates, NodeClasses, Nodes, Namespaces, WorkloadSelectors} {
+		b = append(b, c.lists[number].root[:]...)
+	}
+	for number := PodDisruptionBudgets; number < Lists; number++ {
+		if l := &c.lists[number]; l.Len() > 0 {
+			b = append(binary.BigEndian.AppendUint64(b, uint64(number)), l.root[:]...)
 		}
-		b = append(b, l.root[:]...)
 	}
 	c.address = sha256.Sum256(b)
-}
-
-// The numbers of Cluster.pod_disruption_budgets and Cluster.pod_groups, which follow each other as in lists.
-const (
-	budgetsField = 6
-	groupsField  = 7
-)
-
-// firstOptional is the index in lists of the first one that the address has only if it is not empty, as it has those after it.
-const firstOptional = 5
-
-// lists returns the lists in the order that the address hashes them.
-func (c *Content) lists() [7]*List {
-	return [...]*List{&c.templates, &c.classes, &c.nodes, &c.namespaces, &c.selectors, &c.budgets, &c.groups}
 }

@@ -40,14 +40,8 @@ func BenchmarkBuild(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var builder content.Builder
-		for _, t := range c.Templates().All {
-			builder.AddTemplate(t, content.DigestOf(t))
-		}
-		for _, n := range c.Nodes().All {
-			builder.AddNode(n, content.DigestOf(n))
-		}
-		for _, n := range c.Namespaces().All {
-			builder.AddNamespace(n)
+		for number, item := range c.Items() {
+			builder.Add(number, item, content.DigestOf(item))
 		}
 		if builder.Build().Address() != c.Address() {
 			b.Fatal("another address")

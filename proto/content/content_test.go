@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -427,12 +428,11 @@ func TestBuilder(t *testing.T) {
 	same := mustAppend(t, &stowagev1.WorkloadSelector{Kind: 1, Namespace: "default", Name: "a"})
 	budget := mustAppend(t, &stowagev1.PodDisruptionBudget{Name: "a"})
 	sameBudget := mustAppend(t, &stowagev1.PodDisruptionBudget{Namespace: "default", Name: "a"})
-	if !b.AddNode(node, DigestOf(node)) || !b.AddNamespace(namespace) || !b.AddWorkloadSelector(selector) ||
-		!b.AddPodDisruptionBudget(budget) {
+	add := func(to protowire.Number, item []byte) bool { return b.Add(to, item, DigestOf(item)) }
+	if !add(Nodes, node) || !add(Namespaces, namespace) || !add(WorkloadSelectors, selector) || !add(PodDisruptionBudgets, budget) {
 		t.Error("a name is taken at first")
 	}
-	if b.AddNode(node, DigestOf(node)) || b.AddNamespace(namespace) || b.AddWorkloadSelector(same) ||
-		b.AddPodDisruptionBudget(sameBudget) {
+	if add(Nodes, node) || add(Namespaces, namespace) || add(WorkloadSelectors, same) || add(PodDisruptionBudgets, sameBudget) {
 		t.Error("a name is not taken afterwards")
 	}
 	for _, raw := range [][]byte{node, namespace, selector, budget} {
@@ -442,7 +442,7 @@ func TestBuilder(t *testing.T) {
 	if got := c.Nodes().At(0); !bytes.Equal(got, mustAppend(t, &stowagev1.Node{Name: "a"})) {
 		t.Errorf("the node is %x", got)
 	}
-	if n := c.Nodes().Len() + c.Namespaces().Len() + c.WorkloadSelectors().Len() + c.PodDisruptionBudgets().Len(); n != 4 {
+	if n := c.Len(); n != 4 {
 		t.Errorf("there are %d items", n)
 	}
 	if _, err := c.Cluster(); err != nil {

@@ -7,33 +7,19 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // Change describes the effect of a delta, to update values derived from the content. It shares messages with the delta.
 type Change struct {
-	// Templates and Classes are the set items, in order. An index equal to the length appends.
-	Templates []*stowagev1.IndexedPodTemplate
-	Classes   []*stowagev1.IndexedNodeClass
 	// Removed lists the indexes of the removed nodes before the delta, ascending.
 	Removed []uint32
 	// Nodes lists the added and changed nodes, ascending by index.
 	Nodes []IndexedNode
-	// NamespacesChanged reports whether the delta sets or removes namespaces. Namespaces then lists all of the result.
-	NamespacesChanged bool
-	Namespaces        []*stowagev1.Namespace
-	// WorkloadSelectorsChanged reports whether the delta sets or removes workload selectors. WorkloadSelectors then lists all
-	// of the result.
-	WorkloadSelectorsChanged bool
-	WorkloadSelectors        []*stowagev1.WorkloadSelector
-	// BudgetsChanged reports whether the delta sets or removes PodDisruptionBudgets. Budgets then lists all of the result.
-	BudgetsChanged bool
-	Budgets        []*stowagev1.PodDisruptionBudget
-	// GroupsChanged reports whether the delta sets or removes pod groups. Groups then lists all of the result.
-	GroupsChanged bool
-	Groups        []*stowagev1.PodGroup
 }
 
 // IndexedNode is a normalized node and its index.
@@ -54,9 +40,9 @@ type IndexedNode struct {
 // nodes if it replaces a template or class.
 func (c *Content) Apply(ctx context.Context, d *stowagev1.ClusterDelta) (*Content, *Change, error) {
 	next := *c
-	a := applier{ctx: ctx, base: c, next: &next, change: &Change{}, named: make(map[string]location)}
+	a := applier{ctx: ctx, base: c, next: &next, change: &Change{}, claimed: make(map[string]location)}
 	for _, step := range []func(*stowagev1.ClusterDelta) error{
-		a.claimNodes, a.templates, a.classes, a.checkUnreferenced, a.nodes, a.namespaces, a.selectors, a.budgets, a.groups,
+		a.claimNodes, a.indexed, a.checkUnreferenced, a.nodes, a.named,
 	} {
 		if err := step(d); err != nil {
 			return nil, nil, err
@@ -71,9 +57,9 @@ type applier struct {
 	ctx        context.Context
 	base, next *Content
 	change     *Change
-	named      map[string]location // the nodes that the delta names
-	// replacedTemplates and replacedClasses map indexes to the location in the delta.
-	replacedTemplates, replacedClasses map[uint32]location
+	claimed    map[string]location // the nodes that the delta names
+	// replaced has the locations in the delta of templates and classes that replace those with an index.
+	replaced [Lists]map[uint32]location
 }
 
 // location is an element of a list of the delta.
@@ -96,57 +82,82 @@ func claim[K comparable](named map[K]location, key K, at location) error {
 // claimNodes records the nodes that the delta names.
 func (a *applier) claimNodes(d *stowagev1.ClusterDelta) error {
 	for i, name := range d.GetRemovedNodes() {
-		if err := claim(a.named, name, location{"removed_nodes[%d]", i}); err != nil {
+		if err := claim(a.claimed, name, location{"removed_nodes[%d]", i}); err != nil {
 			return err
 		}
 	}
 	for i, n := range d.GetNodes() {
-		if err := claim(a.named, n.GetName(), location{"nodes[%d].name", i}); err != nil {
+		if err := claim(a.claimed, n.GetName(), location{"nodes[%d].name", i}); err != nil {
 			return err
 		}
 	}
 	for i, n := range d.GetNodePods() {
-		if err := claim(a.named, n.GetNodeName(), location{"node_pods[%d].node_name", i}); err != nil {
+		if err := claim(a.claimed, n.GetNodeName(), location{"node_pods[%d].node_name", i}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *applier) templates(d *stowagev1.ClusterDelta) (err error) {
-	a.change.Templates = d.GetPodTemplates()
-	a.replacedTemplates, err = put(a.ctx, &a.next.templates, "pod_templates[%d]", a.change.Templates,
-		func(t *stowagev1.IndexedPodTemplate) (uint32, proto.Message) { return t.GetIndex(), t.GetTemplate() })
-	return err
-}
-
-func (a *applier) classes(d *stowagev1.ClusterDelta) (err error) {
-	a.change.Classes = d.GetNodeClasses()
-	a.replacedClasses, err = put(a.ctx, &a.next.classes, "node_classes[%d]", a.change.Classes,
-		func(c *stowagev1.IndexedNodeClass) (uint32, proto.Message) { return c.GetIndex(), c.GetNodeClass() })
-	return err
-}
-
-// put sets items of a list by index. It returns the locations of those that replace an item of the base.
-func put[M any](
-	ctx context.Context, l *List, path string, items []M, indexed func(M) (uint32, proto.Message),
-) (map[uint32]location, error) {
-	if len(items) == 0 {
-		return nil, nil
+// listFields are where messages have a list: its name, and the fields of a delta that remove items from it, if there is one, and set
+// items.
+var listFields = func() (out [Lists]struct {
+	name         string
+	removed, set protoreflect.FieldDescriptor
+}) {
+	delta := (*stowagev1.ClusterDelta)(nil).ProtoReflect().Descriptor().Fields()
+	for number, field := range nodesLast {
+		out[number].name = string(field.Name())
+		out[number].removed, out[number].set = delta.ByName("removed_"+field.Name()), delta.ByName(field.Name())
 	}
+	return out
+}()
+
+// Changes returns which of the lists that are ordered by identity a delta changes. Reflection would take 4 % of a small delta.
+func Changes(d *stowagev1.ClusterDelta) [Lists]bool {
+	return [Lists]bool{
+		Namespaces:           len(d.GetNamespaces())+len(d.GetRemovedNamespaces()) > 0,
+		WorkloadSelectors:    len(d.GetWorkloadSelectors())+len(d.GetRemovedWorkloadSelectors()) > 0,
+		PodDisruptionBudgets: len(d.GetPodDisruptionBudgets())+len(d.GetRemovedPodDisruptionBudgets()) > 0,
+		PodGroups:            len(d.GetPodGroups())+len(d.GetRemovedPodGroups()) > 0,
+	}
+}
+
+// indexed sets templates and classes.
+func (a *applier) indexed(d *stowagev1.ClusterDelta) error {
+	templates, classes := d.GetPodTemplates(), d.GetNodeClasses()
+	err := a.put(PodTemplates, len(templates), func(i int) (uint32, proto.Message) {
+		return templates[i].GetIndex(), templates[i].GetTemplate()
+	})
+	if err != nil {
+		return err
+	}
+	return a.put(NodeClasses, len(classes), func(i int) (uint32, proto.Message) {
+		return classes[i].GetIndex(), classes[i].GetNodeClass()
+	})
+}
+
+// put sets n items of a list by index. It records those that replace an item of the base.
+func (a *applier) put(list protowire.Number, n int, indexed func(i int) (uint32, proto.Message)) error {
+	if n == 0 {
+		return nil
+	}
+	l := &a.next.lists[list]
 	baseLen := l.Len()
 	replaced := make(map[uint32]location)
+	a.replaced[list] = replaced
 	*l = l.edit()
-	for i, item := range items {
-		index, m := indexed(item)
-		raw, err := Append(nil, m)
+	path := listFields[list].name + "[%d]"
+	for i := range n {
+		index, item := indexed(i)
+		raw, err := Append(nil, item)
 		switch {
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
+		case a.ctx.Err() != nil:
+			return a.ctx.Err()
 		case err != nil:
-			return nil, prefixField(location{path, i}.String(), err)
+			return prefixField(location{path, i}.String(), err)
 		case uint64(index) > uint64(l.Len()):
-			return nil, refuse(location{path + ".index", i}.String(),
+			return refuse(location{path + ".index", i}.String(),
 				stowagev1.ViolationReason_VIOLATION_REASON_NOT_FOUND, "is %d, the next free one is %d", index, l.Len())
 		case int(index) == l.Len():
 			l.push(raw, DigestOf(raw))
@@ -157,29 +168,29 @@ func put[M any](
 		l.set(int(index), raw, DigestOf(raw))
 	}
 	l.seal()
-	return replaced, nil
+	return nil
 }
 
 // checkUnreferenced checks that only nodes named in the delta refer to replaced templates and classes.
 func (a *applier) checkUnreferenced(*stowagev1.ClusterDelta) error {
-	if len(a.replacedTemplates)+len(a.replacedClasses) == 0 {
+	if len(a.replaced[PodTemplates])+len(a.replaced[NodeClasses]) == 0 {
 		return nil
 	}
-	for i, node := range a.base.nodes.allRaw {
+	for i, node := range a.base.Nodes().allRaw {
 		if i%pageSize == 0 && a.ctx.Err() != nil {
 			return a.ctx.Err()
 		}
-		if _, ok := a.named[string(nameOf(node))]; ok {
+		if _, ok := a.claimed[string(nameOf(node))]; ok {
 			continue
 		}
 		var err error
 		references(node, func(template uint32) {
-			if p, ok := a.replacedTemplates[template]; ok {
+			if p, ok := a.replaced[PodTemplates][template]; ok {
 				err = refuse(p.String(), stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED,
 					"is %d, a template in use by node %q, which the delta does not name", template, nameOf(node))
 			}
 		}, func(class uint32) {
-			if p, ok := a.replacedClasses[class]; ok {
+			if p, ok := a.replaced[NodeClasses][class]; ok {
 				err = refuse(p.String(), stowagev1.ViolationReason_VIOLATION_REASON_NOT_ALLOWED,
 					"is %d, the class of node %q, which the delta does not name", class, nameOf(node))
 			}
@@ -192,10 +203,10 @@ func (a *applier) checkUnreferenced(*stowagev1.ClusterDelta) error {
 }
 
 func (a *applier) nodes(d *stowagev1.ClusterDelta) error {
-	if len(a.named) == 0 {
+	if len(a.claimed) == 0 {
 		return nil
 	}
-	l := &a.next.nodes
+	l := a.next.Nodes()
 	*l = l.edit()
 	if err := a.removeNodes(d.GetRemovedNodes()); err != nil {
 		return err
@@ -237,13 +248,13 @@ func (a *applier) removeNodes(removed []string) error {
 		a.change.Removed = append(a.change.Removed, index)
 	}
 	slices.Sort(a.change.Removed)
-	a.next.nodes.remove(a.change.Removed)
-	a.next.names.grow(&a.next.nodes, a.next.nodes.Len())
+	a.next.Nodes().remove(a.change.Removed)
+	a.next.names.grow(a.next.Nodes(), a.next.Nodes().Len())
 	return nil
 }
 
 func (a *applier) putNodes(nodes []*stowagev1.Node) error {
-	l, names := &a.next.nodes, &a.next.names
+	l, names := a.next.Nodes(), &a.next.names
 	added := false
 	for i, n := range nodes {
 		if err := a.ctx.Err(); err != nil {
@@ -270,90 +281,59 @@ func (a *applier) putNodes(nodes []*stowagev1.Node) error {
 	return nil
 }
 
-func (a *applier) namespaces(d *stowagev1.ClusterDelta) error {
-	var err error
-	a.change.Namespaces, err = change(&a.next.namespaces, namedIdentity, named(d.GetRemovedNamespaces()), d.GetNamespaces(), "namespace")
-	a.change.NamespacesChanged = a.change.Namespaces != nil
-	return err
-}
-
-func (a *applier) groups(d *stowagev1.ClusterDelta) error {
-	var err error
-	a.change.Groups, err = change(&a.next.groups, namedIdentity, named(d.GetRemovedPodGroups()), d.GetPodGroups(), "pod_group")
-	a.change.GroupsChanged = a.change.Groups != nil
-	return err
-}
-
-// named returns the identities of items without a namespace.
-func named(names []string) []identity {
-	out := make([]identity, len(names))
-	for i, name := range names {
-		out[i] = identity{name: name}
+// named changes the lists that are ordered by identity.
+func (a *applier) named(d *stowagev1.ClusterDelta) error {
+	for number, changed := range Changes(d) {
+		if !changed {
+			continue
+		}
+		if err := a.changeNamed(protowire.Number(number), identities[number], d); err != nil {
+			return err
+		}
 	}
-	return out
+	return nil
 }
 
-func (a *applier) selectors(d *stowagev1.ClusterDelta) error {
-	removed := make([]identity, len(d.GetRemovedWorkloadSelectors()))
-	for i, w := range d.GetRemovedWorkloadSelectors() {
-		removed[i] = identity{int32(w.GetKind()), cmp.Or(w.GetNamespace(), defaultNamespace), w.GetName()}
-	}
-	var err error
-	a.change.WorkloadSelectors, err = change(
-		&a.next.selectors, selectorIdentity, removed, d.GetWorkloadSelectors(), "workload_selector")
-	a.change.WorkloadSelectorsChanged = a.change.WorkloadSelectors != nil
-	return err
-}
-
-func (a *applier) budgets(d *stowagev1.ClusterDelta) error {
-	removed := make([]identity, len(d.GetRemovedPodDisruptionBudgets()))
-	for i, p := range d.GetRemovedPodDisruptionBudgets() {
-		removed[i] = identity{namespace: cmp.Or(p.GetNamespace(), defaultNamespace), name: p.GetName()}
-	}
-	var err error
-	a.change.Budgets, err = change(
-		&a.next.budgets, budgetIdentity, removed, d.GetPodDisruptionBudgets(), "pod_disruption_budget")
-	a.change.BudgetsChanged = a.change.Budgets != nil
-	return err
-}
-
-// change removes and sets items of a list that is ordered by identity. It returns all items of the result, nil if nothing
-// changes.
-func change[M any, P interface {
-	*M
-	proto.Message
-}](l *List, identify func([]byte) identity, removed []identity, set []P, kind string) ([]P, error) {
-	if len(removed)+len(set) == 0 {
-		return nil, nil
-	}
-	items := make(unordered, l.Len())
-	for _, item := range l.All {
+// changeNamed removes and sets items of a list that is ordered by identity.
+func (a *applier) changeNamed(list protowire.Number, identify func([]byte) identity, d *stowagev1.ClusterDelta) error {
+	f := &listFields[list]
+	removed, set := d.ProtoReflect().Get(f.removed).List(), d.ProtoReflect().Get(f.set).List()
+	path := f.name + "[%d]"
+	items := make(unordered, a.next.lists[list].Len())
+	for _, item := range a.next.lists[list].All {
 		items[identify(item)] = item
 	}
-	named := make(map[identity]location)
-	for i, id := range removed {
-		at := location{"removed_" + kind + "s[%d]", i}
-		if err := claim(named, id, at); err != nil {
-			return nil, err
+	claimed := make(map[identity]location)
+	for i := range removed.Len() {
+		at, id := location{"removed_" + path, i}, identity{name: removed.Get(i).String()}
+		if m, ok := removed.Get(i).Interface().(protoreflect.Message); ok {
+			// The fields of an identity have the numbers that they have in the item.
+			raw, err := proto.Marshal(m.Interface())
+			if err != nil {
+				return prefixField(at.String(), err)
+			}
+			id = identify(raw)
+		}
+		if err := claim(claimed, id, at); err != nil {
+			return err
 		}
 		if _, ok := items[id]; !ok {
-			return nil, refuse(at.String(), stowagev1.ViolationReason_VIOLATION_REASON_NOT_FOUND, "%s not found in the snapshot", strings.ReplaceAll(kind, "_", " "))
+			kind := strings.ReplaceAll(strings.TrimSuffix(f.name, "s"), "_", " ")
+			return refuse(at.String(), stowagev1.ViolationReason_VIOLATION_REASON_NOT_FOUND, "%s not found in the snapshot", kind)
 		}
 		delete(items, id)
 	}
-	for i, m := range set {
-		raw, err := Append(nil, m)
+	for i := range set.Len() {
+		raw, err := Append(nil, set.Get(i).Message().Interface())
 		if err != nil {
-			return nil, prefixField(location{kind + "s[%d]", i}.String(), err)
+			return prefixField(location{path, i}.String(), err)
 		}
 		id := identify(raw)
-		if err := claim(named, id, location{kind + "s[%d].name", i}); err != nil {
-			return nil, err
+		if err := claim(claimed, id, location{path + ".name", i}); err != nil {
+			return err
 		}
 		items[id] = raw
 	}
-	*l = items.list()
-	var out []P
-	err := decodeAll(l, &out)
-	return out, err
+	a.next.lists[list] = items.list()
+	return nil
 }

@@ -116,8 +116,8 @@ func (a *applier) removePods(list *[]*stowagev1.Pod, removed []*stowagev1.Namesp
 // nameOf returns a pod's name, and the namespace of its template.
 func (a *applier) nameOf(p *stowagev1.Pod) podName {
 	namespace := p.GetTemplate().GetNamespace()
-	if source, ok := p.GetSource().(*stowagev1.Pod_TemplateIndex); ok && int(source.TemplateIndex) < a.next.templates.Len() {
-		namespace = string(nameOf(a.next.templates.At(int(source.TemplateIndex))))
+	if source, ok := p.GetSource().(*stowagev1.Pod_TemplateIndex); ok && int(source.TemplateIndex) < a.next.List(PodTemplates).Len() {
+		namespace = string(nameOf(a.next.List(PodTemplates).At(int(source.TemplateIndex))))
 	}
 	return podName{cmp.Or(namespace, defaultNamespace), p.GetName()}
 }

@@ -6,27 +6,13 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// field is a list with the number of its field in stowage.v1.Cluster.
-type field struct {
-	number protowire.Number
-	items  *List
-}
-
-// fields returns the lists in an order in which nodes come last: what they refer to precedes them.
-func (c *Content) fields() [7]field {
-	return [...]field{
-		{2, &c.templates}, {5, &c.classes}, {3, &c.namespaces}, {4, &c.selectors}, {budgetsField, &c.budgets},
-		{groupsField, &c.groups}, {1, &c.nodes},
-	}
-}
-
 // Items yields the canonical encodings of all items of the cluster, each with its field's number in stowage.v1.Cluster. Nodes come
 // last: what they refer to precedes them.
 func (c *Content) Items() iter.Seq2[protowire.Number, []byte] {
 	return func(yield func(protowire.Number, []byte) bool) {
-		for _, f := range c.fields() {
-			for _, item := range f.items.All {
-				if !yield(f.number, item) {
+		for number := range nodesLast {
+			for _, item := range c.lists[number].All {
+				if !yield(number, item) {
 					return
 				}
 			}

@@ -36,7 +36,7 @@ func AppendPacked(b []byte) []byte { return append(b, packedMark) }
 // Share adds the next template of a sharer in its canonical encoding, without copying it. It must precede the nodes that refer
 // to the template.
 func (b *Builder) Share(sharer int, template []byte) {
-	l := &b.content.nodes
+	l := b.content.Nodes()
 	for len(l.shared) <= sharer {
 		l.shared = append(l.shared, nil)
 	}

@@ -90,7 +90,7 @@ func (r *Request) Part(field string, in wire.Pieces) {
 		d.refuse(at, wrong.reason, "%s", wrong.description)
 	}
 	d.bounds(&at)
-	d.boundNames(&at, d.counts[clusterNodes])
+	d.boundNames(&at, d.counts[content.Nodes])
 }
 
 // minNodeBytes is the least size of nodes that memory is reserved for: the reservation for an empty node is many times its size.

@@ -31,13 +31,10 @@ type decoder struct {
 	own       *reader // reports problems
 	chunks    []*chunk
 
-	counts      [clusterPodGroups + 1]int // of items, by field of Cluster
-	namespaces  identities[string]
-	workloads   identities[workload]
-	selectors   []api.WorkloadSelector
-	budgetNames identities[[2]string]
-	budgets     []api.PodDisruptionBudget
-	groupNames  identities[string]
+	counts    [content.Lists]int // of items
+	itemNames [content.Lists]identities[itemName]
+	selectors []api.WorkloadSelector
+	budgets   []api.PodDisruptionBudget
 }
 
 // identities maps the identity of each element of a list to the first element that has it.
@@ -87,7 +84,7 @@ func (d *decoder) nodes() (int, func(string) (uint32, bool)) {
 	if d.base != nil {
 		return d.base.Len(), d.base.Node
 	}
-	return d.counts[clusterNodes], d.content.Lookup
+	return d.counts[content.Nodes], d.content.Lookup
 }
 
 // candidates returns the indexes of the candidate nodes.

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"slices"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/proto/content"
@@ -27,13 +29,9 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 	if !ok {
 		return
 	}
-	r.within(&at, "nodes", next.Nodes().Len(), MaxNodes)
-	r.within(&at, "pod_templates", next.Templates().Len(), MaxTemplates)
-	r.within(&at, "node_classes", next.Classes().Len(), MaxClasses)
-	r.within(&at, "namespaces", next.Namespaces().Len(), MaxNamespaces)
-	r.within(&at, "workload_selectors", next.WorkloadSelectors().Len(), MaxWorkloadSelectors)
-	r.within(&at, "pod_disruption_budgets", next.PodDisruptionBudgets().Len(), MaxDisruptionBudgets)
-	r.within(&at, "pod_groups", next.PodGroups().Len(), MaxPodGroups)
+	for number := content.Nodes; number < content.Lists; number++ {
+		r.within(&at, clusterLists[number].name, next.List(number).Len(), clusterLists[number].limit)
+	}
 	r.bounds(&at)
 	r.bound(&at, next)
 	if r.Err() != nil {
@@ -58,7 +56,7 @@ func (r *Request) apply(at *path, in *stowagev1.ClusterDelta, change *api.Change
 	var err error
 	if len(r.violations) == 0 && !countsNone(in) {
 		next, made, err = r.base.Content.Apply(r.ctx, in)
-		if err == nil && r.changes(&path{}, newReader(r.referred), next, made, change) {
+		if err == nil && r.changes(&path{}, in, newReader(r.referred), next, made, change) {
 			return next, true
 		}
 	}
@@ -69,7 +67,7 @@ func (r *Request) apply(at *path, in *stowagev1.ClusterDelta, change *api.Change
 	wrong, ok := errors.AsType[*content.Error](err)
 	switch {
 	case err == nil:
-		return next, r.changes(at, r.exactly(), next, made, change)
+		return next, r.changes(at, in, r.exactly(), next, made, change)
 	case r.ctx.Err() != nil:
 		r.ended = r.ctx.Err()
 	case ok:
@@ -99,21 +97,16 @@ func (c *Cluster) CopiedBy(in *stowagev1.ClusterDelta) int64 {
 	if added || removed {
 		bytes += copiedContentPerNode * int64(c.Len())
 	}
-	for _, l := range []struct {
-		changes int
-		list    *content.List
-	}{
-		{len(in.GetNamespaces()) + len(in.GetRemovedNamespaces()), c.Content.Namespaces()},
-		{len(in.GetWorkloadSelectors()) + len(in.GetRemovedWorkloadSelectors()), c.Content.WorkloadSelectors()},
-		{len(in.GetPodDisruptionBudgets()) + len(in.GetRemovedPodDisruptionBudgets()), c.Content.PodDisruptionBudgets()},
-		{len(in.GetPodGroups()) + len(in.GetRemovedPodGroups()), c.Content.PodGroups()},
-	} {
-		if l.changes > 0 {
-			bytes += copiedList * l.list.Memory()
+	for number, changed := range content.Changes(in) {
+		if changed {
+			bytes += copiedList * c.Content.List(protowire.Number(number)).Memory()
 		}
 	}
 	return bytes
 }
+
+// named are the lists that are ordered by names.
+var named = [...]protowire.Number{content.Namespaces, content.WorkloadSelectors, content.PodDisruptionBudgets, content.PodGroups}
 
 // bound checks the number of names in the cluster after a delta.
 func (r *Request) bound(at *path, next *content.Content) {
@@ -210,17 +203,15 @@ func (d *decoder) checkDelta(at *path, in *stowagev1.ClusterDelta) {
 		at := at.item("node_pods", i)
 		d.checkNodePods(&at, n)
 	}
-	for i, n := range in.GetNamespaces() {
-		submessage(d, at.item("namespaces", i), n, (*reader).namespace)
-	}
-	for i, w := range in.GetWorkloadSelectors() {
-		submessage(d, at.item("workload_selectors", i), w, (*reader).workloadSelector)
-	}
-	for i, p := range in.GetPodDisruptionBudgets() {
-		submessage(d, at.item("pod_disruption_budgets", i), p, (*reader).podDisruptionBudget)
-	}
-	for i, g := range in.GetPodGroups() {
-		submessage(d, at.item("pod_groups", i), g, (*reader).clusterGroup)
+	for _, number := range named {
+		name := clusterLists[number].name
+		items := in.ProtoReflect().Get(in.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(name))).List()
+		for i := range items.Len() {
+			at := at.item(name, i)
+			d.exact(&at, items.Get(i).Message().Interface(), func(r *reader, raw []byte) bool {
+				return r.item(at, number, raw, new(readItem))
+			})
+		}
 	}
 }
 
@@ -249,7 +240,9 @@ func (d *decoder) checkNodePods(at *path, in *stowagev1.NodePodsDelta) {
 }
 
 // changes decodes the items that a delta changed, counts their names and pods, and reports whether they are valid.
-func (r *Request) changes(at *path, by *reader, next *content.Content, made *content.Change, out *api.Change) bool {
+func (r *Request) changes(
+	at *path, in *stowagev1.ClusterDelta, by *reader, next *content.Content, made *content.Change, out *api.Change,
+) bool {
 	nodes := make([]readNode, len(made.Nodes))
 	c := new(chunk)
 	for i, n := range made.Nodes {
@@ -257,17 +250,21 @@ func (r *Request) changes(at *path, by *reader, next *content.Content, made *con
 			return false
 		}
 	}
-	if made.NamespacesChanged {
-		out.Namespaces = itemsOf(by, at, next.Namespaces(), (*reader).namespace)
-	}
-	if made.WorkloadSelectorsChanged {
-		out.WorkloadSelectors = itemsOf(by, at, next.WorkloadSelectors(), (*reader).workloadSelector)
-	}
-	if made.BudgetsChanged {
-		out.Budgets = itemsOf(by, at, next.PodDisruptionBudgets(), (*reader).podDisruptionBudget)
-	}
-	if made.GroupsChanged {
-		out.PodGroups = itemsOf(by, at, next.PodGroups(), (*reader).clusterGroup)
+	changed := content.Changes(in)
+	for _, number := range named {
+		if !changed[number] {
+			continue
+		}
+		switch of := next.List(number); number {
+		case content.Namespaces:
+			out.Namespaces = itemsOf(by, at, of, (*reader).namespace)
+		case content.WorkloadSelectors:
+			out.WorkloadSelectors = itemsOf(by, at, of, (*reader).workloadSelector)
+		case content.PodDisruptionBudgets:
+			out.Budgets = itemsOf(by, at, of, (*reader).podDisruptionBudget)
+		case content.PodGroups:
+			out.PodGroups = itemsOf(by, at, of, (*reader).clusterGroup)
+		}
 	}
 	if len(by.violations) > 0 {
 		return false
@@ -275,7 +272,7 @@ func (r *Request) changes(at *path, by *reader, next *content.Content, made *con
 	for i := range nodes {
 		r.addNames(&nodes[i].names)
 	}
-	if made.GroupsChanged {
+	if changed[content.PodGroups] {
 		r.groups = groups{}
 		for i := range out.PodGroups {
 			r.groups.add(&out.PodGroups[i])

@@ -182,7 +182,7 @@ func answers(ctx context.Context, c *decode.Cluster, pod *stowagev1.Pod) []any {
 // unseen reports whether a delta has parts that may be malformed without a trace in what it leads to: what it removes, and
 // what it sets more than once.
 func unseen(base *decode.Cluster, d *stowagev1.ClusterDelta) bool {
-	templates := base.Content.Templates().Len() + len(d.PodTemplates)
+	templates := base.Content.List(content.PodTemplates).Len() + len(d.PodTemplates)
 	for _, n := range d.NodePods {
 		for _, c := range n.RemovedPodCounts {
 			if c.Count == 0 || int(c.TemplateIndex) >= templates {

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"slices"
 
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/proto/content"
@@ -13,40 +15,27 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// Field numbers of Cluster.
-const (
-	clusterNodes = 1 + iota
-	clusterPodTemplates
-	clusterNamespaces
-	clusterWorkloadSelectors
-	clusterNodeClasses
-	clusterDisruptionBudgets
-	clusterPodGroups
-)
+func isNode(field protowire.Number) bool { return field == content.Nodes }
 
-func isNode(field protowire.Number) bool { return field == clusterNodes }
+func isItem(field protowire.Number) bool { return field > content.Nodes && field < content.Lists }
 
-func isItem(field protowire.Number) bool {
-	return field > clusterNodes && field <= clusterPodGroups
-}
-
-// clusterLists are the lists of a cluster by field number.
-var clusterLists = [...]struct {
+// clusterLists are the lists of a cluster, with the limits that the contract has.
+var clusterLists = func() (out [content.Lists]struct {
 	name  string
 	limit int
-	item  proto.Message
-}{
-	clusterNodes:             {"nodes", MaxNodes, new(stowagev1.Node)},
-	clusterPodTemplates:      {"pod_templates", MaxTemplates, new(stowagev1.PodTemplate)},
-	clusterNamespaces:        {"namespaces", MaxNamespaces, new(stowagev1.Namespace)},
-	clusterWorkloadSelectors: {"workload_selectors", MaxWorkloadSelectors, new(stowagev1.WorkloadSelector)},
-	clusterNodeClasses:       {"node_classes", MaxClasses, new(stowagev1.NodeClass)},
-	clusterDisruptionBudgets: {"pod_disruption_budgets", MaxDisruptionBudgets, new(stowagev1.PodDisruptionBudget)},
-	clusterPodGroups:         {"pod_groups", MaxPodGroups, new(stowagev1.PodGroup)},
-}
+	items protoreflect.List
+}) {
+	cluster := new(stowagev1.Cluster).ProtoReflect()
+	for number := content.Nodes; number < content.Lists; number++ {
+		l, f := &out[number], cluster.Descriptor().Fields().ByNumber(number)
+		limits := proto.GetExtension(f.Options(), validate.E_Field).(*validate.FieldRules)
+		l.name, l.limit, l.items = string(f.Name()), int(limits.GetRepeated().GetMaxItems()), cluster.NewField(f).List()
+	}
+	return out
+}()
 
 func newItem(field protowire.Number) proto.Message {
-	return clusterLists[field].item.ProtoReflect().New().Interface()
+	return clusterLists[field].items.NewElement().Message().Interface()
 }
 
 // readItem is an item other than a node.
@@ -81,15 +70,15 @@ func (r *reader) readItems(c *chunk) {
 func (r *reader) item(at path, field protowire.Number, raw []byte, to *readItem) (isUsual bool) {
 	message := (*reader).templateItem
 	switch field {
-	case clusterNamespaces:
+	case content.Namespaces:
 		message = (*reader).namespaceItem
-	case clusterWorkloadSelectors:
+	case content.WorkloadSelectors:
 		message = (*reader).workloadSelectorItem
-	case clusterNodeClasses:
+	case content.NodeClasses:
 		message = (*reader).classItem
-	case clusterDisruptionBudgets:
+	case content.PodDisruptionBudgets:
 		message = (*reader).disruptionBudgetItem
-	case clusterPodGroups:
+	case content.PodGroups:
 		message = (*reader).podGroupItem
 	}
 	to.names = newNames{}
@@ -117,6 +106,7 @@ func (d *decoder) commitItems(parent *path, c *chunk) {
 			}
 		}
 		item.add(d, &at, item)
+		d.content.Add(item.field, item.form, item.digest)
 		d.counts[item.field]++
 	}
 }
@@ -174,10 +164,9 @@ func (d *decoder) exactly() *reader {
 
 func (r *reader) templateItem(at *path, in *scan) addItem {
 	t := r.podTemplate(at, in)
-	return func(d *decoder, _ *path, item *readItem) {
+	return func(d *decoder, _ *path, _ *readItem) {
 		d.templates, d.pinned = append(d.templates, &t), append(d.pinned, pinned(&t))
 		d.to.AddTemplate(&t)
-		d.content.AddTemplate(item.form, item.digest)
 	}
 }
 
@@ -185,72 +174,64 @@ func pinned(t *api.PodTemplate) bool { return t.Spec.NodeName != "" }
 
 func (r *reader) classItem(at *path, in *scan) addItem {
 	class := r.nodeClass(at, in)
-	return func(d *decoder, _ *path, item *readItem) {
+	return func(d *decoder, _ *path, _ *readItem) {
 		d.classes = append(d.classes, &class)
 		d.to.AddClass(&class)
-		d.content.AddClass(item.form, item.digest)
+	}
+}
+
+// itemName is what identifies an item in its list.
+type itemName struct {
+	kind            api.WorkloadKind
+	namespace, name string
+}
+
+// once refuses an item with the name of another one.
+func (d *decoder) once(at *path, item *readItem, name itemName, where string) {
+	first, again := d.itemNames[item.field].add(name, d.counts[item.field])
+	if again && name.name != "" {
+		d.refuse(at.field("name"), duplicate, "is that of %s.%s[%d]%s", at.parent.String(), clusterLists[item.field].name, first, where)
 	}
 }
 
 func (r *reader) namespaceItem(at *path, in *scan) addItem {
 	n := r.namespace(at, in)
 	return func(d *decoder, at *path, item *readItem) {
-		if first, again := d.namespaces.add(n.Name, d.counts[item.field]); again && n.Name != "" {
-			d.refuse(at.field("name"), duplicate, "is that of %s.namespaces[%d] too, names must be unique", at.parent.String(), first)
-		}
+		d.once(at, item, itemName{name: n.Name}, " too, names must be unique")
 		d.to.AddNamespace(n)
-		d.content.AddNamespace(item.form)
 	}
-}
-
-type workload struct {
-	kind            api.WorkloadKind
-	namespace, name string
 }
 
 func (r *reader) workloadSelectorItem(at *path, in *scan) addItem {
 	s := r.workloadSelector(at, in)
 	return func(d *decoder, at *path, item *readItem) {
-		id := workload{s.Kind, s.Namespace, s.Name}
-		first, again := d.workloads.add(id, d.counts[item.field])
-		if again && id.kind != api.NoWorkload && id.name != "" {
-			d.refuse(at.field("name"), duplicate, "is that of %s.workload_selectors[%d], of the same kind and namespace, too",
-				at.parent.String(), first)
+		if s.Kind != api.NoWorkload {
+			d.once(at, item, itemName{s.Kind, s.Namespace, s.Name}, ", of the same kind and namespace, too")
 		}
 		d.selectors = append(d.selectors, s)
-		d.content.AddWorkloadSelector(item.form)
 	}
 }
 
 func (r *reader) disruptionBudgetItem(at *path, in *scan) addItem {
 	p := r.podDisruptionBudget(at, in)
 	return func(d *decoder, at *path, item *readItem) {
-		first, again := d.budgetNames.add([2]string{p.Namespace, p.Name}, d.counts[item.field])
-		if again && p.Name != "" {
-			d.refuse(at.field("name"), duplicate, "is that of %s.pod_disruption_budgets[%d], in the same namespace, too",
-				at.parent.String(), first)
-		}
-		form := item.form
+		d.once(at, item, itemName{namespace: p.Namespace, name: p.Name}, ", in the same namespace, too")
 		if !content.InOrderOnce(p.Disrupted) {
 			slices.Sort(p.Disrupted)
 			p.Disrupted = slices.Compact(p.Disrupted)
 			// It fails on nothing that was read. If the budget was refused, so is the cluster.
-			form, _ = content.Canonical[stowagev1.PodDisruptionBudget](form)
+			item.form, _ = content.Canonical[stowagev1.PodDisruptionBudget](item.form)
 		}
 		d.budgets = append(d.budgets, p)
-		d.content.AddPodDisruptionBudget(form)
 	}
 }
 
 func (r *reader) podGroupItem(at *path, in *scan) addItem {
 	g := r.clusterGroup(at, in)
 	return func(d *decoder, at *path, item *readItem) {
-		if first, again := d.groupNames.add(g.Name, d.counts[item.field]); again && g.Name != "" {
-			d.refuse(at.field("name"), duplicate, "is that of %s.pod_groups[%d] too, names must be unique", at.parent.String(), first)
-		}
+		d.once(at, item, itemName{name: g.Name}, " too, names must be unique")
 		d.groups.add(&g)
 		d.to.AddPodGroup(g)
-		d.content.AddPodGroup(item.form)
 	}
 }
 

@@ -6,18 +6,8 @@ package decode
 const (
 	// MaxNodes bounds Cluster.nodes. Kubernetes supports 5,000, and 130,000 have been shown.
 	MaxNodes = 1_000_000
-	// MaxTemplates bounds Cluster.pod_templates.
-	MaxTemplates = 1_000_000
-	// MaxClasses bounds Cluster.node_classes.
-	MaxClasses = 1_000_000
 	// MaxInherited bounds the taints, image names and labels that all nodes together inherit from their classes.
 	MaxInherited = 1 << 26
-	// MaxNamespaces bounds Cluster.namespaces.
-	MaxNamespaces = 1_000_000
-	// MaxWorkloadSelectors bounds Cluster.workload_selectors.
-	MaxWorkloadSelectors = 1_000_000
-	// MaxDisruptionBudgets bounds Cluster.pod_disruption_budgets.
-	MaxDisruptionBudgets = 1_000_000
 	// MaxClusterPods bounds the pods on all nodes, counted ones included, so that any sum of pods fits an int32.
 	MaxClusterPods = 1 << 30
 	// MaxQueuePods bounds the pods to place in one request; the answer has an entry for each.

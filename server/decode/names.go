@@ -56,7 +56,7 @@ func (n names) shared() names {
 
 // limit is the largest number of names of a kind with the nodes so far.
 func (d *decoder) limit(kind nameKind) int {
-	nodes := d.counts[clusterNodes]
+	nodes := d.counts[content.Nodes]
 	switch {
 	case d.base == nil:
 	case d.base.Content != nil:

@@ -167,7 +167,7 @@ func (d *decoder) commitNodes(parent *path, c *chunk) {
 		d.content.Share(c.reader, template)
 	}
 	for i := range c.nodes {
-		if d.over() || !d.room(parent, clusterNodes) {
+		if d.over() || !d.room(parent, content.Nodes) {
 			return
 		}
 		n := &c.nodes[i]
@@ -175,7 +175,7 @@ func (d *decoder) commitNodes(parent *path, c *chunk) {
 			d.countNode(n)
 			d.ended = d.to.AddDraft(d.ctx, &c.drafts[i], &n.node)
 		} else {
-			at := parent.item("nodes", d.counts[clusterNodes])
+			at := parent.item("nodes", d.counts[content.Nodes])
 			d.addNode(&at, n.raw)
 		}
 	}
@@ -201,7 +201,7 @@ func (d *decoder) addNode(at *path, raw []byte) {
 }
 
 func (d *decoder) countNode(n *readNode) {
-	d.counts[clusterNodes]++
+	d.counts[content.Nodes]++
 	d.pods += n.pods
 	d.nominated += n.nominated
 	d.inherited += inherited(n.node.Class)
