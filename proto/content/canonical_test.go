@@ -319,6 +319,13 @@ func TestCanonicalAsMarshalled(t *testing.T) {
 	})
 }
 
+// Packed nodes have references to templates in a field that pods do not have.
+func TestSharedFieldIsFree(t *testing.T) {
+	if f := (&stowagev1.Pod{}).ProtoReflect().Descriptor().Fields().ByNumber(sharedField); f != nil {
+		t.Errorf("%s has the number of sharedField: give that one another number", f.FullName())
+	}
+}
+
 func TestCanonicalRefuses(t *testing.T) {
 	node := func(m *stowagev1.Node) []byte {
 		raw, err := proto.Marshal(m)
