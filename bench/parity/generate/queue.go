@@ -37,6 +37,18 @@ func (d *draw) inQueues() {
 	}
 }
 
+// startApart gives each pod a start time of its own: kube-scheduler sorts the victims of a pod group by priority and start time,
+// those of all nodes together, and its sort is not stable.
+func (d *draw) startApart() {
+	seen := make(map[time.Time]bool)
+	for i, pod := range d.c.Pods {
+		if seen[pod.Status.StartTime.Time] {
+			pod.Status.StartTime = &metav1.Time{Time: epoch.Add(time.Duration(10_000+i) * time.Second)}
+		}
+		seen[pod.Status.StartTime.Time] = true
+	}
+}
+
 // wholeQueue draws a queue for a whole kube-scheduler on nodes with little room: pods of many priorities that preempt each
 // other, wait for each other, and hold nominations.
 func (d *draw) wholeQueue() {
@@ -71,6 +83,7 @@ func (d *draw) wholeQueue() {
 		d.budget()
 	}
 	if d.focus(queuedGroups) {
+		d.startApart()
 		d.queueGroups(levels)
 	}
 	if d.roomy && d.chance(0.7) {

@@ -70,7 +70,7 @@ func (a *across) demand() demand {
 	needs := a.rules.Fit.Needs()
 	for i := range needs {
 		need := &needs[i]
-		excess := need.Excess(a.node, 0)
+		excess := need.Excess(a.node)
 		if excess <= 0 {
 			continue
 		}

@@ -155,9 +155,14 @@ func (e *Exclusion) Excess(node uint32, more int64) int64 {
 }
 
 // Excess returns the amount by which the room of a node falls short of the need, Never if the node does not have as much.
-func (n *Need) Excess(node uint32, more int64) int64 {
-	if n.Resource != api.ResourcePods && n.Amount > n.Allocatable(node) {
+func (n *Need) Excess(node uint32) int64 {
+	if n.beyond(node) {
 		return Never
 	}
-	return saturating.Sub(n.Amount, saturating.Sub(n.Room(node), more))
+	return saturating.Sub(n.Amount, n.Room(node))
+}
+
+// beyond reports whether a node has less than the need even without pods.
+func (n *Need) beyond(node uint32) bool {
+	return n.Resource != api.ResourcePods && n.Amount > n.Allocatable(node)
 }

@@ -179,7 +179,7 @@ func (f *Fit) reject(by verdict.Plugin, full nodeset.Set) []verdict.Rejection {
 
 // Unresolvable reports whether no pod that leaves a node can meet a need there, by its index in Needs.
 func (f *Fit) Unresolvable(need int, n uint32) bool {
-	return f.needs[need].Excess(n, 0) == Never
+	return f.needs[need].beyond(n)
 }
 
 // code returns the code of the rejection of a node with additional amounts by need.
