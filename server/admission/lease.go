@@ -13,8 +13,8 @@ const (
 	longest = 2 * slice
 	// pace is how often the clock is looked at, and maxStride after how many questions at the latest.
 	pace, maxStride = 200 * time.Microsecond, 16
-	// breath is how often other goroutines of the process get a turn, so that connections are read and refusals are sent.
-	breath = 500 * time.Microsecond
+	// yield is how often other goroutines of the process run, so that refusals are sent.
+	yield = 500 * time.Microsecond
 )
 
 // The states of a lease.
@@ -47,7 +47,7 @@ type Lease struct {
 	// left is the number of questions before the next look at the clock, stride how many there are between two.
 	left, stride atomic.Int32
 	looked       atomic.Int64
-	breathed     atomic.Int64
+	yielded      atomic.Int64
 
 	queue   *queue // nil until the request waited
 	charged time.Duration
@@ -153,9 +153,11 @@ func (l *Lease) look() {
 	}
 	l.stride.Store(stride)
 	l.left.Store(max(stride, 1))
-	if time.Duration(now-l.breathed.Load()) > breath {
-		l.breathed.Store(now)
-		l.breathe()
+	if time.Duration(now-l.yielded.Load()) > yield {
+		runtime.Gosched()
+		now = time.Now().UnixNano()
+		l.looked.Store(now)
+		l.yielded.Store(now)
 	}
 	if since := time.Duration(now - l.since.Load()); since >= slice && since >= l.keeps() && l.limiter.contended() {
 		l.takeTurns()
@@ -168,18 +170,6 @@ func (l *Lease) keeps() time.Duration {
 		return longest
 	}
 	return slice
-}
-
-// breathe lets other goroutines of the process run.
-func (l *Lease) breathe() {
-	if !l.limiter.busy() && l.width == 1 { // a processor without work looks at the network
-		runtime.Gosched()
-		return
-	}
-	l.limiter.breather.breathe()
-	now := time.Now().UnixNano()
-	l.looked.Store(now)
-	l.breathed.Store(now)
 }
 
 // await waits until the lease has a seat again, or the request ended.

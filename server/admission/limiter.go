@@ -37,10 +37,9 @@ type Limiter struct {
 	measured func(Class, time.Duration, time.Duration)
 	// counts is the requests with a seat, and in the upper half those that wait for one. While none waits it changes without
 	// the lock of the queues. From then on only the holder of that lock changes it.
-	counts   atomic.Uint64
-	speeds   [classes]speed
-	queues   queues
-	breather *breather
+	counts atomic.Uint64
+	speeds [classes]speed
+	queues queues
 }
 
 // New returns a limiter.
@@ -48,7 +47,7 @@ func New(s Settings) *Limiter {
 	if s.Seats <= 0 {
 		s.Seats = runtime.GOMAXPROCS(0)
 	}
-	l := &Limiter{seats: uint32(s.Seats), maxWait: s.MaxWait, observer: s.Observer, measured: s.Measured, breather: newBreather()}
+	l := &Limiter{seats: uint32(s.Seats), maxWait: s.MaxWait, observer: s.Observer, measured: s.Measured}
 	l.queues.limiter, l.queues.seed = l, maphash.MakeSeed()
 	return l
 }
@@ -75,12 +74,6 @@ func (l *Limiter) Load() (seats, waiting int) {
 
 // contended reports whether requests wait.
 func (l *Limiter) contended() bool { return l.counts.Load() >= oneWaiter }
-
-// busy reports whether all seats are taken.
-func (l *Limiter) busy() bool {
-	seats, _ := split(l.counts.Load())
-	return seats >= l.seats
-}
 
 // take takes a seat if one is free and no request waits.
 func (l *Limiter) take() bool {
@@ -133,7 +126,7 @@ func (l *Limiter) AdmitUntil(
 	lease.began = time.Now()
 	lease.since.Store(lease.began.UnixNano())
 	lease.looked.Store(lease.began.UnixNano())
-	lease.breathed.Store(lease.began.UnixNano())
+	lease.yielded.Store(lease.began.UnixNano())
 	return lease, nil
 }
 
