@@ -6,6 +6,8 @@ import (
 	"math"
 	"net"
 
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/otel/sdk/metric"
 	"google.golang.org/grpc"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -13,11 +15,34 @@ import (
 
 // ServeEcho runs a server whose Filter answers with the bytes of the request, and whose Score with how many there were.
 func ServeEcho() (*Server, error) {
+	return serve(stowagev1.PlacementService_ServiceDesc.ServiceName, []grpc.MethodDesc{
+		{MethodName: "Filter", Handler: echo}, {MethodName: "Score", Handler: count},
+	})
+}
+
+// floors is the service of ServeFloors.
+const floors = "stowage.bench.Floors"
+
+// FloorMethod is the full name of a method of ServeFloors.
+func FloorMethod(name string) string { return "/" + floors + "/" + name }
+
+// ServeFloors runs a server of methods that do a given work with a request, and nothing else but count the call: it has
+// OpenTelemetry's metrics, as a server has that somebody operates, and no interceptors.
+func ServeFloors(methods map[string]func(request []byte) ([]byte, error)) (*Server, error) {
+	var all []grpc.MethodDesc
+	for name, work := range methods {
+		all = append(all, grpc.MethodDesc{MethodName: name, Handler: working(work)})
+	}
+	return serve(floors, all, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithMeterProvider(metric.NewMeterProvider()))))
+}
+
+// serve runs a server with the real one's settings.
+func serve(service string, methods []grpc.MethodDesc, o ...grpc.ServerOption) (*Server, error) {
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	s := grpc.NewServer(
+	s := grpc.NewServer(append(o,
 		grpc.ForceServerCodecV2(frames{}),
 		grpc.MaxRecvMsgSize(math.MaxInt32),
 		grpc.MaxConcurrentStreams(1024),
@@ -26,12 +51,8 @@ func ServeEcho() (*Server, error) {
 		grpc.NumStreamWorkers(streamWorkers),
 		grpc.InitialWindowSize(minWindowBytes),
 		grpc.InitialConnWindowSize(windowBytes),
-	)
-	s.RegisterService(&grpc.ServiceDesc{
-		ServiceName: stowagev1.PlacementService_ServiceDesc.ServiceName,
-		HandlerType: (*any)(nil),
-		Methods:     []grpc.MethodDesc{{MethodName: "Filter", Handler: echo}, {MethodName: "Score", Handler: count}},
-	}, nil)
+	)...)
+	s.RegisterService(&grpc.ServiceDesc{ServiceName: service, HandlerType: (*any)(nil), Methods: methods}, nil)
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(listener) }()
 	return &Server{
@@ -41,6 +62,19 @@ func ServeEcho() (*Server, error) {
 			return <-done
 		},
 	}, nil
+}
+
+// working is a handler that receives a message as a whole, in memory of its own.
+func working(work func([]byte) ([]byte, error)) grpc.MethodHandler {
+	//nolint:revive // context-as-argument: the order is that of gRPC's methods
+	return func(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+		var received frame
+		if err := decode(&received); err != nil {
+			return nil, err
+		}
+		answer, err := work(received.bytes)
+		return &frame{answer}, err
+	}
 }
 
 // What these return, gRPC sends and then frees.

@@ -102,6 +102,11 @@ func (r *run) calls() error {
 	if err != nil {
 		return err
 	}
+	floors, err := callFloors(w, together)
+	if err != nil {
+		return err
+	}
+	defer floors.stop()
 	subjects := []*subject{
 		r.emptyCall(), seen, r.first(w, together), r.scored(w, together, false), r.scored(w, together, true),
 		r.deltas(w, r.find(hostname), cordon), r.deltas(w, r.find(hostname), onePodMore),
@@ -110,17 +115,21 @@ func (r *run) calls() error {
 	for _, c := range r.cases {
 		subjects = append(subjects, r.both(w, c, false))
 	}
+	under := len(subjects)
+	keys := []string{"filter-seen", "filter-first", "score-seen", "score-first"}
+	subjects = append(subjects, floors.under(w, together, r.trial, keys...)...)
 	t, err := r.measurement().of(subjects...)
 	if err != nil {
 		return err
 	}
 	r.setTime("empty-call", t[0])
-	for i, key := range []string{"filter-seen", "filter-first", "score-seen", "score-first"} {
-		r.setRatio(key, t[1+i], t[0])
+	for i, key := range keys {
+		r.setRatio(key, t[1+i], t[under+i])
+		r.setTime("floor-"+key, t[under+i])
 	}
 	r.setTime("delta-node", t[5])
 	r.setTime("delta-pod", t[6])
-	r.constraints(t[calls:])
+	r.constraints(t[calls:under])
 	return nil
 }
 

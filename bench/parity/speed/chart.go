@@ -66,7 +66,7 @@ func (r *Report) Chart(w io.Writer) error {
 
 // floors are the ratios that are better the lower they are.
 func (r *Report) floors() panel {
-	p := panel{title: "Times an empty call, an echo of the same bytes, or what the row says (shorter is better)"}
+	p := panel{title: "Times the floor of the row, or what it is against (shorter is better)"}
 	for _, f := range r.Figures {
 		if at := f.promise; at.Unit == "x" && at.Must != 0 && f.measured {
 			p.bars = append(p.bars, bar{at.What, f.Value, at.Must, at.Aim, f.verdict(false) == mustBroken})

@@ -17,7 +17,15 @@ func (r *run) inline() error {
 		if err != nil {
 			return err
 		}
-		subjects := []*subject{r.echoed(request), r.received(request), r.whole(w, together, request)}
+		floors, err := serveFloors(map[string]work{"digest": digest})
+		if err != nil {
+			return err
+		}
+		defer floors.stop()
+		subjects := []*subject{
+			r.echoed(request), r.received(request),
+			floors.of("digest", func() ([]byte, error) { return request, nil }), r.whole(w, together, request),
+		}
 		last, lastKey := r.newTemplates(w, request, together), "inline-compact-new"
 		if key == "full" {
 			last, lastKey = r.streamed(w, messages, together), "streamed-full"
@@ -27,12 +35,12 @@ func (r *run) inline() error {
 		if err != nil {
 			return err
 		}
-		echo, receive := times[0], times[1]
-		r.setTime("echo-"+key, echo)
-		r.setTime("receive-"+key, receive)
+		r.setTime("echo-"+key, times[0])
+		r.setTime("receive-"+key, times[1])
+		r.setTime("digest-"+key, times[2])
 		for i, name := range []string{"inline-" + key, lastKey} {
-			r.setRatio(name, times[2+i], echo)
-			r.setRatio(name+"-received", times[2+i], receive)
+			r.setRatio(name, times[3+i], times[2])
+			r.setRatio(name+"-received", times[3+i], times[1])
 		}
 		peak, err := peakHeap(func() error {
 			_, err := r.stowage.filter(request)
