@@ -121,7 +121,7 @@ func TestRememberAtMost(t *testing.T) {
 			}
 		}
 		terms := int64(100_000) // are found whatever the room
-		if got := c.Remembered(); got > room+terms || got < min(room, 3<<20)/2 {
+		if got := c.Remembered(); got > room+terms || got < min(room, 2<<20)/2 {
 			t.Errorf("with room for %d: %d bytes are remembered", room, got)
 		}
 		if got := c.Bytes() - c.Remembered(); got < base*9/10 || got > base*11/10 {

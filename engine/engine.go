@@ -173,6 +173,8 @@ type FilterOptions struct {
 	// nominated pods, and equal profiles. The cluster may
 	// cache the answer unless Candidates or Explain is set. A cached answer must not be changed.
 	Key string
+	// Memory is for Filter.Feasible; nil for new memory.
+	Memory *Memory
 }
 
 // PreemptOptions are the options of preemption.
@@ -206,6 +208,8 @@ type ScoreOptions struct {
 	TotalsOnly bool
 	// Rejections asks for Score.Rejections.
 	Rejections bool
+	// Memory is for Score.Nodes and Score.Totals; nil for new memory.
+	Memory *Memory
 }
 
 // Filter returns the feasible nodes for the pod, and why the others are infeasible.
@@ -219,9 +223,9 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 	if err != nil {
 		return nil, err
 	}
-	result := &verdict.Filter{Feasible: a.feasible, Rejections: a.rejections}
+	result := &verdict.Filter{Feasible: o.Memory.indexes(a.feasible), Rejections: a.rejections}
 	result.Message, result.Failed = a.event()
-	preempts := o.Preempt != nil && len(a.feasible) == 0 && q.group.Failure == ""
+	preempts := o.Preempt != nil && len(result.Feasible) == 0 && q.group.Failure == ""
 	result.Doubts = doubt.OfPod(o.Profile, pod, q.decided && !preempts) // a pod group preempts as a whole
 	if preempts {
 		preemption, err := q.preemption(a.rejections, o.Preempt)
@@ -238,7 +242,7 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 			return nil, err
 		}
 	}
-	if o.Changes && len(a.feasible) == 0 {
+	if o.Changes && len(result.Feasible) == 0 {
 		if result.Changes, err = change.Find(ctx, q.decision(), q.candidates); err != nil {
 			return nil, err
 		}
@@ -257,16 +261,19 @@ func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*ver
 	if err != nil {
 		return nil, err
 	}
-	result, err := q.decision().Score(ctx, a.feasible, o.TotalsOnly)
+	nodes := o.Memory.indexes(a.feasible)
+	totals := o.Memory.lend(q.state)
+	result, err := q.decision().ScoreIn(ctx, nodes, totals, o.TotalsOnly)
 	if err != nil {
 		return nil, err
 	}
+	o.Memory.take(q.state, result.Totals)
 	result.Message, result.Failed = a.message, a.failed()
 	if q.group.Failure != "" {
 		result.Message, result.Failed = a.event()
 	}
 	if failure := q.decision().Failure; failure != nil {
-		result = &verdict.Score{Nodes: a.feasible, Message: failure.Message, Failed: true}
+		result = &verdict.Score{Nodes: nodes, Message: failure.Message, Failed: true}
 	}
 	if o.Rejections {
 		result.Rejections = a.rejections

@@ -59,8 +59,8 @@ func (q *question) answer() (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{feasible: o.Feasible.Indexes(), rejections: append(o.Rejections, q.group.Rejections()...), message: o.Message}
-	if len(a.feasible) > 1 {
+	a := &answer{feasible: o.Feasible, rejections: append(o.Rejections, q.group.Rejections()...), message: o.Message}
+	if a.feasible.Len() > 1 {
 		a.failure = q.decision().PreScoreFailure(&q.pod.Template.Spec)
 	}
 	if q.key == "" {
@@ -96,7 +96,7 @@ func (q *question) preemption(rejections []verdict.Rejection, o *PreemptOptions)
 
 // answer is the result of filtering for one pod. It is immutable.
 type answer struct {
-	feasible   []uint32
+	feasible   nodeset.Set
 	rejections []verdict.Rejection
 	message    string
 	failure    *decide.Failure // of PreScore; nil for none
@@ -115,7 +115,7 @@ func (a *answer) event() (message string, failed bool) {
 func (a *answer) failed() bool { return len(a.rejections) > 0 && a.rejections[0].Code == verdict.Error }
 
 func (a *answer) bytes() int64 {
-	bytes := 4*cap(a.feasible) + len(a.message)
+	bytes := 8*cap(a.feasible) + len(a.message)
 	if a.failure != nil {
 		bytes += 128 + 2*len(a.failure.Message)
 	}

@@ -66,7 +66,6 @@ func serve(service string, methods []grpc.MethodDesc, o ...grpc.ServerOption) (*
 
 // working is a handler that receives a message as a whole, in memory of its own.
 func working(work func([]byte) ([]byte, error)) grpc.MethodHandler {
-	//nolint:revive // context-as-argument: the order is that of gRPC's methods
 	return func(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 		var received frame
 		if err := decode(&received); err != nil {

@@ -28,6 +28,8 @@ type method[M request, C, R any] struct {
 	work   func(*decode.Cluster, C) (work.Size, int)
 	class  admission.Class
 	decide func(context.Context, *decode.Cluster, C) (R, error)
+	// lend gives a call memory for its result, which is free again when that is encoded; nil for calls that take none.
+	lend func(*C, *engine.Memory)
 	// count returns the feasible nodes or the placed pods, and the pods placed by scanning all nodes, for metrics.
 	count  func(R) (feasible, scanned int)
 	encode func(M, R, encode.Names, string) ([]byte, error)
@@ -71,6 +73,7 @@ var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.FilterCall) (*verdict.Filter, error) {
 		return c.Filter(ctx, call.Pod, call.Options)
 	},
+	lend:   func(call *decode.FilterCall, m *engine.Memory) { call.Options.Memory = m },
 	count:  func(f *verdict.Filter) (int, int) { return len(f.Feasible), 0 },
 	encode: encode.Filter,
 }
@@ -91,6 +94,7 @@ var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
 	decide: func(ctx context.Context, c *decode.Cluster, call decode.ScoreCall) (*verdict.Score, error) {
 		return c.Score(ctx, call.Pod, call.Options)
 	},
+	lend:   func(call *decode.ScoreCall, m *engine.Memory) { call.Options.Memory = m },
 	count:  func(s *verdict.Score) (int, int) { return len(s.Nodes), 0 },
 	encode: encode.Score,
 }
@@ -104,6 +108,7 @@ var preempt = method[*stowagev1.PreemptRequest, decode.FilterCall, *verdict.Filt
 	work:      filterWork,
 	read:      (*decode.Request).Preempt,
 	decide:    filter.decide,
+	lend:      filter.lend,
 	count:     filter.count,
 	encode:    encode.Preempt,
 }

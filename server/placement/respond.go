@@ -76,6 +76,11 @@ func respond[M request, C, R any](
 	}
 	timing.lap()
 	ctx = turn.ctx
+	if m.lend != nil {
+		memory := s.memories.take()
+		defer s.memories.give(memory)
+		m.lend(&call, memory)
+	}
 	result, err := m.decide(ctx, cluster, call)
 	if err != nil {
 		return nil, statusOf(err)

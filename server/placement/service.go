@@ -33,6 +33,7 @@ type Service struct {
 	limits    Limits
 	admission *admission.Limiter // nil for none
 	places    places
+	memories  memories
 	envelope  func(proto.Message) error // nil for none
 }
 

@@ -15,12 +15,21 @@ import (
 // Score scores the feasible nodes (pkg/scheduler/framework/runtime/framework.go RunScorePlugins, v1.37). With
 // totalsOnly it leaves out the scores by plugin. It sets Failure where kube-scheduler fails to score the pod.
 func (d *Decision) Score(ctx context.Context, feasible []uint32, totalsOnly bool) (*verdict.Score, error) {
+	return d.ScoreIn(ctx, feasible, nil, totalsOnly)
+}
+
+// ScoreIn is Score with memory for the totals.
+func (d *Decision) ScoreIn(ctx context.Context, feasible []uint32, totals []int64, totalsOnly bool) (*verdict.Score, error) {
 	result := &verdict.Score{Nodes: feasible}
 	d.Failure = nil
 	if len(feasible) == 0 {
 		return result, nil
 	}
-	result.Totals = make([]int64, len(feasible))
+	if cap(totals) < len(feasible) {
+		totals = make([]int64, len(feasible))
+	}
+	result.Totals = totals[:len(feasible)]
+	clear(result.Totals)
 	return result, d.score(ctx, result, totalsOnly)
 }
 

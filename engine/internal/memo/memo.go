@@ -1,18 +1,24 @@
 // Package memo is a cache that concurrent requests share without locks.
 //
-// Keys are divided over a few immutable maps. A reader loads one pointer. A writer publishes a copy of a map with one
-// more entry. If two writers publish at once, one of them retries; the first value of a key stays. Values of one key
-// must be equal, whichever request computes them.
+// Keys are divided over a few immutable tables: a map, and a short list of the entries since it was made. A reader loads one
+// pointer. A writer publishes a table with one more entry; a full list becomes part of a new map, so that a map is not copied for
+// each entry. If two writers publish at once, one of them retries; the first value of a key stays. Values of one key must be equal,
+// whichever request computes them.
 package memo
 
 import (
 	"hash/maphash"
+	"iter"
 	"maps"
 	"sync/atomic"
 )
 
-// shards is the number of maps. A new entry copies the other entries of its map.
-const shards = 32
+const (
+	// shards is the number of tables.
+	shards = 32
+	// longest is the length of a table's list. Readers compare their key with each of its entries.
+	longest = 16
+)
 
 // seed selects the map of a key, and nothing else.
 var seed = maphash.MakeSeed()
@@ -28,7 +34,63 @@ type Map[K comparable, V any] struct {
 	shards [shards]shard[K, V]
 }
 
-type shard[K comparable, V any] = atomic.Pointer[map[K]V]
+type shard[K comparable, V any] = atomic.Pointer[table[K, V]]
+
+// table is immutable. The last entry of its list is in it: adding one is one allocation.
+type table[K comparable, V any] struct {
+	settled map[K]V
+	// key and value are the last entry of the list, before is the table without it. length is 0 for a table with a map alone.
+	key    K
+	value  V
+	before *table[K, V]
+	length int
+}
+
+func (t *table[K, V]) get(key K) (v V, ok bool) {
+	if t == nil {
+		return v, false
+	}
+	for at := t; at.length > 0; at = at.before {
+		if at.key == key {
+			return at.value, true
+		}
+	}
+	v, ok = t.settled[key]
+	return v, ok
+}
+
+// with returns the table with an entry more.
+func (t *table[K, V]) with(key K, v V) *table[K, V] {
+	if t == nil {
+		t = &table[K, V]{}
+	}
+	if t.length < longest {
+		return &table[K, V]{settled: t.settled, key: key, value: v, before: t, length: t.length + 1}
+	}
+	all := make(map[K]V, len(t.settled)+longest+1)
+	maps.Copy(all, t.settled)
+	for at := t; at.length > 0; at = at.before {
+		all[at.key] = at.value
+	}
+	all[key] = v
+	return &table[K, V]{settled: all}
+}
+
+// all iterates over the entries.
+func (t *table[K, V]) all() iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		for at := t; at.length > 0; at = at.before {
+			if !yield(at.key, at.value) {
+				return
+			}
+		}
+		for key, v := range t.settled {
+			if !yield(key, v) {
+				return
+			}
+		}
+	}
+}
 
 // Bounded is a Map of any kind.
 type Bounded interface {
@@ -62,10 +124,7 @@ func (m *Map[K, V]) shard(key K) *shard[K, V] {
 
 // Load returns the value of a key, and whether there is one.
 func (m *Map[K, V]) Load(key K) (v V, ok bool) {
-	if p := m.shard(key).Load(); p != nil {
-		v, ok = (*p)[key]
-	}
-	return v, ok
+	return m.shard(key).Load().get(key)
 }
 
 // Taken returns the bytes of the stored values.
@@ -86,24 +145,17 @@ func (m *Map[K, V]) Keep(key K, v V, bytes int64) V {
 	published := m.shard(key)
 	for took := false; ; {
 		old := published.Load()
-		if old != nil {
-			if first, ok := (*old)[key]; ok {
-				if took {
-					m.taken.Add(-bytes)
-				}
-				return first
+		if first, ok := old.get(key); ok {
+			if took {
+				m.taken.Add(-bytes)
 			}
+			return first
 		}
 		if !took && !m.take(bytes) {
 			return v
 		}
 		took = true
-		next := map[K]V{}
-		if old != nil {
-			next = maps.Clone(*old)
-		}
-		next[key] = v
-		if published.CompareAndSwap(old, &next) {
+		if published.CompareAndSwap(old, old.with(key, v)) {
 			return v
 		}
 	}
@@ -129,12 +181,12 @@ func (m *Map[K, V]) Carry(other *Map[K, V], keep func(K) bool, bytes func(V) int
 		if p == nil {
 			continue
 		}
-		carried := make(map[K]V, len(*p))
-		for key, v := range *p {
+		carried := make(map[K]V, len(p.settled)+p.length)
+		for key, v := range p.all() {
 			if keep(key) && m.take(bytes(v)+entryBytes) {
 				carried[key] = v
 			}
 		}
-		m.shards[i].Store(&carried)
+		m.shards[i].Store(&table[K, V]{settled: carried})
 	}
 }

@@ -2,6 +2,7 @@ package memo_test
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -57,5 +58,30 @@ func TestIncompleteIsForgotten(t *testing.T) {
 	}
 	if v := m.Get(1, func() (int, int64, bool) { return 8, 1, true }); v != 8 {
 		t.Errorf("an incomplete value was remembered: %d", v)
+	}
+}
+
+// Entries are found in lists and in the maps that full lists become.
+func TestManyEntries(t *testing.T) {
+	const entries = 10_000 // several maps in each table
+	m := memo.New[int, int](math.MaxInt64)
+	for i := range entries {
+		m.Keep(i, 2*i, 1)
+		if again := m.Keep(i, 0, 1); again != 2*i {
+			t.Fatalf("%d: %d is kept", i, again)
+		}
+	}
+	carried := memo.New[int, int](math.MaxInt64)
+	carried.Carry(m, func(key int) bool { return key%2 == 0 }, func(int) int64 { return 1 })
+	for i := range entries {
+		if v, ok := m.Load(i); !ok || v != 2*i {
+			t.Fatalf("%d: %d, %t", i, v, ok)
+		}
+		if v, ok := carried.Load(i); ok != (i%2 == 0) || ok && v != 2*i {
+			t.Fatalf("%d carried: %d, %t", i, v, ok)
+		}
+	}
+	if carried.Taken() != m.Taken()/2 {
+		t.Errorf("%d bytes, %d of carried ones", m.Taken(), carried.Taken())
 	}
 }
