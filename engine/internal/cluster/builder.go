@@ -25,6 +25,7 @@ type Builder struct {
 	// nominees is the column of Cluster.nominated.
 	nominees sparseEdit[*nominees]
 	labels   arena[selector.Label]
+	numbers  arena[int32] // of drafts
 	prepare  func(*Draft, *api.Node)
 	draft    Draft
 
@@ -64,7 +65,7 @@ func derive(base *Cluster) *Builder {
 	for i, f := range base.fields {
 		c.fields[i] = f.derive()
 	}
-	for _, p := range c.paged() {
+	for p := range c.paged() {
 		p.share()
 	}
 	c.kinds = slices.Clone(base.kinds)
@@ -93,7 +94,7 @@ func derive(base *Cluster) *Builder {
 
 // forManyNodes makes the builder allocate memory for many nodes at a time.
 func (b *Builder) forManyNodes() *Builder {
-	b.labels.chunk, b.pods.arena.chunk = 1024, 4096
+	b.labels.chunk, b.numbers.chunk, b.pods.arena.chunk = 1024, 256, 4096
 	b.prepare = b.Preparer()
 	return b
 }
@@ -106,7 +107,7 @@ func (b *Builder) Fork() *Builder { return derive(b.c).forManyNodes() }
 func (b *Builder) Grow(nodes int) {
 	c := b.c
 	c.Names = slices.Grow(c.Names, nodes)
-	for _, p := range c.paged() {
+	for p := range c.paged() {
 		p.grow((nodes + PageNodes - 1) / PageNodes)
 	}
 	c.symbols.Grow(nodes)

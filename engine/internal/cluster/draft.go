@@ -101,6 +101,9 @@ func (b *Builder) compile(ctx context.Context, n *Draft, stated *api.Node) error
 	if class == nil {
 		class = noClass
 	}
+	if fields := len(b.c.fields); cap(n.numbers) < fields {
+		n.numbers = b.numbers.keep(b.numbers.take(fields)[:fields])[:0]
+	}
 	for _, f := range b.c.fields {
 		n.numbers = append(n.numbers, f.number(class, stated))
 	}

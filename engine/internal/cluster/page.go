@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
@@ -162,13 +163,18 @@ func (c *Cluster) row(node uint32) *row { return c.rows.at(node) }
 // kindAt returns the kind of a node.
 func (c *Cluster) kindAt(node uint32) *kind { return c.kinds[*c.kind.at(node)] }
 
-// paged returns the columns of nodes.
-func (c *Cluster) paged() []pages {
-	all := []pages{&c.kind, &c.rows, &c.resources.words}
-	for _, f := range c.fields {
-		all = append(all, f)
+// paged iterates over the columns of nodes.
+func (c *Cluster) paged() iter.Seq[pages] {
+	return func(yield func(pages) bool) {
+		if !yield(&c.kind) || !yield(&c.rows) || !yield(&c.resources.words) {
+			return
+		}
+		for _, f := range c.fields {
+			if !yield(f) {
+				return
+			}
+		}
 	}
-	return all
 }
 
 // put sets everything that the columns have of a node. The node is one of the builder's nodes, or the next one.
@@ -176,7 +182,7 @@ func (b *Builder) put(node uint32, n *Draft) {
 	c := b.c
 	if int(node) == len(c.Names) {
 		if c.Names = append(c.Names, ""); node%PageNodes == 0 {
-			for _, p := range c.paged() {
+			for p := range c.paged() {
 				p.add()
 			}
 			c.Unschedulable = append(c.Unschedulable, 0)

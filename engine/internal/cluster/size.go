@@ -30,7 +30,7 @@ func (c *Cluster) Bytes() int64 {
 		c.described.Store(described + 1)
 	}
 	columns := 16*cap(c.Names) + 8*cap(c.Unschedulable) + 4*cap(c.index)
-	for _, p := range c.paged() {
+	for p := range c.paged() {
 		columns += p.bytes()
 	}
 	groups := c.groups.bytes() + 12*c.groupOf.len() + 8*cap(c.ports)
@@ -172,7 +172,7 @@ func (c *Cluster) CopiedByChange(replaced int, added, removed bool) int64 {
 		}
 	}
 	bytes += len(c.groups.pages)*sizeOf[*Word]() + ofGroups*c.groups.pageBytes()
-	for _, p := range c.paged() {
+	for p := range c.paged() {
 		bytes += pages*sizeOf[*Word]() + copied*p.pageBytes()
 	}
 	return int64(bytes)

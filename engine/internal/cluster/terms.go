@@ -22,6 +22,7 @@ type TermOf struct {
 type terms struct {
 	byLabel map[selector.Label][]TermOf
 	others  []TermOf // require no single label
+	lists   arena[TermOf]
 }
 
 func (x *terms) add(t TermOf) {
@@ -30,9 +31,13 @@ func (x *terms) add(t TermOf) {
 	case t.Selector == nil:
 	case ok:
 		if x.byLabel == nil {
-			x.byLabel = make(map[selector.Label][]TermOf)
+			x.byLabel, x.lists.chunk = make(map[selector.Label][]TermOf), 64
 		}
-		x.byLabel[label] = append(x.byLabel[label], t)
+		list, found := x.byLabel[label]
+		if !found { // most labels have one term
+			list = x.lists.keep(x.lists.take(1)[:1])[:0]
+		}
+		x.byLabel[label] = append(list, t)
 	default:
 		x.others = append(x.others, t)
 	}

@@ -155,7 +155,7 @@ func (b *Builder) remove(nodes []uint32) {
 		for int(i+n) < len(now) && now[i+n] == to+n && (to+n)%PageNodes != 0 && (i+n)%PageNodes != 0 {
 			n++
 		}
-		for _, p := range c.paged() {
+		for p := range c.paged() {
 			p.move(to, i, n)
 		}
 		i += n
@@ -170,7 +170,7 @@ func (b *Builder) remove(nodes []uint32) {
 // cut ends the columns behind the first n nodes.
 func (b *Builder) cut(n uint32) {
 	c := b.c
-	for _, p := range c.paged() {
+	for p := range c.paged() {
 		p.cut(int(n+PageNodes-1) / PageNodes)
 	}
 	for ; n%PageNodes != 0; n++ {
