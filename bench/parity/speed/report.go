@@ -61,18 +61,22 @@ const (
 	noPromise   = ""
 )
 
+// verdict judges the figure. A loss of Stowage's own shows in processor time as well as on the clock; other work on the machine, or
+// a core that wakes late, on one of them.
 func (f *Figure) verdict(small bool) string {
 	p := f.promise
+	bound := p.Must
+	if small {
+		bound = p.Never
+	}
 	switch {
 	case !f.measured:
 		return notMeasured
-	case small && p.Never == 0, !small && p.Must == 0:
+	case bound == 0:
 		return noPromise
-	case small && !p.keeps(f.Value, p.Never) && (f.CPURatio == 0 || !p.keeps(f.CPURatio, p.Never)), !small && !p.keeps(f.Value, p.Must):
+	case !p.keeps(f.Value, bound) && (f.CPURatio == 0 || !p.keeps(f.CPURatio, bound)):
 		return mustBroken
-	case small:
-		return mustKept
-	case p.Aim != 0 && p.keeps(f.Value, p.Aim):
+	case !small && p.Aim != 0 && p.keeps(f.Value, p.Aim):
 		return aimKept
 	default:
 		return mustKept
