@@ -152,13 +152,6 @@ KARPENTER_FLAGS ?=
 bench-karpenter: ## Compare Provision and Drain with Karpenter's own simulation. KARPENTER_FLAGS=-small for a minute.
 	GOTOOLCHAIN=go1.26.9+auto go -C bench/karpenter run . $(KARPENTER_FLAGS)
 
-# The directory with the CSV files of Alibaba's GPU trace of 2023, which this repository does not have.
-TRACE ?=
-.PHONY: bench-trace
-bench-trace: ## Compare joint placement with FGD and best fit on the GPU trace in TRACE.
-	@test -n '$(TRACE)' || { echo "TRACE is the directory with the trace's CSV files"; exit 1; }
-	go run ./bench/solver -trace $(abspath $(TRACE)) -budget $(SOLVER_BUDGET) -instances $(SOLVER_INSTANCES)
-
 .PHONY: faults
 faults: ## Test a server whose log stalls, whose disk is full, that has few descriptors or 512 MiB, or that is stopped for 10 s.
 	$(GOTEST) -count=1 -v -run 'TestStalledLog|TestFullDisk|TestFewDescriptors|TestLittleMemory|TestPause' ./server/cmd/stowage-server

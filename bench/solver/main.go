@@ -1,7 +1,7 @@
 //go:build unix
 
-// Command solver compares joint placement with OR-Tools CP-SAT, on instances by the recipe of arXiv 2511.08373, in equal time; or,
-// with -trace, with FGD and best fit on the whole-GPU pods of Alibaba's GPU trace of 2023. All answers are checked here.
+// Command solver compares joint placement with OR-Tools CP-SAT, on instances by the recipe of arXiv 2511.08373, in equal time. All
+// answers are checked here.
 package main
 
 import (
@@ -41,13 +41,7 @@ func run(w io.Writer) error {
 	workers := flag.Int("workers", 2, "workers of CP-SAT")
 	script := flag.String("cpsat", "", "cpsat.mjs beside its modules; without it there is no comparison")
 	verbose := flag.Bool("v", false, "print every instance")
-	directory := flag.String("trace", "", "directory with the CSV files of Alibaba's GPU trace of 2023, to compare on that")
-	lists := flag.String("lists", "default,gpuspec33,multigpu50", "lists of pods of the trace")
-	loads := flag.String("loads", "0.95,1.00,1.05", "requested GPUs of the trace's pods by all GPUs")
 	flag.Parse()
-	if *directory != "" {
-		return compareTrace(w, *directory, *lists, *loads, *instances, *budget)
-	}
 	var shapes []shape
 	for _, n := range numbers(*nodes) {
 		for _, per := range numbers(*pods) {
