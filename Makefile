@@ -172,10 +172,6 @@ hostile: ## Attack a server of 2 GiB in every way that is known to take memory, 
 	@CGO_ENABLED=0 go build -o build/hostile/ ./server/cmd/stowage-server ./bench/hostile
 	@build/hostile/hostile -server build/hostile/stowage-server
 
-.PHONY: load
-load: $(PROTOVALIDATE) ## Load a server on loopback with requests of 5,000 nodes and print ghz's report.
-	bench/load/run.sh
-
 # Callers of a million pods each beside a neighbour; 0 overloads a server with ordinary calls. How long each load lasts.
 HOSTILE ?= 0
 OVERLOAD_DURATION ?= 3s

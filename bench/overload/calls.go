@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/stowage-scheduler/stowage/bench/load/report"
 	"github.com/stowage-scheduler/stowage/bench/loopback"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 )
@@ -206,11 +205,11 @@ func retryAfter(err error) time.Duration {
 func (r *result) perSecond(n int) float64 { return float64(n) / r.over.Seconds() }
 
 func (r *result) rate() float64          { return r.perSecond(int(r.answers)) }
-func (r *result) p50() time.Duration     { return report.Percentile(r.latencies, 50) }
-func (r *result) p99() time.Duration     { return report.Percentile(r.latencies, 99) }
-func (r *result) refusal() time.Duration { return report.Percentile(r.refused, 99) }
-func (r *result) lag() time.Duration     { return report.Percentile(r.lags, 99) }
-func (r *result) least() time.Duration   { return report.Percentile(r.floor, 99) }
+func (r *result) p50() time.Duration     { return percentile(r.latencies, 50) }
+func (r *result) p99() time.Duration     { return percentile(r.latencies, 99) }
+func (r *result) refusal() time.Duration { return percentile(r.refused, 99) }
+func (r *result) lag() time.Duration     { return percentile(r.lags, 99) }
+func (r *result) least() time.Duration   { return percentile(r.floor, 99) }
 
 // overdue is the share of the calls that were not refused which ended at their deadline.
 func (r *result) overdue() float64 { return 1 - float64(r.answers)/float64(max(len(r.latencies), 1)) }
@@ -225,3 +224,11 @@ func (r *result) otherErrors() string {
 }
 
 var errUnhealthy = errors.New("the server is not healthy")
+
+// percentile returns the smallest of the sorted values that at least the given percentage of the values do not exceed.
+func percentile(sorted []time.Duration, percentage int) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[max(0, (len(sorted)*percentage+99)/100-1)]
+}
