@@ -1,6 +1,7 @@
 package speed
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -20,6 +21,8 @@ type promise struct {
 	Unit    string `json:"unit"`
 	// AtLeast says that more is better.
 	AtLeast bool `json:"atLeast,omitempty"`
+	// MustProcessor is Must for the ratio in processor time, where it is another one.
+	MustProcessor float64 `json:"mustProcessor,omitempty"`
 	// Must, Aim and Never are 0 where nothing is promised. Never holds for small clusters too.
 	Must  float64 `json:"must,omitempty"`
 	Aim   float64 `json:"aim,omitempty"`
@@ -65,16 +68,16 @@ const (
 // a core that wakes late, on one of them.
 func (f *Figure) verdict(small bool) string {
 	p := f.promise
-	bound := p.Must
+	bound, inProcessor := p.Must, cmp.Or(p.MustProcessor, p.Must)
 	if small {
-		bound = p.Never
+		bound, inProcessor = p.Never, p.Never
 	}
 	switch {
 	case !f.measured:
 		return notMeasured
 	case bound == 0:
 		return noPromise
-	case !p.keeps(f.Value, bound) && (f.CPURatio == 0 || !p.keeps(f.CPURatio, bound)):
+	case !p.keeps(f.Value, bound) && (f.CPURatio == 0 || !p.keeps(f.CPURatio, inProcessor)):
 		return mustBroken
 	case !small && p.Aim != 0 && p.keeps(f.Value, p.Aim):
 		return aimKept

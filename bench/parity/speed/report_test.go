@@ -66,6 +66,23 @@ func TestBrokenOnBothClocks(t *testing.T) {
 	}
 }
 
+// A ratio that is larger in processor time has a bound of its own there.
+func TestMustInProcessorTime(t *testing.T) {
+	for what, c := range map[string]struct {
+		wall, cpu time.Duration
+		broken    bool
+	}{"the clock": {900, 480, false}, "the processor": {400, 900, false}, "both": {430, 510, true}} {
+		r, err := newReport()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.setRatio("inline-compact", timing{c.wall, c.cpu}, timing{100, 100})
+		if got := len(r.Broken()) > 0; got != c.broken {
+			t.Errorf("%s: broken %v", what, got)
+		}
+	}
+}
+
 func TestTables(t *testing.T) {
 	for name, print := range map[string]func(*Report, io.Writer) error{"text": (*Report).Print, "Markdown": (*Report).Markdown} {
 		var text strings.Builder
