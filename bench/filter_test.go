@@ -26,7 +26,7 @@ func request(nodes, template int) *stowagev1.FilterRequest {
 func BenchmarkFilter(b *testing.B) {
 	req := request(5000, 9)
 	ctx := context.Background()
-	var compiled *decode.Cluster
+	var compiled *decode.Snapshot
 	for _, form := range []struct {
 		name    string
 		cluster *stowagev1.Cluster
@@ -39,7 +39,7 @@ func BenchmarkFilter(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		decoded := func() *decode.Cluster {
+		decoded := func() *decode.Snapshot {
 			r := decode.NewRequest(ctx)
 			r.Part("cluster", wire.Pieces{in})
 			if err := r.Err(); err != nil {

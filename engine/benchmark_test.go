@@ -31,7 +31,7 @@ func BenchmarkWith(b *testing.B) {
 	other.PodCounts = append([]api.PodCount{{Template: 3, Count: 1}}, other.PodCounts[1:]...)
 	added := stated.Nodes[17]
 	added.Name = "added"
-	for name, change := range map[string]*api.Change{
+	for name, change := range map[string]*api.Delta{
 		"replaced": {Replaced: []api.Replacement{{Index: 2500, Node: other}}},
 		"removed":  {Removed: []uint32{2500}},
 		"added":    {Added: []api.Node{added}},

@@ -139,7 +139,7 @@ func TestNodesMayBeTransient(t *testing.T) {
 		added := enginetest.RandomSharedNode(rng, stated, "added")
 		r, poisonReplaced := transient(replaced)
 		a, poisonAdded := transient(added)
-		derived, err := c.With(ctx, &api.Change{Replaced: []api.Replacement{{Node: r}}, Added: []api.Node{a}})
+		derived, err := c.With(ctx, &api.Delta{Replaced: []api.Replacement{{Node: r}}, Added: []api.Node{a}})
 		if err != nil {
 			t.Fatal(err)
 		}

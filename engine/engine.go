@@ -64,7 +64,7 @@ func Compile(ctx context.Context, c *api.Cluster) (*Cluster, error) {
 // With returns the cluster that results from a change. c stays unchanged; the clusters share what the change does not
 // affect. Every answer equals that of the resulting cluster compiled from scratch. With keeps nothing of the change's
 // nodes, as Builder does.
-func (c *Cluster) With(ctx context.Context, change *api.Change) (*Cluster, error) {
+func (c *Cluster) With(ctx context.Context, change *api.Delta) (*Cluster, error) {
 	compiled, err := c.compiled.With(ctx, change)
 	if err != nil {
 		return nil, err

@@ -85,7 +85,7 @@ func TestBudgetsAreNotKept(t *testing.T) {
 	stated.Budgets = budgets()
 	c := compiled(t, stated)
 	spoil(stated.Budgets)
-	change := &api.Change{Budgets: budgets()}
+	change := &api.Delta{Budgets: budgets()}
 	changed, err := c.With(t.Context(), change)
 	if err != nil {
 		t.Fatal(err)

@@ -262,7 +262,7 @@ func TestPreemptionOfChangedCluster(t *testing.T) {
 		before := *stated
 		before.Budgets, before.Nodes = nil, slices.Clone(stated.Nodes)
 		before.Nodes[0].Pods = nil
-		changed, err := compiled(t, &before).With(t.Context(), &api.Change{
+		changed, err := compiled(t, &before).With(t.Context(), &api.Delta{
 			Replaced: []api.Replacement{{Index: 0, Node: stated.Nodes[0]}}, Budgets: stated.Budgets,
 		})
 		if err != nil {

@@ -255,7 +255,7 @@ func (l *licensing) cluster(c *api.Cluster) {
 	}
 }
 
-func (l *licensing) change(c *api.Change) {
+func (l *licensing) change(c *api.Delta) {
 	for i := range c.Templates {
 		c.Templates[i].Template = l.template(c.Templates[i].Template)
 	}

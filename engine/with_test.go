@@ -71,8 +71,8 @@ func TestWithAsIfCompiled(t *testing.T) {
 }
 
 // randomChange returns a change, and the cluster that it turns base into.
-func randomChange(rng *rand.Rand, base *api.Cluster, step int) (*api.Change, *api.Cluster) {
-	change := &api.Change{}
+func randomChange(rng *rand.Rand, base *api.Cluster, step int) (*api.Delta, *api.Cluster) {
+	change := &api.Delta{}
 	result := *base
 	result.Templates, result.Classes = slices.Clone(base.Templates), slices.Clone(base.Classes)
 	stale := make(map[uint32]bool) // nodes that must be replaced or removed
@@ -149,7 +149,7 @@ func TestScannedAsIfCompiled(t *testing.T) {
 	for i := range 4 {
 		node.Pods = append(node.Pods, api.Pod{TemplateIndex: -1, Template: &api.PodTemplate{Labels: api.Labels{{Key: "app", Value: fmt.Sprint(i)}}}})
 	}
-	c, err := compiled(t, &api.Cluster{Nodes: []api.Node{node}}).With(t.Context(), &api.Change{Removed: []uint32{0}})
+	c, err := compiled(t, &api.Cluster{Nodes: []api.Node{node}}).With(t.Context(), &api.Delta{Removed: []uint32{0}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestNoNodesLeft(t *testing.T) {
 			TemplateIndex: -1, Template: &api.PodTemplate{Labels: api.Labels{{Key: "app", Value: fmt.Sprint(i)}}},
 		})
 	}
-	left, err := compiled(t, stated).With(t.Context(), &api.Change{Removed: []uint32{0}})
+	left, err := compiled(t, stated).With(t.Context(), &api.Delta{Removed: []uint32{0}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestManyClasses(t *testing.T) {
 	}
 	cost := func(classes, times int) time.Duration {
 		stated := &api.Cluster{Nodes: []api.Node{{Name: "node"}}}
-		change := &api.Change{}
+		change := &api.Delta{}
 		for i := range classes {
 			stated.Classes = append(stated.Classes, class())
 			change.Classes = append(change.Classes, api.IndexedClass{Index: i, Class: class()})

@@ -14,8 +14,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Change describes the effect of a delta, to update values derived from the content. It shares messages with the delta.
-type Change struct {
+// Effect describes the effect of a delta, to update values derived from the content. It shares messages with the delta.
+type Effect struct {
 	// Removed lists the indexes of the removed nodes before the delta, ascending.
 	Removed []uint32
 	// Nodes lists the added and changed nodes, ascending by index.
@@ -38,9 +38,9 @@ type IndexedNode struct {
 // Apply is linear in the size of the delta and of the nodes that it names. It is also linear in the namespaces, workload
 // selectors, budgets or pod groups if the delta changes any, in the number of nodes if it adds or removes any, and in the size of all
 // nodes if it replaces a template or class.
-func (c *Content) Apply(ctx context.Context, d *stowagev1.ClusterDelta) (*Content, *Change, error) {
+func (c *Content) Apply(ctx context.Context, d *stowagev1.ClusterDelta) (*Content, *Effect, error) {
 	next := *c
-	a := applier{ctx: ctx, base: c, next: &next, change: &Change{}, claimed: make(map[string]location)}
+	a := applier{ctx: ctx, base: c, next: &next, change: &Effect{}, claimed: make(map[string]location)}
 	for _, step := range []func(*stowagev1.ClusterDelta) error{
 		a.claimNodes, a.indexed, a.checkUnreferenced, a.nodes, a.named,
 	} {
@@ -56,7 +56,7 @@ func (c *Content) Apply(ctx context.Context, d *stowagev1.ClusterDelta) (*Conten
 type applier struct {
 	ctx        context.Context
 	base, next *Content
-	change     *Change
+	change     *Effect
 	claimed    map[string]location // the nodes that the delta names
 	// replaced has the locations in the delta of templates and classes that replace those with an index.
 	replaced [Lists]map[uint32]location

@@ -246,7 +246,7 @@ func (s *sound) removed(pods []*stowagev1.Pod) (names []*stowagev1.NamespacedNam
 }
 
 // replay applies a change to the nodes of a cluster.
-func replay(c *stowagev1.Cluster, change *Change) *stowagev1.Cluster {
+func replay(c *stowagev1.Cluster, change *Effect) *stowagev1.Cluster {
 	c = proto.CloneOf(&stowagev1.Cluster{Nodes: c.Nodes})
 	for _, i := range slices.Backward(change.Removed) {
 		c.Nodes = slices.Delete(c.Nodes, int(i), int(i)+1)

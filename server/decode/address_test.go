@@ -144,7 +144,7 @@ func sameAddress(t *testing.T, name string, c *stowagev1.Cluster, of *content.Co
 
 // throughDelta makes one cluster of another by a delta, and compares the address. A node with another name is a new one. without is
 // the first cluster without the lists that are in the order of names.
-func throughDelta(t *testing.T, name string, without *decode.Cluster, from, to *stowagev1.Cluster) {
+func throughDelta(t *testing.T, name string, without *decode.Snapshot, from, to *stowagev1.Cluster) {
 	t.Helper()
 	d, want := &stowagev1.ClusterDelta{
 		Nodes: to.Nodes, Namespaces: to.Namespaces, WorkloadSelectors: to.WorkloadSelectors,
@@ -177,7 +177,7 @@ func throughDelta(t *testing.T, name string, without *decode.Cluster, from, to *
 }
 
 // withoutNames is a cluster without the lists that are in the order of names.
-func withoutNames(t *testing.T, c *stowagev1.Cluster) *decode.Cluster {
+func withoutNames(t *testing.T, c *stowagev1.Cluster) *decode.Snapshot {
 	t.Helper()
 	return mustWhole(t, &stowagev1.Cluster{Nodes: c.Nodes, PodTemplates: c.PodTemplates, NodeClasses: c.NodeClasses})
 }

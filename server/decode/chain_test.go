@@ -15,7 +15,7 @@ import (
 )
 
 // follow changes a cluster.
-func follow(t *testing.T, base *decode.Cluster, d *stowagev1.ClusterDelta) (*decode.Cluster, error) {
+func follow(t *testing.T, base *decode.Snapshot, d *stowagev1.ClusterDelta) (*decode.Snapshot, error) {
 	t.Helper()
 	r := decode.On(t.Context(), base)
 	r.Delta("delta", d)
@@ -25,7 +25,7 @@ func follow(t *testing.T, base *decode.Cluster, d *stowagev1.ClusterDelta) (*dec
 	return r.Cluster(), nil
 }
 
-func mustWhole(t *testing.T, c *stowagev1.Cluster) *decode.Cluster {
+func mustWhole(t *testing.T, c *stowagev1.Cluster) *decode.Snapshot {
 	t.Helper()
 	got, err := decodeWhole(t.Context(), c)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestLimitsDependOnContentAlone(t *testing.T) {
 			pods["many resources"] = asking(append(numbered("m", 0, resources-1), was), nil)
 		}
 		for name, pod := range pods {
-			ask := func(c *decode.Cluster) error {
+			ask := func(c *decode.Snapshot) error {
 				r := decode.On(t.Context(), c)
 				r.Filter(&stowagev1.FilterRequest{Pod: pod})
 				return r.Err()
@@ -279,7 +279,7 @@ func TestChainsAreCompacted(t *testing.T) {
 		if c.Address != whole.Address || c.Content.Address() != whole.Content.Address() || c.Memory() > whole.Memory()+1024 {
 			t.Errorf("%s of %d bytes, whole %s of %d", c.Address, c.Memory(), whole.Address, whole.Memory())
 		}
-		for _, of := range []*decode.Cluster{whole, next} {
+		for _, of := range []*decode.Snapshot{whole, next} {
 			if diff := cmp.Diff(answers(t.Context(), of, pod), answers(t.Context(), c, pod)); diff != "" {
 				t.Error(diff)
 			}

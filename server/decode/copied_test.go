@@ -57,7 +57,7 @@ func TestListsCopiedBy(t *testing.T) {
 	}
 }
 
-func checkCopied(t *testing.T, what string, base *decode.Cluster, d *stowagev1.ClusterDelta) {
+func checkCopied(t *testing.T, what string, base *decode.Snapshot, d *stowagev1.ClusterDelta) {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -19,7 +19,7 @@ type decoder struct {
 	exacts int
 
 	// base is the cluster of a request with a snapshot. Otherwise to and content collect the cluster.
-	base    *Cluster
+	base    *Snapshot
 	to      sink
 	content *content.Builder
 	known

@@ -21,7 +21,7 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 	at := path{name: field}
 	base := r.base
 	r.unlimited = true // until bound counts the names of the result
-	change := api.Change{
+	change := api.Delta{
 		Templates: r.indexedTemplates(&at, in),
 		Classes:   r.indexedClasses(&at, in),
 	}
@@ -45,14 +45,14 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 			return
 		}
 	}
-	r.base = &Cluster{Cluster: compiled, Content: next, Address: next.Address().String(), known: r.known, interned: base.interned}
+	r.base = &Snapshot{Cluster: compiled, Content: next, Address: next.Address().String(), known: r.known, interned: base.interned}
 	r.known = r.known.shared()
 }
 
 // apply returns the content after a delta and sets change. Only if it fails, it checks the delta alone for problems with paths.
-func (r *Request) apply(at *path, in *stowagev1.ClusterDelta, change *api.Change) (*content.Content, bool) {
+func (r *Request) apply(at *path, in *stowagev1.ClusterDelta, change *api.Delta) (*content.Content, bool) {
 	var next *content.Content
-	var made *content.Change
+	var made *content.Effect
 	var err error
 	if len(r.violations) == 0 && !countsNone(in) {
 		next, made, err = r.base.Content.Apply(r.ctx, in)
@@ -87,7 +87,7 @@ const (
 )
 
 // CopiedBy estimates the bytes of the cluster that a delta copies.
-func (c *Cluster) CopiedBy(in *stowagev1.ClusterDelta) int64 {
+func (c *Snapshot) CopiedBy(in *stowagev1.ClusterDelta) int64 {
 	added := slices.ContainsFunc(in.GetNodes(), func(n *stowagev1.Node) bool {
 		_, there := c.Content.Lookup(n.GetName())
 		return !there
@@ -207,6 +207,9 @@ func (d *decoder) checkDelta(at *path, in *stowagev1.ClusterDelta) {
 		name := clusterLists[number].name
 		items := in.ProtoReflect().Get(in.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(name))).List()
 		for i := range items.Len() {
+			if d.over() {
+				return
+			}
 			at := at.item(name, i)
 			d.exact(&at, items.Get(i).Message().Interface(), func(r *reader, raw []byte) bool {
 				return r.item(at, number, raw, new(readItem))
@@ -241,7 +244,7 @@ func (d *decoder) checkNodePods(at *path, in *stowagev1.NodePodsDelta) {
 
 // changes decodes the items that a delta changed, counts their names and pods, and reports whether they are valid.
 func (r *Request) changes(
-	at *path, in *stowagev1.ClusterDelta, by *reader, next *content.Content, made *content.Change, out *api.Change,
+	at *path, in *stowagev1.ClusterDelta, by *reader, next *content.Content, made *content.Effect, out *api.Delta,
 ) bool {
 	nodes := make([]readNode, len(made.Nodes))
 	c := new(chunk)
@@ -291,7 +294,7 @@ func itemsOf[T any](by *reader, at *path, of *content.List, message func(*reader
 }
 
 // nodesOf counts the nodes that a delta changed, and divides them into added and replaced ones.
-func (d *decoder) nodesOf(nodes []readNode, made *content.Change, out *api.Change) {
+func (d *decoder) nodesOf(nodes []readNode, made *content.Effect, out *api.Delta) {
 	base := d.base
 	out.Removed = made.Removed
 	gone := func(i uint32) {

@@ -207,7 +207,7 @@ func (l *Nodeless) Len() int {
 }
 
 // AskedFilter decodes what a FilterRequest asks of no nodes, a being its pod if that is not nil.
-func AskedFilter(in *stowagev1.FilterRequest, a *Asked) (FilterCall, error) {
+func AskedFilter(in *stowagev1.FilterRequest, a *RequestPods) (FilterCall, error) {
 	r, _ := collect()
 	r.Ask(a)
 	call := r.Filter(in)

@@ -98,7 +98,7 @@ func FuzzDelta(f *testing.F) {
 			t.Error("the delta was changed")
 		}
 		result, ok := contenttest.Apply(ordered, delta)
-		var want *decode.Cluster
+		var want *decode.Snapshot
 		refused := error(nil)
 		if ok {
 			want, refused = decodeWhole(ctx, result)
@@ -147,7 +147,7 @@ func marshal(f testing.TB, m proto.Message) []byte {
 	return b
 }
 
-func decodeWhole(ctx context.Context, c *stowagev1.Cluster) (*decode.Cluster, error) {
+func decodeWhole(ctx context.Context, c *stowagev1.Cluster) (*decode.Snapshot, error) {
 	r := decode.NewRequest(ctx)
 	r.Message(c)
 	if err := r.Err(); err != nil {
@@ -156,7 +156,7 @@ func decodeWhole(ctx context.Context, c *stowagev1.Cluster) (*decode.Cluster, er
 	return r.Cluster(), nil
 }
 
-func answers(ctx context.Context, c *decode.Cluster, pod *stowagev1.Pod) []any {
+func answers(ctx context.Context, c *decode.Snapshot, pod *stowagev1.Pod) []any {
 	r := decode.On(ctx, c)
 	filter := r.Filter(&stowagev1.FilterRequest{Pod: pod, Explain: true})
 	score := r.Score(&stowagev1.ScoreRequest{Pod: pod})
@@ -181,7 +181,7 @@ func answers(ctx context.Context, c *decode.Cluster, pod *stowagev1.Pod) []any {
 
 // unseen reports whether a delta has parts that may be malformed without a trace in what it leads to: what it removes, and
 // what it sets more than once.
-func unseen(base *decode.Cluster, d *stowagev1.ClusterDelta) bool {
+func unseen(base *decode.Snapshot, d *stowagev1.ClusterDelta) bool {
 	templates := base.Content.List(content.PodTemplates).Len() + len(d.PodTemplates)
 	for _, n := range d.NodePods {
 		for _, c := range n.RemovedPodCounts {

@@ -133,7 +133,7 @@ func (d *decoder) tighten() bool {
 }
 
 // exactNames returns the names that occur in the content.
-func (c *Cluster) exactNames(ctx context.Context) (*names, error) {
+func (c *Snapshot) exactNames(ctx context.Context) (*names, error) {
 	if n := c.exact.Load(); n != nil {
 		return n, nil
 	}

@@ -35,7 +35,7 @@ func withEverything(nodes int) *stowagev1.Cluster {
 	return c
 }
 
-func inline(t testing.TB, of *decode.Nodeless, pieces wire.Pieces) *decode.Cluster {
+func inline(t testing.TB, of *decode.Nodeless, pieces wire.Pieces) *decode.Snapshot {
 	r := decode.NewInline(context.Background(), of)
 	r.Part("context.cluster", pieces)
 	if err := r.Err(); err != nil {
@@ -45,7 +45,7 @@ func inline(t testing.TB, of *decode.Nodeless, pieces wire.Pieces) *decode.Clust
 	return r.Cluster()
 }
 
-func decisions(t testing.TB, c *decode.Cluster) (all []any) {
+func decisions(t testing.TB, c *decode.Snapshot) (all []any) {
 	for _, i := range []int{2, 7, 12} {
 		pod := &api.Pod{TemplateIndex: i, Template: c.Templates()[i]}
 		filter, err := c.Filter(context.Background(), pod, engine.FilterOptions{Profile: api.Kube137()})

@@ -16,13 +16,13 @@ func nominee(name string) *stowagev1.Pod {
 
 // Decisions depend on a pod's name only where pods are nominated, and always on the node that it is nominated to.
 func TestKeysOfNominatedPods(t *testing.T) {
-	key := func(c *decode.Cluster, pod *stowagev1.Pod) string {
+	key := func(c *decode.Snapshot, pod *stowagev1.Pod) string {
 		raw, err := proto.Marshal(&stowagev1.FilterRequest{Pod: pod})
 		if err != nil {
 			t.Fatal(err)
 		}
 		in := new(stowagev1.FilterRequest)
-		asked, err := decode.ReadAsked(raw, in)
+		asked, err := decode.ReadRequestPods(raw, in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestKeysOfNominatedPods(t *testing.T) {
 	}
 	for _, test := range []struct {
 		what      string
-		c         *decode.Cluster
+		c         *decode.Snapshot
 		nominates bool
 	}{{"none", plain, false}, {"one", nominates, true}, {"none any more", no, false}} {
 		if got := test.c.Nominates(); got != test.nominates {
@@ -77,7 +77,7 @@ func TestNominatedPodsAreBoundedByDelta(t *testing.T) {
 	nominate := func(node, name string) *stowagev1.ClusterDelta {
 		return &stowagev1.ClusterDelta{NodePods: []*stowagev1.NodePodsDelta{{NodeName: node, NominatedPods: []*stowagev1.Pod{nominee(name)}}}}
 	}
-	refused := func(what string, c *decode.Cluster) {
+	refused := func(what string, c *decode.Snapshot) {
 		t.Helper()
 		if _, err := follow(t, c, nominate("c", "more")); err == nil {
 			t.Errorf("%s: a pod too many was accepted", what)

@@ -165,8 +165,8 @@ func TestKeysOfPreemption(t *testing.T) {
 		}
 		keys[key] = what
 	}
-	asked := func(m proto.Message, into proto.Message) *decode.Asked {
-		a, err := decode.ReadAsked(marshal(t, m), into)
+	asked := func(m proto.Message, into proto.Message) *decode.RequestPods {
+		a, err := decode.ReadRequestPods(marshal(t, m), into)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ const (
 
 // ReadPlace decodes a PlaceRequest except for its cluster and pods. It reads queue entries into messages that are allocated
 // together, as allocating them one by one would take longer than placing their pods. The messages share memory with request.
-func ReadPlace(request []byte, into *stowagev1.PlaceRequest) (*Asked, error) {
+func ReadPlace(request []byte, into *stowagev1.PlaceRequest) (*RequestPods, error) {
 	var q queue
 	rest, err := splitField(request, queueField, q.add)
 	if err == nil {
@@ -27,11 +27,11 @@ func ReadPlace(request []byte, into *stowagev1.PlaceRequest) (*Asked, error) {
 		return nil, err
 	}
 	into.Queue = q.all
-	return &Asked{queue: q.pods}, nil
+	return &RequestPods{queue: q.pods}, nil
 }
 
 // ReadPlaceStream decodes a PlaceStreamRequest, and its PlaceRequest as ReadPlace does.
-func ReadPlaceStream(request []byte, into *stowagev1.PlaceStreamRequest) (*Asked, error) {
+func ReadPlaceStream(request []byte, into *stowagev1.PlaceStreamRequest) (*RequestPods, error) {
 	var place joined
 	rest, err := splitField(request, placeField, place.add)
 	if err == nil {

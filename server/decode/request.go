@@ -15,8 +15,8 @@ import (
 type Request struct {
 	decoder
 	built    *engine.Builder
-	nodeless *Nodeless // nil for no cache
-	question *Asked    // nil if the pod is in the message
+	nodeless *Nodeless    // nil for no cache
+	question *RequestPods // nil if the pod is in the message
 	// uncompiled lets Delta leave the cluster as it was, in a request that refers to no node and is only checked.
 	uncompiled bool
 }
@@ -38,7 +38,7 @@ func newRequest(ctx context.Context, to *content.Builder) *Request {
 }
 
 // On begins a request with the cluster of a snapshot.
-func On(ctx context.Context, c *Cluster) *Request {
+func On(ctx context.Context, c *Snapshot) *Request {
 	return &Request{decoder: decoder{ctx: ctx, base: c, known: c.known.shared()}}
 }
 
@@ -83,13 +83,13 @@ func (r *Request) Err() error {
 }
 
 // Cluster compiles the cluster of a valid request.
-func (r *Request) Cluster() *Cluster {
+func (r *Request) Cluster() *Snapshot {
 	if r.base != nil {
 		return r.base
 	}
 	r.finish()
 	stated := r.content.Build()
-	c := &Cluster{Cluster: r.built.Build(), Address: stated.Address().String(), known: r.known}
+	c := &Snapshot{Cluster: r.built.Build(), Address: stated.Address().String(), known: r.known}
 	c.interned = c.Interned()
 	if !r.content.AddressOnly {
 		c.Content = stated

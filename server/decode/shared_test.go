@@ -18,7 +18,7 @@ import (
 )
 
 // inFull is a cluster whose pods all state their templates, and what was kept of it when it came in two parts.
-func inFull(t *testing.T, nodes int) (*stowagev1.Cluster, *decode.Cluster) {
+func inFull(t *testing.T, nodes int) (*stowagev1.Cluster, *decode.Snapshot) {
 	t.Helper()
 	c := bigcluster.StatedInFull(bigcluster.New(nodes))
 	c.Nodes[0].Pods[3].Labels = map[string]string{"own": "label", "a": "b"}

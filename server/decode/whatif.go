@@ -23,8 +23,8 @@ const (
 
 // ReadWhatIf decodes a WhatIfRequest except for its cluster and its scenarios. These stay encoded until each has its turn:
 // decoded they take many times the memory.
-func ReadWhatIf(request []byte, into *stowagev1.WhatIfRequest) (*Asked, error) {
-	a := &Asked{}
+func ReadWhatIf(request []byte, into *stowagev1.WhatIfRequest) (*RequestPods, error) {
+	a := &RequestPods{}
 	rest, err := splitField(request, scenariosField, func(scenario []byte) error {
 		if len(a.scenarios) <= MaxScenarios { // WhatIf refuses one more
 			a.scenarios = append(a.scenarios, scenario)
@@ -57,7 +57,7 @@ func has(message []byte, field protowire.Number) bool {
 }
 
 // Deltas reports whether a request has deltas that its scenarios apply to the cluster.
-func (a *Asked) Deltas() bool { return a != nil && a.deltas }
+func (a *RequestPods) Deltas() bool { return a != nil && a.deltas }
 
 // WhatIfCall is a WhatIfRequest in the engine's values. Its scenarios are encoded.
 type WhatIfCall struct {
@@ -130,7 +130,7 @@ func (s *StatedScenario) within(err error) error {
 
 // Check decodes the scenario, which begins with a cluster. It compiles the cluster with the scenario's delta only if the rest of
 // the scenario refers to nodes.
-func (s *StatedScenario) Check(ctx context.Context, c *Cluster) error {
+func (s *StatedScenario) Check(ctx context.Context, c *Snapshot) error {
 	r := On(ctx, c)
 	r.uncompiled = len(s.GetCordonedNodes())+len(s.GetEvictions())+len(s.GetRemovedNodes()) == 0
 	r.scenario(s)
@@ -139,7 +139,7 @@ func (s *StatedScenario) Check(ctx context.Context, c *Cluster) error {
 
 // On decodes the scenario, which begins with a cluster. It also returns the cluster with the scenario's delta, which the result
 // refers to.
-func (s *StatedScenario) On(ctx context.Context, c *Cluster) (*Cluster, *engine.Scenario, error) {
+func (s *StatedScenario) On(ctx context.Context, c *Snapshot) (*Snapshot, *engine.Scenario, error) {
 	r := On(ctx, c)
 	out := r.scenario(s)
 	if err := r.Err(); err != nil {

@@ -178,7 +178,7 @@ func TestRequestsWithNumbersThatDoNotFit(t *testing.T) {
 			return placed(t, m, pods, err)
 		}},
 		{filter, "", func(raw []byte) error {
-			_, err := decode.ReadAsked(raw, new(stowagev1.FilterRequest))
+			_, err := decode.ReadRequestPods(raw, new(stowagev1.FilterRequest))
 			return err
 		}},
 		{put, "", func(raw []byte) error { return decode.Unmarshal(raw, new(stowagev1.PutSnapshotRequest)) }},
@@ -210,7 +210,7 @@ func TestRequestsWithNumbersThatDoNotFit(t *testing.T) {
 }
 
 // placed goes on with a request that was read, about the cluster of the fixture.
-func placed(t *testing.T, in *stowagev1.PlaceRequest, pods *decode.Asked, err error) error {
+func placed(t *testing.T, in *stowagev1.PlaceRequest, pods *decode.RequestPods, err error) error {
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type cachedResponse struct {
 
 // lookup is the result of a cache look-up by an encoded request.
 type lookup struct {
-	snapshot *decode.Cluster
+	snapshot *decode.Snapshot
 	// rawKey is the key of the encoded request in the snapshot's cache, empty if the request has none.
 	rawKey string
 	// response is nil on a cache miss.
@@ -47,20 +47,20 @@ func (s *Service) lookup(ctx context.Context, encoded []byte, method string) loo
 }
 
 // serveCached records a cache hit and returns the response.
-func (s *Service) serveCached(ctx context.Context, method string, snapshot *decode.Cluster, r *cachedResponse) wire.Encoded {
+func (s *Service) serveCached(ctx context.Context, method string, snapshot *decode.Snapshot, r *cachedResponse) wire.Encoded {
 	s.decisions.CacheHit(ctx, method, snapshot.Len(), r.feasible)
 	return r.encoded
 }
 
 // cache adds a response to a snapshot's cache under the key of the decoded request.
-func cache(snapshot *decode.Cluster, key string, encoded wire.Encoded, feasible int) *cachedResponse {
+func cache(snapshot *decode.Snapshot, key string, encoded wire.Encoded, feasible int) *cachedResponse {
 	r := &cachedResponse{encoded: encoded, feasible: feasible}
 	snapshot.Keep(key, r, int64(cap(encoded)))
 	return r
 }
 
 // addRawKey adds a raw key of the response, if it has less than maxRawKeys.
-func (r *cachedResponse) addRawKey(snapshot *decode.Cluster, key string) {
+func (r *cachedResponse) addRawKey(snapshot *decode.Snapshot, key string) {
 	// Load comes first, so that the counter cannot overflow.
 	if key != "" && r.rawKeys.Load() < maxRawKeys && r.rawKeys.Add(1) <= maxRawKeys {
 		snapshot.Keep(key, r, 0)

@@ -18,7 +18,7 @@ var consolidate = method[*stowagev1.ConsolidateRequest, engine.ConsolidateOption
 	read:      (*decode.Request).Consolidate,
 	class:     ofConsolidate,
 	work:      consolidateWork,
-	decide: func(ctx context.Context, c *decode.Cluster, o engine.ConsolidateOptions) (*verdict.Consolidation, error) {
+	decide: func(ctx context.Context, c *decode.Snapshot, o engine.ConsolidateOptions) (*verdict.Consolidation, error) {
 		if pods := c.ConsolidatedPods(&o); pods > engine.MaxDrainPods {
 			return nil, decode.Refuse("candidates", stowagev1.ViolationReason_VIOLATION_REASON_WRONG_COUNT,
 				"have %d pods, and at most %d are drained by one call", pods, engine.MaxDrainPods)

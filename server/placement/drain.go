@@ -26,7 +26,7 @@ func (s *Service) Drain(in *stowagev1.DrainRequest, stream grpc.ServerStreamingS
 	cluster := fromMessage(in.GetContext().GetCluster())
 	t := s.turn(stream.Context(), drain.class)
 	defer t.end()
-	return statusOf(respondInParts(s, &drain, t, s.startTimer(drain.name), in, cluster, asked{}, inMessages(stream)))
+	return statusOf(respondInParts(s, &drain, t, s.startTimer(drain.name), in, cluster, requestParts{}, inMessages(stream)))
 }
 
 func serveDrain(ctx context.Context, to *answering, o engine.DrainOptions) (placed int, err error) {

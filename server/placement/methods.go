@@ -18,16 +18,16 @@ type method[M request, C, R any] struct {
 	name string
 	// unmarshal decodes an encoded request without its cluster. It returns the pods separately; of them the message keeps
 	// only the fields that the response repeats.
-	unmarshal func([]byte, M) (*decode.Asked, error)
+	unmarshal func([]byte, M) (*decode.RequestPods, error)
 	// cached enables the response cache.
 	cached bool
 	// key returns the cache key of a request within its snapshot; equal keys imply equal responses. Empty means not cached.
-	key  func(M, *decode.Asked) string
+	key  func(M, *decode.RequestPods) string
 	read func(*decode.Request, M) C
 	// work returns the size of the work of a call, and how many processors it keeps busy.
-	work   func(*decode.Cluster, C) (work.Size, int)
+	work   func(*decode.Snapshot, C) (work.Size, int)
 	class  admission.Class
-	decide func(context.Context, *decode.Cluster, C) (R, error)
+	decide func(context.Context, *decode.Snapshot, C) (R, error)
 	// lend gives a call memory for its result, which is free again when that is encoded; nil for calls that take none.
 	lend func(*C, *engine.Memory)
 	// count returns the feasible nodes or the placed pods, and the pods placed by scanning all nodes, for metrics.
@@ -39,10 +39,10 @@ type method[M request, C, R any] struct {
 type streamed[M request, C any] struct {
 	name string
 	// unmarshal decodes an encoded request without its cluster. What it returns separately, the message lacks.
-	unmarshal func([]byte, M) (*decode.Asked, error)
+	unmarshal func([]byte, M) (*decode.RequestPods, error)
 	read      func(*decode.Request, M) C
 	// work and class are as in method.
-	work  func(*decode.Cluster, C) (work.Size, int)
+	work  func(*decode.Snapshot, C) (work.Size, int)
 	class admission.Class
 	// serve decides and sends the responses. It returns the number of placed pods, for metrics. Errors of sending end it.
 	serve func(context.Context, *answering, C) (placed int, err error)
@@ -50,7 +50,7 @@ type streamed[M request, C any] struct {
 
 // answering is where the responses to a request go to, and the cluster that they are about.
 type answering struct {
-	cluster *decode.Cluster
+	cluster *decode.Snapshot
 	named   bool         // whether the request includes names
 	names   encode.Names // nil if it does not
 	send    func(wire.Encoded) error
@@ -58,7 +58,7 @@ type answering struct {
 }
 
 // unmarshalWhole decodes a request that has no part to decode separately.
-func unmarshalWhole[M request](encoded []byte, into M) (*decode.Asked, error) {
+func unmarshalWhole[M request](encoded []byte, into M) (*decode.RequestPods, error) {
 	return nil, decode.Unmarshal(encoded, into)
 }
 
@@ -70,7 +70,7 @@ var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter
 	class:     ofFilter,
 	work:      filterWork,
 	read:      (*decode.Request).Filter,
-	decide: func(ctx context.Context, c *decode.Cluster, call decode.FilterCall) (*verdict.Filter, error) {
+	decide: func(ctx context.Context, c *decode.Snapshot, call decode.FilterCall) (*verdict.Filter, error) {
 		return c.Filter(ctx, call.Pod, call.Options)
 	},
 	lend:   func(call *decode.FilterCall, m *engine.Memory) { call.Options.Memory = m },
@@ -79,8 +79,8 @@ var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter
 }
 
 // unmarshalPod instantiates decode.ReadAsked for a method's request type.
-func unmarshalPod[M request](encoded []byte, into M) (*decode.Asked, error) {
-	return decode.ReadAsked(encoded, into)
+func unmarshalPod[M request](encoded []byte, into M) (*decode.RequestPods, error) {
+	return decode.ReadRequestPods(encoded, into)
 }
 
 var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
@@ -91,7 +91,7 @@ var score = method[*stowagev1.ScoreRequest, decode.ScoreCall, *verdict.Score]{
 	class:     ofScore,
 	work:      scoreWork,
 	read:      (*decode.Request).Score,
-	decide: func(ctx context.Context, c *decode.Cluster, call decode.ScoreCall) (*verdict.Score, error) {
+	decide: func(ctx context.Context, c *decode.Snapshot, call decode.ScoreCall) (*verdict.Score, error) {
 		return c.Score(ctx, call.Pod, call.Options)
 	},
 	lend:   func(call *decode.ScoreCall, m *engine.Memory) { call.Options.Memory = m },
@@ -125,9 +125,9 @@ var place = method[*stowagev1.PlaceRequest, decode.PlaceCall, *verdict.Place]{
 	encode:    encode.Place,
 }
 
-func uncached[M request](M, *decode.Asked) string { return "" }
+func uncached[M request](M, *decode.RequestPods) string { return "" }
 
-func decidePlace(ctx context.Context, c *decode.Cluster, call decode.PlaceCall) (*verdict.Place, error) {
+func decidePlace(ctx context.Context, c *decode.Snapshot, call decode.PlaceCall) (*verdict.Place, error) {
 	if call.Options.Partial {
 		var cancel context.CancelFunc
 		ctx, cancel = beforeDeadline(ctx)
@@ -151,7 +151,7 @@ var scaleDown = method[*stowagev1.ScaleDownRequest, decode.ScaleDownCall, *verdi
 	class:     ofScaleDown,
 	work:      scaleDownWork,
 	read:      (*decode.Request).ScaleDown,
-	decide: func(ctx context.Context, c *decode.Cluster, call decode.ScaleDownCall) (*verdict.ScaleDown, error) {
+	decide: func(ctx context.Context, c *decode.Snapshot, call decode.ScaleDownCall) (*verdict.ScaleDown, error) {
 		d, err := c.ScaleDown(ctx, call.Pod, call.Options)
 		if err == nil && d.Replicas-call.Options.Replicas > engine.MaxDeletions {
 			err = decode.Refuse("replicas", stowagev1.ViolationReason_VIOLATION_REASON_WRONG_COUNT, "is %d, but there are %d, and at most %d are deleted at once",
@@ -170,7 +170,7 @@ var fit = method[*stowagev1.FitRequest, decode.FitCall, *verdict.Fit]{
 	class:     ofFit,
 	work:      fitWork,
 	read:      (*decode.Request).Fit,
-	decide: func(ctx context.Context, c *decode.Cluster, call decode.FitCall) (*verdict.Fit, error) {
+	decide: func(ctx context.Context, c *decode.Snapshot, call decode.FitCall) (*verdict.Fit, error) {
 		if err := decode.FitDomains(c.FitDomains(ctx, call.Options)); err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ var provision = method[*stowagev1.ProvisionRequest, decode.ProvisionCall, *verdi
 	read:      (*decode.Request).Provision,
 	class:     ofProvision,
 	work:      provisionWork,
-	decide: func(ctx context.Context, c *decode.Cluster, call decode.ProvisionCall) (*verdict.Provision, error) {
+	decide: func(ctx context.Context, c *decode.Snapshot, call decode.ProvisionCall) (*verdict.Provision, error) {
 		if err := interceptor.Reserve(ctx, c.ProvisionBytes(call.Queue, &call.Options)/heapPerByte); err != nil {
 			return nil, err
 		}

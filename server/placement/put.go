@@ -72,7 +72,7 @@ type putStream struct {
 	table   *count.Table
 	// parts decodes the parts of a cluster; cluster is the base with the deltas so far. Both are nil before the first step.
 	parts   *decode.Request
-	cluster *decode.Cluster
+	cluster *decode.Snapshot
 	// reserved is whether memory was reserved for the deltas.
 	reserved bool
 	deltas   int // so far

@@ -56,7 +56,7 @@ func FuzzQueue(f *testing.F) {
 		}
 		got := &stowagev1.PlaceRequest{}
 		in := wire.NewRequest(got, contextField, clusterField)
-		var pods *decode.Asked
+		var pods *decode.RequestPods
 		in.Read = func(rest []byte) (err error) {
 			pods, err = decode.ReadPlace(rest, got)
 			return err

@@ -162,7 +162,7 @@ func decoded[M request, C, R any](
 			return nil, statusOf(err)
 		}
 	}
-	var ask asked
+	var ask requestParts
 	in.Read = func(rest []byte) (err error) {
 		if in.Cluster == nil && m.cached && !lookedUp {
 			if hit = s.lookup(t.ctx, rest, m.name); hit.response != nil {
@@ -208,7 +208,7 @@ func inParts[T any, M interface {
 		t := s.turn(to.Context(), m.class)
 		defer t.end()
 		timing := s.startTimer(m.name)
-		var ask asked
+		var ask requestParts
 		in.Read = func(rest []byte) (err error) {
 			ask.bytes = len(rest)
 			ask.pods, err = m.unmarshal(rest, message)

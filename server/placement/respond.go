@@ -29,10 +29,10 @@ type inlineCluster struct {
 	decode func(*decode.Request)
 }
 
-// asked is what a request has in addition to its message and its cluster.
-type asked struct {
+// requestParts is what a request has in addition to its message and its cluster.
+type requestParts struct {
 	// pods replaces the pods of the message, unless it is nil.
-	pods *decode.Asked
+	pods *decode.RequestPods
 	// rawKey is the key of the encoded request in the response cache, empty if it has none.
 	rawKey string
 	// bytes is the size of the encoded request without its cluster.
@@ -41,7 +41,7 @@ type asked struct {
 
 // respond handles a decoded request in its turn and returns its encoded response.
 func respond[M request, C, R any](
-	s *Service, m *method[M, C, R], turn *turn, timing timer, in M, inline *inlineCluster, ask asked,
+	s *Service, m *method[M, C, R], turn *turn, timing timer, in M, inline *inlineCluster, ask requestParts,
 ) (wire.Encoded, error) {
 	if err := turn.reads(s, in, inline, ask.bytes); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func respond[M request, C, R any](
 
 // respondInParts handles a decoded request in its turn and sends the parts of its response.
 func respondInParts[M request, C any](
-	s *Service, m *streamed[M, C], turn *turn, timing timer, in M, inline *inlineCluster, ask asked, send func(wire.Encoded) error,
+	s *Service, m *streamed[M, C], turn *turn, timing timer, in M, inline *inlineCluster, ask requestParts, send func(wire.Encoded) error,
 ) error {
 	if err := turn.reads(s, in, inline, ask.bytes); err != nil {
 		return err
@@ -146,8 +146,8 @@ func respondInParts[M request, C any](
 // decodeCluster decodes a request's inline cluster, or looks up its snapshot and applies its delta. The returned snapshot is
 // nil for an inline cluster. asked is the pods of the request, nil if they are in the message.
 func (s *Service) decodeCluster(
-	t *turn, in request, inline *inlineCluster, asked *decode.Asked,
-) (*decode.Request, *decode.Cluster, error) {
+	t *turn, in request, inline *inlineCluster, asked *decode.RequestPods,
+) (*decode.Request, *decode.Snapshot, error) {
 	reference := in.GetContext().GetSnapshot()
 	if reference == nil {
 		r := decode.NewInline(t.ctx, &s.nodeless)
@@ -178,12 +178,12 @@ func (s *Service) decodeCluster(
 const heapPerByte = 6
 
 // reserve charges the memory that a delta copies to the in-flight limit, as the size of a request that takes that much.
-func reserve(ctx context.Context, base *decode.Cluster, delta *stowagev1.ClusterDelta) error {
+func reserve(ctx context.Context, base *decode.Snapshot, delta *stowagev1.ClusterDelta) error {
 	return interceptor.Reserve(ctx, base.CopiedBy(delta)/heapPerByte)
 }
 
 // snapshot returns the caller's snapshot of an address. field is the address's path in the request, for errors.
-func (s *Service) snapshot(ctx context.Context, address, field string) (*decode.Cluster, error) {
+func (s *Service) snapshot(ctx context.Context, address, field string) (*decode.Snapshot, error) {
 	a, err := decode.Address(address, field)
 	if err != nil {
 		return nil, err

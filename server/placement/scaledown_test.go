@@ -89,7 +89,7 @@ func TestChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked, err := decode.ReadAsked(encoded, new(stowagev1.FilterRequest))
+		asked, err := decode.ReadRequestPods(encoded, new(stowagev1.FilterRequest))
 		if err != nil {
 			t.Fatal(err)
 		}

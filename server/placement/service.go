@@ -97,7 +97,7 @@ func (s *Service) Consolidate(ctx context.Context, r *stowagev1.ConsolidateReque
 func respondTo[M request, C, R any](ctx context.Context, s *Service, m *method[M, C, R], r M) (wire.Encoded, error) {
 	t := s.turn(ctx, m.class)
 	defer t.end()
-	return respond(s, m, t, s.startTimer(m.name), r, fromMessage(r.GetContext().GetCluster()), asked{})
+	return respond(s, m, t, s.startTimer(m.name), r, fromMessage(r.GetContext().GetCluster()), requestParts{})
 }
 
 // fromMessage reads the inline cluster of a decoded request.

@@ -36,7 +36,7 @@ func serveMessage[T, R any, M interface {
 	if err != nil {
 		return statusOf(decodeError(err, decode.ErrNoMessage))
 	}
-	cluster, ask := fromMessage(in.GetContext().GetCluster()), asked{pods: pods, bytes: len(encoded)}
+	cluster, ask := fromMessage(in.GetContext().GetCluster()), requestParts{pods: pods, bytes: len(encoded)}
 	t := s.turn(to.Context(), m.class)
 	defer t.end()
 	return statusOf(respondInParts(s, m, t, s.startTimer(m.name), rest, cluster, ask, inMessages(to)))

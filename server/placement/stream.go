@@ -27,7 +27,7 @@ func (s *Service) receivePlaceStream(stream grpc.ServerStream, table *count.Tabl
 	defer in.Free()
 	t := s.turn(stream.Context(), ofPlace)
 	defer t.end()
-	var ask asked
+	var ask requestParts
 	in.Read = func(rest []byte) (err error) {
 		ask.bytes = len(rest)
 		ask.pods, err = decode.ReadPlaceStream(rest, m)
@@ -44,11 +44,11 @@ func (s *Service) receivePlaceStream(stream grpc.ServerStream, table *count.Tabl
 func (s *Service) PlaceStream(in *stowagev1.PlaceStreamRequest, stream grpc.ServerStreamingServer[stowagev1.PlaceStreamResponse]) error {
 	t := s.turn(stream.Context(), ofPlace)
 	defer t.end()
-	return s.servePlaceStream(t, in, fromMessage(in.GetPlace().GetContext().GetCluster()), asked{}, inMessages(stream))
+	return s.servePlaceStream(t, in, fromMessage(in.GetPlace().GetContext().GetCluster()), requestParts{}, inMessages(stream))
 }
 
 func (s *Service) servePlaceStream(
-	t *turn, in *stowagev1.PlaceStreamRequest, inline *inlineCluster, ask asked, send func(wire.Encoded) error,
+	t *turn, in *stowagev1.PlaceStreamRequest, inline *inlineCluster, ask requestParts, send func(wire.Encoded) error,
 ) error {
 	if in.PodsPerMessage != nil && in.GetPodsPerMessage() == 0 {
 		return statusOf(decode.Refuse("pods_per_message", stowagev1.ViolationReason_VIOLATION_REASON_OUT_OF_RANGE, "is 0, at least 1 is required"))
@@ -57,7 +57,7 @@ func (s *Service) servePlaceStream(
 }
 
 func (s *Service) placeStream(
-	turn *turn, in *stowagev1.PlaceStreamRequest, inline *inlineCluster, ask asked, send func(wire.Encoded) error,
+	turn *turn, in *stowagev1.PlaceStreamRequest, inline *inlineCluster, ask requestParts, send func(wire.Encoded) error,
 ) error {
 	timing := s.startTimer("PlaceStream")
 	if in.GetPlace() == nil {

@@ -146,7 +146,7 @@ func (t *turn) end() {
 // ofBudget divides the steps that a search is allowed: that is a bound, which few reach. Turns bound what those cost others.
 const ofBudget = 16
 
-func filterWork(c *decode.Cluster, call decode.FilterCall) (work.Size, int) {
+func filterWork(c *decode.Snapshot, call decode.FilterCall) (work.Size, int) {
 	size := work.Of(c.Len(), c.Pods(), call.Pod)
 	if call.Options.Explain {
 		size.Explained = 1
@@ -164,13 +164,13 @@ func filterWork(c *decode.Cluster, call decode.FilterCall) (work.Size, int) {
 	return size, 1
 }
 
-func scoreWork(c *decode.Cluster, call decode.ScoreCall) (work.Size, int) {
+func scoreWork(c *decode.Snapshot, call decode.ScoreCall) (work.Size, int) {
 	size := work.Of(c.Len(), c.Pods(), call.Pod)
 	size.Rules += 16 // the plugins that score
 	return size, 1
 }
 
-func placeWork(c *decode.Cluster, call decode.PlaceCall) (work.Size, int) {
+func placeWork(c *decode.Snapshot, call decode.PlaceCall) (work.Size, int) {
 	o := &call.Options
 	size := queueWork(c, call.Queue, o.Groups)
 	entries := int64(len(call.Queue))
@@ -186,14 +186,14 @@ func placeWork(c *decode.Cluster, call decode.PlaceCall) (work.Size, int) {
 	return size, 1
 }
 
-func queueWork(c *decode.Cluster, queue []engine.Pending, groups []engine.PodGroup) work.Size {
+func queueWork(c *decode.Snapshot, queue []engine.Pending, groups []engine.PodGroup) work.Size {
 	size := work.Size{Nodes: int64(c.Len()), Pods: int64(c.Pods())}
 	size.Queue(queue)
 	size.Groups(groups)
 	return size
 }
 
-func scaleDownWork(c *decode.Cluster, call decode.ScaleDownCall) (work.Size, int) {
+func scaleDownWork(c *decode.Snapshot, call decode.ScaleDownCall) (work.Size, int) {
 	size := work.Of(c.Len(), c.Pods(), call.Pod)
 	// Of the pods, as many belong to the workload as to each template; after each deletion, those that are left are compared.
 	replicas := int64(min(c.Pods()/max(len(c.Templates()), 1)+1, engine.MaxDeletions))
@@ -201,7 +201,7 @@ func scaleDownWork(c *decode.Cluster, call decode.ScaleDownCall) (work.Size, int
 	return size, 1
 }
 
-func fitWork(c *decode.Cluster, call decode.FitCall) (work.Size, int) {
+func fitWork(c *decode.Snapshot, call decode.FitCall) (work.Size, int) {
 	size := queueWork(c, call.Mix, nil)
 	// As many units as are asked for, or as nodes of the usual 110 pods have room for.
 	units := min(int64(call.Options.Units), 110*size.Nodes/max(size.Placed, 1)+1)
@@ -215,7 +215,7 @@ func fitWork(c *decode.Cluster, call decode.FitCall) (work.Size, int) {
 	return size, 1
 }
 
-func provisionWork(c *decode.Cluster, call decode.ProvisionCall) (work.Size, int) {
+func provisionWork(c *decode.Snapshot, call decode.ProvisionCall) (work.Size, int) {
 	size := queueWork(c, call.Queue, call.Options.Groups)
 	size.Templates = int64(len(call.Options.Templates))
 	size.Added = min(int64(call.Options.MaxNodes), size.Placed)
@@ -227,7 +227,7 @@ func provisionWork(c *decode.Cluster, call decode.ProvisionCall) (work.Size, int
 // provisionTrials is about how often Provision places the queue.
 const provisionTrials = 16
 
-func drainWork(c *decode.Cluster, o engine.DrainOptions) (work.Size, int) {
+func drainWork(c *decode.Snapshot, o engine.DrainOptions) (work.Size, int) {
 	nodes := len(o.Nodes)
 	if o.Nodes == nil {
 		nodes = c.Len()
@@ -250,7 +250,7 @@ func drainWork(c *decode.Cluster, o engine.DrainOptions) (work.Size, int) {
 	return size, width
 }
 
-func consolidateWork(c *decode.Cluster, o engine.ConsolidateOptions) (work.Size, int) {
+func consolidateWork(c *decode.Snapshot, o engine.ConsolidateOptions) (work.Size, int) {
 	candidates := int64(len(o.Candidates))
 	return work.Size{
 		Nodes: int64(c.Len()), Pods: int64(c.Pods()), Scenarios: candidates, Moved: c.ConsolidatedPods(&o),
@@ -258,7 +258,7 @@ func consolidateWork(c *decode.Cluster, o engine.ConsolidateOptions) (work.Size,
 	}, runtime.GOMAXPROCS(0)
 }
 
-func whatIfWork(c *decode.Cluster, call decode.WhatIfCall) (work.Size, int) {
+func whatIfWork(c *decode.Snapshot, call decode.WhatIfCall) (work.Size, int) {
 	return work.Size{Nodes: int64(c.Len()), Pods: int64(c.Pods()), Derived: int64(call.Len()), Bytes: int64(call.Bytes())},
 		min(runtime.GOMAXPROCS(0), max(call.Len(), 1))
 }
@@ -275,7 +275,7 @@ func (s *scenarios) add(stated *decode.StatedScenario) {
 }
 
 // work is whatIfWork once the scenarios are read.
-func (s *scenarios) work(c *decode.Cluster, n int) (work.Size, int) {
+func (s *scenarios) work(c *decode.Snapshot, n int) (work.Size, int) {
 	size := work.Size{
 		Nodes: int64(c.Len()), Pods: int64(c.Pods()), Scenarios: int64(n), Derived: int64(n),
 		Entries: 1 + s.entries.Load()/int64(max(n, 1)), Placed: s.placed.Load() / int64(max(n, 1)), Moved: s.moved.Load(),

@@ -47,7 +47,7 @@ type key struct {
 type entries map[key]*entry
 
 type entry struct {
-	cluster    *decode.Cluster
+	cluster    *decode.Snapshot
 	owner      Owner
 	fixedBytes int64         // without cached responses
 	counted    atomic.Int64  // bytes of cached responses as of the last Recount; evicted after eviction
@@ -77,7 +77,7 @@ func (c *Cache) LimitOf(o Owner) int64 {
 }
 
 // Get returns a tenant's cluster of an address, nil on a cache miss.
-func (c *Cache) Get(tenant string, a content.Address) *decode.Cluster {
+func (c *Cache) Get(tenant string, a content.Address) *decode.Snapshot {
 	e := (*c.published.Load())[key{tenant, a}]
 	if e == nil {
 		return nil
@@ -87,7 +87,7 @@ func (c *Cache) Get(tenant string, a content.Address) *decode.Cluster {
 }
 
 // Recount updates the size of a tenant's cluster after a request used it, and evicts if the budget is exceeded.
-func (c *Cache) Recount(tenant string, cluster *decode.Cluster) {
+func (c *Cache) Recount(tenant string, cluster *decode.Snapshot) {
 	e := (*c.published.Load())[key{tenant, cluster.Content.Address()}]
 	if e == nil || e.cluster != cluster {
 		return
@@ -99,7 +99,7 @@ func (c *Cache) Recount(tenant string, cluster *decode.Cluster) {
 }
 
 // Put adds a cluster of an owner, evicting others, and reports whether it fits the budget alone. One that is there keeps its owner.
-func (c *Cache) Put(cluster *decode.Cluster, of Owner) (ok bool) {
+func (c *Cache) Put(cluster *decode.Snapshot, of Owner) (ok bool) {
 	remembered, limit := cluster.Remembered(), c.LimitOf(of)
 	added := &entry{cluster: cluster, owner: of, fixedBytes: cluster.Memory() - remembered}
 	if added.fixedBytes+remembered > limit {

@@ -11,15 +11,15 @@ import (
 )
 
 // numbered returns small clusters with distinct contents.
-func numbered(t *testing.T, count int) []*decode.Cluster {
-	out := make([]*decode.Cluster, count)
+func numbered(t *testing.T, count int) []*decode.Snapshot {
+	out := make([]*decode.Snapshot, count)
 	for i := range out {
 		out[i] = compiled(t, &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: fmt.Sprintf("node-%03d", i)}}})
 	}
 	return out
 }
 
-func has(c *snapshots.Cache, cluster *decode.Cluster) bool {
+func has(c *snapshots.Cache, cluster *decode.Snapshot) bool {
 	return c.Get("", cluster.Content.Address()) != nil
 }
 

@@ -63,7 +63,7 @@ func TestInterleavings(t *testing.T) {
 }
 
 // whole decodes a cluster from the wire.
-func whole(t *rapid.T, r *decode.Request, c *stowagev1.Cluster) *decode.Cluster {
+func whole(t *rapid.T, r *decode.Request, c *stowagev1.Cluster) *decode.Snapshot {
 	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func addressOf(t *rapid.T, c *stowagev1.Cluster) content.Address {
 }
 
 // ordered returns the message of a cached cluster.
-func ordered(t *rapid.T, c *decode.Cluster) *stowagev1.Cluster {
+func ordered(t *rapid.T, c *decode.Snapshot) *stowagev1.Cluster {
 	stated, err := c.Content.Cluster()
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func ordered(t *rapid.T, c *decode.Cluster) *stowagev1.Cluster {
 }
 
 // derived applies a delta to a cluster. It returns false if the delta is invalid.
-func derived(t *rapid.T, base *decode.Cluster, change *stowagev1.ClusterDelta) (*decode.Cluster, bool) {
+func derived(t *rapid.T, base *decode.Snapshot, change *stowagev1.ClusterDelta) (*decode.Snapshot, bool) {
 	r := decode.On(t.Context(), base)
 	r.Delta("delta", change)
 	want, ok := contenttest.Apply(ordered(t, base), change)
@@ -111,7 +111,7 @@ func derived(t *rapid.T, base *decode.Cluster, change *stowagev1.ClusterDelta) (
 }
 
 // ask compares the responses for an inline and a cached cluster, with and without a delta.
-func (d *drawn) ask(t *rapid.T, inline, kept *decode.Cluster, c *stowagev1.Cluster) {
+func (d *drawn) ask(t *rapid.T, inline, kept *decode.Snapshot, c *stowagev1.Cluster) {
 	d.templates, d.classes = len(c.PodTemplates), len(c.NodeClasses)
 	if inline.Address != kept.Address {
 		t.Fatalf("address %s, in the request %s", kept.Address, inline.Address)
@@ -138,7 +138,7 @@ func (d *drawn) ask(t *rapid.T, inline, kept *decode.Cluster, c *stowagev1.Clust
 
 // answers are those to a Filter, a Score, a Place and a Preempt.
 func answers(
-	t *rapid.T, c *decode.Cluster, pod *stowagev1.Pod, profile *stowagev1.Profile, candidates *stowagev1.CandidateNodes,
+	t *rapid.T, c *decode.Snapshot, pod *stowagev1.Pod, profile *stowagev1.Profile, candidates *stowagev1.CandidateNodes,
 ) []any {
 	r := decode.On(context.Background(), c)
 	filter := r.Filter(&stowagev1.FilterRequest{Pod: pod, Context: &stowagev1.DecisionContext{

@@ -73,7 +73,7 @@ func stated(nodes int) *stowagev1.Cluster {
 	return c
 }
 
-func compiled(t *testing.T, c *stowagev1.Cluster) *decode.Cluster {
+func compiled(t *testing.T, c *stowagev1.Cluster) *decode.Snapshot {
 	t.Helper()
 	r := decode.NewRequest(t.Context())
 	r.Message(c)
@@ -83,7 +83,7 @@ func compiled(t *testing.T, c *stowagev1.Cluster) *decode.Cluster {
 	return r.Cluster()
 }
 
-func after(t *testing.T, c *decode.Cluster, d *stowagev1.ClusterDelta) *decode.Cluster {
+func after(t *testing.T, c *decode.Snapshot, d *stowagev1.ClusterDelta) *decode.Snapshot {
 	t.Helper()
 	r := decode.On(t.Context(), c)
 	r.Delta("delta", d)
@@ -94,7 +94,7 @@ func after(t *testing.T, c *decode.Cluster, d *stowagev1.ClusterDelta) *decode.C
 }
 
 // ask runs Filter and Score for the i-th pod, as the service does.
-func ask(t *testing.T, c *decode.Cluster, number int) {
+func ask(t *testing.T, c *decode.Snapshot, number int) {
 	t.Helper()
 	pod := &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: template(number)}}
 	f := decode.On(t.Context(), c).Filter(&stowagev1.FilterRequest{Pod: pod})
@@ -118,7 +118,7 @@ func heap() int64 {
 // Memory is at least the cluster's heap size, and at most twice that, with any cached responses and after deltas.
 func TestMemory(t *testing.T) {
 	const outside = 64 << 10 // allocations of the runtime and other packages
-	check := func(t *testing.T, when string, before int64, c *decode.Cluster) {
+	check := func(t *testing.T, when string, before int64, c *decode.Snapshot) {
 		t.Helper()
 		taken, memory := heap()-before, c.Memory()
 		if memory < taken-outside || memory > 2*taken+outside {

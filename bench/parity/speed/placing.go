@@ -75,7 +75,7 @@ func (r *run) placing() error {
 
 // placed is a cluster that the engine has and a queue.
 type placed struct {
-	cluster *decode.Cluster
+	cluster *decode.Snapshot
 	// messages put the cluster, and request asks about it.
 	messages [][]byte
 	request  *stowagev1.PlaceRequest

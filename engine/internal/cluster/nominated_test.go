@@ -52,22 +52,22 @@ func TestNominated(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
-		change api.Change
+		change api.Delta
 		want   []string
 	}{
 		"as compiled": {want: []string{"n1/a 1 1", "n1/b 2 2", "n2/c 3 3"}},
 		"replaced": {
-			change: api.Change{Replaced: []api.Replacement{
+			change: api.Delta{Replaced: []api.Replacement{
 				{Index: 0, Node: enginetest.MakeNode("n0").Nominate(pod("d", 4)).Node}, {Index: 1, Node: enginetest.MakeNode("n1").Node},
 				{Index: 2, Node: enginetest.MakeNode("n2").Nominate(pod("c", 5)).Node},
 			}},
 			want: []string{"n0/d 4 4", "n2/c 5 5"},
 		},
 		"removed and added": {
-			change: api.Change{Removed: []uint32{0, 1}, Added: []api.Node{enginetest.MakeNode("n3").Nominate(pod("d", 4)).Node}},
+			change: api.Delta{Removed: []uint32{0, 1}, Added: []api.Node{enginetest.MakeNode("n3").Nominate(pod("d", 4)).Node}},
 			want:   []string{"n2/c 3 3", "n3/d 4 4"},
 		},
-		"none left": {change: api.Change{Removed: []uint32{1, 2}}},
+		"none left": {change: api.Delta{Removed: []uint32{1, 2}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := base.With(t.Context(), &test.change)

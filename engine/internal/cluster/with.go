@@ -12,7 +12,7 @@ import (
 
 // With returns the cluster that results from a change. c stays unchanged; the clusters share what the change does not
 // affect. With keeps nothing of the change's nodes. If the context ends first, it returns the context's error.
-func (c *Cluster) With(ctx context.Context, change *api.Change) (*Cluster, error) {
+func (c *Cluster) With(ctx context.Context, change *api.Delta) (*Cluster, error) {
 	b := derive(c)
 	b.restate(change)
 	for i := range change.Replaced {
@@ -35,7 +35,7 @@ func (c *Cluster) With(ctx context.Context, change *api.Change) (*Cluster, error
 }
 
 // restate applies the parts of a change that are not nodes.
-func (b *Builder) restate(change *api.Change) {
+func (b *Builder) restate(change *api.Delta) {
 	c := b.c
 	b.restated = len(change.Templates)+len(change.Classes) > 0 || change.Namespaces != nil || change.WorkloadSelectors != nil ||
 		change.PodGroups != nil || change.Budgets != nil

@@ -136,7 +136,7 @@ func (s *solver) measure(ctx context.Context) error {
 	for t := range s.Templates {
 		firsts[t] = s.fleet.Node(t, 0)
 	}
-	c, err := s.fleet.Base().With(ctx, &api.Change{Added: firsts})
+	c, err := s.fleet.Base().With(ctx, &api.Delta{Added: firsts})
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ type Fleet struct {
 // NewFleet returns the nodes of templates, which have distinct names.
 func NewFleet(ctx context.Context, c *cluster.Cluster, templates []Template) (*Fleet, error) {
 	f := &Fleet{cluster: c, templates: templates, names: make([][]string, len(templates)), nameKeys: make(map[string]bool)}
-	change := &api.Change{}
+	change := &api.Delta{}
 	for t := range templates {
 		class := templates[t].class()
 		f.classes = append(f.classes, class)

@@ -147,7 +147,7 @@ func (s *solver) with(ctx context.Context, nodes []api.Node) (*cluster.Cluster, 
 	if s.Domains {
 		all = slices.Concat(nodes, s.Placeholders())
 	}
-	c, err := s.base.With(ctx, &api.Change{Added: all})
+	c, err := s.base.With(ctx, &api.Delta{Added: all})
 	if err != nil {
 		return nil, nil, err
 	}

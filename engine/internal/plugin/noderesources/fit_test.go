@@ -51,7 +51,7 @@ func TestFull(t *testing.T) {
 		}
 		check(state)
 		at := amount(len(nodes)-1, "changed")
-		changed, err := c.With(ctx, &api.Change{Replaced: []api.Replacement{{Index: uint32(at), Node: node(at)}}})
+		changed, err := c.With(ctx, &api.Delta{Replaced: []api.Replacement{{Index: uint32(at), Node: node(at)}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,8 +12,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Asked is the pod of a request, the pods of its queue or its scenarios, before the cluster is known.
-type Asked struct {
+// RequestPods is the pod of a request, the pods of its queue or its scenarios, before the cluster is known.
+type RequestPods struct {
 	queue [][]byte // encoded pods
 
 	scenarios [][]byte // encoded
@@ -26,16 +26,16 @@ type Asked struct {
 	named bool // decisions may depend on the pod's name
 }
 
-// ReadAsked reads the pod of an encoded request; the result is nil if it has none. The rest is decoded into the message, with an
+// ReadRequestPods reads the pod of an encoded request; the result is nil if it has none. The rest is decoded into the message, with an
 // empty pod.
-func ReadAsked(request []byte, into proto.Message) (*Asked, error) {
+func ReadRequestPods(request []byte, into proto.Message) (*RequestPods, error) {
 	field := into.ProtoReflect().Descriptor().Fields().ByName("pod").Number()
 	var pod joined
 	rest, err := splitField(request, field, pod.add)
 	if err != nil {
 		return nil, err
 	}
-	var a *Asked
+	var a *RequestPods
 	if pod.present {
 		if a, err = readAsked(pod.bytes); err != nil {
 			return nil, err
@@ -47,7 +47,7 @@ func ReadAsked(request []byte, into proto.Message) (*Asked, error) {
 }
 
 // readAsked reads a pod in any encoding.
-func readAsked(pod []byte) (*Asked, error) {
+func readAsked(pod []byte) (*RequestPods, error) {
 	a, isUsual := askedOf(pod)
 	if isUsual {
 		return a, nil
@@ -61,9 +61,9 @@ func readAsked(pod []byte) (*Asked, error) {
 }
 
 // askedOf reads a pod, keeps its bytes, and reports whether it is in the usual encoding.
-func askedOf(raw []byte) (_ *Asked, isUsual bool) {
+func askedOf(raw []byte) (_ *RequestPods, isUsual bool) {
 	r := newReader(referred{})
-	a := &Asked{raw: raw}
+	a := &RequestPods{raw: raw}
 	r.begin(&a.names)
 	a.rawPod, isUsual = read(r, path{}, raw, podAs(unplaced))
 	a.sound = isUsual && r.sound()
@@ -78,7 +78,7 @@ func podAs(s podKind) func(*reader, *path, *scan) rawPod {
 }
 
 // Ask replaces the pods of the message; nil keeps them. Keys of the pod are those for the request's cluster from then on.
-func (r *Request) Ask(a *Asked) {
+func (r *Request) Ask(a *RequestPods) {
 	if r.question = a; a != nil {
 		a.named = r.nominated > 0
 	}
@@ -113,7 +113,7 @@ func (r *Request) onePod(in *stowagev1.Pod) *api.Pod {
 
 // key returns a cache key of the pod and the profile: decisions about one cluster with equal keys are equal. It is empty if the
 // pod is invalid or if the response repeats its unread fields.
-func (a *Asked) key(profile *stowagev1.Profile) string {
+func (a *RequestPods) key(profile *stowagev1.Profile) string {
 	if a == nil || !a.sound || len(a.pod.Unread) > 0 {
 		return ""
 	}
@@ -151,24 +151,24 @@ func appendBytes[S ~string | ~[]byte](b []byte, s S) []byte {
 
 // FilterKey returns a cache key: requests with one cluster and equal keys have equal responses. It is empty if the response must
 // not be cached.
-func FilterKey(in *stowagev1.FilterRequest, a *Asked) string {
+func FilterKey(in *stowagev1.FilterRequest, a *RequestPods) string {
 	cached := in.GetCandidateNodes() == nil && !in.GetExplain()
 	return responseKey('F', cached, a, in.GetContext(), in.GetIncludeChanges(), in.GetIncludePreemption())
 }
 
 // PreemptKey is FilterKey for a PreemptRequest.
-func PreemptKey(in *stowagev1.PreemptRequest, a *Asked) string {
+func PreemptKey(in *stowagev1.PreemptRequest, a *RequestPods) string {
 	cached := in.GetCandidateNodes() == nil && !in.GetIncludeCandidates() && in.GetSafe() == nil && in.GetAcrossNodes() == nil
 	return responseKey('P', cached, a, in.GetContext(), in.GetRecountTopologySpread())
 }
 
 // ScoreKey is FilterKey for a ScoreRequest.
-func ScoreKey(in *stowagev1.ScoreRequest, a *Asked) string {
+func ScoreKey(in *stowagev1.ScoreRequest, a *RequestPods) string {
 	cached := in.GetCandidateNodes() == nil
 	return responseKey('S', cached, a, in.GetContext(), in.GetIncludePluginScores(), in.GetIncludeRejections())
 }
 
-func responseKey(method byte, cached bool, a *Asked, on *stowagev1.DecisionContext, included ...bool) string {
+func responseKey(method byte, cached bool, a *RequestPods, on *stowagev1.DecisionContext, included ...bool) string {
 	if !cached {
 		return ""
 	}

@@ -89,7 +89,7 @@ func sameAsked(t rapid.TB, raw []byte) bool {
 	t.Helper()
 	want, got := new(stowagev1.FilterRequest), new(stowagev1.FilterRequest)
 	malformed := proto.Unmarshal(raw, want)
-	asked, err := decode.ReadAsked(raw, got)
+	asked, err := decode.ReadRequestPods(raw, got)
 	var lost *decode.Error
 	if malformed != nil && err == nil || malformed == nil && err != nil && !errors.As(err, &lost) {
 		t.Fatalf("error %v, that of protobuf is %v", err, malformed)
@@ -102,7 +102,7 @@ func sameAsked(t rapid.TB, raw []byte) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	askedAgain, err := decode.ReadAsked(usual, again)
+	askedAgain, err := decode.ReadRequestPods(usual, again)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 package api
 
-// Change transforms a cluster. Its parts apply in the order of the fields.
-type Change struct {
+// Delta transforms a cluster. Its parts apply in the order of the fields.
+type Delta struct {
 	// Templates and Classes are new, or replace ones that no node of the resulting cluster refers to, except nodes in
 	// Replaced and Added.
 	Templates []IndexedTemplate

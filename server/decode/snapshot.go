@@ -14,8 +14,8 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// Cluster is a compiled cluster. It is immutable.
-type Cluster struct {
+// Snapshot is a compiled cluster. It is immutable.
+type Snapshot struct {
 	*engine.Cluster
 	Content *content.Content
 	Address string // of the content
@@ -106,10 +106,10 @@ func (d *decoder) grow(nodes runs) {
 func (d *decoder) over() bool { return d.full || d.ended != nil }
 
 // Nominates reports whether pods are nominated to nodes. Decisions about a pod then depend on its name, as it does not count.
-func (c *Cluster) Nominates() bool { return c.nominated > 0 }
+func (c *Snapshot) Nominates() bool { return c.nominated > 0 }
 
 // Pods returns the number of pods on all nodes, those that are nominated to them included.
-func (c *Cluster) Pods() int { return int(c.pods) }
+func (c *Snapshot) Pods() int { return int(c.pods) }
 
 // finish adds the workload selectors and the budgets in canonical order, so that clusters with equal content have equal
 // responses.
@@ -137,7 +137,7 @@ const fixedOverheadBytes = 16 << 10
 func withSlack(bytes int64) int64 { return bytes + bytes/8 }
 
 // Memory is an upper estimate of the cluster's size in bytes, with the engine's memo.
-func (c *Cluster) Memory() int64 {
+func (c *Snapshot) Memory() int64 {
 	fixed := c.fixed.Load()
 	if fixed == 0 {
 		fixed = c.Bytes() - c.Cluster.Remembered() + c.Content.Bytes()
@@ -147,17 +147,17 @@ func (c *Cluster) Memory() int64 {
 }
 
 // Remembered is the part of Memory that grows with the engine's memo.
-func (c *Cluster) Remembered() int64 { return withSlack(c.Cluster.Remembered()) }
+func (c *Snapshot) Remembered() int64 { return withSlack(c.Cluster.Remembered()) }
 
 // RememberAtMost bounds Remembered.
-func (c *Cluster) RememberAtMost(bytes int64) { c.Cluster.RememberAtMost(bytes - bytes/8) }
+func (c *Snapshot) RememberAtMost(bytes int64) { c.Cluster.RememberAtMost(bytes - bytes/8) }
 
 // internSlack keeps Compact from compiling small clusters often.
 const internSlack = 1024
 
 // Compact compiles the whole cluster again if the engine interned more than twice as much as the last time, which bounds what a
 // chain of deltas leaves behind. Otherwise it returns c. The error is that of the context.
-func (c *Cluster) Compact(ctx context.Context) (*Cluster, error) {
+func (c *Snapshot) Compact(ctx context.Context) (*Snapshot, error) {
 	if c.Interned() <= 2*c.interned+internSlack {
 		return c, nil
 	}
