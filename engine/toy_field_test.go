@@ -165,9 +165,9 @@ func toyQuestions(ctx context.Context, rng *rand.Rand, stated *api.Cluster, pods
 	high := *pod.Template
 	high.Spec.Priority = 1000
 	preemptor := api.Pod{Name: "preemptor", Template: &high, TemplateIndex: -1}
-	big, large := preemptor, high
+	large := high
 	large.Spec.Containers = append(slices.Clone(high.Spec.Containers), api.Container{Requests: enginetest.Resources("cpu", 1500)})
-	big.Template = &large
+	big := api.Pod{Name: "preemptor", Template: &large, TemplateIndex: -1}
 	var queue []engine.Pending
 	for i := range pods {
 		queue = append(queue, engine.Pending{Pod: pods[i], Count: 1 + rng.IntN(4)})
@@ -240,10 +240,8 @@ func toyQuestions(ctx context.Context, rng *rand.Rand, stated *api.Cluster, pods
 			return value(c.Place(ctx, queue, engine.PlaceOptions{Profile: profile, Seed: seed, Scheduler: true}))
 		},
 		"group that preempts": func(c *engine.Cluster) (any, error) {
-			of := []engine.Pending{{Pod: preemptor, Count: 2}}
-			of[0].Pod.Name = ""
-			priority := preemptor.Template.Spec.Priority
-			group := engine.PodGroup{Name: "default/group", Entries: []int{0}, Minimum: 2, Priority: &priority}
+			of := []engine.Pending{{Pod: api.Pod{Template: &high, TemplateIndex: -1}, Count: 2}}
+			group := engine.PodGroup{Name: "default/group", Entries: []int{0}, Minimum: 2, Priority: &high.Spec.Priority}
 			return value(c.Place(ctx, of, engine.PlaceOptions{
 				Profile: profile, Seed: seed, Scheduler: true, Preempt: true, Groups: []engine.PodGroup{group},
 			}))
