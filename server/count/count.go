@@ -54,11 +54,20 @@ type walk struct {
 	size   Size
 	frames [maxDepth + 1]frame
 	depth  int
+	whole  bool // goes on after lists that are too long
 }
 
 // Count counts an encoded request. The error is an *Excess, or that of the context, which it asks once in a while. What is malformed counts as it would be decoded until the decoder notices.
 func (t *Table) Count(ctx context.Context, in wire.Pieces) (Size, error) {
-	w := walk{ctx: ctx}
+	return t.count(&walk{ctx: ctx}, in)
+}
+
+// CountWhole is Count that also counts what is in and behind a list that is too long, which is no error.
+func (t *Table) CountWhole(ctx context.Context, in wire.Pieces) (Size, error) {
+	return t.count(&walk{ctx: ctx, whole: true}, in)
+}
+
+func (t *Table) count(w *walk, in wire.Pieces) (Size, error) {
 	if len(in) == 1 {
 		return w.sum(w.within(t.root, in[0]), len(in[0]))
 	}
@@ -134,7 +143,7 @@ func (w *walk) add(of *field, counts *[maxLists]int32, n int32) (tooMany bool) {
 		} else if *c == n {
 			w.size.Bytes += int64(of.first)
 		}
-		if of.limit > 0 && *c > of.limit {
+		if of.limit > 0 && *c > of.limit && !w.whole {
 			return true
 		}
 	}

@@ -68,6 +68,11 @@ func TestExcess(t *testing.T) {
 		if !errors.As(err, &excess) || err.Error() != field {
 			t.Errorf("%v, want %s", err, field)
 		}
+		size, err := place.CountWhole(context.Background(), wire.Pieces{raw})
+		inPieces, errs := place.CountWhole(context.Background(), wire.Pieces{raw[:1], raw[1:]})
+		if err != nil || errs != nil || size != inPieces || size.Items <= int64(excess.Limit) {
+			t.Errorf("%s: %+v, %v, and in pieces %+v, %v", field, size, err, inPieces, errs)
+		}
 	}
 }
 

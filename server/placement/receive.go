@@ -100,9 +100,13 @@ func (t *turn) leavePlace() {
 	}
 }
 
-// reserve is weigh without a turn.
+// reserve is weigh without a turn. A small request is decoded even if a list is too long, so that all its problems are reported.
 func (t *turn) reserve(in *wire.Request, table *count.Table) (count.Size, error) {
-	size, err := table.Count(t.ctx, in.Pieces())
+	counted := table.Count
+	if in.Len() <= smallBytes {
+		counted = table.CountWhole
+	}
+	size, err := counted(t.ctx, in.Pieces())
 	if excess, ok := errors.AsType[*count.Excess](err); ok {
 		return size, decode.Refuse(excess.Field, stowagev1.ViolationReason_VIOLATION_REASON_WRONG_COUNT, "%s", excess.Description())
 	}
