@@ -28,6 +28,7 @@ const (
 	ReasonNoVictims
 	ReasonPreemptionNotHelpful
 	ReasonPodGroup
+	ReasonCount
 )
 
 var texts = map[ReasonType]string{

@@ -24,6 +24,12 @@ var plugins = [...]stowagev1.Plugin{
 	verdict.TopologyPlacement:  stowagev1.Plugin_PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR,
 }
 
+// A plugin or a reason of the engine without a value in the contract does not compile here.
+var (
+	_ [verdict.PluginCount]stowagev1.Plugin          = plugins
+	_ [verdict.ReasonCount]stowagev1.RejectionReason = reasonTypes
+)
+
 // Plugin returns a plugin's value in the contract.
 func Plugin(x verdict.Plugin) stowagev1.Plugin { return plugins[x] }
 
