@@ -3,6 +3,9 @@ package compact
 import (
 	"fmt"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -28,7 +31,7 @@ func Cluster(c *stowagev1.Cluster, o Options) (*stowagev1.Cluster, error) {
 		if err != nil {
 			return nil, fmt.Errorf("nodes[%d]: %w", i, err)
 		}
-		n = shallow(whole)
+		n = Shallow(whole)
 		if n.Pods, err = templates.shared(whole.GetPods()); err != nil {
 			return nil, fmt.Errorf("nodes[%d].pods%w", i, err)
 		}
@@ -48,11 +51,12 @@ func Cluster(c *stowagev1.Cluster, o Options) (*stowagev1.Cluster, error) {
 	return out, nil
 }
 
-// shallow copies a node without copying the messages that it refers to.
-func shallow(n *stowagev1.Node) *stowagev1.Node {
-	return &stowagev1.Node{
-		Name: n.GetName(), Labels: n.GetLabels(), Taints: n.GetTaints(), Unschedulable: n.GetUnschedulable(),
-		Allocatable: n.GetAllocatable(), Images: n.GetImages(), PodCounts: n.GetPodCounts(), Pods: n.GetPods(),
-		ClassIndex: n.ClassIndex, NominatedPods: n.GetNominatedPods(),
-	}
+// Shallow copies a message without copying the messages that it refers to, whatever fields it has.
+func Shallow[M proto.Message](m M) M {
+	out := m.ProtoReflect().New()
+	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		out.Set(f, v)
+		return true
+	})
+	return out.Interface().(M)
 }

@@ -99,7 +99,7 @@ func (s *set) nodeClass(n *stowagev1.Node, shared map[fact]bool) *stowagev1.Node
 // node is the rest of a node of the set.
 func (s *set) node(n *stowagev1.Node, shared map[fact]bool) *stowagev1.Node {
 	own := selected(n, func(f fact) bool { return !shared[f] })
-	out := shallow(n)
+	out := Shallow(n)
 	out.Labels, out.Taints, out.Allocatable, out.ClassIndex = own.labels, own.taints, own.allocatable, s.class
 	if len(s.images) > 0 {
 		out.Images = slices.DeleteFunc(slices.Clone(n.GetImages()), func(m *stowagev1.ContainerImage) bool {

@@ -60,11 +60,7 @@ func (t *Templates) Share(p *stowagev1.Pod) error {
 func (t *Templates) shared(pods []*stowagev1.Pod) ([]*stowagev1.Pod, error) {
 	out := make([]*stowagev1.Pod, len(pods))
 	for i, p := range pods {
-		out[i] = &stowagev1.Pod{
-			Name: p.GetName(), Source: p.GetSource(), Labels: p.GetLabels(), Terminating: p.GetTerminating(),
-			ResourceStatus: p.GetResourceStatus(), StartTime: p.GetStartTime(), Preempted: p.GetPreempted(),
-			Readiness: p.GetReadiness(),
-		}
+		out[i] = Shallow(p)
 		if err := t.Share(out[i]); err != nil {
 			return nil, fmt.Errorf("[%d]: %w", i, err)
 		}

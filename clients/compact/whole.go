@@ -42,7 +42,7 @@ func WholeNode(c *stowagev1.Cluster, n *stowagev1.Node) (*stowagev1.Node, error)
 	if class == nil {
 		return nil, fmt.Errorf("class_index: there is no class %d", n.GetClassIndex())
 	}
-	out := shallow(n)
+	out := Shallow(n)
 	out.ClassIndex = nil
 	out.Labels = Labels(c, n)
 	out.Taints = slices.Concat(class.GetTaints(), n.GetTaints())

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 
+	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/proto/grpcplugin"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -101,10 +102,9 @@ func (o *option) addNodes(ctx context.Context, s *surroundings) error {
 				return err
 			}
 		}
-		n := &stowagev1.Node{
-			Name: name, Labels: maps.Clone(first.Labels), Taints: first.Taints, Unschedulable: first.Unschedulable,
-			Allocatable: first.Allocatable, Images: first.Images, PodCounts: first.PodCounts,
-		}
+		n := compact.Shallow(first)
+		n.Name, n.Labels = name, maps.Clone(first.Labels)
+		n.Pods, n.NominatedPods = nil, nil
 		n.Labels[corev1.LabelHostname] = name
 		o.nodes = append(o.nodes, n)
 	}

@@ -19,10 +19,11 @@ func (s *Snapshot) TemplateLike(index uint32) (*stowagev1.NodeTemplate, error) {
 	if err != nil {
 		return nil, err
 	}
-	node := &stowagev1.Node{
-		Name: like.Name[:min(len(like.Name), templateNameBytes)], Labels: like.Labels, Allocatable: like.Allocatable,
-		Taints: slices.DeleteFunc(slices.Clone(like.Taints), func(t *stowagev1.Taint) bool { return nodestate.Has(t.GetKey()) }),
-	}
+	node := compact.Shallow(like)
+	node.Name = like.Name[:min(len(like.Name), templateNameBytes)]
+	node.Taints = slices.DeleteFunc(slices.Clone(like.Taints), func(t *stowagev1.Taint) bool { return nodestate.Has(t.GetKey()) })
+	node.Unschedulable, node.Images = false, nil
+	node.PodCounts, node.Pods, node.NominatedPods = nil, nil, nil
 	for _, c := range like.PodCounts {
 		if !c.GetTerminating() && tied(s.Cluster.PodTemplates[c.GetTemplateIndex()]) {
 			node.PodCounts = append(node.PodCounts, c)

@@ -102,9 +102,7 @@ func (m *model) renumber() {
 
 // onTemplate returns a pod's message with another template.
 func onTemplate(p *stowagev1.Pod, template uint32) *stowagev1.Pod {
-	return &stowagev1.Pod{
-		Name: p.Name, Labels: p.Labels, Terminating: p.Terminating, ResourceStatus: p.ResourceStatus,
-		StartTime: p.StartTime, Preempted: p.Preempted, Readiness: p.Readiness,
-		Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: template},
-	}
+	out := compact.Shallow(p)
+	out.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: template}
+	return out
 }

@@ -11,6 +11,7 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stowage-scheduler/stowage/clients/compact"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -222,11 +223,7 @@ func (m *model) remove(uid types.UID) {
 
 // full returns the message of a node with all of its pods.
 func (n *node) full() *stowagev1.Node {
-	now := n.now()
-	out := &stowagev1.Node{
-		Name: now.Name, Labels: now.Labels, Taints: now.Taints, Unschedulable: now.Unschedulable,
-		Allocatable: now.Allocatable, Images: now.Images,
-	}
+	out := compact.Shallow(n.now())
 	for _, key := range sortedCounts(n.counts) {
 		out.PodCounts = append(out.PodCounts, podCount(key, n.counts[key]))
 	}

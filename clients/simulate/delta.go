@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/compact"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -81,10 +82,8 @@ func (b *base) differ(was, now *state, c *change, to *stowagev1.NodePodsDelta) b
 // full returns an added node with its pods.
 func (b *base) full(s *state, name string) *stowagev1.Node {
 	stated, _ := s.nodes.get(name)
-	out := &stowagev1.Node{
-		Name: stated.Name, Labels: stated.Labels, Taints: stated.Taints, Unschedulable: stated.Unschedulable,
-		Allocatable: stated.Allocatable, Images: stated.Images,
-	}
+	out := compact.Shallow(stated)
+	out.PodCounts, out.Pods, out.NominatedPods, out.ClassIndex = nil, nil, nil, nil
 	for _, p := range b.podsOn(s, name) {
 		out.Pods = append(out.Pods, p.pod)
 	}
