@@ -174,6 +174,9 @@ func occupied(t *stowagev1.PodTemplate) *stowagev1.PodTemplate {
 			Priority: from.Priority,
 		}
 		withoutImages(out.Spec)
+		if from.SchedulingGroup != "" {
+			out.Spec.SchedulingGroup, out.Spec.PreemptionPolicy = from.SchedulingGroup, from.PreemptionPolicy
+		}
 		if a := from.Affinity; a.GetPodAffinity() != nil || a.GetPodAntiAffinity() != nil {
 			out.Spec.Affinity = &stowagev1.Affinity{PodAffinity: a.PodAffinity, PodAntiAffinity: a.PodAntiAffinity}
 		}
