@@ -135,9 +135,12 @@ func TestAThousandPuts(t *testing.T) {
 func settledHeap() int64 {
 	heap := liveHeap()
 	for range 50 {
-		time.Sleep(200 * time.Millisecond)
 		before := heap
-		if heap = liveHeap(); heap > before-64<<10 {
+		for range 5 { // on a busy machine a server that has ended may keep its memory for a while
+			time.Sleep(200 * time.Millisecond)
+			heap = min(heap, liveHeap())
+		}
+		if heap > before-64<<10 {
 			break
 		}
 	}
