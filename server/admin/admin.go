@@ -23,7 +23,7 @@ type Settings struct {
 // Handler returns the endpoints: /metrics; /healthz, always 200; /readyz, 503 with the reason unless the server is ready.
 func Handler(s Settings) http.Handler {
 	mux := http.NewServeMux()
-	// Prometheus asks for OpenMetrics if it stores exemplars, which are the traces of calls in the histograms.
+	// Prometheus requests OpenMetrics if it stores exemplars, which are the traces of calls in the histograms.
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { respond(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {

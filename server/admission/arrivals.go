@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ByClient keeps counts for each client, or for what begins with a client's name. Some share theirs, as chosen by a hash:
-// about a tenth of a hundred clients, if there are 1,024.
+// ByClient keeps counts for each client, or for keys that begin with a client's name. A hash chooses the counts, so clients may
+// share them: about a tenth of a hundred clients, if there are 1,024.
 type ByClient[T any] struct {
 	seed   maphash.Seed
 	counts []T
@@ -42,7 +42,7 @@ type recent struct {
 	now, before *period
 }
 
-// period is what arrived in a second.
+// period counts the arrivals of a second.
 type period struct {
 	calls          *ByClient[atomic.Int64]
 	total, clients atomic.Int64

@@ -13,8 +13,8 @@ type clientKey struct{}
 // Named is the AuthInfo of a connection that says whose it is, such as the subject of a verified certificate.
 type Named interface{ Client() string }
 
-// WithClient names the client of a request, for a caller that knows it better than the connection says, such as one that has
-// verified a token.
+// WithClient names the client of a request, for callers that know a better name than the connection's, for instance from a verified
+// token.
 func WithClient(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, clientKey{}, name)
 }

@@ -11,29 +11,28 @@ import (
 )
 
 const (
-	// fewBehind is the number of calls that may be behind the connections in any case, and enoughBehind that from which on their
-	// pace is measured.
+	// fewBehind is the number of calls that may always be behind the connections. From enoughBehind calls on their pace is measured.
 	fewBehind, enoughBehind = 64, 16
-	// stale is when a measurement of the handlers' pace is forgotten.
+	// stale is the age at which a measurement of the handlers' pace is ignored.
 	stale = time.Second
-	// lately is for how long a client that sent calls that allow partial answers is expected to send more.
+	// lately is how long a client that sent calls allowing partial answers is expected to send more.
 	lately = time.Minute
-	// manyKinds is the number of counters of kinds. They take 1.5 MiB, so that one who calls from hundreds of addresses, with all
-	// methods, shares few of those of others.
+	// manyKinds is the number of counters of kinds. They take 1.5 MiB. A client that uses all methods from hundreds of addresses
+	// then shares few counters with other clients.
 	manyKinds = 1 << 16
 )
 
-// Gate refuses calls when their headers arrive, before their messages are received: those of clients whose queues are full, and
-// those that would begin too late, all but those of clients that have made few of the calls. Refusing a call then costs a tenth of
-// what refusing it later does, and less if its message is large. It is a tap.ServerInHandle and a stats.Handler of a server.
+// Gate refuses calls when their headers arrive, before their messages are received. It refuses calls of clients whose queues are
+// full. It also refuses calls that would begin too late, unless their client has made few of the calls. Refusing a call here costs a
+// tenth of refusing it later, and less if its message is large. Gate is a tap.ServerInHandle and a stats.Handler.
 //
-// What a call waits for is handlers, which may be behind the connections, and seats.
+// Calls wait for handlers, which may be behind the connections, and for seats.
 //
-// Calls begin about in the order in which they arrive. The number of the last one that began therefore tells how many have not,
-// and nothing has to be taken back for calls that end before they begin.
+// Calls begin about in the order in which they arrive. The difference between the numbers of the last arrival and of the last call
+// that began is therefore the backlog, and calls that end before they begin need no correction.
 type Gate struct {
 	limiter *Limiter
-	// error is what a call is refused with.
+	// error builds the error of a refused call.
 	error func(*Refusal) error
 
 	kinds          *ByClient[kind] // by the method as well
@@ -63,8 +62,8 @@ type arrival struct {
 
 // kind is the calls of a method by a client.
 type kind struct {
-	// usual is the time for which such a call has a seat, in nanoseconds: 0 for answers that are remembered. receiving is the number
-	// of those that have begun and wait for their message.
+	// usual is the time for which such a call has a seat, in nanoseconds: 0 for cached answers. receiving is the number of such
+	// calls that have begun and wait for their message.
 	usual     average
 	receiving atomic.Int64
 	// partial is when such a call that allows a partial answer last gave its seat back, in nanoseconds.

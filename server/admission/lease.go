@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// slice is how long a request keeps its seat while others wait, and longest that if its work is expected to end then.
+	// slice is how long a request keeps its seat while others wait. longest replaces it for work that is expected to end by then.
 	slice   = 5 * time.Millisecond
 	longest = 2 * slice
-	// pace is how often the clock is looked at, and maxStride after how many questions at the latest.
+	// pace is the interval between readings of the clock. After maxStride calls of Err the clock is read in any case.
 	pace, maxStride = 200 * time.Microsecond, 16
 	// yield is how often other goroutines of the process run, so that refusals are sent.
 	yield = 500 * time.Microsecond
@@ -44,7 +44,7 @@ type Lease struct {
 	// turn is closed when the seat has been taken again.
 	turn atomic.Pointer[chan struct{}]
 
-	// left is the number of questions before the next look at the clock, stride how many there are between two.
+	// left is the number of calls of Err before the next reading of the clock, stride the number between two readings.
 	left, stride atomic.Int32
 	looked       atomic.Int64
 	yielded      atomic.Int64
@@ -75,7 +75,6 @@ func (l *Lease) Context(ctx context.Context) context.Context {
 	return &leased{ctx, l}
 }
 
-// leased is a context that takes turns.
 type leased struct {
 	context.Context
 	lease *Lease
@@ -110,7 +109,7 @@ func (l *Lease) Until(early context.Context) {
 	}
 }
 
-// ends is closed when the request waits for turns no more.
+// ends is closed when the request no longer waits for turns.
 func (l *Lease) ends() <-chan struct{} {
 	if l.early != nil {
 		return l.early
@@ -124,7 +123,7 @@ func Within(inner context.Context) context.Context {
 	return l.Context(inner)
 }
 
-// ended reports whether the request waits for turns no more.
+// ended reports whether the request no longer waits for turns.
 func (l *Lease) ended() bool {
 	select {
 	case <-l.ends():
@@ -134,7 +133,7 @@ func (l *Lease) ended() bool {
 	}
 }
 
-// look looks at the clock once in a while.
+// look reads the clock once in a while.
 func (l *Lease) look() {
 	if turn := l.turn.Load(); turn != nil {
 		l.await(*turn)
@@ -164,7 +163,7 @@ func (l *Lease) look() {
 	}
 }
 
-// keeps is how long the lease keeps its seat while others wait. Work that a second slice would end is not left until that comes.
+// keeps is how long the lease keeps its seat while others wait. Work that would end in a second slice is not interrupted before it.
 func (l *Lease) keeps() time.Duration {
 	if rest := l.limiter.rest(l); rest > 0 && rest <= longest {
 		return longest
@@ -180,7 +179,7 @@ func (l *Lease) await(turn chan struct{}) {
 	}
 }
 
-// takeTurns gives the seat to who is next and waits for the next turn.
+// takeTurns gives the seat to the next request and waits for the next turn.
 func (l *Lease) takeTurns() {
 	turn := make(chan struct{})
 	if !l.turn.CompareAndSwap(nil, &turn) {
@@ -205,8 +204,8 @@ func (l *Lease) use() time.Duration {
 	return time.Duration(took * l.width)
 }
 
-// Blocking calls f, which waits for something else than a processor. If that takes longer than a slice, the seat is given back,
-// and Blocking then waits for one. It must not be called concurrently.
+// Blocking calls f, which waits for something other than a processor. If f takes longer than a slice, the seat is given back, and
+// Blocking then waits for a new one. It must not be called concurrently.
 func (l *Lease) Blocking(f func() error) error {
 	if l == nil {
 		return f()
@@ -242,7 +241,7 @@ func (l *Lease) give() bool {
 	return true
 }
 
-// leave returns the seat of a lease that does not have it any more.
+// leave returns the seat of a lease that was given back.
 func (l *Lease) leave() {
 	took := l.use()
 	if l.queue != nil || !l.limiter.giveBack() {
@@ -281,7 +280,7 @@ func (l *Lease) Release() {
 			call.kind.partial.Store(time.Now().UnixNano())
 		}
 	}
-	// A request that allows a partial answer takes the time that it has, which says nothing about its estimate.
+	// A request that allows a partial answer takes all the time it has, which says nothing about its estimate.
 	if l.ctx.Err() == nil && l.early == nil && used > 0 {
 		l.limiter.learn(l.class, l.estimate, used*time.Duration(l.width))
 	}

@@ -12,18 +12,18 @@ import (
 type Settings struct {
 	// Seats is the number of requests that compute at a time; 0 for one for each processor.
 	Seats int
-	// MaxWait bounds how long a request may be expected to wait before it begins; 0 for its deadline alone.
+	// MaxWait bounds the expected wait of a request before it begins; with 0 only the deadline bounds it.
 	MaxWait time.Duration
-	// Observer is told what requests wait and which are refused. May be nil.
+	// Observer receives waits and refusals. May be nil.
 	Observer Observer
-	// Measured is called with the estimate of each request that was worked on to its end, and with how long it had a seat, times
-	// the processors that it kept busy; nil for none.
+	// Measured is called for each request that was worked on to its end, with its estimate and with the time it had a seat, times
+	// the processors that it kept busy. May be nil.
 	Measured func(c Class, estimate, took time.Duration)
 }
 
-// Observer receives what happens to requests that did not get a seat at once.
+// Observer receives events of requests that did not get a seat at once.
 type Observer interface {
-	// Waited is called when a request gets a seat after it waited, and when its caller did not wait for that.
+	// Waited is called when a request gets a seat after it waited, and when its caller stopped waiting.
 	Waited(context.Context, time.Duration)
 	// Refused is called for each refused request.
 	Refused(context.Context, Reason)
@@ -35,8 +35,8 @@ type Limiter struct {
 	maxWait  time.Duration
 	observer Observer
 	measured func(Class, time.Duration, time.Duration)
-	// counts is the requests with a seat, and in the upper half those that wait for one. While none waits it changes without
-	// the lock of the queues. From then on only the holder of that lock changes it.
+	// counts is the number of requests with a seat in the lower half, and the number of waiting requests in the upper half. While
+	// none waits it changes without the lock of the queues. From then on only the holder of that lock changes it.
 	counts atomic.Uint64
 	speeds [classes]speed
 	queues queues
@@ -102,14 +102,14 @@ func (l *Limiter) giveBack() bool {
 }
 
 // Admit waits for a seat and returns a lease of it, which the caller must release. estimate is the work that is known so far, by
-// width goroutines.
-// Admit fails with a *Refusal, or with the context's error. On nil it returns nil, which is a lease without limits.
+// width goroutines. Admit fails with a *Refusal, or with the context's error. On nil it returns nil, which is a lease without
+// limits.
 func (l *Limiter) Admit(ctx context.Context, class Class, estimate time.Duration, width int) (*Lease, error) {
 	return l.AdmitUntil(ctx, nil, class, estimate, width)
 }
 
-// AdmitUntil is Admit for a request that answers with what it has once early is done, unless that is nil: no estimate is too much
-// for it, and it waits for its turns no longer.
+// AdmitUntil is Admit for a request that answers with a partial result once early is done, unless early is nil: no estimate is too
+// much for it, and from then on it no longer waits for turns.
 func (l *Limiter) AdmitUntil(
 	ctx context.Context, early <-chan struct{}, class Class, estimate time.Duration, width int,
 ) (*Lease, error) {
@@ -140,7 +140,7 @@ type speed struct{ ratio average }
 
 const (
 	unit = 1 << 10
-	// Bounds of what is believed of a measurement.
+	// Bounds on the effect of a measurement.
 	slowest, fastest = 4 * unit, unit / 16
 )
 
@@ -160,7 +160,7 @@ func (l *Limiter) rest(of *Lease) time.Duration {
 	return l.expected(of.class, of.estimate)/time.Duration(of.width) - time.Duration(of.used.Load()-of.idle.Load())
 }
 
-// learn takes a measurement of work in. Concurrent measurements may be lost.
+// learn adds a measurement of work. Concurrent measurements may be lost.
 func (l *Limiter) learn(c Class, estimate, took time.Duration) {
 	if l.measured != nil {
 		l.measured(c, estimate, took)

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// queueCount queues are shared by all clients, each of which has hand of them, shuffled: two clients that have all queues in
-	// common are as good as impossible. Many clients of one attacker fill all queues, but these are not more than queueCount.
+	// All clients share queueCount queues. Each client has hand of them, shuffled, so that two clients practically never have all
+	// queues in common. Many clients of one attacker can fill all queues, but there are only queueCount.
 	queueCount, hand = 64, 4
-	// queueLength bounds the requests that wait in a queue, for memory: what bounds the wait is time.
+	// queueLength bounds the requests that wait in a queue, for memory. The wait is bounded by time.
 	queueLength = 1024
 )
 
-// queues is the requests that wait. The lock is taken only by requests that found no seat, and while such requests wait by those that
-// end, give way or turn out to be more work, and by the gate for calls of clients that have made many.
+// queues contains the waiting requests. Requests take the lock only if they found no seat. While requests wait, it is also taken by
+// requests that end, give way or turn out to be more work, and by the gate for calls of clients that have made many.
 //
 // It is start-time fair queueing (Goyal, Vin and Cheng, 1996): the queue whose work so far is the least is next.
 type queues struct {
 	limiter *Limiter
 	mu      sync.Mutex
 	all     [queueCount]queue
-	// work is the virtual time: where the queue was whose turn came last.
+	// work is the virtual time: the work of the queue that had the last turn.
 	work time.Duration
 	seed maphash.Seed
 }
@@ -35,7 +35,7 @@ type queue struct {
 	waiting []*waiter
 	// work is what was done for the queue, or begun, in virtual time.
 	work time.Duration
-	// ahead is the work of those that wait until each has had a slice.
+	// ahead is the work of the waiting requests until each has had a slice.
 	ahead time.Duration
 	// running is the number of leases with a seat.
 	running int
@@ -169,7 +169,7 @@ func (q *queues) enter(l *Lease, c *queue) *waiter {
 	return q.join(l, c)
 }
 
-// wake makes a queue without requests one that has asked for nothing yet: it neither saves turns up nor owes any.
+// wake resets the work of a queue without requests: it neither saves turns up nor owes any.
 func (q *queues) wake(c *queue) {
 	if len(c.waiting) == 0 && c.running == 0 {
 		c.work = max(c.work, q.work)
@@ -219,7 +219,7 @@ func (q *queues) await(w *waiter) bool {
 	return false
 }
 
-// next gives free seats to those whose turn it is. The lock must be held.
+// next gives free seats to the requests whose turn it is. The lock must be held.
 func (q *queues) next() {
 	for {
 		seats, waiting := split(q.limiter.counts.Load())
@@ -252,7 +252,7 @@ func (q *queues) next() {
 	}
 }
 
-// charge corrects the work of a queue by a slice that was worked. Before others waited, nothing counts.
+// charge corrects the work of a queue by the measured work of a slice. Work counts only while others wait.
 func (q *queues) charge(l *Lease, c *queue, took time.Duration) {
 	c.work += min(took, longest*time.Duration(l.width)) - l.charged
 	l.charged = 0
@@ -270,7 +270,7 @@ func (q *queues) leave(l *Lease, took time.Duration) {
 	q.next()
 }
 
-// come gets a seat for a lease that gave it back, and reports whether it has one: otherwise the request ended.
+// come gets a seat for a lease that gave it back. It reports false if the request ended first.
 func (q *queues) come(l *Lease) bool {
 	q.mu.Lock()
 	w := q.enter(l, q.of(l))
@@ -281,7 +281,7 @@ func (q *queues) come(l *Lease) bool {
 	return w == nil || q.await(w)
 }
 
-// again is leave and come: it lets others have a turn.
+// again is leave and come: other requests have a turn in between.
 func (q *queues) again(l *Lease) bool {
 	q.mu.Lock()
 	if !q.limiter.contended() {

@@ -3,10 +3,10 @@ package admission
 import "time"
 
 const (
-	// By how much the wait and the work that are expected of a new request must be shorter than the time left: estimates are off, and
-	// the answer has to be sent.
+	// The expected wait and work of a new request must be shorter than the time left by this factor: estimates are off, and the
+	// answer has to be sent.
 	spareWait, spareWork = 4.0, 2.5
-	// The same for the work of a request that waited, or has a seat: a refusal would waste that, and come late itself.
+	// The same for the work of a request that waited or has a seat: a refusal would waste its work, and come late itself.
 	spareLate = 1.2
 )
 
@@ -32,7 +32,7 @@ func (r Reason) String() string { return [...]string{"deadline", "wait", "queue_
 // Refusal is the error of a request that could not be answered in time.
 type Refusal struct {
 	Reason Reason
-	// After is when a retry may be successful.
+	// After is the delay after which a retry may succeed.
 	After time.Duration
 }
 
@@ -46,7 +46,7 @@ func late(deadline time.Time, wait, work time.Duration) bool {
 	return float64(wait)*spareWait+float64(work)*spareWork > float64(time.Until(deadline))
 }
 
-// wasted reports the same of a request that waited, or has a seat.
+// wasted is late for a request that waited or has a seat.
 func wasted(deadline time.Time, work time.Duration) bool {
 	return float64(work)*spareLate > float64(time.Until(deadline))
 }
@@ -55,7 +55,7 @@ func refusal(r Reason, after time.Duration) *Refusal {
 	return &Refusal{r, min(max(after, minRetry), maxRetry)}
 }
 
-// shared returns how long work of a queue takes while all queues with requests share the seats, and that one does. The lock must be held.
+// shared returns how long work of a queue takes while it and all queues with requests share the seats. The lock must be held.
 func (q *queues) shared(c *queue) func(work time.Duration) time.Duration {
 	share := q.active()
 	if len(c.waiting) == 0 && c.running == 0 {
@@ -65,8 +65,9 @@ func (q *queues) shared(c *queue) func(work time.Duration) time.Duration {
 	return func(work time.Duration) time.Duration { return work / seats * time.Duration(share) }
 }
 
-// foresee returns how long the next request of a client waits for its first turn if more requests join its queue before, and until
-// these are done. It is about as long as they are, and so needs as many turns; each comes when all others have had theirs.
+// foresee returns how long the next request of a client waits for its first turn, and until the requests before it are done, if more
+// requests join its queue first. The request is about as long as they are, and so needs as many turns. Each turn comes when all
+// other requests have had theirs.
 func (q *queues) foresee(of [hand]int, turns, whole time.Duration) (wait, all time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -79,7 +80,7 @@ func (q *queues) foresee(of [hand]int, turns, whole time.Duration) (wait, all ti
 func (q *queues) judge(l *Lease, c *queue, begun bool) *Refusal {
 	shared, work, keeps := q.shared(c), q.limiter.remaining(l), l.keeps()
 	wait := shared(c.ahead)
-	// Each slice waits until all others of the queue have had theirs. A lease with a seat keeps it to the end of its slice.
+	// Each slice waits until all other requests of the queue have had a slice. A lease with a seat keeps it to the end of its slice.
 	whole := max(work, shared(c.ahead+min(work, keeps)))
 	if work > keeps {
 		turns := float64(work) / float64(slice)
@@ -110,7 +111,7 @@ func (q *queues) judge(l *Lease, c *queue, begun bool) *Refusal {
 	return nil
 }
 
-// refuse tells the observer.
+// refuse reports the refusal to the observer.
 func (q *queues) refuse(l *Lease, r *Refusal) error {
 	if o := q.limiter.observer; o != nil {
 		o.Refused(l.ctx, r.Reason)

@@ -1,4 +1,4 @@
-// Package certificates has the TLS certificates of files that may change while a process runs.
+// Package certificates serves TLS certificates from files that may change while a process runs.
 package certificates
 
 import (
@@ -30,7 +30,7 @@ type Files struct {
 	now    *Material
 }
 
-// Material is what files have at a time.
+// Material is the content of the files at one time.
 type Material struct {
 	Certificates []tls.Certificate
 	Authorities  *x509.CertPool // nil without a file
@@ -51,9 +51,9 @@ func Names(certificate *x509.Certificate) []string {
 	return names
 }
 
-// Server returns the TLS configuration of a server that has the certificate, and requires those of clients if there are
-// authorities, or with optional only verifies those that clients have. With names, clients must have one of them. Each handshake is by
-// the files of its time.
+// Server returns the TLS configuration of a server with the certificate. If there are authorities, clients need a certificate; with
+// optional, a certificate is verified only if the client has one. With names, clients must have one of them. Each handshake uses the
+// current content of the files.
 func (f *Files) Server(optional bool, names ...string) *tls.Config {
 	// net/http serves HTTP/2 only if NextProtos lists it; handshakes use the configuration of GetConfigForClient.
 	protocols := []string{"h2", "http/1.1"}

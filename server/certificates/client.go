@@ -8,9 +8,9 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// Client returns the credentials of a client that has the certificate, and verifies servers by the authorities, or by those of the
-// system if there are none. Servers must have a certificate of the server name, or of the name that is dialled if it is empty. Each
-// handshake is by the files of its time.
+// Client returns the credentials of a client with the certificate. Servers are verified by the authorities, or by the system's
+// authorities if there are none. Servers must have a certificate for the server name, or for the dialled name if it is empty. Each
+// handshake uses the current content of the files.
 func (f *Files) Client(serverName string) credentials.TransportCredentials {
 	return &client{f.fixed(serverName), f, serverName}
 }

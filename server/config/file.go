@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// prefix is that of the environment variables, without an underscore.
+// prefix is the prefix of environment variables, without an underscore.
 const prefix = "STOWAGE"
 
 // Options returns the kong options for the environment variables' prefix, the configuration file and sizes with units.

@@ -9,20 +9,21 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// Auto is a size that FitMemory decides about.
+// Auto is a size that FitMemory sets.
 const Auto = -1
 
 // BytesPerRequestByte bounds the bytes of memory that the largest requests take for each of their bytes: the peak of the heap divided
 // by wire-B of bench.BenchmarkInline (12.6 in both forms of the cluster), rounded up.
 const BytesPerRequestByte = 13
 
-// BytesPerInFlightByte is BytesPerRequestByte with what requests take that are still being received: twice the limit of those in flight.
+// BytesPerInFlightByte is BytesPerRequestByte plus the memory of requests that are still being received: twice the limit of requests
+// in flight.
 const BytesPerInFlightByte = BytesPerRequestByte + 2
 
-// most is a size where memory has no limit.
+// most is a size without a memory limit.
 const most = 1 << 30
 
-// BufferBytes is what answers that are not read may take, and what connections may take.
+// BufferBytes bounds the memory of unread answers, and that of connections.
 func BufferBytes(limit int64) int64 {
 	if limit == math.MaxInt64 {
 		return most
@@ -30,8 +31,8 @@ func BufferBytes(limit int64) int64 {
 	return limit / 16
 }
 
-// FitMemory sets the sizes that are Auto so that requests, snapshots and buffers fit into a limit of memory together: a quarter for
-// snapshots, or what stated sizes leave. The limit is that of the heap, math.MaxInt64 for none.
+// FitMemory sets the sizes that are Auto so that requests, snapshots and buffers together fit into a limit of memory: a quarter for
+// snapshots, or the rest if the other sizes are configured. The limit is a limit of the heap, math.MaxInt64 for none.
 func (c *Config) FitMemory(limit int64) {
 	const largest = 256 << 20
 	if limit != math.MaxInt64 {
@@ -56,7 +57,7 @@ func (c *Config) FitMemory(limit int64) {
 	}
 	if c.MaxReceiveMessageBytes == Auto {
 		c.MaxReceiveMessageBytes = int(min(c.MaxInFlightBytes, largest))
-	} else if inFlight { // a stated message must fit
+	} else if inFlight { // a configured message size must fit
 		c.MaxInFlightBytes = max(c.MaxInFlightBytes, int64(c.MaxReceiveMessageBytes))
 	}
 }

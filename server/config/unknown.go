@@ -8,12 +8,12 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// foreign matches variables with the prefix that are not meant for the server: those of the other commands, and those that a
-// kubelet sets for Services whose names begin with it.
+// foreign matches variables with the prefix that are not meant for the server: variables of the other commands, and variables that a
+// kubelet sets for Services whose names begin with the prefix.
 var foreign = regexp.MustCompile(`^` + prefix + `_(EXTENDER|BATCH|EXPANDER)_|_SERVICE_(HOST|PORT)(_|$)|_PORT(_\d+_(TCP|UDP|SCTP)(_|$)|$)`)
 
-// UnknownVariables returns the names of environment variables that look like those of flags and are of none, such as misspelled
-// ones. environ is as os.Environ.
+// UnknownVariables returns environment variables with the prefix that belong to no flag, such as misspelled ones. environ is as
+// os.Environ.
 func UnknownVariables(app *kong.Application, environ []string) []string {
 	known := map[string]bool{}
 	eachFlag(app, func(f *kong.Flag) {

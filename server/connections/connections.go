@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Reserved is the number of file descriptors that connections of callers leave for the log, certificates, exporters, and the
-// AdminLimit connections of the admin address.
+// Reserved is the number of file descriptors that are not for callers' connections, but for the log, certificates, exporters, and
+// the AdminLimit connections of the admin address.
 const Reserved = 32
 
 // AdminLimit is the most connections of the admin address.
@@ -24,8 +24,8 @@ func within(descriptors uint64) int {
 	return int(max(descriptors-min(descriptors, Reserved), descriptors/2, 1))
 }
 
-// Limited is a listener with a bound of open connections. It closes those beyond at once: a caller that is refused tries another
-// replica, one that has to wait does not.
+// Limited is a listener with a bound on open connections. It closes connections beyond the bound at once: a refused caller tries
+// another replica, a waiting caller does not.
 type Limited struct {
 	net.Listener
 	limit         int64

@@ -1,9 +1,9 @@
-// Package identity says who makes a call, and whether that caller may make it.
+// Package identity authenticates and authorizes callers.
 //
-// An access file names callers and what they may call. Callers are the subjects of verified client certificates, the holders of
-// tokens that the file lists by their hashes, those whose tokens an OpenID Connect issuer signed, and those whose tokens a Kubernetes
-// API server reviews. A call that no rule allows is refused. Rules put callers into tenants: snapshots of one tenant do not exist for
-// another.
+// An access file names callers and the methods that they may call. Callers are the subjects of verified client certificates, and the
+// holders of tokens: tokens that the file lists by their hashes, tokens that an OpenID Connect issuer signed, and tokens that a
+// Kubernetes API server reviews. A call that no rule allows is refused. Rules put callers into tenants: snapshots of one tenant do
+// not exist for another.
 package identity
 
 import (
@@ -23,11 +23,11 @@ import (
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 )
 
-// Caller is who makes a call.
+// Caller is an authenticated caller.
 type Caller struct {
-	// Name is the first of the principals by which rules find the caller, for logs.
+	// Name is the caller's first principal, for logs.
 	Name string
-	// Tenant is whose snapshots the caller can see.
+	// Tenant owns the snapshots that the caller can see.
 	Tenant string
 	// MaxSnapshotBytes bounds the memory of the tenant's snapshots, 0 for no bound.
 	MaxSnapshotBytes int64
@@ -50,7 +50,7 @@ func Tenant(ctx context.Context) string {
 }
 
 // Reviewer verifies tokens that the access file does not list. It returns the principals of a token's holder, none if the token is
-// not valid, or an error if it cannot tell. Recall returns what a review of the token found that is remembered, none otherwise.
+// invalid, or an error if it cannot verify the token. Recall returns the principals of a remembered review, none without one.
 type Reviewer interface {
 	Review(ctx context.Context, token string) (principals []string, err error)
 	Recall(token string) (principals []string)
@@ -69,10 +69,10 @@ func New(r *Rules, reviewer Reviewer) *Access {
 	return a
 }
 
-// Replace replaces the rules. Calls that have begun go on.
+// Replace replaces the rules. It does not affect calls that have begun.
 func (a *Access) Replace(r *Rules) { a.rules.Store(r) }
 
-// Admit returns the context of a call of a method by its full name, with the caller, or why it is refused.
+// Admit returns the context of a call, with the caller, or the error of a refused call. method is the full name of the method.
 func (a *Access) Admit(ctx context.Context, method string) (context.Context, error) {
 	if open(method) || inside(ctx) {
 		return ctx, nil
@@ -101,7 +101,7 @@ func (a *Access) Admit(ctx context.Context, method string) (context.Context, err
 	return admission.WithClient(context.WithValue(ctx, callerKey{}, caller), caller.Name), nil
 }
 
-// Known returns the name of a caller whose credentials are known without a review, empty for another one.
+// Known returns the name of a caller whose credentials are known without a review, otherwise an empty name.
 func (a *Access) Known(ctx context.Context) string {
 	principals, err := a.principals(ctx, a.rules.Load(), func(r Reviewer, token string) ([]string, error) { return r.Recall(token), nil })
 	if err != nil {
@@ -110,8 +110,8 @@ func (a *Access) Known(ctx context.Context) string {
 	return principals[0]
 }
 
-// principals returns the names of a caller, of a token that the rules do not list those that review finds. A token counts alone: where it
-// is not valid, a certificate does not help.
+// principals returns the principals of a caller. The rules or a review map a token to principals. A certificate does not help a
+// caller whose token is invalid.
 func (a *Access) principals(
 	ctx context.Context, rules *Rules, review func(r Reviewer, token string) ([]string, error),
 ) ([]string, error) {

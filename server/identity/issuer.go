@@ -22,50 +22,51 @@ import (
 )
 
 const (
-	// discoverEvery is how old what is known of an issuer may get, so how late a key that it withdrew no longer counts.
+	// discoverEvery bounds the age of the discovered settings of an issuer, and so how long a key that it withdrew is still
+	// accepted.
 	discoverEvery = time.Hour
-	// discoverAgain is when an issuer is asked again that could not be reached.
+	// discoverAgain is the interval between attempts to reach an issuer that is down.
 	discoverAgain = time.Minute
-	// fetchesPerSecond and fetchBurst bound the requests to an issuer: a token with a key that is not known has its keys fetched.
+	// fetchesPerSecond and fetchBurst bound the requests to an issuer: each token with an unknown key triggers a fetch of the keys.
 	fetchesPerSecond, fetchBurst = 1, 4
 )
 
-// errFetches is the error of a request to an issuer that too many others were before.
+// errFetches is the error of a request to an issuer beyond its rate.
 var errFetches = errors.New("too many requests to the issuer")
 
 // Issuer verifies the tokens of an OpenID Connect issuer (OpenID Connect Core 1.0, section 3.1.3.7): signature, issuer, audience and
-// time. What it needs to know of the issuer it discovers when it has a token to verify, so a server starts while an issuer is down.
+// time. It discovers the issuer's settings with the first token, so a server starts while an issuer is down.
 type Issuer struct {
 	IssuerSettings
 	client     *http.Client
 	reviewed   *reviewed
 	discovered atomic.Pointer[discovery]
-	asking     singleflight.Group // so that many tokens at the start have the issuer asked once
+	discovery  singleflight.Group // deduplicates concurrent discoveries, as for many tokens at the start
 }
 
 // IssuerSettings are an issuer of the access file.
 type IssuerSettings struct {
-	// Name is what principals call the issuer.
+	// Name is the issuer's name in principals.
 	Name string `yaml:"name"`
-	// URL is what tokens have as iss.
+	// URL is the iss claim of tokens.
 	URL string `yaml:"url"`
-	// Audiences are those that tokens must have one of as aud.
+	// Audiences lists the accepted aud claims. Tokens must have one of them.
 	Audiences []string `yaml:"audiences"`
-	// UsernameClaim and GroupsClaim are claims: sub and groups unless stated.
+	// UsernameClaim and GroupsClaim are claims, by default sub and groups.
 	UsernameClaim string `yaml:"usernameClaim"`
 	GroupsClaim   string `yaml:"groupsClaim"`
-	// CertificateAuthority are the authorities of the issuer's certificate in PEM: those of the system unless stated.
+	// CertificateAuthority is the PEM bundle that verifies the issuer's certificate, by default the system's.
 	CertificateAuthority string `yaml:"certificateAuthority"`
 }
 
-// discovery is what an issuer says of itself.
+// discovery is the discovery document of an issuer.
 type discovery struct {
 	algorithms []string
 	keys       *oidc.RemoteKeySet
 	until      time.Time
 }
 
-// newIssuer returns an issuer with the settings' defaults. certificateAuthority must be sound.
+// newIssuer returns an issuer with the settings' defaults. certificateAuthority must be valid.
 func newIssuer(s IssuerSettings) *Issuer {
 	if s.UsernameClaim == "" {
 		s.UsernameClaim = "sub"
@@ -129,11 +130,11 @@ func (i *Issuer) verify(ctx context.Context, token string) ([]string, time.Time,
 	return i.principals(claims), verified.Expiry, nil
 }
 
-// principals returns those of a verified token, nil if it does not name its holder. As with kube-apiserver an address that is not
-// verified names none.
+// principals returns the principals of a verified token, nil if it does not name its holder. As in kube-apiserver, an unverified
+// e-mail address is not a name.
 func (i *Issuer) principals(claims map[string]any) []string {
 	user, _ := claims[i.UsernameClaim].(string)
-	if verified, stated := claims["email_verified"]; user == "" || i.UsernameClaim == "email" && stated && verified != true {
+	if verified, ok := claims["email_verified"]; user == "" || i.UsernameClaim == "email" && ok && verified != true {
 		return nil
 	}
 	out := []string{"oidc-user:" + i.Name + ":" + user}
@@ -150,21 +151,21 @@ func (i *Issuer) principals(claims map[string]any) []string {
 	return out
 }
 
-// discover returns what the issuer says of itself: what is known, if it is not too old or the issuer cannot be reached.
+// discover returns the issuer's discovery document. A known document is used until it is too old, and longer if the issuer is down.
 func (i *Issuer) discover(ctx context.Context) (*discovery, error) {
 	known := i.discovered.Load()
 	if known != nil && i.reviewed.now().Before(known.until) {
 		return known, nil
 	}
-	asked := i.asking.DoChan("", func() (any, error) {
+	result := i.discovery.DoChan("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), reviewTimeout) // other callers wait, too
 		defer cancel()
-		found, err := i.ask(ctx)
+		found, err := i.fetch(ctx)
 		if err != nil {
 			if known == nil {
 				return nil, err
 			}
-			// Not every token waits for an issuer that is down.
+			// Do not have each token wait for an issuer that is down.
 			found = &discovery{known.algorithms, known.keys, i.reviewed.now().Add(discoverAgain)}
 		}
 		i.discovered.Store(found)
@@ -173,14 +174,14 @@ func (i *Issuer) discover(ctx context.Context) (*discovery, error) {
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case answer := <-asked:
+	case answer := <-result:
 		found, _ := answer.Val.(*discovery)
 		return found, answer.Err
 	}
 }
 
-// ask asks the issuer what it says of itself.
-func (i *Issuer) ask(ctx context.Context) (*discovery, error) {
+// fetch fetches the discovery document.
+func (i *Issuer) fetch(ctx context.Context) (*discovery, error) {
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, i.client), i.URL)
 	if err != nil {
 		return nil, err
@@ -200,13 +201,13 @@ func (i *Issuer) ask(ctx context.Context) (*discovery, error) {
 	return &discovery{algorithms, keys, i.reviewed.now().Add(discoverEvery)}, nil
 }
 
-// signatures are the algorithms of signatures that count: those with a public key.
+// signatures are the accepted signature algorithms: public keys only.
 var signatures = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
 }
 
-// heldKeys are the keys of an issuer while one token is verified. They tell a wrong signature from keys that cannot be fetched: the
-// library's error of the token has only a text.
+// heldKeys are the keys of an issuer while one token is verified. They distinguish a wrong signature from keys that cannot be
+// fetched: the library reports both in a text.
 type heldKeys struct {
 	set         *oidc.RemoteKeySet
 	unreachable error
@@ -215,13 +216,13 @@ type heldKeys struct {
 // VerifySignature implements oidc.KeySet.
 func (k *heldKeys) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	payload, err := k.set.VerifySignature(ctx, token)
-	if errors.Unwrap(err) != nil { // that of the fetch
+	if errors.Unwrap(err) != nil { // the error of the fetch
 		k.unreachable = err
 	}
 	return payload, err
 }
 
-// issuerOf returns what a token says is its issuer, empty if it is no token of an issuer. Nothing is verified.
+// issuerOf returns the unverified issuer of a token, empty for tokens that are no JWTs.
 func issuerOf(token string) string {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 || len(token) > maxTokenBytes {

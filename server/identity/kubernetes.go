@@ -22,9 +22,9 @@ type Kubernetes struct {
 	reviewed       *reviewed
 }
 
-// NewKubernetes returns a reviewer that asks the API server of a URL. caFile has its authorities; tokenFile the token of the server's
-// own service account, which may create tokenreviews (ClusterRole system:auth-delegator). With audiences, tokens must be for one of
-// them.
+// NewKubernetes returns a reviewer that calls the API server at a URL. caFile has its authorities; tokenFile has the token of the
+// server's own service account, which may create tokenreviews (ClusterRole system:auth-delegator). With audiences, tokens must be
+// for one of them.
 func NewKubernetes(url, caFile, tokenFile string, audiences []string) (*Kubernetes, error) {
 	ca, err := os.ReadFile(caFile)
 	if err != nil {

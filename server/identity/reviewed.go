@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// validFor is how long a valid token is not reviewed again, so how late a revoked one is noticed; invalidFor is that of one that
-	// is not valid.
+	// validFor is how long a valid token is not reviewed again, and so the delay before a revoked token is refused. invalidFor is
+	// the same for invalid tokens.
 	validFor, invalidFor = 30 * time.Second, 5 * time.Second
 	// reviewTimeout bounds a review.
 	reviewTimeout = 5 * time.Second
-	// maxReviews bounds the reviews at a time, maxReviewed the tokens that are remembered, maxTokenBytes those that are reviewed.
+	// maxReviews bounds concurrent reviews, maxReviewed remembered tokens, maxTokenBytes the size of a reviewed token.
 	maxReviews, maxReviewed, maxTokenBytes = 16, 4096, 16 << 10
-	// maxAnswerBytes bounds what is read of an answer about tokens.
+	// maxAnswerBytes bounds the part of an answer about tokens that is read.
 	maxAnswerBytes = 1 << 20
 )
 
-// errBusy is the error of a review that too many others are before.
+// errBusy is the error of a review beyond maxReviews.
 var errBusy = errors.New("too many tokens are under review")
 
-// review is what a reviewer knows of a token.
+// review is the result of a review.
 type review struct {
 	principals []string // none if the token is not valid
 	until      time.Time
 }
 
-// reviewed remembers reviews of tokens by their hashes, without locks, and bounds those underway.
+// reviewed remembers reviews of tokens by their hashes, without locks, and bounds concurrent reviews.
 type reviewed struct {
 	known    atomic.Pointer[map[[sha256.Size]byte]review]
 	underway atomic.Int64
@@ -42,8 +42,7 @@ func newReviewed() *reviewed {
 	return r
 }
 
-// of returns the principals of a token: those that are remembered, or what look finds, with the time at which the token expires, zero
-// if look does not know.
+// of returns the principals of a token, remembered or found by look. expires is the token's expiry, zero if look does not know it.
 func (r *reviewed) of(token string, look func() (principals []string, expires time.Time, err error)) ([]string, error) {
 	if len(token) > maxTokenBytes {
 		return nil, nil

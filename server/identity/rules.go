@@ -20,7 +20,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/rate"
 )
 
-// Rules are an access file.
+// Rules are the parsed access file.
 type Rules struct {
 	tokens  map[string]string  // names by the hexadecimal SHA-256 of the token
 	issuers map[string]*Issuer // by URL
@@ -39,21 +39,21 @@ type file struct {
 	Quotas  []quota          `yaml:"quotas"`
 }
 
-// rule is what some callers may call. A caller has the first rule that names one of the caller's principals.
+// rule lists callers and the methods that they may call. The first rule that names one of a caller's principals applies.
 type rule struct {
 	// Callers are principals, with * at the end for any rest: subject:CN=batch,O=stowage, uri:spiffe://..., token:NAME,
 	// user:NAME and group:NAME of Kubernetes, oidc-user:ISSUER:NAME and oidc-group:ISSUER:NAME.
 	Callers []string `yaml:"callers"`
-	// Tenant is whose snapshots the callers can see.
+	// Tenant owns the snapshots that the callers can see.
 	Tenant string `yaml:"tenant"`
 	// Methods are names of RPCs, Reflection, or * for all.
 	Methods []string `yaml:"methods"`
 }
 
-// quota is what all callers of a tenant may take together.
+// quota bounds what all callers of a tenant may use together.
 type quota struct {
 	Tenant string `yaml:"tenant"`
-	// CallsPerSecond bounds the calls, 0 for no bound; Burst are those that may come at once: those of a second unless stated.
+	// CallsPerSecond bounds the calls, 0 for no bound. Burst bounds calls at one time, by default the calls of a second.
 	CallsPerSecond float64 `yaml:"callsPerSecond"`
 	Burst          int     `yaml:"burst"`
 	// MaxSnapshotBytes bounds the memory of the tenant's snapshots, 0 for no bound.
@@ -72,7 +72,7 @@ func (b *bytesWithUnit) UnmarshalText(text []byte) error {
 	return err
 }
 
-// kinds are what principals begin with.
+// kinds are the prefixes of principals.
 var kinds = []string{"subject:", "uri:", "token:", "user:", "group:", "oidc-user:", "oidc-group:"}
 
 // methods are the names of the RPCs.
@@ -90,7 +90,7 @@ var methods = func() (names []string) {
 	return names
 }()
 
-// ParseRules parses an access file in YAML. The error has every problem.
+// ParseRules parses an access file in YAML. The error lists every problem.
 func ParseRules(text []byte) (*Rules, error) {
 	var f file
 	d := yaml.NewDecoder(bytes.NewReader(text))
@@ -170,8 +170,8 @@ func ParseRules(text []byte) (*Rules, error) {
 	return r, nil
 }
 
-// decide returns the tenant of a caller with these principals, whether a rule names the caller, and whether the first that does has
-// the method.
+// decide returns the tenant of a caller with these principals, whether a rule names the caller, and whether the first such rule
+// allows the method.
 func (r *Rules) decide(principals []string, method string) (tenant string, known, may bool) {
 	for i := range r.rules {
 		x := &r.rules[i]

@@ -30,8 +30,8 @@ type Writer struct {
 	closed  chan struct{}
 }
 
-// New returns a Writer to a log. When the log takes lines again after some were dropped, a line says how many, in the format of the
-// given loggers. The caller must Close the Writer.
+// New returns a Writer to a log. When the log accepts lines again after some were dropped, a line reports their number, in the
+// format of the given loggers. The caller must Close the Writer.
 func New(log io.Writer, logger func(io.Writer) *slog.Logger) *Writer {
 	w := &Writer{
 		log: log, logger: logger(log),
@@ -72,7 +72,7 @@ func (w *Writer) Close(timeout time.Duration) {
 
 func (w *Writer) run() {
 	defer close(w.closed)
-	var told int64
+	var reported int64
 	for {
 		select {
 		case line := <-w.lines:
@@ -85,12 +85,12 @@ func (w *Writer) run() {
 					continue
 				default:
 				}
-				w.tell(&told)
+				w.reportDropped(&reported)
 				return
 			}
 		}
 		if len(w.lines) == 0 {
-			w.tell(&told)
+			w.reportDropped(&reported)
 		}
 	}
 }
@@ -102,11 +102,11 @@ func (w *Writer) write(line []byte) {
 	w.bytes.Add(-int64(len(line)))
 }
 
-// tell tells the log how many lines were dropped since it was last told.
-func (w *Writer) tell(told *int64) {
+// reportDropped logs the number of lines that were dropped since the last report.
+func (w *Writer) reportDropped(reported *int64) {
 	dropped := w.dropped.Load()
-	if dropped > *told {
-		w.logger.Warn("log lines were dropped", "lines", dropped-*told)
-		*told = dropped
+	if dropped > *reported {
+		w.logger.Warn("log lines were dropped", "lines", dropped-*reported)
+		*reported = dropped
 	}
 }
