@@ -1,9 +1,9 @@
 // Package server runs the PlacementService and the SimulationService: listeners, interceptors, limits, telemetry, startup and
 // shutdown.
 //
-// Request path: the gate of package admission refuses calls that the server is too far behind for, the in-flight limit counts the
+// Request path: the gate of package admission refuses calls when the server is too far behind, the in-flight limit counts the
 // request's bytes, the interceptor chain admits the call, package placement decodes the request, waits for its turn to compute,
-// calls the engine and encodes the response. Requests share only immutable values and atomics; those that have to wait for their
+// calls the engine and encodes the response. Requests share only immutable values and atomics; requests that have to wait for their
 // turn share a lock.
 //
 // Shutdown order: report NOT_SERVING and keep serving for DrainDelay, so that load balancers take the server out of

@@ -34,8 +34,8 @@ func NewEmbedded(ctx context.Context) (conn *grpc.ClientConn, stop func() error,
 	return conn, func() error { return errors.Join(conn.Close(), end()) }, nil
 }
 
-// ServeEmbedded is NewEmbedded without a connection: dial opens one for a gRPC client, in plain text. Connections are to be
-// closed before stop.
+// ServeEmbedded is NewEmbedded without a connection: dial opens one for a gRPC client, in plain text. Close connections before
+// calling stop.
 func ServeEmbedded(ctx context.Context) (dial func(context.Context, string) (net.Conn, error), stop func() error) {
 	c := config.Config{
 		MaxReceiveMessageBytes: math.MaxInt32,

@@ -26,25 +26,27 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// Buffers for large requests, one for each direction of a connection, and flow-control windows. That of a stream is gRPC's least: it
-// grows to the size of a message when that is read, so the rest of a call that is refused at its headers is never sent.
+// Buffers for large requests, one for each direction of a connection, and flow-control windows. The window of a stream is gRPC's
+// minimum. It grows to the size of a message when the message is read, so the rest of a call that is refused at its headers is never
+// sent.
 const (
 	bufferBytes    = 256 << 10
 	windowBytes    = 64 << 20
 	minWindowBytes = 64 << 10
 )
 
-// handshakeTimeout bounds TLS' and HTTP/2's handshakes of a connection. A stopping server waits for those that have begun.
+// handshakeTimeout bounds the TLS and HTTP/2 handshakes of a connection. A stopping server waits for unfinished handshakes.
 const handshakeTimeout = 10 * time.Second
 
 // streamWorkers is the number of long-lived handler goroutines, whose stacks have already grown. A call that finds all
 // of them busy gets a goroutine of its own.
 const streamWorkers = 16
 
-// leastReceiving is what requests may take that are being received if few bytes may be in flight: there are calls without any.
+// leastReceiving is the minimum for requests that are being received, where few bytes may be in flight: some calls are never in
+// flight.
 const leastReceiving = 32 << 20
 
-// sendTimeout is after how long a connection is closed that takes nothing of its answers.
+// sendTimeout is after how long a connection is closed whose client reads none of its answers.
 const sendTimeout = 30 * time.Second
 
 // newGRPC returns a gRPC server with the placement, simulation, health and reflection services. nil credentials mean plaintext; nil
@@ -129,7 +131,7 @@ func newGRPC(
 	return server, h
 }
 
-// inTurn returns a tap that asks others until one refuses.
+// inTurn returns a tap that calls others until one refuses.
 func inTurn(taps []tap.ServerInHandle) tap.ServerInHandle {
 	return func(ctx context.Context, call *tap.Info) (_ context.Context, err error) {
 		for _, enter := range taps {
@@ -147,7 +149,7 @@ type reflected struct {
 	reflection.ServiceInfoProvider
 }
 
-// newLedger returns what the memory of buffers is counted in, with a limit of the heap.
+// newLedger returns the ledger of buffers, for a limit of the heap.
 func newLedger(c *config.Config, heap int64, access *access) *ledger.Ledger {
 	settings := ledger.Settings{
 		ReceivingBytes: max(2*min(c.MaxInFlightBytes, math.MaxInt64/2), leastReceiving), UnreadBytes: config.BufferBytes(heap), ConnectionBytes: config.BufferBytes(heap),
@@ -159,7 +161,7 @@ func newLedger(c *config.Config, heap int64, access *access) *ledger.Ledger {
 	return ledger.New(settings)
 }
 
-// memoryOf returns what is held of all kinds of memory.
+// memoryOf returns the usage and limits of all kinds of memory.
 func memoryOf(l *ledger.Ledger, inFlight *interceptor.InFlight) []telemetry.Memory {
 	bytes, limit, refusals := inFlight.Counts()
 	out := []telemetry.Memory{{Kind: "in_flight", Bytes: bytes, Limit: limit, Refusals: refusals}}
@@ -169,7 +171,7 @@ func memoryOf(l *ledger.Ledger, inFlight *interceptor.InFlight) []telemetry.Memo
 	return out
 }
 
-// newAdmission returns what requests take turns by, nil for nothing.
+// newAdmission returns the limiter of computing requests, nil for none.
 func newAdmission(c *config.Config, log *slog.Logger, tel *telemetry.Telemetry) *admission.Limiter {
 	if c.Seats < 0 {
 		return nil
@@ -186,7 +188,7 @@ func newAdmission(c *config.Config, log *slog.Logger, tel *telemetry.Telemetry) 
 	return l
 }
 
-// limits are those that a configuration sets. The largest number there is stands for none.
+// limits returns the configured limits. The largest number of a type means no limit.
 func limits(c *config.Config) placement.Limits {
 	out := placement.Limits{
 		SnapshotBytes:     c.MaxSnapshotBytes,

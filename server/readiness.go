@@ -16,10 +16,10 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// questionTimeout is how long the answer to the readiness question may take.
-const questionTimeout = time.Second
+// probeTimeout bounds the readiness probe.
+const probeTimeout = time.Second
 
-// self calls the server through a connection inside the process: past the network and TLS, through all the rest.
+// self calls the server through an in-process connection, which skips only the network and TLS.
 type self struct {
 	listener *bufconn.Listener
 	conn     *grpc.ClientConn
@@ -36,10 +36,10 @@ func newSelf() (*self, error) {
 	return &self{listener, conn, stowagev1.NewPlacementServiceClient(conn)}, nil
 }
 
-// ask asks whether a pod fits on the only node, and returns what is wrong with the answer. A refusal for overload is an answer:
-// were all replicas of an overloaded service unready, nobody would be answered.
-func (s *self) ask(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
+// probe checks that a pod fits on the only node, and returns the problem with the answer. A refusal for overload counts as an
+// answer: if all replicas of an overloaded service were unready, no request would be answered.
+func (s *self) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	answer, err := s.client.Filter(ctx, &stowagev1.FilterRequest{
 		Context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{

@@ -28,7 +28,7 @@ import (
 // flushTimeout bounds the telemetry flush at shutdown.
 const flushTimeout = 5 * time.Second
 
-// errNotReady is why /readyz says no while the server starts and stops.
+// errNotReady is the reason in /readyz while the server starts and stops.
 var errNotReady = errors.New("it does not serve, or is stopping")
 
 // Server is the gRPC service and the admin endpoints, with their listeners.
@@ -170,7 +170,7 @@ func ignore(expected, err error) error {
 	return err
 }
 
-// stopGRPC waits for calls in progress and cancels those that outlast the grace period.
+// stopGRPC waits for calls in progress and cancels them after the grace period.
 func (s *Server) stopGRPC() {
 	timer := time.AfterFunc(s.config.ShutdownGracePeriod, func() {
 		s.log.Warn("shutdown grace period exceeded, cancelling calls in progress")
@@ -180,13 +180,13 @@ func (s *Server) stopGRPC() {
 	s.grpc.GracefulStop()
 }
 
-// isReady reports whether the server serves and answers a question.
+// isReady reports whether the server serves and answers a probe.
 func (s *Server) isReady(ctx context.Context) error {
 	switch {
 	case !s.ready.Load():
 		return errNotReady
 	case s.self != nil:
-		return s.self.ask(ctx)
+		return s.self.probe(ctx)
 	}
 	return nil
 }

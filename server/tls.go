@@ -25,7 +25,7 @@ func loadCredentials(c *config.Config, log *slog.Logger) (credentials.TransportC
 	return connectionCredentials{credentials.NewTLS(f.Server(c.AccessFile != ""))}, nil
 }
 
-// connectionCredentials are those of TLS, which the connection inside the process does not need. They name the callers.
+// connectionCredentials are TLS credentials that name callers. The in-process connection needs no TLS.
 type connectionCredentials struct {
 	credentials.TransportCredentials
 }

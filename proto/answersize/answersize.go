@@ -1,5 +1,5 @@
-// Package answersize is how a caller declares the size of the messages that it accepts. Libraries of gRPC do not send the limit that they
-// are configured with, so a server could only find out by sending an answer in vain.
+// Package answersize declares the maximum size of messages that a caller accepts. gRPC libraries do not send their configured limit,
+// so a server would learn about it only from a rejected answer.
 package answersize
 
 import (

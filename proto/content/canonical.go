@@ -164,7 +164,7 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// mergeCounts returns ordered counts and adds up those of the same pods.
+// mergeCounts returns ordered counts and adds up counts of the same pods.
 func mergeCounts(counts []*stowagev1.PodCount) ([]*stowagev1.PodCount, error) {
 	counts = slices.Clone(counts)
 	slices.SortFunc(counts, compareCounts)

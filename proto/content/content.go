@@ -53,7 +53,7 @@ type Content struct {
 // Address returns the content address.
 func (c *Content) Address() Address { return c.address }
 
-// List returns a list. Templates, classes and nodes have the order of the cluster, the others that of their identities.
+// List returns a list. Templates, classes and nodes are in the order of the cluster, other items in the order of their identities.
 func (c *Content) List(of protowire.Number) *List { return &c.lists[of] }
 
 // Nodes returns the nodes in the order of the cluster.
@@ -137,8 +137,7 @@ func (b *Builder) Grow(nodes int) {
 	}
 }
 
-// Add adds an item to a list, unless its name or identity exists. It reports whether it is new. digest is that of the canonical
-// encoding.
+// Add adds an item to a list, unless its name or identity exists. It reports whether it is new. digest is the digest of canonical.
 func (b *Builder) Add(to protowire.Number, canonical []byte, digest Digest) bool {
 	switch identify := identities[to]; {
 	case to == Nodes:
@@ -152,8 +151,8 @@ func (b *Builder) Add(to protowire.Number, canonical []byte, digest Digest) bool
 	return true
 }
 
-// AddNode appends a node, which may be packed, unless its name exists. It reports whether the name is new. digest is that of
-// the canonical encoding.
+// AddNode appends a node, which may be packed, unless its name exists. It reports whether the name is new. digest is the digest of
+// the canonical encoding, also for a packed node.
 func (b *Builder) AddNode(canonical []byte, digest Digest) bool {
 	nodes := b.content.Nodes()
 	if !b.content.names.add(nodes, nameOf(canonical)) {

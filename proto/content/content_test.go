@@ -300,11 +300,11 @@ func TestRefusals(t *testing.T) { //nolint:funlen // every refusal
 		},
 		{
 			podsOf(&stowagev1.NodePodsDelta{NodeName: "a", NominatedPods: []*stowagev1.Pod{named("p", 1), named("n", 0)}}),
-			`node_pods[0].nominated_pods[1].name: is that of another pod nominated to the node, in the same namespace`,
+			`node_pods[0].nominated_pods[1].name: duplicates another pod nominated to the node`,
 		},
 		{
 			podsOf(&stowagev1.NodePodsDelta{NodeName: "b", NominatedPods: []*stowagev1.Pod{named("p", 1), named("p", 0), named("p", 0)}}),
-			`node_pods[0].nominated_pods[2].name: is that of another pod nominated to the node, in the same namespace`,
+			`node_pods[0].nominated_pods[2].name: duplicates another pod nominated to the node`,
 		},
 		{&delta{PodTemplates: []*stowagev1.IndexedPodTemplate{{Index: 3}, {Index: 5}}}, `pod_templates[1].index: is 5, the next free one is 4`},
 		{

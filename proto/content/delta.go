@@ -137,7 +137,7 @@ func (a *applier) indexed(d *stowagev1.ClusterDelta) error {
 	})
 }
 
-// put sets n items of a list by index. It records those that replace an item of the base.
+// put sets n items of a list by index. It records items that replace an item of the base.
 func (a *applier) put(list protowire.Number, n int, indexed func(i int) (uint32, proto.Message)) error {
 	if n == 0 {
 		return nil

@@ -46,7 +46,7 @@ func (a *applier) nominate(n *stowagev1.Node, pods []*stowagev1.Pod) error {
 	for i, p := range pods {
 		if nominated[a.nameOf(p)] {
 			return refuse(location{"nominated_pods[%d].name", i}.String(), stowagev1.ViolationReason_VIOLATION_REASON_DUPLICATE,
-				"is that of another pod nominated to the node, in the same namespace")
+				"duplicates another pod nominated to the node")
 		}
 		nominated[a.nameOf(p)] = true
 	}
@@ -54,7 +54,7 @@ func (a *applier) nominate(n *stowagev1.Node, pods []*stowagev1.Pod) error {
 	return nil
 }
 
-// removeCounts subtracts counts from those of n, which it modifies.
+// removeCounts subtracts counts from the counts of n, which it modifies.
 func removeCounts(n *stowagev1.Node, removed []*stowagev1.PodCount) error {
 	if len(removed) == 0 {
 		return nil

@@ -28,7 +28,7 @@
 //
 // # Content address
 //
-// All digests are SHA-256, 32 bytes. An item's digest is that of its canonical encoding. A list of items has a root:
+// All digests are SHA-256, 32 bytes. An item's digest is the digest of its canonical encoding. A list of items has a root:
 //
 //	pages = the concatenated digests of the items, in pages of 256 digests; the last page may be shorter
 //	root  = SHA-256(the number of items as 8 bytes, big-endian || the digests of the pages, in order)

@@ -10,11 +10,11 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// Size is what a request has.
+// Size is the size of a request.
 type Size struct {
 	// Items is the number of messages, elements of lists and entries of maps.
 	Items int64
-	// Bytes is an upper estimate of the memory that they take when they are decoded.
+	// Bytes is an upper estimate of the memory that they take once decoded.
 	Bytes int64
 	// Beside is about the number of fields that are not in a cluster, which are decoded in one go.
 	Beside int64
@@ -40,7 +40,7 @@ func (e *Excess) Description() string {
 // flatField is about the size of a field in a message that has no lists, and how many packed numbers are as much work as a field.
 const flatField = 8
 
-// perByte is what each byte of a request takes in any case: a copy of it, and the text in the decoded values.
+// perByte is the memory that each byte of a request takes in any case: a copy of it, and the text in the decoded values.
 const perByte = 2
 
 // walk is the state of counting. It is on the stack.
@@ -50,14 +50,15 @@ type walk struct {
 	ended  error
 	fields int64 // about their number
 	inside int64 // of them in elements of a cluster
-	asked  int64 // the number of fields when the context was asked last
+	polled int64 // the number of fields at the last poll of the context
 	size   Size
 	frames [maxDepth + 1]frame
 	depth  int
 	whole  bool // goes on after lists that are too long
 }
 
-// Count counts an encoded request. The error is an *Excess, or that of the context, which it asks once in a while. What is malformed counts as it would be decoded until the decoder notices.
+// Count counts an encoded request. The error is an *Excess, or the error of the context, which is polled now and then. Malformed
+// input counts as it would be decoded until the decoder notices.
 func (t *Table) Count(ctx context.Context, in wire.Pieces) (Size, error) {
 	return t.count(&walk{ctx: ctx}, in)
 }
@@ -85,25 +86,25 @@ func (w *walk) sum(excess *Excess, bytes int) (Size, error) {
 	return w.size, w.ended
 }
 
-// atOnce is how many fields are counted between two questions whether the request has ended or has to wait for its turn.
+// atOnce is the number of fields between two polls of the context, which reports the request's end or waits for its turn.
 const atOnce = 16 << 10
 
-func (w *walk) ask() {
-	w.asked = w.fields
+func (w *walk) poll() {
+	w.polled = w.fields
 	if w.ended == nil {
 		w.ended = w.ctx.Err()
 	}
 }
 
-// goesOn asks once in a while, by the number of fields, and reports whether to go on.
+// goesOn polls the context every atOnce fields, and reports whether to continue.
 func (w *walk) goesOn(fields int) bool {
 	if fields%atOnce == 0 {
-		w.ask()
+		w.poll()
 	}
 	return w.ended == nil
 }
 
-// leave ends a message in one of a type, before which there were some fields.
+// leave ends a message of a type. before is the number of fields counted when the message began.
 func (w *walk) leave(in *table, before int64) {
 	if in.cluster {
 		w.inside += w.fields - before
@@ -111,18 +112,18 @@ func (w *walk) leave(in *table, before int64) {
 	}
 }
 
-// field counts a field of a message, and reports whether to go on. The elements of a cluster are decoded one after the other.
+// field counts a field of a message, and reports whether to continue. The elements of a cluster are decoded one after the other.
 func (w *walk) field(in *table) bool {
 	if w.fields++; in.cluster {
 		w.inside++
 	}
-	if w.fields-w.asked > atOnce {
-		w.ask()
+	if w.fields-w.polled > atOnce {
+		w.poll()
 	}
 	return w.ended == nil
 }
 
-// flat counts what is not walked: numbers that are packed, and the fields of messages without lists.
+// flat counts fields that are not walked: packed numbers, and the fields of messages without lists.
 func (w *walk) flat(of *field, n int32, bytes int) {
 	switch of.kind {
 	case number:

@@ -73,8 +73,8 @@ func (w *walk) run() *Excess {
 	return nil
 }
 
-// value goes to a value of a message, behind its length, or behind one that is no message and no text. It returns where the value ends,
-// and whether it ends in the message.
+// value moves to a value of a message, behind its length, or past a value that is neither a message nor text. It returns where the
+// value ends, and whether it ends in the message.
 func (w *walk) value(kind protowire.Type, end int) (valueEnd int, ok bool) {
 	n := 0
 	switch kind {
@@ -90,7 +90,7 @@ func (w *walk) value(kind protowire.Type, end int) (valueEnd int, ok bool) {
 	return w.position() + n, ok
 }
 
-// element counts the elements in a field, and returns the message to go on with.
+// element counts the elements in a field, and returns the message to continue with.
 func (w *walk) element(f *frame, of *field, kind protowire.Type, end int) (*frame, *Excess) {
 	n := int32(1)
 	if of.kind == number && kind == protowire.BytesType {

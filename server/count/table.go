@@ -1,10 +1,10 @@
-// Package count counts the elements of an encoded request, and what they take once they are decoded, before anything is decoded.
+// Package count counts the elements of an encoded request and estimates their decoded size, before anything is decoded.
 //
 // Two bytes of a request can be an empty message, which takes hundreds of bytes once it is decoded: no multiple of a request's size
 // bounds its memory. A Table has, for each message type that a request can contain, the weight of each field. Tables are made from the
 // descriptors of the contract, so that a new field is counted without a change here. Limits are the contract's annotations.
 //
-// Counting is one pass over the bytes. It allocates nothing, and reads no text and no number but those that are lengths.
+// Counting is one pass over the bytes. It allocates nothing, skips text, and reads only numbers that are lengths.
 package count
 
 import (
@@ -31,11 +31,11 @@ const (
 	ofPlace         = 64  // a message, beside its fields: its place in a growing list, and what allocators round up
 )
 
-// many is the number of elements of one list from which on they have the second weight: those of short lists are read into memory that
-// is used again, and an error is looked for in one node at a time.
+// many is the number of elements of one list from which on the second weight applies: elements of shorter lists are read into memory
+// that is reused, and errors are searched one node at a time.
 const many = 1024
 
-// weights are those of messages in lists that are decoded to more than twice the message.
+// weights lists messages in lists whose decoded size is more than twice the size of the message.
 var weights = map[protoreflect.FullName][2]int32{
 	"stowage.v1.Pod":                {400, 1900},
 	"stowage.v1.PendingPods":        {560, 560},
@@ -46,8 +46,8 @@ var weights = map[protoreflect.FullName][2]int32{
 	"stowage.v1.Scenario":           {1000, 1000},
 }
 
-// clusterWeights are those of a cluster, which is decoded to the engine's values without a message in between: what the values, their
-// compiled form and the canonical form take.
+// clusterWeights are the weights of a cluster, which is decoded to the engine's values without a message in between. They cover the
+// values, their compiled form and the canonical form.
 var clusterWeights = map[protoreflect.FullName][2]int32{
 	"stowage.v1.Node":                {560, 560},
 	"stowage.v1.Pod":                 {40, 1900},
@@ -94,7 +94,7 @@ type table struct {
 	flat bool
 }
 
-// Table is what is known of a type of requests.
+// Table describes a type of requests.
 type Table struct{ root *table }
 
 // Of returns the table of a message's type. It panics if the contract has more lists or depth than tables have, which a test would find.

@@ -15,7 +15,7 @@ type decoder struct {
 	problems
 	ctx   context.Context
 	ended error // the context's, once that ended
-	// exacts is the number of messages that were read from messages.
+	// exacts is the number of decoded messages that were read.
 	exacts int
 
 	// base is the cluster of a request with a snapshot. Otherwise to and content collect the cluster.
@@ -23,7 +23,7 @@ type decoder struct {
 	to      sink
 	content *content.Builder
 	known
-	// requested are the names of the request itself, while known is loose.
+	// requested are the names in the request itself, while known is loose.
 	requested [nameKinds]distinct
 	// unlimited postpones the check of the limits of names.
 	unlimited bool
@@ -51,7 +51,7 @@ func (l *identities[K]) add(id K, i int) (first int, again bool) {
 	return first, again
 }
 
-// submessage reads a message that is not encoded, nil if it is absent.
+// submessage reads a message that is already decoded, nil if it is absent.
 func submessage[T any, M any, P interface {
 	*M
 	proto.Message
@@ -79,7 +79,7 @@ func strictly[T any, M any, P interface {
 	})
 }
 
-// nodes returns the number of the cluster's nodes, and how to find one by its name.
+// nodes returns the number of the cluster's nodes, and a function that looks up a node by name.
 func (d *decoder) nodes() (int, func(string) (uint32, bool)) {
 	if d.base != nil {
 		return d.base.Len(), d.base.Node

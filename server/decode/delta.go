@@ -49,7 +49,7 @@ func (r *Request) Delta(field string, in *stowagev1.ClusterDelta) {
 	r.known = r.known.shared()
 }
 
-// apply returns the content after a delta and sets change. Only if it fails, it checks the delta alone for problems with paths.
+// apply returns the content after a delta and sets change. If it fails, it checks the delta alone for problems with paths.
 func (r *Request) apply(at *path, in *stowagev1.ClusterDelta, change *api.Delta) (*content.Content, bool) {
 	var next *content.Content
 	var made *content.Effect
@@ -177,7 +177,7 @@ func indexed[T any, M any, P interface {
 	return item
 }
 
-// set sets the i-th element of a list, maybe the first after its end. It fails further on.
+// set sets the i-th element of a list, or appends it if i is the length. It fails for larger i.
 func set[T any](list *[]T, i int, v T) bool {
 	if i < len(*list) {
 		(*list)[i] = v

@@ -10,7 +10,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Violation is a problem of a request. Its description states what is allowed.
+// Violation is a problem of a request. Its description says what is allowed.
 type Violation = content.Error
 
 // Error is the problems of a request.
@@ -92,7 +92,7 @@ func (p *problems) err() error {
 	return &Error{Violations: p.violations}
 }
 
-// within checks the length of a list. Callers do not walk longer ones.
+// within checks the length of a list. Callers do not walk lists that are too long.
 func (p *problems) within(at *path, field string, length, limit int) bool {
 	if length <= limit {
 		return true
@@ -157,7 +157,7 @@ func (p *problems) length(at path, value string, longest int) {
 type path struct {
 	parent *path
 	name   string // of the field
-	// element is the position of an element of a list from 1, or elementOfMap for that of key; 0 for the field itself.
+	// element is the position of an element of a list from 1, elementOfMap for the element of a key, or 0 for the field itself.
 	element int
 	key     string
 }

@@ -69,7 +69,7 @@ func (d *decoder) fitKey(key string) string {
 	return key
 }
 
-// FitDomains refuses a request that asks for too many domains.
+// FitDomains refuses a request for too many domains.
 func FitDomains(domains int) error {
 	if domains <= engine.MaxFitDomains {
 		return nil

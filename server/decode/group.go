@@ -9,7 +9,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// podGroups decodes the groups of a queue: those of the request, then those of the cluster that its entries are in.
+// podGroups decodes the groups of a queue: the request's groups, then the cluster's groups that entries are in.
 func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.PendingPods, pending []engine.Pending) []engine.PodGroup {
 	var root *path
 	const field = "pod_groups"
@@ -26,7 +26,7 @@ func (d *decoder) podGroups(in []*stowagev1.PodGroup, queue []*stowagev1.Pending
 		}
 		groups = append(groups, group)
 		if first, again := byName.add(g.GetName(), i); again {
-			d.refuse(at.field("name"), duplicate, "is that of pod_groups[%d]", first)
+			d.refuse(at.field("name"), duplicate, "duplicates pod_groups[%d]", first)
 		}
 	}
 	for i, p := range queue {
@@ -89,7 +89,7 @@ func (g *groups) add(group *api.PodGroup) {
 	g.byName[group.Name] = group
 }
 
-// scheduledGroups refuses groups that kube-scheduler does not have.
+// scheduledGroups refuses groups that kube-scheduler does not support.
 func (d *decoder) scheduledGroups(in []*stowagev1.PodGroup) {
 	const only = "is only allowed with QUEUE_MODE_IN_ORDER"
 	var root *path
@@ -121,13 +121,13 @@ func (r *reader) clusterGroup(at *path, in *scan) api.PodGroup {
 	return g
 }
 
-// groupMode reads how a group is placed. One of an unknown mode may have steps: it is refused anyhow.
+// groupMode reads the mode of a group. A group of an unknown mode may have steps, as it is refused anyway.
 func (r *reader) groupMode(at *path, in *scan, out *api.PodGroup) {
 	joint, known := enum(r.problems, at, "mode", stowagev1.PodGroupMode(in.int32(3)), false, true)
 	out.Joint = joint || !known
 }
 
-// maxSteps reads the step budget, which only the search of JOINT has.
+// maxSteps reads the step budget, which only JOINT's search has.
 func (r *reader) maxSteps(at *path, in *scan, out *api.PodGroup) {
 	in.next(number(5))
 	out.Steps = int(in.uint32Value())
@@ -144,7 +144,7 @@ func (r *reader) checkPodGroupTopology(at *path, out *api.PodGroup) {
 	for i, key := range out.Keys {
 		at := at.item("keys", i)
 		if before, again := first.add(key, i); again {
-			r.refuse(at, duplicate, "is that of keys[%d]", before)
+			r.refuse(at, duplicate, "duplicates keys[%d]", before)
 			continue
 		}
 		r.countName(at, topologyKey, key)

@@ -18,7 +18,7 @@ type inlineTemplate struct {
 type inlineTemplates struct {
 	byEncoding map[string]encodedTemplate
 	shared     int      // the number of templates with a reference
-	added      [][]byte // those of them that the decoder does not have yet
+	added      [][]byte // templates with a reference that the decoder does not have yet
 }
 
 type encodedTemplate struct {

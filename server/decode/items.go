@@ -180,24 +180,24 @@ func (r *reader) classItem(at *path, in *scan) addItem {
 	}
 }
 
-// itemName is what identifies an item in its list.
+// itemName identifies an item in its list.
 type itemName struct {
 	kind            api.WorkloadKind
 	namespace, name string
 }
 
-// once refuses an item with the name of another one.
-func (d *decoder) once(at *path, item *readItem, name itemName, where string) {
+// once refuses an item with the name of another item. scope is the scope in which names must be unique, for the description.
+func (d *decoder) once(at *path, item *readItem, name itemName, scope string) {
 	first, again := d.itemNames[item.field].add(name, d.counts[item.field])
 	if again && name.name != "" {
-		d.refuse(at.field("name"), duplicate, "is that of %s.%s[%d]%s", at.parent.String(), clusterLists[item.field].name, first, where)
+		d.refuse(at.field("name"), duplicate, "duplicates %s.%s[%d], names must be unique%s", at.parent.String(), clusterLists[item.field].name, first, scope)
 	}
 }
 
 func (r *reader) namespaceItem(at *path, in *scan) addItem {
 	n := r.namespace(at, in)
 	return func(d *decoder, at *path, item *readItem) {
-		d.once(at, item, itemName{name: n.Name}, " too, names must be unique")
+		d.once(at, item, itemName{name: n.Name}, "")
 		d.to.AddNamespace(n)
 	}
 }
@@ -206,7 +206,7 @@ func (r *reader) workloadSelectorItem(at *path, in *scan) addItem {
 	s := r.workloadSelector(at, in)
 	return func(d *decoder, at *path, item *readItem) {
 		if s.Kind != api.NoWorkload {
-			d.once(at, item, itemName{s.Kind, s.Namespace, s.Name}, ", of the same kind and namespace, too")
+			d.once(at, item, itemName{s.Kind, s.Namespace, s.Name}, " per kind and namespace")
 		}
 		d.selectors = append(d.selectors, s)
 	}
@@ -215,11 +215,11 @@ func (r *reader) workloadSelectorItem(at *path, in *scan) addItem {
 func (r *reader) disruptionBudgetItem(at *path, in *scan) addItem {
 	p := r.podDisruptionBudget(at, in)
 	return func(d *decoder, at *path, item *readItem) {
-		d.once(at, item, itemName{namespace: p.Namespace, name: p.Name}, ", in the same namespace, too")
+		d.once(at, item, itemName{namespace: p.Namespace, name: p.Name}, " per namespace")
 		if !content.InOrderOnce(p.Disrupted) {
 			slices.Sort(p.Disrupted)
 			p.Disrupted = slices.Compact(p.Disrupted)
-			// It fails on nothing that was read. If the budget was refused, so is the cluster.
+			// It cannot fail on a message that was read. If the budget was refused, so is the cluster.
 			item.form, _ = content.Canonical[stowagev1.PodDisruptionBudget](item.form)
 		}
 		d.budgets = append(d.budgets, p)
@@ -229,7 +229,7 @@ func (r *reader) disruptionBudgetItem(at *path, in *scan) addItem {
 func (r *reader) podGroupItem(at *path, in *scan) addItem {
 	g := r.clusterGroup(at, in)
 	return func(d *decoder, at *path, item *readItem) {
-		d.once(at, item, itemName{name: g.Name}, " too, names must be unique")
+		d.once(at, item, itemName{name: g.Name}, "")
 		d.groups.add(&g)
 		d.to.AddPodGroup(g)
 	}

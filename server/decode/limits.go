@@ -1,8 +1,8 @@
 package decode
 
 // Limits on one request. They lie well above what Kubernetes is run with, and bound the memory and time that a small message can
-// cause. Amounts of resources are not among them. Limits of single fields are in the contract, from which their checks are
-// generated; here are those that other code reads.
+// cause. Amounts of resources are not limited. Limits of single fields are annotations of the contract, from which their checks are
+// generated; the constants here are used by other code.
 const (
 	// MaxNodes bounds Cluster.nodes. Kubernetes supports 5,000, and 130,000 have been shown.
 	MaxNodes = 1_000_000
@@ -24,7 +24,7 @@ const (
 	MaxCascades = 16
 	// MaxCandidates bounds SafePreemptionOptions.max_candidates.
 	MaxCandidates = 10_000
-	// Where a request does not say.
+	// Defaults of a request.
 	defaultCandidates  = 100
 	defaultAcrossSteps = 1 << 16
 	defaultDrainSteps  = 1 << 16
@@ -45,7 +45,7 @@ const (
 	MaxNewPods = 4_000_000
 	// MaxNamePrefixBytes bounds the names of node templates: with a dash and a number they are values of labels.
 	MaxNamePrefixBytes = 52
-	// Where a request does not say.
+	// Defaults of a request.
 	defaultNewNodes         = 10_000
 	defaultConsolidateSteps = 1 << 20
 	// MaxScenarios bounds WhatIfRequest.scenarios.

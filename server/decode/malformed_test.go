@@ -51,7 +51,7 @@ var malformed = []struct {
 		node(r, 1).Name = ""
 		r.CandidateNodes = nil
 	}},
-	{"context.cluster.nodes[2].name", "DUPLICATE", "is that of context.cluster.nodes[0]", func(r *place) {
+	{"context.cluster.nodes[2].name", "DUPLICATE", "duplicates context.cluster.nodes[0]", func(r *place) {
 		node(r, 2).Name = "a"
 	}},
 	{"context.cluster.nodes[2].name", "TOO_LONG", "at most 253", func(r *place) { node(r, 2).Name = strings.Repeat("a", 254) }},
@@ -161,7 +161,7 @@ var malformed = []struct {
 	{"context.cluster.nodes[0].nominated_pods[1].name", "TOO_LONG", "at most 253", func(r *place) {
 		node(r, 0).NominatedPods[1].Name = strings.Repeat("a", 254)
 	}},
-	{"context.cluster.nodes[0].nominated_pods[1].name", "DUPLICATE", "is that of nominated_pods[0]", func(r *place) {
+	{"context.cluster.nodes[0].nominated_pods[1].name", "DUPLICATE", "duplicates nominated_pods[0]", func(r *place) {
 		node(r, 0).NominatedPods[1].GetTemplate().Namespace = "prod"
 	}},
 	{"context.cluster.nodes[0].nominated_pods[0].template_index", "NOT_FOUND", "is 7", func(r *place) {
@@ -207,10 +207,10 @@ var malformed = []struct {
 	{"context.cluster.nodes[0].pods[1].preempted", "NOT_ALLOWED", "must be false if terminating is", func(r *place) {
 		node(r, 0).Pods[1].Preempted = true
 	}},
-	{"context.cluster.nodes[0].nominated_pods[0].preempted", "NOT_ALLOWED", "must be false, as only pods that run", func(r *place) {
+	{"context.cluster.nodes[0].nominated_pods[0].preempted", "NOT_ALLOWED", "must be false: only pods that run", func(r *place) {
 		node(r, 0).NominatedPods[0].Preempted = true
 	}},
-	{"queue[1].pod.preempted", "NOT_ALLOWED", "must be false, as only pods that run", func(r *place) {
+	{"queue[1].pod.preempted", "NOT_ALLOWED", "must be false: only pods that run", func(r *place) {
 		r.Queue[1].Pod.Preempted, r.Queue[1].Pod.Terminating = true, true
 	}},
 	{"context.cluster.nodes[0].pods[1].readiness", "UNKNOWN_VALUE", "must be POD_READINESS_READY", func(r *place) {
@@ -263,7 +263,7 @@ var malformed = []struct {
 		r.Queue[0].Pod.Unread = make([]*stowagev1.UnreadField, 1_001)
 	}},
 	{"context.cluster.namespaces[0].name", "REQUIRED", "is required", func(r *place) { cluster(r).Namespaces[0].Name = "" }},
-	{"context.cluster.namespaces[1].name", "DUPLICATE", "is that of context.cluster.namespaces[0]", func(r *place) {
+	{"context.cluster.namespaces[1].name", "DUPLICATE", "duplicates context.cluster.namespaces[0]", func(r *place) {
 		cluster(r).Namespaces = append(cluster(r).Namespaces, &stowagev1.Namespace{Name: "prod"})
 	}},
 	{`context.cluster.namespaces[0].labels[""]`, "REQUIRED", "empty key", func(r *place) {
@@ -281,7 +281,7 @@ var malformed = []struct {
 	{"context.cluster.workload_selectors[0].selector.match_expressions", "NOT_ALLOWED", "must be empty with WORKLOAD_KIND_SERVICE", func(r *place) {
 		cluster(r).WorkloadSelectors[0].Selector = selector("web")
 	}},
-	{"context.cluster.workload_selectors[2].name", "DUPLICATE", "is that of context.cluster.workload_selectors[1]", func(r *place) {
+	{"context.cluster.workload_selectors[2].name", "DUPLICATE", "duplicates context.cluster.workload_selectors[1]", func(r *place) {
 		cluster(r).WorkloadSelectors = append(cluster(r).WorkloadSelectors, cluster(r).WorkloadSelectors[1])
 	}},
 	{"context.cluster.pod_disruption_budgets[0].name", "REQUIRED", "is required", func(r *place) { budget(r).Name = "" }},
@@ -292,7 +292,7 @@ var malformed = []struct {
 		budget(r).Namespace = strings.Repeat("n", 64)
 	}},
 	{"context.cluster.pod_disruption_budgets[3].name", "DUPLICATE",
-		"is that of context.cluster.pod_disruption_budgets[2], in the same namespace", func(r *place) {
+		"duplicates context.cluster.pod_disruption_budgets[2], names must be unique per namespace", func(r *place) {
 			cluster(r).PodDisruptionBudgets = append(cluster(r).PodDisruptionBudgets,
 				&stowagev1.PodDisruptionBudget{Namespace: "default", Name: "web"})
 		}},
@@ -322,7 +322,7 @@ var malformed = []struct {
 	{"context.cluster.pod_groups[1].name", "INVALID_SYNTAX", "must be a namespace and a name", func(r *place) {
 		cluster(r).PodGroups[1].Name = "a/b/c"
 	}},
-	{"context.cluster.pod_groups[1].name", "DUPLICATE", "is that of context.cluster.pod_groups[0] too", func(r *place) {
+	{"context.cluster.pod_groups[1].name", "DUPLICATE", "duplicates context.cluster.pod_groups[0], names must be unique", func(r *place) {
 		cluster(r).PodGroups[1].Name = "prod/crew"
 	}},
 	{"context.cluster.pod_groups[0].min_count", "OUT_OF_RANGE", "is 0", func(r *place) {
@@ -572,7 +572,7 @@ var malformed = []struct {
 	{"pod_groups[0].name", "REQUIRED", "is required", func(r *place) {
 		r.PodGroups[0].Name, r.PodGroups[0].MinCount, r.Queue[1].PodGroup = "", nil, ""
 	}},
-	{"pod_groups[1].name", "DUPLICATE", "is that of pod_groups[0]", func(r *place) {
+	{"pod_groups[1].name", "DUPLICATE", "duplicates pod_groups[0]", func(r *place) {
 		r.PodGroups = append(r.PodGroups, &stowagev1.PodGroup{Name: "pinned"})
 	}},
 	{"pod_groups[0].mode", "UNKNOWN_VALUE", "must be POD_GROUP_MODE_IN_ORDER or POD_GROUP_MODE_JOINT", func(r *place) {
@@ -595,7 +595,7 @@ var malformed = []struct {
 	{"pod_groups[0].topology.keys", "WRONG_COUNT", "at most 8", func(r *place) {
 		r.PodGroups[0].Topology.Keys = make([]string, 8+1)
 	}},
-	{"pod_groups[0].topology.keys[1]", "DUPLICATE", "is that of keys[0]", func(r *place) {
+	{"pod_groups[0].topology.keys[1]", "DUPLICATE", "duplicates keys[0]", func(r *place) {
 		r.PodGroups[0].Topology.Keys = []string{"zone", "zone"}
 	}},
 	{"pod_groups[0].topology.keys[0]", "INVALID_SYNTAX", "", func(r *place) { r.PodGroups[0].Topology.Keys = []string{"a b"} }},

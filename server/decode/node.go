@@ -148,7 +148,7 @@ func (r *reader) nominatedOnce(at *path) {
 		}
 		if first, again := names.add([2]string{pod.Template.Namespace, pod.Name}, i); again {
 			at := at.item("nominated_pods", i)
-			r.refuse(at.field("name"), duplicate, "is that of nominated_pods[%d], in the same namespace, too", first)
+			r.refuse(at.field("name"), duplicate, "duplicates nominated_pods[%d]", first)
 		}
 	}
 }
@@ -189,7 +189,7 @@ func (d *decoder) addNode(at *path, raw []byte) {
 		return
 	}
 	if first, again := d.content.Lookup(n.node.Name); again && n.node.Name != "" {
-		d.refuse(at.field("name"), duplicate, "is that of %s.nodes[%d] too, names must be unique", at.parent.String(), first)
+		d.refuse(at.field("name"), duplicate, "duplicates %s.nodes[%d], names must be unique", at.parent.String(), first)
 	}
 	d.content.AddNode(n.form, n.digest)
 	d.countNode(&n)

@@ -124,7 +124,7 @@ func TestMalformedDeltasOfNominatedPods(t *testing.T) {
 		},
 		{
 			&stowagev1.NodePodsDelta{NominatedPods: []*stowagev1.Pod{nominee("n")}},
-			"nominated_pods[0].name: is that of another pod nominated to the node, in the same namespace",
+			"nominated_pods[0].name: duplicates another pod nominated to the node",
 		},
 		{
 			&stowagev1.NodePodsDelta{NominatedPods: []*stowagev1.Pod{placed}},

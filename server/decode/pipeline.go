@@ -55,7 +55,7 @@ func (c *chunk) reset(of run) {
 	c.counts, c.pods, c.forms, c.text = c.counts[:0], c.pods[:0], c.forms[:0], slices.Grow(c.text[:0], of.bytes)
 }
 
-// run is consecutive fields of one kind, nodes or other items, maybe with fields of the other kind among them.
+// run is consecutive fields of one kind, nodes or other items. Fields of the other kind may be among them.
 type run struct {
 	from   wire.Reader // at the first field
 	fields int
@@ -121,15 +121,15 @@ func cut(in wire.Pieces) (items, nodes runs, wrong *lost) {
 	return items, nodes, nil
 }
 
-// inOrder reads runs, concurrently if they are large, and commits them one by one in their order, until d is over. Who has read a
-// run commits those that are next, unless another goroutine does: no reader waits while there is something to read.
+// inOrder reads runs, concurrently if they are large, and commits them one by one in their order, until d is over. The reader of a
+// run commits the runs that are next, unless another goroutine does: no reader waits while there is something to read.
 func (d *decoder) inOrder(of runs, read func(*reader, *chunk), commit func(*chunk)) {
 	workers := 1
 	if of.bytes > sequentialBytes {
 		workers = min(runtime.GOMAXPROCS(0), len(of.list), content.MaxSharers)
 	}
 	readers := d.readersFor(workers)
-	// A reader takes a free chunk before a run. The runs in flight are therefore consecutive, at most one a chunk, and each has a
+	// A reader takes a free chunk before a run. The runs in flight are therefore consecutive, at most one per chunk, and each has a
 	// slot of its own.
 	free, slots := make(chan *chunk, len(d.chunks)), make([]atomic.Pointer[chunk], len(d.chunks))
 	for _, c := range d.chunks {
@@ -201,7 +201,7 @@ func (d *decoder) readersFor(workers int) []*reader {
 	return d.readers[:workers]
 }
 
-// guarded returns what f panics with and its stack, nil if it does not, so that another goroutine can panic with it.
+// guarded calls f. It returns f's panic and its stack, nil without a panic, so that another goroutine can panic with it.
 func guarded(f func()) (panicked any) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -38,7 +38,7 @@ func (s podKind) ofNode() bool { return s <= nominated }
 type rawPod struct {
 	pod                api.Pod
 	name, source, rest []byte
-	inline             *inlineTemplate // in place of source
+	inline             *inlineTemplate // instead of source
 	template           []byte          // canonical, of a pod that is pending
 	canonical          []byte          // the whole pod, if it is in canonical form
 
@@ -139,7 +139,7 @@ func (r *reader) templateIndex(at *path, i uint32, s podKind) bool {
 	return true
 }
 
-// resourceStatus reads the resources in a pod's status. It checks and keeps only those of pods on nodes.
+// resourceStatus reads the resources in a pod's status. It checks and keeps them only for pods on nodes.
 func (r *reader) resourceStatus(at *path, in *scan, s podKind, p *rawPod) {
 	if s.ofNode() {
 		p.pod.ResourceStatus = some(r, at, in, podResourceStatus, "resource_status", (*reader).podResourceStatus)
@@ -151,7 +151,7 @@ func (r *reader) resourceStatus(at *path, in *scan, s podKind, p *rawPod) {
 	r.problems, r.exact, r.added = to, exact, added
 }
 
-// actuated reads resources that imply that resources are present.
+// actuated reads resources that imply resources_present.
 func (r *reader) actuated(at *path, in *scan, out *api.PodResourceStatus) {
 	out.ResourcesPresent = true
 	out.Actuated = one(r, at, in, 4, "actuated", (*reader).resources)
@@ -164,9 +164,9 @@ func (r *reader) resourcesPresent(_ *path, in *scan, out *api.PodResourceStatus)
 // startTime reads when a pod of a node started, in nanoseconds. Nearly every pod has the field.
 func (r *reader) startTime(at *path, in *scan, s podKind, p *rawPod) {
 	in.next(sized(podStartTime))
-	stated := scan{data: in.bytes()}
-	seconds, nanos := stated.int64(1), stated.int32(2)
-	if !stated.usual() {
+	time := scan{data: in.bytes()}
+	seconds, nanos := time.int64(1), time.int32(2)
+	if !time.usual() {
 		in.fail()
 		return
 	}
@@ -180,7 +180,7 @@ func (r *reader) startTime(at *path, in *scan, s podKind, p *rawPod) {
 func (r *reader) wrongStart(at path, s podKind, seconds int64, nanos int32) {
 	switch {
 	case s != onNode:
-		r.refuse(at, notAllowed, "must be absent, as only pods that run on nodes have started")
+		r.refuse(at, notAllowed, "must be absent: only pods that run on nodes have a start time")
 	case uint32(nanos) > 999_999_999:
 		r.refuse(at, outOfRange, "must have nanos of 0 to 999999999")
 	default:
@@ -188,23 +188,23 @@ func (r *reader) wrongStart(at path, s podKind, seconds int64, nanos int32) {
 	}
 }
 
-// checkPod refuses what pods to be placed, or pods of nodes, do not have.
+// checkPod refuses fields that the kind of pod does not have.
 func (r *reader) checkPod(at *path, s podKind, p *rawPod) {
 	if s.ofNode() && p.pod.NominatedNode != "" {
 		r.refuse(at.field("nominated_node_name"), notAllowed, "must be empty in pods of nodes")
 	}
 	if p.pod.Preempted && s != onNode {
-		r.refuse(at.field("preempted"), notAllowed, "must be false, as only pods that run on nodes are preempted")
+		r.refuse(at.field("preempted"), notAllowed, "must be false: only pods that run on nodes can be preempted")
 	} else if p.pod.Preempted && !p.pod.Terminating {
 		r.refuse(at.field("preempted"), notAllowed, "must be false if terminating is")
 	}
 }
 
-// readiness reads the readiness of a pod of a node. It is checked, but not kept, of a terminating pod, which is evicted anyhow.
+// readiness reads the readiness of a pod of a node. For a terminating pod it is checked, but not kept: the pod is evicted anyway.
 func (r *reader) readiness(at *path, in *scan, s podKind, p *rawPod) {
 	number := in.int32(podReadiness)
 	if s != onNode {
-		r.refuse(at.field("readiness"), notAllowed, "must be absent, as only pods that run on nodes are ready")
+		r.refuse(at.field("readiness"), notAllowed, "must be absent: only pods that run on nodes can be ready")
 	} else if read := r.readinessOf(at, number); !p.pod.Terminating {
 		p.pod.Readiness = read
 	}

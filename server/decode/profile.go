@@ -211,7 +211,7 @@ func (d *decoder) defaultSpread(parent *path, in *stowagev1.DefaultSpread, out *
 			c = new(stowagev1.TopologySpreadConstraint)
 		}
 		if c.GetLabelSelector() != nil {
-			d.refuse(at.field("label_selector"), notAllowed, "must be absent, the workload's selector stands for it")
+			d.refuse(at.field("label_selector"), notAllowed, "must be absent: the workload's selector replaces it")
 		}
 		constraint := submessage(d, at, c, (*reader).topologySpreadConstraint)
 		if constraint == nil {

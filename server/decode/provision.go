@@ -39,7 +39,7 @@ func (r *Request) Provision(in *stowagev1.ProvisionRequest) ProvisionCall {
 	return call
 }
 
-// nodeTemplates decodes the nodes that may be added, in all as many as a field says.
+// nodeTemplates decodes the nodes that may be added, at most maxNodes in all. limit is the request's field of that number.
 func (d *decoder) nodeTemplates(in []*stowagev1.NodeTemplate, limit string, maxNodes int) []engine.NodeTemplate {
 	var root *path
 	const field = "templates"
@@ -75,7 +75,7 @@ func (d *decoder) nodeTemplates(in []*stowagev1.NodeTemplate, limit string, maxN
 		node := d.templateNode(&at, t.GetNode())
 		if first, again := names.add(node.node.Name, i); again && node.node.Name != "" {
 			at := at.field("node")
-			d.refuse(at.field("name"), duplicate, "is that of templates[%d] too, names must be unique", first)
+			d.refuse(at.field("name"), duplicate, "duplicates templates[%d], names must be unique", first)
 		}
 		pods, taken = max(pods, node.pods), max(taken, inherited(node.node.Class))
 		template.Node = node.node
@@ -117,7 +117,7 @@ func (d *decoder) templateNode(parent *path, in *stowagev1.Node) readNode {
 	return n
 }
 
-// maxNodes returns the number of new nodes at most.
+// maxNodes returns the maximum number of new nodes.
 func (d *decoder) maxNodes(in *stowagev1.ProvisionRequest) int {
 	if in.MaxNodes == nil {
 		return defaultNewNodes

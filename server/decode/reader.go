@@ -56,7 +56,7 @@ const (
 // referred is what nodes and pods refer to.
 type referred struct {
 	templates []*api.PodTemplate
-	pinned    []bool // whether a template has a node_name, which those of pods of nodes must not have
+	pinned    []bool // whether a template has a node_name, not allowed for pods of nodes
 	classes   []*api.NodeClass
 }
 
@@ -105,7 +105,8 @@ func (s *slab[T]) take(n int) []T {
 	return slices.Clip(s.taken[from:])
 }
 
-// begin begins an item. It keeps the names in added: those of templates that a node's first reading found.
+// begin begins an item. It collects the item's names in added, which already contains the names of the templates that a node's first
+// reading found.
 func (r *reader) begin(added *newNames) {
 	r.found, r.added, r.depth = problems{}, added, 0
 	r.pods.reset()

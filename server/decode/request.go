@@ -74,7 +74,7 @@ func Address(text, field string) (content.Address, error) {
 	return a, nil
 }
 
-// Err returns the problems as an *Error, or the context's error if that ended first.
+// Err returns the problems as an *Error, or the context's error if the context ended first.
 func (r *Request) Err() error {
 	if r.ended != nil {
 		return r.ended
@@ -88,11 +88,11 @@ func (r *Request) Cluster() *Snapshot {
 		return r.base
 	}
 	r.finish()
-	stated := r.content.Build()
-	c := &Snapshot{Cluster: r.built.Build(), Address: stated.Address().String(), known: r.known}
+	built := r.content.Build()
+	c := &Snapshot{Cluster: r.built.Build(), Address: built.Address().String(), known: r.known}
 	c.interned = c.Interned()
 	if !r.content.AddressOnly {
-		c.Content = stated
+		c.Content = built
 	}
 	return c
 }
@@ -228,7 +228,7 @@ func (d *decoder) queueMode(in *stowagev1.PlaceRequest) bool {
 	return scheduler
 }
 
-// scheduler reports whether a queue mode is that of kube-scheduler.
+// scheduler reports whether a queue mode is QUEUE_MODE_KUBE_SCHEDULER.
 func (d *decoder) scheduler(mode stowagev1.QueueMode) bool {
 	mode = cmp.Or(mode, stowagev1.QueueMode_QUEUE_MODE_IN_ORDER)
 	scheduler, _ := enum(&d.problems, nil, "queue_mode", mode, false, true)

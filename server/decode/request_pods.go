@@ -37,7 +37,7 @@ func ReadRequestPods(request []byte, into proto.Message) (*RequestPods, error) {
 	}
 	var a *RequestPods
 	if pod.present {
-		if a, err = readAsked(pod.bytes); err != nil {
+		if a, err = readRequestPod(pod.bytes); err != nil {
 			return nil, err
 		}
 		rest = protowire.AppendTag(rest, field, protowire.BytesType)
@@ -46,9 +46,9 @@ func ReadRequestPods(request []byte, into proto.Message) (*RequestPods, error) {
 	return a, Unmarshal(rest, into)
 }
 
-// readAsked reads a pod in any encoding.
-func readAsked(pod []byte) (*RequestPods, error) {
-	a, isUsual := askedOf(pod)
+// readRequestPod reads a pod in any encoding.
+func readRequestPod(pod []byte) (*RequestPods, error) {
+	a, isUsual := newRequestPods(pod)
 	if isUsual {
 		return a, nil
 	}
@@ -56,12 +56,12 @@ func readAsked(pod []byte) (*RequestPods, error) {
 	if err := unmarshal(&path{name: "pod"}, pod, m); err != nil {
 		return nil, err
 	}
-	a, _ = askedOf(encoded(m))
+	a, _ = newRequestPods(encoded(m))
 	return a, nil
 }
 
-// askedOf reads a pod, keeps its bytes, and reports whether it is in the usual encoding.
-func askedOf(raw []byte) (_ *RequestPods, isUsual bool) {
+// newRequestPods reads a pod, keeps its bytes, and reports whether it is in the usual encoding.
+func newRequestPods(raw []byte) (_ *RequestPods, isUsual bool) {
 	r := newReader(referred{})
 	a := &RequestPods{raw: raw}
 	r.begin(&a.names)
@@ -77,7 +77,7 @@ func podAs(s podKind) func(*reader, *path, *scan) rawPod {
 	}
 }
 
-// Ask replaces the pods of the message; nil keeps them. Keys of the pod are those for the request's cluster from then on.
+// Ask replaces the pods of the message; nil keeps them. From then on, keys of the pod depend on the request's cluster.
 func (r *Request) Ask(a *RequestPods) {
 	if r.question = a; a != nil {
 		a.named = r.nominated > 0
@@ -91,7 +91,7 @@ func (r *Request) onePod(in *stowagev1.Pod) *api.Pod {
 			return nil
 		}
 		r.exact(&at, in, func(_ *reader, raw []byte) bool {
-			a, isUsual := askedOf(raw)
+			a, isUsual := newRequestPods(raw)
 			r.Ask(a)
 			return isUsual
 		})
@@ -185,7 +185,7 @@ func responseKey(method byte, cached bool, a *RequestPods, on *stowagev1.Decisio
 	return string([]byte{method, form}) + key
 }
 
-// queue decodes the pods to place: the encoded ones, or those of the messages if raw is nil.
+// queue decodes the pods to place from their encodings, or from the messages if raw is nil.
 func (d *decoder) queue(in []*stowagev1.PendingPods, raw [][]byte) []engine.Pending {
 	var root *path
 	if !d.within(root, "queue", len(in), MaxQueuePods) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// resources reads amounts of resources of pods. The number of pods is not among them.
+// resources reads amounts of resources of pods, except the number of pods.
 func (r *reader) resources(at *path, in *scan) api.Resources { return r.amounts(at, in, false) }
 
 func (r *reader) nodeResources(at *path, in *scan) api.Resources { return r.amounts(at, in, true) }
@@ -38,7 +38,7 @@ func (r *reader) amounts(at *path, in *scan, ofNode bool) api.Resources {
 		}
 		amount, named := int64(in.varint()), &resourceFields[field]
 		if named.resource == api.ResourcePods && !ofNode {
-			r.refuse(at.field(named.field), notAllowed, "must be absent, as only nodes have it")
+			r.refuse(at.field(named.field), notAllowed, "must be absent: only nodes have it")
 			continue
 		}
 		r.atLeast(at.field(named.field), amount, 0)

@@ -7,9 +7,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// scan reads the fields of one message in the usual encoding: fields ascend, elements of a list and entries of a map are
-// adjacent, varints are minimal, zero values without presence are absent. A reader asks for each field in order and gets zero if
-// another field comes next. Bytes that no reader took make the message unusual: unknown, repeated and misplaced fields.
+// scan reads the fields of one message in the usual encoding: fields ascend, elements of a list and entries of a map are adjacent,
+// varints are minimal, zero values without presence are absent. A reader calls for each field in order and gets zero if another
+// field comes next. Bytes that no reader took make the message unusual: unknown, repeated and misplaced fields.
 type scan struct {
 	data []byte
 	at   int

@@ -45,7 +45,7 @@ func (d *decoder) shape(at *path, in []*stowagev1.UtilizationShapePoint) []api.S
 		out[i] = api.ShapePoint{Utilization: int64(p.GetUtilization()), Score: int64(p.GetScore())}
 		d.between(at.field("utilization"), out[i].Utilization, 0, 100)
 		if i > 0 && out[i].Utilization <= out[i-1].Utilization {
-			d.refuse(at.field("utilization"), outOfRange, "is %d, it must be greater than that of the point before", p.GetUtilization())
+			d.refuse(at.field("utilization"), outOfRange, "is %d, it must be greater than the previous point's", p.GetUtilization())
 		}
 		d.between(at.field("score"), out[i].Score, 0, 10)
 	}

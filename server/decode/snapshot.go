@@ -28,11 +28,11 @@ type Snapshot struct {
 	exact atomic.Pointer[names]
 }
 
-// known is what later parts of a request refer to and what counts against its limits.
+// known is what later parts of a request refer to, and the counts for the limits.
 type known struct {
 	referred
-	// pods is the number of pods on all nodes and nominated to them, nominated that of the latter, inherited that of what
-	// nodes inherit from their classes.
+	// pods is the number of pods on all nodes and nominated to them, nominated the number of nominated pods only. inherited is the
+	// number of entries that nodes inherit from their classes.
 	pods, nominated, inherited uint64
 	groups                     groups
 	names
@@ -105,10 +105,11 @@ func (d *decoder) grow(nodes runs) {
 // over reports whether decoding must stop.
 func (d *decoder) over() bool { return d.full || d.ended != nil }
 
-// Nominates reports whether pods are nominated to nodes. Decisions about a pod then depend on its name, as it does not count.
+// Nominates reports whether pods are nominated to nodes. Decisions about a nominated pod depend on its name, as it does not count
+// itself.
 func (c *Snapshot) Nominates() bool { return c.nominated > 0 }
 
-// Pods returns the number of pods on all nodes, those that are nominated to them included.
+// Pods returns the number of pods on all nodes, including nominated pods.
 func (c *Snapshot) Pods() int { return int(c.pods) }
 
 // finish adds the workload selectors and the budgets in canonical order, so that clusters with equal content have equal
@@ -133,7 +134,7 @@ func (d *decoder) finish() {
 // fixedOverheadBytes is memory that is not itemised elsewhere, such as the tables that requests refer to.
 const fixedOverheadBytes = 16 << 10
 
-// withSlack adds an upper estimate of what the allocator rounds up.
+// withSlack adds an upper estimate of the allocator's rounding.
 func withSlack(bytes int64) int64 { return bytes + bytes/8 }
 
 // Memory is an upper estimate of the cluster's size in bytes, with the engine's memo.
@@ -155,8 +156,8 @@ func (c *Snapshot) RememberAtMost(bytes int64) { c.Cluster.RememberAtMost(bytes 
 // internSlack keeps Compact from compiling small clusters often.
 const internSlack = 1024
 
-// Compact compiles the whole cluster again if the engine interned more than twice as much as the last time, which bounds what a
-// chain of deltas leaves behind. Otherwise it returns c. The error is that of the context.
+// Compact compiles the whole cluster again if the engine interned more than twice as much as the last time. This bounds the
+// leftovers of a chain of deltas. Otherwise it returns c. The error is the context's.
 func (c *Snapshot) Compact(ctx context.Context) (*Snapshot, error) {
 	if c.Interned() <= 2*c.interned+internSlack {
 		return c, nil

@@ -10,9 +10,9 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Unmarshal decodes a message and refuses what protobuf's decoders would lose: unknown fields, such as a constraint of a newer
-// client, and numbers that are too large for their field, such as 2^32+1, which becomes 1 in a field of 32 bits. A decision
-// must not be about less than the client wrote, and a content must not have several encodings.
+// Unmarshal decodes a message and refuses fields that protobuf's decoders would lose: unknown fields, such as a constraint of a
+// newer client, and numbers that are too large for their field, such as 2^32+1, which becomes 1 in a field of 32 bits. A decision
+// must not ignore parts of a request, and a content must not have several encodings.
 func Unmarshal(raw []byte, into proto.Message) error { return unmarshal(nil, raw, into) }
 
 // unmarshal is Unmarshal for the message at a path.

@@ -94,7 +94,7 @@ func (c *WhatIfCall) Bytes() (n int) {
 // ScenarioBytes returns the size of the i-th scenario.
 func (c *WhatIfCall) ScenarioBytes(i int) int { return len(c.scenarios[i]) }
 
-// StatedScenario is a scenario as a message. Of its pods the message has only what responses repeat.
+// StatedScenario is a scenario as a message. The message has only those fields of its pods that responses repeat.
 type StatedScenario struct {
 	*stowagev1.Scenario
 	index     int
@@ -120,7 +120,7 @@ func (c *WhatIfCall) Scenario(i int) (*StatedScenario, error) {
 	return s, nil
 }
 
-// within prefixes the paths of an error with that of the scenario.
+// within prefixes the paths of an error with the path of the scenario.
 func (s *StatedScenario) within(err error) error {
 	if invalid, ok := errors.AsType[*Error](err); ok {
 		return invalid.Within(fmt.Sprintf("scenarios[%d]", s.index))
@@ -128,8 +128,8 @@ func (s *StatedScenario) within(err error) error {
 	return err
 }
 
-// Check decodes the scenario, which begins with a cluster. It compiles the cluster with the scenario's delta only if the rest of
-// the scenario refers to nodes.
+// Check decodes the scenario with its cluster. It compiles the cluster with the scenario's delta only if the rest of the scenario
+// refers to nodes.
 func (s *StatedScenario) Check(ctx context.Context, c *Snapshot) error {
 	r := On(ctx, c)
 	r.uncompiled = len(s.GetCordonedNodes())+len(s.GetEvictions())+len(s.GetRemovedNodes()) == 0
@@ -137,8 +137,7 @@ func (s *StatedScenario) Check(ctx context.Context, c *Snapshot) error {
 	return s.within(r.Err())
 }
 
-// On decodes the scenario, which begins with a cluster. It also returns the cluster with the scenario's delta, which the result
-// refers to.
+// On decodes the scenario with its cluster. It also returns the cluster with the scenario's delta, which the result refers to.
 func (s *StatedScenario) On(ctx context.Context, c *Snapshot) (*Snapshot, *engine.Scenario, error) {
 	r := On(ctx, c)
 	out := r.scenario(s)
@@ -188,7 +187,7 @@ func (r *Request) scenario(in *StatedScenario) *engine.Scenario {
 	return out
 }
 
-// endedAt reports whether there is nothing to do for the i-th item of a list. Now and then it looks at the context.
+// endedAt reports whether to skip the i-th item of a list. Now and then it polls the context.
 func (r *Request) endedAt(i int) bool {
 	if i%1024 == 0 && r.ended == nil {
 		r.ended = r.ctx.Err()
@@ -227,7 +226,7 @@ func (r *Request) nodesCalled(field string, names []string) []uint32 {
 			continue
 		}
 		if first, again := seen.add(n, i); again {
-			r.refuse(at, duplicate, "is that of %s[%d], too", field, first)
+			r.refuse(at, duplicate, "duplicates %s[%d]", field, first)
 			continue
 		}
 		out = append(out, n)
@@ -253,7 +252,7 @@ func (r *Request) evictions(in []*stowagev1.NodeEvictions) []engine.NodeEviction
 			continue
 		}
 		if first, again := seen.add(n, i); again {
-			r.refuse(at.field("node_name"), duplicate, "is that of evictions[%d], too", first)
+			r.refuse(at.field("node_name"), duplicate, "duplicates evictions[%d]", first)
 			continue
 		}
 		out = append(out, r.nodeEvictions(&at, n, e))
@@ -282,7 +281,7 @@ func (r *Request) nodeEvictions(at *path, node uint32, in *stowagev1.NodeEvictio
 	return out
 }
 
-// namedPods returns the positions of pods of a node. Of pods with one name the first in canonical order is evicted, then the
+// namedPods returns the positions of pods of a node. Of pods with the same name the first in canonical order is evicted, then the
 // next.
 func (r *Request) namedPods(at *path, node uint32, in []*stowagev1.NamespacedName) []int {
 	const field = "pods"

@@ -7,8 +7,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Consolidate encodes the response to a ConsolidateRequest. names are those of the cluster's nodes, nil for none, and address its
-// content address.
+// Consolidate encodes the response to a ConsolidateRequest. names are the names of the cluster's nodes, nil for none. address is the
+// content address of the cluster.
 func Consolidate(_ *stowagev1.ConsolidateRequest, c *verdict.Consolidation, names Names, address string) ([]byte, error) {
 	if names != nil {
 		var added []string

@@ -5,7 +5,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// doubts returns the doubts of an answer. All responses are filled by it.
+// doubts returns the doubts of an answer, for all responses.
 func doubts(in []verdict.Doubt) []*stowagev1.Doubt {
 	var out []*stowagev1.Doubt
 	for i := range in {

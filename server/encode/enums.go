@@ -6,7 +6,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// The engine's enumerations are the contract's by these tables. The numbers of neither say anything of the other's.
+// These tables map the engine's enumerations to the contract's. Their numbers are unrelated.
 
 var plugins = [...]stowagev1.Plugin{
 	verdict.SchedulingGates:    stowagev1.Plugin_PLUGIN_SCHEDULING_GATES,

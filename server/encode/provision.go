@@ -7,8 +7,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Provision encodes the response to a ProvisionRequest. names are those of the cluster's nodes, nil for none, and address its
-// content address.
+// Provision encodes the response to a ProvisionRequest. names are the names of the cluster's nodes, nil for none. address is the
+// content address of the cluster.
 func Provision(_ *stowagev1.ProvisionRequest, p *verdict.Provision, names Names, address string) ([]byte, error) {
 	if names != nil {
 		names = slices.Concat(names, p.Names)

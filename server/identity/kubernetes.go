@@ -51,7 +51,7 @@ func (k *Kubernetes) Close() { k.client.CloseIdleConnections() }
 // Review implements Reviewer: user:NAME first, then group:NAME of each group.
 func (k *Kubernetes) Review(ctx context.Context, token string) ([]string, error) {
 	return k.reviewed.of(token, func() ([]string, time.Time, error) {
-		principals, err := k.ask(ctx, token)
+		principals, err := k.review(ctx, token)
 		return principals, time.Time{}, err
 	})
 }
@@ -78,7 +78,7 @@ type tokenReview struct {
 	} `json:"status"`
 }
 
-func (k *Kubernetes) ask(ctx context.Context, token string) ([]string, error) {
+func (k *Kubernetes) review(ctx context.Context, token string) ([]string, error) {
 	r := tokenReview{APIVersion: "authentication.k8s.io/v1", Kind: "TokenReview"}
 	r.Spec.Token, r.Spec.Audiences = token, k.audiences
 	body, err := json.Marshal(&r)

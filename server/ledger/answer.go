@@ -10,7 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// least is the size from which on answers count. Smaller ones are part of what an open call counts.
+// least is the size from which on answers count. The charge of an open call includes smaller ones.
 const least = 4 << 10
 
 // answer is an encoded answer that counts until gRPC has written it or its connection is closed. It is the pool to which gRPC
@@ -20,13 +20,14 @@ type answer struct {
 	conn    *Conn
 	held    *unread
 	freed   atomic.Bool
-	// waits closes a connection that takes nothing, written is how many bytes it had taken when that was last looked at.
+	// waits closes a connection whose client reads nothing. written is the number of bytes written at the last check.
 	waits   atomic.Pointer[time.Timer]
 	written int64
 }
 
-// unread is what answers of an account count on a connection until they are written. A connection has a list of them, which begins with its
-// client's. Callers with a name append theirs; none is removed before the connection is closed, and there are at most as many as accounts.
+// unread is the charge of an account for unwritten answers on a connection. A connection has a list of them, which begins with its
+// client's. Callers with a name append theirs; none is removed before the connection is closed, and there are at most as many as
+// accounts.
 type unread struct {
 	holding
 	next atomic.Pointer[unread]
@@ -47,7 +48,7 @@ func (u *unread) of(client account) *unread {
 	return u
 }
 
-// answer counts a message that is an answer, and returns what is to be sent.
+// answer charges a message that is an answer, and returns the message to send.
 func (c *Call) answer(ctx context.Context, m any) (any, error) {
 	encoded, ok := m.(wire.Encoded)
 	if !ok || len(encoded) < least {
@@ -74,8 +75,8 @@ func (c *Call) answer(ctx context.Context, m any) (any, error) {
 	return a, nil
 }
 
-// payer returns the account that an answer counts for, and how many parts the room has of which it gets one. A caller whose token was
-// reviewed after the call began has a name by now.
+// payer returns the account charged for an answer, and the number of parts of the room of which it may use one. A caller whose token
+// was reviewed after the call began has a name by now.
 func (c *Call) payer(ctx context.Context) (account, int64) {
 	if c.parts > 1 {
 		if name := c.conn.ledger.settings.Name(ctx); name != "" {
@@ -94,7 +95,7 @@ func (a *answer) Buffer() mem.Buffer {
 // Size implements wire.Buffered.
 func (a *answer) Size() int { return len(a.encoded) }
 
-// overdue closes a connection that has taken nothing since it was last looked at.
+// overdue closes a connection that has written nothing since the last check.
 func (a *answer) overdue() {
 	if a.freed.Load() {
 		return

@@ -22,18 +22,18 @@ const retryAfter = time.Second
 // framing is the size of the prefix of a message.
 const framing = 5
 
-// Call counts what a call received that its handler has not taken.
+// Call counts what a call received and its handler has not read yet.
 type Call struct {
 	conn *Conn
-	// client has the account of what the call receives, and gets one of so many parts of the room; so do its answers, unless its caller has
-	// a name only later.
+	// client is the account of received bytes and of answers, unless the caller gets a name later. It may use one of parts shares of
+	// the room.
 	client account
 	parts  int64
 	held   counted
-	// refusal is why the ledger ended the call, and stream what then tells its caller, once the handler began.
+	// refusal is the error with which the ledger ended the call. stream sends it to the caller, once the handler began.
 	refusal atomic.Pointer[error]
 	stream  atomic.Pointer[transportStream]
-	// begun is whether the handler began: then its end gives back what the call holds.
+	// begun is whether the handler began. If so, the handler's end gives back what the call holds.
 	begun atomic.Bool
 	// unwatch ends the watch over a deadline that passes before the handler begins, when gRPC drops the call; nil for none.
 	unwatch func() bool
@@ -50,7 +50,7 @@ func callOf(ctx context.Context) *Call {
 type transportStream interface {
 	// RecvCompress returns the encoding of the messages.
 	RecvCompress() string
-	// WriteStatus ends the stream, and with it what waits for its messages: gRPC's own status is then not sent.
+	// WriteStatus ends the stream and whatever waits for its messages: gRPC then does not send its own status.
 	WriteStatus(*status.Status) error
 }
 
@@ -81,11 +81,11 @@ func (l *Ledger) Enter(ctx context.Context, _ *tap.Info) (context.Context, error
 	return context.WithValue(ctx, callKey{}, call), nil
 }
 
-// strangerParts is into how many parts the room is divided of which callers without an identity get one, where the server knows
-// identities: callers with one may come from the same host.
+// strangerParts divides the room for callers without an identity, where the server knows identities: each may use one part, as
+// callers with an identity may come from the same host.
 const strangerParts = 8
 
-// accountOf returns the account of a call's caller, and how many parts the room has of which the caller gets one.
+// accountOf returns the account of a call's caller, and the number of parts of the room of which the caller may use one.
 func (l *Ledger) accountOf(ctx context.Context, conn *Conn) (account, int64) {
 	if l.settings.Name == nil {
 		return conn.client, 1

@@ -13,49 +13,49 @@ const (
 	fewBytes, manyBytes = 4 << 10, 256 << 10
 	// seldom is the number of reads of less than a quarter of a buffer after which it becomes smaller.
 	seldom = 4
-	// connectionBytes is what a connection counts in addition to its buffer, openBytes what an open call does: goroutines, the state of gRPC
-	// and of TLS.
+	// connectionBytes is the charge of a connection in addition to its buffer, openBytes the charge of an open call: goroutines, the
+	// state of gRPC and of TLS.
 	connectionBytes, openBytes = 64 << 10, 16 << 10
-	// fewCalls is the number of calls from which on a connection looks for those that have ended.
+	// fewCalls is the number of calls from which on a connection looks for ended calls.
 	fewCalls = 64
 )
 
-// Conn is a connection that counts what its calls receive. One goroutine may read from it, which is that of gRPC.
+// Conn is a connection that counts what its calls receive. Only one goroutine may read from it: gRPC's.
 type Conn struct {
 	net.Conn
 	ledger *Ledger
 	client account
-	// fixed is what the connection counts itself, for its host until a call on it has a name.
+	// fixed is the charge of the connection itself, paid by its host until a call on it has a name.
 	fixed  atomic.Pointer[holding]
 	closed atomic.Bool
 	named  atomic.Bool // whether the connection or a call on it has a name
-	// stranger is whether the connection began without a name, and at its place among those that did.
+	// stranger is whether the connection began without a name, and at its place in the list of such connections.
 	stranger bool
 	at       *list.Element
-	// unread is what answers count that are not yet written, by the accounts of who called.
+	// unread is the charge of unwritten answers, by the caller's account.
 	unread unread
 	// written is the number of bytes written so far.
 	written atomic.Int64
 
-	// What follows is the reading goroutine's.
+	// The fields below belong to the reading goroutine.
 	frames frames
 	buffer []byte
-	// next and end are what is to be read from the buffer, and small counts reads in a row of less than a quarter of it.
+	// next and end delimit the unread part of the buffer, and small counts reads in a row of less than a quarter of it.
 	next, end, small int
 	// last is the stream of the last HEADERS frame.
 	last  uint32
 	calls map[uint32]*Call
-	// sweep is the number of calls from which on those that have ended are looked for.
+	// sweep is the number of calls from which on the connection looks for ended calls.
 	sweep int
 }
 
-// holding is bytes of an account.
+// holding is a number of bytes charged to an account.
 type holding struct {
 	account account
 	counted
 }
 
-// newConn returns the connection of a client that gets one of so many parts of the room, nil if the client has too many.
+// newConn returns the connection of a client, nil if the client has too many. The client may use one of parts shares of the room.
 func (l *Ledger) newConn(under net.Conn, client string, parts int64) *Conn {
 	c := &Conn{
 		Conn: under, ledger: l, client: accountOf(client), frames: newFrames(),
@@ -75,7 +75,7 @@ func (l *Ledger) newConn(under net.Conn, client string, parts int64) *Conn {
 	return c
 }
 
-// name moves what the connection counts to the account of a caller who has called on it. The reading goroutine calls it.
+// name moves the connection's charge to the account of a caller who made a call on it. The reading goroutine calls it.
 func (c *Conn) name(client account) {
 	if c.named.Swap(true) {
 		return
@@ -168,7 +168,7 @@ func (c *Conn) open(call *Call) {
 	c.calls[c.last] = call
 }
 
-// abandon gives back what calls have received that will never end, as nothing handles them. Nothing more is received.
+// abandon gives back the bytes of calls that will never end, as no handler serves them. The connection receives nothing afterwards.
 func (c *Conn) abandon() {
 	for _, call := range c.calls {
 		call.release()

@@ -11,9 +11,9 @@ const headerBytes = 9
 
 // frames follows a stream of HTTP/2 frames. It never passes the end of a part: the client's preface, a frame's header, its payload.
 type frames struct {
-	// left is the number of bytes of the part that are to come.
+	// left is the number of missing bytes of the part.
 	left int
-	// header is the part's bytes so far, if it is a header, and of those have are there.
+	// header has the first have bytes of the part, if the part is a header.
 	header   [headerBytes]byte
 	have     int
 	isHeader bool

@@ -13,11 +13,11 @@ type Settings struct {
 	// ReceivingBytes, UnreadBytes and ConnectionBytes bound requests that are being received, answers that are not read, and
 	// connections.
 	ReceivingBytes, UnreadBytes, ConnectionBytes int64
-	// ReceiveTimeout bounds how long a request may take to arrive. SendTimeout is after how long a connection is closed that takes
-	// nothing of the answers that wait for it. 0 is no bound.
+	// ReceiveTimeout bounds how long a request may take to arrive. SendTimeout is after how long a connection is closed that reads
+	// none of its pending answers. 0 is no bound.
 	ReceiveTimeout, SendTimeout time.Duration
-	// Name returns the name of a call's caller that is known before the call begins, empty for another caller. It must not wait. nil if the
-	// server knows no identities.
+	// Name returns the name of a call's caller if it is known before the call begins, otherwise an empty one. It must not wait. nil
+	// if the server knows no identities.
 	Name func(context.Context) string
 }
 
@@ -36,7 +36,7 @@ func New(s Settings) *Ledger {
 	return l
 }
 
-// Kind is what is counted.
+// Kind is a kind of memory.
 type Kind uint8
 
 // The kinds.
@@ -53,12 +53,12 @@ const (
 // String returns the name of a kind in metrics.
 func (k Kind) String() string { return [kinds]string{"receiving", "unread", "connections"}[k] }
 
-// Count is what a kind counts.
+// Count is the usage of a kind of memory.
 type Count struct {
 	Kind
 	// Bytes are held now, Limit is their limit.
 	Bytes, Limit int64
-	// Refusals is how many calls, answers or connections were refused so far.
+	// Refusals is the number of calls, answers or connections refused so far.
 	Refusals int64
 }
 
@@ -71,7 +71,7 @@ func (l *Ledger) Counts() []Count {
 	return out
 }
 
-// Options are those of a server that the ledger needs.
+// Options returns the server options that the ledger needs.
 func (l *Ledger) Options() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.StatsHandler(l),

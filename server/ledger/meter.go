@@ -25,7 +25,7 @@ type meter struct {
 // take takes bytes for a client, and reports whether it got them.
 func (m *meter) take(client account, bytes int64) bool { return m.takeOf(client, bytes, 1) }
 
-// takeOf is take for a client that gets one of so many parts of the room.
+// takeOf is take for a client that may use one of parts shares of the room.
 func (m *meter) takeOf(client account, bytes, parts int64) bool {
 	mine, total := m.of[client].Add(bytes), m.total.Add(bytes)
 	if mine <= (m.limit-total)/parts {
@@ -50,13 +50,13 @@ func (m *meter) give(client account, bytes int64) {
 // counted is a number of bytes that is given back once.
 type counted struct{ bytes atomic.Int64 }
 
-// none is a number of bytes, far below zero, of what was given back.
+// none, far below zero, marks a number of bytes that was given back for good.
 const none = -1 << 62
 
-// add adds bytes that were taken. It reports false if all was given back before: then these are the caller's to give.
+// add adds bytes that were taken. It reports false if all was given back before: then the caller must give these back.
 func (c *counted) add(bytes int64) bool { return c.bytes.Add(bytes) >= 0 }
 
-// remove removes bytes, at most all, and returns how many the caller has to give.
+// remove removes bytes, at most all, and returns the number that the caller must give back.
 func (c *counted) remove(bytes int64) int64 {
 	for {
 		have := c.bytes.Load()
@@ -70,7 +70,7 @@ func (c *counted) remove(bytes int64) int64 {
 	}
 }
 
-// end removes all bytes, for good, and returns how many the caller has to give.
+// end removes all bytes, for good, and returns the number that the caller must give back.
 func (c *counted) end() int64 { return max(c.bytes.Swap(none), 0) }
 
 // ended reports whether all was given back for good.

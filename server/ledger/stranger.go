@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// strangers are the connections that began without a name, the oldest first. They are entered and left where connections begin and end,
-// which is no request's path.
+// strangers are the connections that began without a name, the oldest first. Connections are added and removed when they begin and
+// end, which is not on the path of a request.
 type strangers struct {
 	mutex sync.Mutex
 	order list.List
@@ -39,8 +39,8 @@ func (s *strangers) oldest(of account) *Conn {
 	return nil
 }
 
-// displace closes the oldest connection without a name of an account, so that callers with a name can connect beside others of their
-// host that hold all that such connections may have. It reports whether there was one.
+// displace closes the oldest connection without a name of an account, so that callers with a name can connect from a host whose
+// nameless connections have used up their share. It reports whether there was one.
 func (l *Ledger) displace(of account) bool {
 	c := l.strangers.oldest(of)
 	if c == nil {

@@ -21,7 +21,7 @@ var drain = streamed[*stowagev1.DrainRequest, engine.DrainOptions]{
 	serve:     serveDrain,
 }
 
-// Drain tells what draining nodes leads to.
+// Drain reports where the pods of drained nodes would run.
 func (s *Service) Drain(in *stowagev1.DrainRequest, stream grpc.ServerStreamingServer[stowagev1.DrainResponse]) error {
 	cluster := fromMessage(in.GetContext().GetCluster())
 	t := s.turn(stream.Context(), drain.class)

@@ -13,7 +13,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
-// Limits are what the server around a service limits. Those that are 0 limit nothing.
+// Limits are the limits of the server around a service. 0 is no limit.
 type Limits struct {
 	ReceiveMessageBytes, InFlightBytes, SnapshotBytes int64
 	RequestDuration                                   time.Duration

@@ -12,8 +12,8 @@ const (
 	spareMemoryBytes = 1 << 20
 )
 
-// memories are memory for answers that no call uses. A place is emptied and filled in one step, so that nothing waits; a call that
-// finds none makes its own.
+// memories hold unused memory for answers. A slot is emptied and filled in one step, so that nothing waits; a call that finds no
+// memory allocates its own.
 type memories [spareMemories]atomic.Pointer[engine.Memory]
 
 // take returns memory that nothing else uses.
@@ -29,7 +29,7 @@ func (s *memories) take() *engine.Memory {
 	return new(engine.Memory)
 }
 
-// give returns what take returned. Nothing may use it any more.
+// give returns the memory to the pool. Nothing may use it any more.
 func (s *memories) give(m *engine.Memory) {
 	if m.Bytes() > spareMemoryBytes {
 		return

@@ -24,11 +24,11 @@ type method[M request, C, R any] struct {
 	// key returns the cache key of a request within its snapshot; equal keys imply equal responses. Empty means not cached.
 	key  func(M, *decode.RequestPods) string
 	read func(*decode.Request, M) C
-	// work returns the size of the work of a call, and how many processors it keeps busy.
+	// work returns the size of the work of a call, and the number of processors that it keeps busy.
 	work   func(*decode.Snapshot, C) (work.Size, int)
 	class  admission.Class
 	decide func(context.Context, *decode.Snapshot, C) (R, error)
-	// lend gives a call memory for its result, which is free again when that is encoded; nil for calls that take none.
+	// lend gives a call memory for its result, which is free again once the result is encoded; nil for calls that use none.
 	lend func(*C, *engine.Memory)
 	// count returns the feasible nodes or the placed pods, and the pods placed by scanning all nodes, for metrics.
 	count  func(R) (feasible, scanned int)
@@ -48,7 +48,7 @@ type streamed[M request, C any] struct {
 	serve func(context.Context, *answering, C) (placed int, err error)
 }
 
-// answering is where the responses to a request go to, and the cluster that they are about.
+// answering is the destination of the responses to a request, and the cluster that they are about.
 type answering struct {
 	cluster *decode.Snapshot
 	named   bool         // whether the request includes names
@@ -78,7 +78,7 @@ var filter = method[*stowagev1.FilterRequest, decode.FilterCall, *verdict.Filter
 	encode: encode.Filter,
 }
 
-// unmarshalPod instantiates decode.ReadAsked for a method's request type.
+// unmarshalPod instantiates decode.ReadRequestPods for a method's request type.
 func unmarshalPod[M request](encoded []byte, into M) (*decode.RequestPods, error) {
 	return decode.ReadRequestPods(encoded, into)
 }

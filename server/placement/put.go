@@ -32,7 +32,7 @@ func (s *Service) put(stream grpc.ServerStream, table *count.Table) error {
 			return statusOf(err)
 		}
 	}
-	// The rest is no work: no seat is held until the caller closes its side.
+	// The rest is no work: the call holds no seat until the caller closes its side.
 	p.turn.end()
 	// The end must be the last message.
 	extra := wire.NewRequest(new(stowagev1.PutSnapshotRequest), partField)
@@ -55,7 +55,7 @@ func (s *Service) put(stream grpc.ServerStream, table *count.Table) error {
 	})
 }
 
-// ownerOf returns who a snapshot is of that a call brings.
+// ownerOf returns the owner of a snapshot that a call puts.
 func ownerOf(ctx context.Context) snapshots.Owner {
 	of := snapshots.Owner{Client: admission.Client(ctx)}
 	if c := identity.From(ctx); c != nil {
@@ -102,7 +102,8 @@ func (p *putStream) receive() (*wire.Request, error) {
 
 var errNoStep = decode.Refuse("step", stowagev1.ViolationReason_VIOLATION_REASON_MALFORMED, "is not in a valid protobuf message")
 
-// ahead receives the next step while those before it are decoded, and decodes it if it has nothing but a part that gives turns.
+// ahead receives the next step while the steps before it are decoded. It decodes a step that is nothing but a part, as decoding a
+// part gives turns.
 func (p *putStream) ahead() (in *wire.Request, isPart bool, err error) {
 	if in, err = p.receive(); err != nil || !in.IsOnly(partField) {
 		return in, false, err

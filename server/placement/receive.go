@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// smallBytes is the size up to which a request is read before it is admitted, as its work is known then. It has few elements as
-	// well, at most fewElements.
+	// smallBytes is the size up to which a request is read before it is admitted, so that its work is known. It also has few
+	// elements, at most fewElements.
 	smallBytes  = 64 << 10
 	fewElements = 512
 )
@@ -48,7 +48,7 @@ func (t *turn) weigh(in *wire.Request, table *count.Table) error {
 // a turn. It cannot give its seat back meanwhile.
 const manyFields = 64 << 10
 
-// places are for the requests that decode in one go. There are fewer of them than seats, so that others have their turns.
+// places are for requests that decode in one go. There are fewer places than seats, so that other requests have their turns.
 type places chan struct{}
 
 // takePlace waits until the request may decode in one go, until leavePlace is called.
@@ -60,7 +60,7 @@ func (t *turn) takePlace() (err error) {
 	return err
 }
 
-// waitForPlace waits for a place among those that decode in one go, and reports whether it has one.
+// waitForPlace waits for a place to decode in one go, and reports whether it has one.
 func (t *turn) waitForPlace() (entered bool, err error) {
 	err = t.blocking(func() error {
 		select {
@@ -77,7 +77,7 @@ func (t *turn) waitForPlace() (entered bool, err error) {
 	return entered, err
 }
 
-// inPlace decodes a part of a request that has some bytes. One that may have many fields waits for a place as whole requests do.
+// inPlace decodes a part of a request of some bytes. A part that may have many fields waits for a place as whole requests do.
 func (t *turn) inPlace(bytes int, decode func() error) error {
 	if t.places == nil || bytes <= 2*manyFields {
 		return decode()
@@ -117,7 +117,7 @@ func (t *turn) reserve(in *wire.Request, table *count.Table) (count.Size, error)
 	return size, err
 }
 
-// decode decodes a request. Its errors are those of the request's fields if there are any, otherwise fallback.
+// decode decodes a request. It returns the errors of the request's fields if there are any, otherwise fallback.
 func (t *turn) decode(in *wire.Request, table *count.Table, fallback error) error {
 	weigh := t.weigh
 	if in.Len() > smallBytes {

@@ -93,8 +93,8 @@ func registerSimulation(to grpc.ServiceRegistrar, s *Service) {
 	to.RegisterService(&d, s)
 }
 
-// decodeError returns the field violations of a request that could not be decoded, or the status of one that was not to be. fallback if
-// err has none.
+// decodeError returns the field violations of a request that could not be decoded, or the status of a request that was refused. It
+// returns fallback for other errors.
 func decodeError(err, fallback error) error {
 	if invalid, ok := errors.AsType[*decode.Error](err); ok {
 		return invalid
@@ -148,7 +148,7 @@ func answerTo[M request, C, R any](
 	return decoded(ctx, s, m, table, message, in, hit, atOnce)
 }
 
-// decoded is answerTo for a request whose answer is not remembered, as far as it was looked up.
+// decoded is answerTo for a request without a cached answer. hit is the result of the look-up, if there was one.
 func decoded[M request, C, R any](
 	ctx context.Context, s *Service, m *method[M, C, R], table *count.Table, message M, in *wire.Request, hit lookup, lookedUp bool,
 ) (wire.Encoded, error) {

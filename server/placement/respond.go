@@ -143,15 +143,15 @@ func respondInParts[M request, C any](
 	return nil
 }
 
-// decodeCluster decodes a request's inline cluster, or looks up its snapshot and applies its delta. The returned snapshot is
-// nil for an inline cluster. asked is the pods of the request, nil if they are in the message.
+// decodeCluster decodes a request's inline cluster, or looks up its snapshot and applies its delta. The returned snapshot is nil for
+// an inline cluster. pods are the pods of the request, nil if they are in the message.
 func (s *Service) decodeCluster(
-	t *turn, in request, inline *inlineCluster, asked *decode.RequestPods,
+	t *turn, in request, inline *inlineCluster, pods *decode.RequestPods,
 ) (*decode.Request, *decode.Snapshot, error) {
 	reference := in.GetContext().GetSnapshot()
 	if reference == nil {
 		r := decode.NewInline(t.ctx, &s.nodeless)
-		if asked.Deltas() { // they apply to the content
+		if pods.Deltas() { // they apply to the content
 			r = decode.NewRequest(t.ctx)
 		}
 		r.Based(in.GetContext())
@@ -177,7 +177,7 @@ func (s *Service) decodeCluster(
 // heapPerByte bounds the peak of the heap per byte of a request in the compact form; bench/figures.md has the measured peak.
 const heapPerByte = 6
 
-// reserve charges the memory that a delta copies to the in-flight limit, as the size of a request that takes that much.
+// reserve charges the memory that a delta copies to the in-flight limit, as the size of a request of that memory.
 func reserve(ctx context.Context, base *decode.Snapshot, delta *stowagev1.ClusterDelta) error {
 	return interceptor.Reserve(ctx, base.CopiedBy(delta)/heapPerByte)
 }

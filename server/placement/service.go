@@ -2,10 +2,9 @@
 // and encodes the response. Package decode validates requests; the engine decides. The services share how a request brings its
 // cluster, so they are one package.
 //
-// The service caches snapshots by content address, responses by snapshot and request, and the parts of inline clusters that
-// are not nodes. Caches have budgets and never change a response, except that a snapshot may be missing. Requests that compute
-// take turns by package admission; those whose answer is remembered do not. The service is safe for concurrent use and holds no
-// locks.
+// The service caches snapshots by content address, responses by snapshot and request, and the parts of inline clusters that are not
+// nodes. Caches have budgets and never change a response, except that a snapshot may be missing. Requests that compute take turns by
+// package admission; requests with a cached answer do not. The service is safe for concurrent use and holds no locks.
 package placement
 
 import (

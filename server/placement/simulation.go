@@ -68,44 +68,44 @@ type answer struct {
 	placed  int
 }
 
-// largeAnswer is the size from which on few answers are kept until it is their turn.
+// largeAnswer is the size from which on few answers are kept while they wait to be sent in order.
 const largeAnswer = 1 << 20
 
 // scenario decodes a scenario.
-func (to *answering) scenario(call *decode.WhatIfCall, i int) (stated *decode.StatedScenario, err error) {
+func (to *answering) scenario(call *decode.WhatIfCall, i int) (scenario *decode.StatedScenario, err error) {
 	err = to.turn.inPlace(call.ScenarioBytes(i), func() error {
-		stated, err = call.Scenario(i)
+		scenario, err = call.Scenario(i)
 		return err
 	})
-	return stated, err
+	return scenario, err
 }
 
-// serveWhatIf checks all scenarios and then answers each. A scenario is decoded again when it has its turn, so that only those in
+// serveWhatIf checks all scenarios and then answers each. It decodes a scenario again for its answer, so that only the scenarios in
 // work take memory.
 func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (placed int, err error) {
 	room := reservation{workers: int64(min(runtime.GOMAXPROCS(0), call.Len()))}
 	var sum scenarios
 	removing := to.cluster.CopiedByChange(0, false, true)
 	check := func(ctx context.Context, i int) (checked struct{}, err error) {
-		stated, err := to.scenario(&call, i)
+		scenario, err := to.scenario(&call, i)
 		if err != nil {
 			return checked, err
 		}
 		bytes := int64(0)
-		if delta := stated.GetDelta(); delta != nil {
+		if delta := scenario.GetDelta(); delta != nil {
 			bytes = to.cluster.CopiedBy(delta)
 		}
 		switch {
-		case len(stated.GetRemovedNodes()) > 0:
+		case len(scenario.GetRemovedNodes()) > 0:
 			bytes += removing
-		case len(stated.GetEvictions()) > 0:
-			bytes += to.cluster.CopiedByChange(len(stated.GetEvictions()), false, false)
+		case len(scenario.GetEvictions()) > 0:
+			bytes += to.cluster.CopiedByChange(len(scenario.GetEvictions()), false, false)
 		}
 		if err := room.atLeast(ctx, bytes/heapPerByte); err != nil {
 			return checked, err
 		}
-		sum.add(stated)
-		return checked, stated.Check(ctx, to.cluster)
+		sum.add(scenario)
+		return checked, scenario.Check(ctx, to.cluster)
 	}
 	checked := func(int, struct{}) error { return nil }
 	if err := engine.InParallel(ctx, call.Len(), engine.ParallelOptions[struct{}]{}, check, checked); err != nil {
@@ -115,11 +115,11 @@ func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (pl
 		return 0, err
 	}
 	compute := func(ctx context.Context, i int) (answer, error) {
-		stated, err := to.scenario(&call, i)
+		scenario, err := to.scenario(&call, i)
 		if err != nil {
 			return answer{}, err
 		}
-		cluster, s, err := stated.On(ctx, to.cluster)
+		cluster, s, err := scenario.On(ctx, to.cluster)
 		if err != nil {
 			return answer{}, err
 		}
@@ -131,7 +131,7 @@ func serveWhatIf(ctx context.Context, to *answering, call decode.WhatIfCall) (pl
 		if to.named {
 			names = cluster.Names()
 		}
-		encoded, err := encode.WhatIf(i, stated.Scenario, result, names)
+		encoded, err := encode.WhatIf(i, scenario.Scenario, result, names)
 		placed, _ := countPlaced(&result.Place)
 		return answer{encoded, placed}, err
 	}
@@ -152,7 +152,7 @@ type reservation struct {
 	each    atomic.Int64 // bytes
 }
 
-// atLeast reserves bytes for each worker, or what is missing to it.
+// atLeast raises the reservation of each worker to at least bytes.
 func (r *reservation) atLeast(ctx context.Context, bytes int64) error {
 	for {
 		has := r.each.Load()

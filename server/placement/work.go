@@ -44,11 +44,11 @@ func (s *Service) SetAdmission(l *admission.Limiter) {
 type turn struct {
 	limiter *admission.Limiter
 	class   admission.Class
-	// ctx is that of the request, and once the turn has begun that of the lease.
+	// ctx is the context of the request, and of the lease once the turn has begun.
 	ctx    context.Context
 	lease  *admission.Lease
 	before work.Size // what was begun with
-	// partial is whether the request is answered with what there is when its time ends.
+	// partial is whether the request is answered with a partial result when its time ends.
 	partial bool
 	cancel  context.CancelFunc
 	// places bounds the requests that decode in one go, and placed is whether this is one of them.
@@ -60,7 +60,7 @@ func (s *Service) turn(ctx context.Context, class admission.Class) *turn {
 	return &turn{limiter: s.admission, class: class, ctx: ctx, places: s.places}
 }
 
-// reads begins the turn of a decoded request if reading its cluster or its delta is work: then how much only the size tells.
+// reads begins the turn of a decoded request if reading its cluster or its delta is work. The estimate depends on their sizes only.
 func (t *turn) reads(s *Service, in request, inline *inlineCluster, bytes int) error {
 	p, ok := in.(interface{ GetAllowPartial() bool })
 	t.allowPartial(ok && p.GetAllowPartial())
@@ -85,7 +85,7 @@ func (t *turn) reads(s *Service, in request, inline *inlineCluster, bytes int) e
 	return t.begin(size, 1)
 }
 
-// allowPartial has a request answered with what there is when its time ends.
+// allowPartial has a request answered with a partial result when its time ends.
 func (t *turn) allowPartial(is bool) {
 	if t.partial = is; !is || t.lease == nil {
 		return
@@ -98,8 +98,8 @@ func (t *turn) allowPartial(is bool) {
 // copiedPerRead is how many bytes are copied in the time of decoding one.
 const copiedPerRead = 16
 
-// begin waits until it is the request's turn, with work of that size on width processors. If the turn has begun, the work is in
-// addition to that before.
+// begin waits for the request's turn, for work of that size on width processors. If the turn has begun, the work is added to the
+// work before.
 func (t *turn) begin(size work.Size, width int) error {
 	if t.limiter == nil {
 		return nil
@@ -143,7 +143,8 @@ func (t *turn) end() {
 	}
 }
 
-// ofBudget divides the steps that a search is allowed: that is a bound, which few reach. Turns bound what those cost others.
+// ofBudget divides the step budget of a search, as few searches use it up. Turns bound the delay that such a search causes to
+// others.
 const ofBudget = 16
 
 func filterWork(c *decode.Snapshot, call decode.FilterCall) (work.Size, int) {
@@ -195,7 +196,7 @@ func queueWork(c *decode.Snapshot, queue []engine.Pending, groups []engine.PodGr
 
 func scaleDownWork(c *decode.Snapshot, call decode.ScaleDownCall) (work.Size, int) {
 	size := work.Of(c.Len(), c.Pods(), call.Pod)
-	// Of the pods, as many belong to the workload as to each template; after each deletion, those that are left are compared.
+	// As many pods belong to the workload as to each template, on average. After each deletion, the remaining pods are compared.
 	replicas := int64(min(c.Pods()/max(len(c.Templates()), 1)+1, engine.MaxDeletions))
 	size.Placed, size.Domains = replicas, 8*replicas
 	return size, 1
@@ -203,7 +204,7 @@ func scaleDownWork(c *decode.Snapshot, call decode.ScaleDownCall) (work.Size, in
 
 func fitWork(c *decode.Snapshot, call decode.FitCall) (work.Size, int) {
 	size := queueWork(c, call.Mix, nil)
-	// As many units as are asked for, or as nodes of the usual 110 pods have room for.
+	// The requested number of units, or as many as fit on nodes of the usual 110 pods.
 	units := min(int64(call.Options.Units), 110*size.Nodes/max(size.Placed, 1)+1)
 	size.Placed, size.Domains = size.Placed*units, size.Domains*units
 	if call.Options.Changes {
@@ -263,15 +264,15 @@ func whatIfWork(c *decode.Snapshot, call decode.WhatIfCall) (work.Size, int) {
 		min(runtime.GOMAXPROCS(0), max(call.Len(), 1))
 }
 
-// scenarios is what the scenarios of a WhatIf have in all.
+// scenarios sums up the scenarios of a WhatIf.
 type scenarios struct{ entries, placed, moved atomic.Int64 }
 
-func (s *scenarios) add(stated *decode.StatedScenario) {
-	s.entries.Add(int64(len(stated.GetQueue())))
-	for _, p := range stated.GetQueue() {
+func (s *scenarios) add(scenario *decode.StatedScenario) {
+	s.entries.Add(int64(len(scenario.GetQueue())))
+	for _, p := range scenario.GetQueue() {
 		s.placed.Add(int64(p.PodCount()))
 	}
-	s.moved.Add(int64(len(stated.GetEvictions())))
+	s.moved.Add(int64(len(scenario.GetEvictions())))
 }
 
 // work is whatIfWork once the scenarios are read.

@@ -59,7 +59,7 @@ func ascending(m *protogen.Message) ([]*protogen.Field, error) {
 	return out, nil
 }
 
-// oneof returns the oneof of a field, nil for that of an optional field.
+// oneof returns the oneof of a field, nil for the synthetic oneof of an optional field.
 func oneof(f *protogen.Field) *protogen.Oneof {
 	if f.Oneof == nil || f.Oneof.Desc.IsSynthetic() {
 		return nil

@@ -56,7 +56,7 @@ func Overloaded(limit int64, retryAfter time.Duration) error {
 		"too many request bytes in flight", limited("max_in_flight_bytes", limit), retryInfo(retryAfter))
 }
 
-// OutOfRoom returns OVERLOADED: a client holds as much memory as it may; what names what it holds.
+// OutOfRoom returns OVERLOADED: a client holds as much memory as it may. what names the memory.
 func OutOfRoom(what string, retryAfter time.Duration) error {
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_OVERLOADED,
 		"the client holds too many bytes of "+what, nil, retryInfo(retryAfter))
@@ -116,7 +116,7 @@ func AddressMismatch(expected, actual string) error {
 		"the snapshot's address is "+actual+", not "+expected, metadata{"address": actual, "expectedAddress": expected})
 }
 
-// SnapshotTooLarge returns SNAPSHOT_TOO_LARGE: the snapshot alone exceeds the memory budget of the cache, or that of its tenant.
+// SnapshotTooLarge returns SNAPSHOT_TOO_LARGE: the snapshot alone exceeds the memory budget of the cache or of its tenant.
 func SnapshotTooLarge(bytes, limit int64) error {
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_SNAPSHOT_TOO_LARGE,
 		fmt.Sprintf("the snapshot takes %d bytes, more than the snapshot budget of %d", bytes, limit),

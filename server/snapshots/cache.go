@@ -16,9 +16,9 @@ import (
 // shared by two clusters counts twice. Responses that requests in progress add exceed the budget until those requests call
 // Recount. Cache has no locks: readers load one pointer, writers publish a new map by compare-and-swap.
 //
-// Owners have equal shares of the budget. Beyond it the least recently used cluster is evicted of the owner who needs room and of
-// those who have more than their share. So an owner who keeps to the share loses no cluster by what others put. A tenant may have a
-// limit of its own; beyond it the tenant's least recently used clusters are evicted first.
+// Owners have equal shares of the budget. Beyond the budget the least recently used cluster is evicted, among the clusters of the
+// owner who needs room and of owners above their share. So an owner within the share loses no cluster because of others. A tenant
+// may have a limit of its own; beyond it the tenant's least recently used clusters are evicted first.
 type Cache struct {
 	limit     int64
 	clock     atomic.Uint64
@@ -27,17 +27,17 @@ type Cache struct {
 	evictions atomic.Int64
 }
 
-// Owner is who a cluster is of.
+// Owner is the owner of a cluster.
 type Owner struct {
-	// Tenant is who can see it: the same content of two tenants is two clusters.
+	// Tenant can see the cluster: the same content of two tenants is two clusters.
 	Tenant string
-	// Client is whose share it takes.
+	// Client pays for the cluster from its share.
 	Client string
-	// Limit bounds the bytes of all clusters of the tenant, 0 for no bound. That of the cluster put last counts.
+	// Limit bounds the bytes of all clusters of the tenant, 0 for no bound. The limit of the latest cluster applies.
 	Limit int64
 }
 
-// key is what a cluster is found by.
+// key identifies a cluster.
 type key struct {
 	tenant  string
 	address content.Address
@@ -76,7 +76,7 @@ func (c *Cache) LimitOf(o Owner) int64 {
 	return c.limit
 }
 
-// Get returns a tenant's cluster of an address, nil on a cache miss.
+// Get returns a tenant's cluster with an address, nil on a cache miss.
 func (c *Cache) Get(tenant string, a content.Address) *decode.Snapshot {
 	e := (*c.published.Load())[key{tenant, a}]
 	if e == nil {
@@ -98,7 +98,8 @@ func (c *Cache) Recount(tenant string, cluster *decode.Snapshot) {
 	}
 }
 
-// Put adds a cluster of an owner, evicting others, and reports whether it fits the budget alone. One that is there keeps its owner.
+// Put adds a cluster of an owner, evicting others, and reports whether it fits the budget alone. A cluster that is present keeps its
+// owner.
 func (c *Cache) Put(cluster *decode.Snapshot, of Owner) (ok bool) {
 	remembered, limit := cluster.Remembered(), c.LimitOf(of)
 	added := &entry{cluster: cluster, owner: of, fixedBytes: cluster.Memory() - remembered}
@@ -228,7 +229,7 @@ func (e entries) evict(limit int64, client string) (victims []*entry) {
 		delete(e, x.key)
 		victims = append(victims, x.entry)
 	}
-	// An owner who has come down to the share has no more to give: one pass is enough.
+	// An owner who has come down to the share is not evicted from again: one pass is enough.
 	for _, x := range candidates[:newest] {
 		if excess <= 0 {
 			return victims

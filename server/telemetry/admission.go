@@ -29,7 +29,7 @@ func newAdmission(p metric.MeterProvider) (*Admission, error) {
 	}
 	var err error
 	if a.wait, err = meter.Float64Histogram("stowage.admission.wait", metric.WithUnit("s"),
-		metric.WithDescription("Time that requests waited for a seat; those that got one at once are not in it."),
+		metric.WithDescription("Time that requests waited for a seat; requests that got a seat at once are not counted."),
 		metric.WithExplicitBucketBoundaries(.0003, .001, .003, .01, .03, .1, .3, 1, 3, 10),
 	); err != nil {
 		return nil, err

@@ -11,7 +11,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// startLogs looks for an exporter of logs. Its queue is bounded: what is not exported in time is lost, and the exporter stalls no call.
+// startLogs starts the configured exporter of logs. Its queue is bounded: lines that are not exported in time are lost, and the
+// exporter stalls no call.
 func (t *Telemetry) startLogs(ctx context.Context, res *resource.Resource) error {
 	if disabled() {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Phase adds what a part of a call took as a span within that of the call, if that is recorded.
+// Phase adds a part of a call as a child of the call's span, if the span is recorded.
 func Phase(ctx context.Context, name string, from, to time.Time, attributes ...attribute.KeyValue) {
 	if call := trace.SpanFromContext(ctx); call.IsRecording() {
 		_, span := call.TracerProvider().Tracer(scope).Start(ctx, name, trace.WithTimestamp(from), trace.WithAttributes(attributes...))

@@ -8,9 +8,9 @@ import (
 
 // Snapshots are counts of kept snapshots.
 type Snapshots struct {
-	// Kept is their number, Bytes what they take with their remembered answers, and Limit what they may take.
+	// Kept is their number, Bytes their memory including cached answers, and Limit the limit of that memory.
 	Kept, Bytes, Limit int64
-	// Evicted counts those that went because others needed room.
+	// Evicted counts the snapshots that were evicted to make room.
 	Evicted int64
 }
 

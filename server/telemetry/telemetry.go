@@ -134,8 +134,8 @@ func (t *Telemetry) WatchLog(dropped func() int64) error {
 	return err
 }
 
-// WatchConnections adds the metrics of a listener's connections, which the function returns: how many are open, and how many were
-// refused so far.
+// WatchConnections adds the metrics of a listener's connections. The function returns how many are open, and how many were refused
+// so far.
 func (t *Telemetry) WatchConnections(counts func() (open, refused int64)) error {
 	meter := t.metrics.Meter(scope)
 	open, err := meter.Int64ObservableGauge("stowage.connections.open", metricapi.WithUnit("{connection}"),
@@ -157,7 +157,7 @@ func (t *Telemetry) WatchConnections(counts func() (open, refused int64)) error 
 	return err
 }
 
-// Memory is what is held of a kind of memory, its limit, and how much was refused because of it so far.
+// Memory is the usage of a kind of memory, its limit, and the number of refusals because of it so far.
 type Memory struct {
 	Kind                   string
 	Bytes, Limit, Refusals int64

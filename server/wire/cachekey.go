@@ -15,10 +15,10 @@ const (
 	addressField  = 1
 )
 
-// CacheKey splits an encoded request with a snapshot into the snapshot's address, the pod's name and a cache key, which is the
-// rest. Requests with equal addresses and keys have equal responses, whatever the pods' names, unless pods are nominated to the
-// snapshot's nodes: then those of pods with equal names. It fails if the snapshot has a delta, or if the context, the snapshot or
-// the pod occurs more than once.
+// CacheKey splits an encoded request with a snapshot into the snapshot's address, the pod's name and a cache key, which is the rest.
+// Requests with equal addresses and keys have equal responses, whatever the pods' names. If pods are nominated to the snapshot's
+// nodes, the names must be equal as well. CacheKey fails if the snapshot has a delta, or if the context, the snapshot or the pod
+// occurs more than once.
 func CacheKey(request []byte) (address, name string, key []byte, ok bool) {
 	key = make([]byte, 0, len(request))
 	contexts, pods := 0, 0

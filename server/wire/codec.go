@@ -18,8 +18,8 @@ type Buffered interface {
 	Size() int
 }
 
-// PlainBytes bounds messages that gRPC decodes itself where all others are received into a *Request: those of its own services, and
-// requests without a field. Nothing else bounds the work of decoding them.
+// PlainBytes bounds messages that gRPC decodes itself, in servers that receive all other messages into a *Request: messages of
+// gRPC's own services, and requests without a field. Nothing else bounds the work of decoding them.
 const PlainBytes = 64 << 10
 
 var errTooLarge = errors.New("the message is larger than any request of the method")
@@ -27,7 +27,7 @@ var errTooLarge = errors.New("the message is larger than any request of the meth
 // Codec is gRPC's protobuf codec. It also receives into a *Request and sends an Encoded or a Buffered.
 type Codec struct {
 	encoding.CodecV2
-	// Plain bounds what is received into other messages, 0 for no bound.
+	// Plain bounds the size of other received messages, 0 for no bound.
 	Plain int
 }
 

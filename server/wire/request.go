@@ -11,17 +11,17 @@ import (
 
 // Request is a request whose cluster stays in the frames.
 //
-// Receiving a request keeps its frames and does no more: gRPC receives without a limit of what computes, and what the request takes
-// once it is decoded has to be known before. Decode decodes it. Err reports a malformed request.
+// Receiving a request only keeps its frames: gRPC receives without waiting for a turn to compute, and the decoded size must be known
+// before decoding. Decode decodes the request. Err reports a malformed request.
 type Request struct {
 	// Message receives the request with an empty cluster, unless Read is set.
 	Message proto.Message
 	// Cluster is an encoded stowage.v1.Cluster, nil if the request has none. It is valid until Free.
 	Cluster Pieces
-	// LongElement is whether an element of the cluster has so much in it that decoding it takes longer than a turn.
+	// LongElement is whether decoding an element of the cluster takes longer than a turn.
 	LongElement bool
-	// Read, if set, decodes the encoded request with an empty cluster, in place of proto.Unmarshal into Message. It may keep
-	// the bytes.
+	// Read, if set, decodes the encoded request with an empty cluster. It replaces proto.Unmarshal into Message, and may keep the
+	// bytes.
 	Read func(rest []byte) error
 
 	path   []protowire.Number

@@ -1,8 +1,8 @@
-// Package work estimates what a request costs before it is worked on, as the time that one processor takes. It reads counts alone:
-// no estimate takes longer than reading the request did. An estimate is never zero, and none of its inputs makes it smaller.
+// Package work estimates the cost of a request before any work, as the time that one processor takes. It reads counts only: no
+// estimate takes longer than reading the request did. An estimate is never zero, and grows with each of its inputs.
 //
-// docs/0021-admission.md says how good the estimates are. BenchmarkEstimates in server/placement prints them beside what is
-// measured.
+// docs/0021-admission.md reports the accuracy of the estimates. BenchmarkEstimates in server/placement prints them beside measured
+// times.
 package work
 
 import (
@@ -12,33 +12,33 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// Size is what a request's work depends on. All fields are counts.
+// Size is the input of an estimate. All fields are counts.
 type Size struct {
-	// Bytes is the size of what is decoded and compiled: a cluster in the request, a delta and what it copies.
+	// Bytes is the size of decoded and compiled data: a cluster in the request, a delta and the bytes that it copies.
 	Bytes int64
 	// Items is the number of messages, elements of lists and entries of maps that are decoded.
 	Items int64
-	// Nodes and Pods are those of the cluster.
+	// Nodes and Pods count the cluster's nodes and pods.
 	Nodes, Pods int64
-	// Entries is the number of pods to be decided on, equal ones once, and Rules that of their spread constraints, affinity terms
-	// and host ports, on each node.
+	// Entries is the number of pods to be decided on, equal ones once. Rules is the number of their spread constraints, affinity
+	// terms and host ports, on each node.
 	Entries, Rules int64
 	// Placed is the number of pods that may be placed one after another. Domains is the sum of their rules that depend on where
 	// the others were placed.
 	Placed, Domains int64
-	// Steps are those of searches for joint placements, largest sets and cheapest nodes.
+	// Steps is the number of steps of searches for joint placements, largest sets and cheapest nodes.
 	Steps int64
-	// Searched is the number of pods for which victims may be searched, Changed that for which changes may be tried, and Explained
-	// that whose checks are listed.
+	// Searched is the number of pods for which victims may be searched. Changed is the number of pods for which changes may be
+	// tried. Explained is the number of pods whose checks are listed.
 	Searched, Changed, Explained int64
-	// Scenarios is how often more the pods are placed, Derived the number of clusters that are derived for it, and Moved that of
-	// pods that are evicted.
+	// Scenarios is the number of additional placements of the pods, Derived the number of derived clusters, and Moved the number of
+	// evicted pods in them.
 	Scenarios, Derived, Moved int64
-	// Templates is the number of kinds of nodes to choose from, and Added that of nodes that may be added.
+	// Templates is the number of kinds of nodes to choose from, and Added the number of nodes that may be added.
 	Templates, Added int64
 }
 
-// The costs, in nanoseconds. A visit is a node that is looked at.
+// The costs, in nanoseconds. A visit is the check of one node.
 const (
 	perRequest  = 40_000
 	perByte     = 4
@@ -97,7 +97,7 @@ func (s *Size) Queue(queue []engine.Pending) {
 	}
 }
 
-// Groups adds what pod groups search.
+// Groups adds the searches for pod groups.
 func (s *Size) Groups(groups []engine.PodGroup) {
 	for i := range groups {
 		g := &groups[i]
@@ -108,7 +108,8 @@ func (s *Size) Groups(groups []engine.PodGroup) {
 	}
 }
 
-// rules returns the rules of a pod that are evaluated on each node, and those of them that count pods of domains.
+// rules returns the number of rules of a pod that are evaluated on each node, and the number of such rules that count pods of
+// domains.
 func rules(p *api.Pod) (all, counting int64) {
 	if p == nil || p.Template == nil {
 		return 0, 0
