@@ -18,13 +18,13 @@ const (
 	Zones       = 3
 )
 
-// New returns a cluster of a number of nodes, with 30 pods on each. Every node states everything itself.
+// New returns a cluster of a number of nodes, with 30 pods on each. Nodes share no class.
 func New(nodes int) *stowagev1.Cluster {
 	return cluster(nodes, func(node int) traits { return ofPool(node % Pools) })
 }
 
-// Random returns a cluster like New's but for the nodes' labels and taints, which do not follow from the pool: each is
-// drawn on its own, so that there are thousands of different combinations.
+// Random returns a cluster like New's, except that the nodes' labels and taints do not follow from the pool: each is drawn on its
+// own, so that there are thousands of different combinations.
 func Random(nodes int) *stowagev1.Cluster {
 	rng := rand.New(rand.NewPCG(2, uint64(nodes)))
 	return cluster(nodes, func(int) traits {
@@ -134,7 +134,7 @@ func Template(i int) *stowagev1.PodTemplate {
 	case 1:
 		spec.Affinity = apart("kubernetes.io/hostname", own)
 	case 3:
-		// By zone required anti-affinity would leave room for one pod a zone: the pods that are there already keep apart
+		// With required anti-affinity by zone only one pod would fit per zone. The pods that are there therefore keep apart only
 		// from another version of themselves.
 		other := &stowagev1.LabelSelector{MatchLabels: map[string]string{"app": app, "version": "next"}}
 		spec.Affinity = apart("topology.kubernetes.io/zone", other)

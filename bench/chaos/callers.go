@@ -14,10 +14,10 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// callDeadline is that of each call.
+// callDeadline is the deadline of each call.
 const callDeadline = time.Second
 
-// templates is the number of pods that are asked about.
+// templates is the number of pods in the requests.
 const templates = 4
 
 // version is a snapshot, with the right answers about it.
@@ -45,7 +45,7 @@ func (v *version) placeRequest(i int) *stowagev1.PlaceRequest {
 	return &stowagev1.PlaceRequest{Context: v.context(), Queue: []*stowagev1.PendingPods{{Pod: pod(i), Count: new(uint32(20))}}}
 }
 
-// answer has the right answers given by a server that nothing happens to.
+// answer records the right answers, from a server without faults.
 func (v *version) answer(ctx context.Context, by *stowage.Client) error {
 	if err := by.Put(ctx, v.snapshot); err != nil {
 		return err

@@ -1,9 +1,8 @@
-// Command chaos calls three replicas of a server, and fails them one after the other: it kills, terminates and stops one, has the
-// network to one lose all bytes, has one answer a hundred times more slowly, and restarts all in turn. Callers have deadlines of a second.
-// It exits with 1 if a call failed, or an answer was wrong, or callers got less than half of what they get else while one replica was
-// stopped.
+// Command chaos calls three replicas of a server and fails them one after the other: it kills, terminates and stops one, drops all
+// bytes to one, slows one down a hundred times, and restarts all in turn. Callers have deadlines of a second. It exits with 1 if a
+// call failed, if an answer was wrong, or if the rate of answers fell below half while one replica was stopped.
 //
-// Each replica is behind a proxy of its own, which keeps its address. A server that nothing happens to gives the right answers.
+// Each replica is behind a proxy of its own, which keeps its address. A server without faults gives the right answers.
 package main
 
 import (
@@ -39,13 +38,13 @@ func main() {
 	}
 }
 
-// fault is what happens to a replica for a while.
+// fault is a fault of a replica.
 type fault struct {
 	name   string
 	happen func(ctx context.Context, r *replica) error
 }
 
-// long is how long a fault lasts that does not end by itself.
+// long is the duration of a fault that does not end by itself.
 const long = 10 * time.Second
 
 // during sets something, waits, and sets it back.
@@ -135,7 +134,7 @@ func run(ctx context.Context, command string, nodes, number int, lasts time.Dura
 	return ok, errors.Join(err, changed)
 }
 
-// through has all faults happen, again and again, and prints what became of the calls meanwhile, and in the seconds after.
+// through injects all faults, again and again, and prints the results of the calls during each fault and in the seconds after.
 func (c *callers) through(ctx context.Context, replicas []*replica, lasts time.Duration) (bool, error) {
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	defer func() { _ = out.Flush() }()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// proxy is the address of a replica, which stays while its process does not, and the network to it, which may fail.
+// proxy is a replica's address, which outlives its process, and the network to it, which may fail.
 type proxy struct {
 	listener net.Listener
 	target   atomic.Pointer[string] // where the replica listens
@@ -62,7 +62,7 @@ func (p *proxy) forward(ctx context.Context, client net.Conn) {
 	<-ended // one side has closed: so does the other
 }
 
-// pipe carries bytes. Those of one read arrive later by the delay, but do not wait for those before.
+// pipe carries bytes. The bytes of one read arrive later by the delay, but do not wait for earlier bytes.
 func (p *proxy) pipe(from io.Reader, to io.Writer) {
 	type chunk struct {
 		bytes []byte

@@ -6,20 +6,20 @@ import (
 
 // Case is a request and the answers to it.
 type Case struct {
-	// Name says where the case comes from.
+	// Name is the origin of the case.
 	Name    string
 	Request *stowagev1.PlaceRequest
 	Answers
 }
 
-// Answers are what a case must be answered.
+// Answers are the expected answers of a case.
 type Answers struct {
 	Place *stowagev1.PlaceResponse
-	// Filter and Score are one per entry of the queue, for its pod on the cluster as the request states it.
+	// Filter and Score have one answer per entry of the queue, for its pod on the cluster of the request.
 	Filter []*stowagev1.FilterResponse
 	Score  []*stowagev1.ScoreResponse
-	// Preempt is the same for Preempt, and for Filter with include_preemption; PlacePreempting is for Place with
-	// include_preemption. A case without them is not asked for preemption.
+	// Preempt is the same for Preempt, and for Filter with include_preemption; PlacePreempting is for Place with include_preemption.
+	// Without them the case tests no preemption.
 	Preempt         []*stowagev1.PreemptResponse
 	PlacePreempting *stowagev1.PlaceResponse
 }

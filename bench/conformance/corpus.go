@@ -19,8 +19,8 @@ import (
 const maximumMessageBytes = 16 << 20
 
 // Writer writes a corpus: gzipped messages, each preceded by its length as a varint. A case is its name in a
-// google.protobuf.StringValue, its request, the answers of Place without preemption and with it, and for each entry of
-// the queue those of Filter, Score and Preempt.
+// google.protobuf.StringValue, its request, the answers of Place without preemption and with it, and for each entry of the queue the
+// answers of Filter, Score and Preempt.
 type Writer struct {
 	zip      *gzip.Writer
 	messages *bufio.Writer
@@ -55,7 +55,7 @@ func (w *Writer) Close() error {
 	return errors.Join(w.messages.Flush(), w.zip.Close())
 }
 
-// Read returns the cases of a corpus, and an error in place of a case that cannot be read, which ends it.
+// Read returns the cases of a corpus. It ends with an error at the first case that cannot be read.
 func Read(r io.Reader) iter.Seq2[*Case, error] {
 	return func(yield func(*Case, error) bool) {
 		zip, err := gzip.NewReader(r)
@@ -76,7 +76,7 @@ func Read(r io.Reader) iter.Seq2[*Case, error] {
 	}
 }
 
-// read reads one case; io.EOF says that there is none.
+// read reads one case. It returns io.EOF at the end.
 func read(r *bufio.Reader) (*Case, error) {
 	options := protodelim.UnmarshalOptions{MaxSize: maximumMessageBytes}
 	name := new(wrapperspb.StringValue)

@@ -13,7 +13,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Difference is something in which an answer differs from kube-scheduler's.
+// Difference is a difference between an answer and kube-scheduler's.
 type Difference struct {
 	// Kind names the field, such as "score InterPodAffinity": differences of one kind are likely to have one cause.
 	Kind string
@@ -35,7 +35,7 @@ func differ(kind string, want, got any) []Difference {
 	return []Difference{{Kind: kind, Text: text}}
 }
 
-// same tells quickly that two values are equal, as nearly all are. What it denies may be equal all the same.
+// same is a fast check for equality, which nearly all values pass. Values that fail it may still be equal.
 func same(want, got any) bool {
 	if w, ok := want.(proto.Message); ok {
 		g, ok := got.(proto.Message)
@@ -58,7 +58,7 @@ func same(want, got any) bool {
 
 var message = reflect.TypeFor[proto.Message]()
 
-// first returns the differences of the first field that has any: what follows from it is no news.
+// first returns the differences of the first field that has any: later differences follow from it.
 func first(fields ...[]Difference) []Difference {
 	for _, d := range fields {
 		if len(d) > 0 {

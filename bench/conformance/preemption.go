@@ -46,8 +46,7 @@ func differPlacePreempting(want, got *stowagev1.PlaceResponse) []Difference {
 	return nil
 }
 
-// decidedPreemption is a preemption without what is Stowage's own: which template a pod has, and what is empty and not
-// absent.
+// decidedPreemption is a preemption without Stowage's own fields: the templates of pods, and lists that are empty instead of absent.
 func decidedPreemption(p *stowagev1.Preemption, candidates bool) *stowagev1.Preemption {
 	if p == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// RunQueue calls Place for a case's queue as kube-scheduler's scheduling queue runs it, and returns the differences from the
-// answer that it must get. Texts are compared whole, with their part about preemption.
+// RunQueue calls Place for a case's queue in the mode of kube-scheduler's scheduling queue, and returns the differences from the
+// expected answer. Texts are compared whole, with their part about preemption.
 func RunQueue(ctx context.Context, request *stowagev1.PlaceRequest, want *stowagev1.PlaceResponse, service Service,
 	decided func(*stowagev1.PlaceResponse),
 ) []Difference {
@@ -63,7 +63,7 @@ func differQueue(want, got *stowagev1.PlaceResponse) []Difference {
 	return differ("queue counts", counts(want), counts(got))
 }
 
-// decidedEvictions are the evictions without what is Stowage's own: which template a victim has.
+// decidedEvictions are the evictions without the victims' templates, which only Stowage has.
 func decidedEvictions(r *stowagev1.PlaceResponse) []*stowagev1.Eviction {
 	var out []*stowagev1.Eviction
 	for _, e := range r.Evictions {

@@ -46,8 +46,8 @@ func Run(ctx context.Context, c *Case, service Service) []Difference {
 	return differPlacePreempting(c.PlacePreempting, place)
 }
 
-// RunMember asks Filter and Score for the pod of the only entry, and returns the differences. decided makes answers ones that can be
-// compared.
+// RunMember calls Filter and Score for the pod of the only entry, and returns the differences. decided removes what cannot be
+// compared from the answers.
 func RunMember(
 	ctx context.Context, request *stowagev1.PlaceRequest, filter *stowagev1.FilterResponse, score *stowagev1.ScoreResponse, service Service,
 	decided func(*stowagev1.FilterResponse) []Difference,
@@ -68,7 +68,7 @@ func RunMember(
 	return differScore(score, scored)
 }
 
-// RunPreempt asks Preempt for the pod of the only entry, and returns the differences.
+// RunPreempt calls Preempt for the pod of the only entry, and returns the differences.
 func RunPreempt(ctx context.Context, request *stowagev1.PlaceRequest, want *stowagev1.PreemptResponse, service Service) []Difference {
 	got, err := service.Preempt(ctx, PreemptRequest(request, 0))
 	if err != nil {
@@ -77,7 +77,7 @@ func RunPreempt(ctx context.Context, request *stowagev1.PlaceRequest, want *stow
 	return differPreempt(want, got)
 }
 
-// preempt asks for the preemption of an entry's pod, alone and with Filter, whose answers without it are known to agree.
+// preempt requests the preemption of an entry's pod, alone and with Filter, whose answers without it are known to agree.
 func preempt(ctx context.Context, c *Case, i int, service Service) []Difference {
 	want := c.Preempt[i]
 	got, err := service.Preempt(ctx, PreemptRequest(c.Request, i))

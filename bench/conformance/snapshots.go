@@ -12,8 +12,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// ByAddress answers by putting each request's cluster first, in small parts, and then asking by its address. It is for one
-// caller at a time; requests that share a cluster follow one another.
+// ByAddress puts each request's cluster first, in small parts, and then makes the call by its address. It is for one caller at a
+// time; requests that share a cluster follow one another.
 func ByAddress(client stowagev1.PlacementServiceClient) Service {
 	return &puts{client: client, put: func(ctx context.Context, c *stowagev1.Cluster) (*stowagev1.SnapshotReference, error) {
 		address, err := put(ctx, client, c)
@@ -21,7 +21,7 @@ func ByAddress(client stowagev1.PlacementServiceClient) Service {
 	}}
 }
 
-// ByDelta is ByAddress, but puts another cluster, and then asks by its address and the difference.
+// ByDelta is ByAddress, but puts another cluster, and then makes the call by its address and the difference.
 func ByDelta(client stowagev1.PlacementServiceClient) Service {
 	return &puts{client: client, put: func(ctx context.Context, c *stowagev1.Cluster) (*stowagev1.SnapshotReference, error) {
 		base, delta := another(c)
@@ -38,7 +38,7 @@ type puts struct {
 	reference *stowagev1.SnapshotReference
 }
 
-// snapshot puts a cluster, unless it is that of the last request.
+// snapshot puts a cluster, unless the last request had the same cluster.
 func (p *puts) snapshot(ctx context.Context, c *stowagev1.Cluster) (_ *stowagev1.SnapshotReference, err error) {
 	if p.last != c || p.reference == nil {
 		p.last = c
@@ -137,7 +137,7 @@ func put(ctx context.Context, client stowagev1.PlacementServiceClient, c *stowag
 		if err := stream.Send(&stowagev1.PutSnapshotRequest{
 			Step: &stowagev1.PutSnapshotRequest_Part{Part: part},
 		}); err != nil {
-			break // CloseAndRecv tells why
+			break // CloseAndRecv returns the reason
 		}
 	}
 	_ = stream.Send(&stowagev1.PutSnapshotRequest{

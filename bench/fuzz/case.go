@@ -61,7 +61,7 @@ func drawn(seed, i uint64) *input {
 	return in
 }
 
-// outcome is what became of an input.
+// outcome counts the results of an input.
 type outcome struct {
 	answered bool // not refused
 	late     bool // not decided in time, so not compared
@@ -69,10 +69,10 @@ type outcome struct {
 	requests int
 }
 
-// patience is how long a call may take. What takes longer is not compared.
+// patience is the longest call. Calls that take longer are not compared.
 const patience = 10 * time.Second
 
-// compare asks an input in all ways. The error says how two of them differ.
+// compare sends an input in all ways. The error describes the first difference.
 func (in *input) compare(s *service) (outcome, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -139,7 +139,7 @@ func (c *comparison) call(h *handlers, frames mem.BufferSlice) answer {
 
 func (c *comparison) frames(raw []byte) mem.BufferSlice { return cut(raw, c.rng) }
 
-// bySnapshot puts the cluster and asks by its address.
+// bySnapshot puts the cluster and calls by its address.
 func (c *comparison) bySnapshot() error {
 	context := c.method.context(c.request)
 	cluster := context.GetCluster()
@@ -160,7 +160,7 @@ func (c *comparison) bySnapshot() error {
 	return c.byDelta(context, cluster)
 }
 
-// byReference asks about a snapshot, again and again.
+// byReference calls by a snapshot's address, again and again.
 func (c *comparison) byReference(name string, want answer) error {
 	c.want = want // of frames
 	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(c.request)
@@ -175,18 +175,18 @@ func (c *comparison) byReference(name string, want answer) error {
 	return nil
 }
 
-// byDelta asks about the cluster with a delta, and about the cluster that simple code makes of both.
+// byDelta compares the cluster with a delta, and the cluster that simple code makes of both.
 func (c *comparison) byDelta(context *stowagev1.DecisionContext, base *stowagev1.Cluster) error {
-	stated, err := content.Of(base)
+	built, err := content.Of(base)
 	if err != nil {
 		return err
 	}
-	ordered, err := stated.Cluster()
+	ordered, err := built.Cluster()
 	if err != nil {
 		return err
 	}
 	result, fits := contenttest.Apply(ordered, c.delta)
-	reference := &stowagev1.SnapshotReference{Address: stated.Address().String(), Delta: c.delta}
+	reference := &stowagev1.SnapshotReference{Address: built.Address().String(), Delta: c.delta}
 	if !fits {
 		context.Base = &stowagev1.DecisionContext_Snapshot{Snapshot: reference}
 		raw, err := proto.Marshal(c.request)
@@ -209,7 +209,7 @@ func (c *comparison) byDelta(context *stowagev1.DecisionContext, base *stowagev1
 		end.Address = proto.String(of.Address().String())
 	}
 	address, refused := c.put([]*stowagev1.PutSnapshotRequest{
-		{Step: &stowagev1.PutSnapshotRequest_BaseAddress{BaseAddress: stated.Address().String()}},
+		{Step: &stowagev1.PutSnapshotRequest_BaseAddress{BaseAddress: built.Address().String()}},
 		{Step: &stowagev1.PutSnapshotRequest_Delta{Delta: c.delta}},
 		{Step: &stowagev1.PutSnapshotRequest_End{End: end}},
 	})
@@ -228,7 +228,7 @@ func (c *comparison) byDelta(context *stowagev1.DecisionContext, base *stowagev1
 	return c.byReference("by the address of a delta", want)
 }
 
-// steps are those of a PutSnapshot call for a cluster in one to three parts.
+// steps returns the steps of a PutSnapshot call for a cluster in one to three parts.
 func (c *comparison) steps(whole *stowagev1.Cluster) []*stowagev1.PutSnapshotRequest {
 	var steps []*stowagev1.PutSnapshotRequest
 	part := proto.CloneOf(whole)
@@ -271,7 +271,8 @@ func (c *comparison) put(steps []*stowagev1.PutSnapshotRequest) (string, *status
 	return out.Address, nil
 }
 
-// agrees checks that a cluster was put or refused as the request that has it was, and that its address is that of its content.
+// agrees checks that the put of a cluster succeeded or failed like the request with the cluster, and that its address is the address
+// of its content.
 func (c *comparison) agrees(cluster *stowagev1.Cluster, address string, refused *status.Status, whole answer) error {
 	blamed := slices.ContainsFunc(violations(whole.err), func(v *errdetails.BadRequest_FieldViolation) bool {
 		return strings.HasPrefix(strings.TrimPrefix(v.Field, "place."), "context.cluster")
@@ -291,7 +292,7 @@ func (c *comparison) agrees(cluster *stowagev1.Cluster, address string, refused 
 		return fmt.Errorf("the cluster was taken, and has no content: %w", err)
 	}
 	if want := of.Address().String(); address != want {
-		return fmt.Errorf("the address is %s, that of the content %s", address, want)
+		return fmt.Errorf("the address is %s, the content's %s", address, want)
 	}
 	return nil
 }

@@ -1,11 +1,11 @@
-// Command fuzz asks a server each random question in many ways, and compares the answers: as a message that protobuf decodes, in
+// Command fuzz sends each random request to a server in many ways, and compares the answers: as a message that protobuf decodes, in
 // frames that the server reads itself, in the usual encoding and in others, with the cluster in the request, by the address of a
-// snapshot that was put in parts, by a base and a delta, for the first time and again. The address of a snapshot must be that of its
-// content, which other code computes. Three in ten requests are changed where it hurts, and one in ten in its bytes: what one way
-// refuses, all refuse.
+// snapshot that was put in parts, by a base and a delta, for the first time and again. The address of a snapshot must be the address
+// of its content, which other code computes. Three in ten requests are changed where it hurts, and one in ten in its bytes: all ways
+// must refuse the same requests.
 //
-// Questions are to all RPCs about a cluster. The server's handlers are called without a transport, so that frames can be cut
-// anywhere; after a call its frames are overwritten, as a transport's are that uses them again.
+// Requests are to all RPCs about a cluster. The server's handlers are called without a transport, so that frames can be cut
+// anywhere. After a call its frames are overwritten, as by a transport that reuses them.
 //
 // It exits with 1 at the first difference, and writes the input to a file, which -replay reads.
 package main
@@ -25,7 +25,7 @@ func main() {
 	seed := flag.Uint64("seed", uint64(time.Now().Unix()), "of the inputs")
 	from := flag.Uint64("from", 0, "the first input")
 	workers := flag.Int("workers", 2, "inputs at a time")
-	replay := flag.String("replay", "", "a file with an input, in place of random ones")
+	replay := flag.String("replay", "", "a file with an input, instead of random ones")
 	flag.Parse()
 	debug.SetGCPercent(400)
 	if err := run(*n, *seed, *from, *workers, *replay); err != nil {
@@ -72,7 +72,7 @@ func run(n, seed, from uint64, workers int, replay string) error {
 	}
 }
 
-// report prints what was compared. It fails if a method was hardly ever answered: then nothing was compared.
+// report prints the totals. It fails if a method had hardly any answers: then nothing was compared.
 func report(t *totals) error {
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "method\tinputs\tanswered\twith a delta\trequests\tnot in time")

@@ -9,7 +9,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// mend mends what a drawn request would be refused for, as far as one field depends on another. What it leaves, spoil brings back.
+// mend changes a drawn request so that it is not refused for fields that depend on each other. spoil undoes this in some requests.
 func mend(request proto.Message) {
 	for m := range messages(request.ProtoReflect()) {
 		switch m := m.Interface().(type) {
@@ -209,7 +209,7 @@ func mended(values []string, some, one bool) []string {
 	return values
 }
 
-// mendDelta leaves in a delta what fits a cluster.
+// mendDelta keeps the parts of a delta that fit a cluster.
 func mendDelta(m *stowagev1.ClusterDelta, base *stowagev1.Cluster) {
 	nodes := make(map[string]*stowagev1.Node)
 	for _, n := range base.Nodes {

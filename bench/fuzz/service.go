@@ -20,7 +20,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// method is an RPC that asks a question about a cluster.
+// method is an RPC about a cluster.
 type method struct {
 	name    string
 	request proto.Message

@@ -13,7 +13,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// totals count what was compared.
+// totals counts comparisons.
 type totals struct {
 	inputs, requests atomic.Uint64
 	of               []counts // by method

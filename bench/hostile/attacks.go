@@ -17,13 +17,13 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// everything is the window of a caller that reads its answers, nothing that of one that does not.
+// everything is the window of a caller that reads its answers, nothing the window of a caller that does not.
 const everything, nothing = 1 << 30, 0
 
-// attack is something that takes memory or time of a server.
+// attack uses up memory or time of a server.
 type attack struct {
 	name string
-	// prepare makes what is sent, so that this is not measured. The function that it returns attacks until the context ends.
+	// prepare makes the requests, so that this is not measured. The function that it returns attacks until the context ends.
 	prepare func(a *arena) func(ctx context.Context)
 	lasts   time.Duration
 }

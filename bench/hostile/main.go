@@ -1,6 +1,7 @@
-// Command hostile attacks a server whose memory is limited, one attack after the other, while a neighbour asks questions from another
-// address. It prints what memory the server took at most, how many calls and connections of the attackers it refused, and how the
-// neighbour fared. It exits with 1 if the server took more memory than it may, or ended, or a call of the neighbour failed or was slow.
+// Command hostile attacks a server whose memory is limited, one attack after the other, while a neighbour makes calls from another
+// address. It prints the server's peak memory, how many calls and connections of the attackers it refused, and how the neighbour's
+// calls fared. It exits with 1 if the server took more memory than allowed, or ended, or if a call of the neighbour failed or was
+// slow.
 //
 // The attackers speak HTTP/2 themselves, and do what no gRPC client does. They share the machine with the server and its neighbour, so
 // what they send is limited: to what a network of two gigabits carries, and to some calls a second.
@@ -135,27 +136,27 @@ func (a *arena) reset() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", a.process.Process.Pid), []byte("5"), 0)
 }
 
-// neighbour is a caller who means no harm. It asks questions that the server remembers, and in turn new ones.
+// neighbour is a well-behaved caller. It makes calls with cached answers, and in turn new ones.
 type neighbour struct {
 	client          *stowage.Client
 	pod             *stowagev1.Pod
-	asked           int
+	count           int
 	remembered, new calls
 }
 
-// calls are what became of calls.
+// calls are the results of calls.
 type calls struct {
 	took   []time.Duration
 	failed map[codes.Code]int
 }
 
-// live asks a question after the other until the context ends.
+// live makes calls until the context ends.
 func (n *neighbour) live(ctx context.Context, by *stowagev1.DecisionContext) {
 	n.remembered, n.new = calls{failed: map[codes.Code]int{}}, calls{failed: map[codes.Code]int{}}
 	for ctx.Err() == nil {
-		n.asked++
+		n.count++
 		pod := proto.CloneOf(n.pod)
-		pod.Labels = map[string]string{"asked": strconv.Itoa(n.asked)}
+		pod.Labels = map[string]string{"call": strconv.Itoa(n.count)}
 		n.remembered.ask(ctx, n.client, &stowagev1.FilterRequest{Context: by, Pod: n.pod})
 		n.new.ask(ctx, n.client, &stowagev1.FilterRequest{Context: by, Pod: pod})
 		time.Sleep(pause)
@@ -175,7 +176,7 @@ func (c *calls) ask(ctx context.Context, client *stowage.Client, question *stowa
 	}
 }
 
-// percentile returns a percentile of what calls took.
+// percentile returns a percentile of the durations of calls.
 func (c *calls) percentile(p int) time.Duration {
 	if len(c.took) == 0 {
 		return 0
@@ -192,7 +193,7 @@ func (c *calls) kept() float64 {
 	return 100 * (1 - float64(failures)/float64(max(len(c.took), 1)))
 }
 
-// fares reports whether most calls are answered, and soon, beside what they take where nobody attacks.
+// fares reports whether most calls are answered, and not much slower than without attacks.
 func (c *calls) fares(idle time.Duration) bool {
 	return c.kept() >= leastKept && c.percentile(99) < idle+slow
 }
@@ -240,8 +241,8 @@ func run(ctx context.Context, command string, nodes int, all []attack, lasts tim
 	return ok, nil
 }
 
-// under attacks the server, and reports whether all is as it should be. idle is the neighbour's 99th percentiles without an attack, which
-// the first one sets.
+// under attacks the server, and reports whether the limits hold. idle is the neighbour's 99th percentiles without an attack, which
+// the first call of under sets.
 func (a *arena) under(
 	ctx context.Context, attack *attack, n *neighbour, idle *[2]time.Duration, out *tabwriter.Writer,
 ) (bool, error) {
@@ -269,7 +270,7 @@ func (a *arena) under(
 	if !held {
 		verdict = "BROKEN"
 	}
-	fmt.Fprintf(out, "%s\t%d MiB\t%s\t%d", attack.name, peak>>20, a.told(), a.refused.Load())
+	fmt.Fprintf(out, "%s\t%d MiB\t%s\t%d", attack.name, peak>>20, a.statuses(), a.refused.Load())
 	for _, c := range []*calls{&n.remembered, &n.new} {
 		fmt.Fprintf(out, "\t%.1f %% of %d", c.kept(), len(c.took))
 		for _, code := range slices.Sorted(maps.Keys(c.failed)) {
@@ -281,8 +282,8 @@ func (a *arena) under(
 	return held, out.Flush()
 }
 
-// told returns the attackers' answers.
-func (a *arena) told() string {
+// statuses returns the counts of the attackers' answers by status.
+func (a *arena) statuses() string {
 	var parts []string
 	for status, count := range a.answers {
 		code, err := strconv.Atoi(status)

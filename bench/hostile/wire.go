@@ -34,8 +34,8 @@ type caller struct {
 	bytes *rate.Limiter // of all callers
 }
 
-// dial connects from an address of the loopback network that is the attackers', so that the server tells them from the neighbour.
-// window is how many bytes of each answer the connection takes.
+// dial connects from the attackers' address of the loopback network, which distinguishes them from the neighbour. window is how many
+// bytes of each answer the connection accepts.
 func (a *arena) dial(ctx context.Context, window uint32) (*caller, error) {
 	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, Timeout: 5 * time.Second}
 	conn, err := from.DialContext(ctx, "tcp", a.process.Address)
@@ -112,7 +112,7 @@ func (c *caller) open(method string, extra ...hpack.HeaderField) (stream uint32,
 	return stream, err
 }
 
-// errClosed is what the server did to a connection.
+// errClosed is the error of a connection that the server closed.
 var errClosed = errors.New("the server closed the connection")
 
 // send sends bytes as the connection's window allows.

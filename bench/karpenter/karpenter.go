@@ -164,9 +164,9 @@ func price(o *cloudprovider.Offering) uint64 { return uint64(o.Price*perUnit + 0
 
 func units(cost uint64) float64 { return float64(cost) / perUnit }
 
-// consolidate asks of some nodes whether their pods fit on the others, one node after the other, as single-node consolidation
-// does (computeConsolidation of pkg/controllers/disruption/consolidation.go). It returns where the pods of these nodes go, nil
-// where some go to none.
+// consolidate checks for some nodes whether their pods fit on the others, one node after the other, as single-node consolidation
+// does (computeConsolidation of pkg/controllers/disruption/consolidation.go). It returns the new nodes of these nodes' pods, nil
+// where some have none.
 func (k *karpenter) consolidate(ctx context.Context, c *clusterOf, sample int) (took timing, moves map[int][]move, err error) {
 	real := kclock.RealClock{}
 	provisioner := provisioning.NewProvisioner(k.client, k.recorder, k.provider, k.cluster, real, nil, nil)

@@ -34,10 +34,10 @@ func main() {
 	small := flag.Bool("small", false, "1,000 pods, 50 types and 100 nodes: within a minute")
 	flag.IntVar(&s.pods, "pods", 20_000, "number of diverse pods; 0 to leave them out")
 	flag.IntVar(&s.types, "types", 400, "number of instance types")
-	flag.IntVar(&s.steps, "steps", 0, "a max_steps that Provision is asked with as well; 0 for none")
+	flag.IntVar(&s.steps, "steps", 0, "a max_steps for an additional call of Provision; 0 for none")
 	flag.IntVar(&s.nodes, "nodes", 1_000, "number of nodes of the cluster, with 30 pods on each; 0 to leave them out")
 	flag.IntVar(&s.sample, "sample", 20, "number of nodes that Karpenter looks at")
-	flag.IntVar(&s.turns, "turns", 3, "how often Stowage is asked")
+	flag.IntVar(&s.turns, "turns", 3, "number of calls of Stowage")
 	flag.Parse()
 	if *small {
 		s = sizes{1_000, 50, s.steps, 100, 5, s.turns}
@@ -73,7 +73,7 @@ func run(ctx context.Context, s sizes) error {
 	return nil
 }
 
-// compareProvisioning asks both for nodes for diverse pods. All pods must have one, by the rules that can be checked.
+// compareProvisioning requests nodes for diverse pods from both. All pods must have one, by the rules that can be checked.
 func compareProvisioning(ctx context.Context, s sizes, stowage *stowage) error {
 	what := fmt.Sprintf("%s diverse pods, %d instance types", thousands(s.pods), s.types)
 	pods := diversePods(s.pods)
@@ -121,7 +121,7 @@ func compareProvisioning(ctx context.Context, s sizes, stowage *stowage) error {
 	return nil
 }
 
-// compareConsolidation asks both whether the pods of a node fit on the other nodes, of Stowage for each node.
+// compareConsolidation checks with both whether the pods of a node fit on the other nodes. Stowage does so for each node.
 func compareConsolidation(ctx context.Context, s sizes, stowage *stowage) error {
 	c := newCluster(s.nodes)
 	ours, err := stowage.drain(ctx, c)

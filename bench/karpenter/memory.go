@@ -12,8 +12,8 @@ import (
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// memory is a client that has the nodes and pods of a cluster, and a NodePool. As a client with a cache it goes through the
-// pods of a namespace to find those that a selector selects; unlike it, it copies none.
+// memory is a client that has the nodes and pods of a cluster, and a NodePool. As a client with a cache it goes through the pods of
+// a namespace to find a selector's pods. Unlike such a client, it copies none.
 type memory struct {
 	client.Client
 	pool   *v1.NodePool

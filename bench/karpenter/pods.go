@@ -14,7 +14,7 @@ import (
 
 func pick[T any](rng *rand.Rand, values ...T) T { return values[rng.IntN(len(values))] }
 
-// asking is a pod that asks for what Karpenter's benchmark draws.
+// asking is a pod with the requests that Karpenter's benchmark draws.
 func asking(rng *rand.Rand, name string, labels map[string]string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name), Labels: labels},
@@ -50,9 +50,8 @@ func apart(pod *corev1.Pod, key string, labels map[string]string) {
 	}}
 }
 
-// diversePods are those of makeDiversePods (pkg/controllers/provisioning/scheduling/scheduling_benchmark_test.go, v1.15.0): a
-// fifth each of generic pods, pods spread by zone and by hostname, pods with affinity by zone and with anti-affinity by
-// hostname.
+// diversePods returns the pods of makeDiversePods (pkg/controllers/provisioning/scheduling/scheduling_benchmark_test.go, v1.15.0): a
+// fifth each of generic pods, pods spread by zone and by hostname, pods with affinity by zone and with anti-affinity by hostname.
 func diversePods(count int) (out []*corev1.Pod) {
 	rng := rand.New(rand.NewPCG(42, 0))
 	letter := func() string { return pick(rng, "a", "b", "c", "d", "e", "f", "g") }

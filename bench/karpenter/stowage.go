@@ -16,8 +16,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// stowage is a client of a server in this process, which is asked several times. The time is the median: encoding, the call
-// with the cluster in the request, and decoding. Converting Kubernetes objects is not in it, as it is not in Karpenter's time.
+// stowage is a client of a server in this process. It repeats each call. The time is the median: encoding, the call with the cluster
+// in the request, and decoding. It does not include the conversion of Kubernetes objects, nor does Karpenter's time.
 type stowage struct {
 	*client.Client
 	turns int
@@ -44,7 +44,7 @@ func built(nodes []*corev1.Node, pods []*corev1.Pod, templates []*corev1.Node) (
 	return b.Build()
 }
 
-// ask asks a question several times. All answers must be equal.
+// ask repeats a call several times. All answers must be equal.
 func ask[A proto.Message](turns int, question func() ([]A, error)) (took timing, answer []A, err error) {
 	var all []timing
 	for range max(1, turns) {
@@ -73,7 +73,7 @@ type added struct {
 	took        timing
 }
 
-// provision asks for nodes, each a type in a zone. steps is the budget of the search, 0 for that of a request without one.
+// provision requests nodes, each a type in a zone. steps is the budget of the search, 0 for the default.
 func (s *stowage) provision(
 	ctx context.Context, types []*cloudprovider.InstanceType, pods []*corev1.Pod, steps int,
 ) (*added, error) {
@@ -142,13 +142,13 @@ func (s *stowage) place(ctx context.Context, nodes []*corev1.Node, pods []*corev
 	return placed, nil
 }
 
-// drained is the answer of Drain: where the pods of each node go, nil where some go nowhere.
+// drained is the answer of Drain: the new nodes of each node's pods, nil where some stay pending.
 type drained struct {
 	moves [][]move
 	took  timing
 }
 
-// drain asks for each node alone, in one call.
+// drain drains each node alone, in one call.
 func (s *stowage) drain(ctx context.Context, c *clusterOf) (*drained, error) {
 	snapshot, err := built(c.nodes, c.pods, nil)
 	if err != nil {

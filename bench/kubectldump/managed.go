@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// manage adds the managed fields that the API server keeps: that one manager wrote what is stated, and another one the status.
+// manage adds the managed fields that the API server keeps: one manager wrote the spec and metadata, another one the status.
 func manage(tree map[string]any, when time.Time) {
 	metadata := tree["metadata"].(map[string]any)
 	own := map[string]any{"annotations": metadata["annotations"], "labels": metadata["labels"]}
-	stated := map[string]any{"metadata": own, "spec": tree["spec"]}
+	desired := map[string]any{"metadata": own, "spec": tree["spec"]}
 	entry := func(manager, subresource string, of map[string]any) map[string]any {
 		out := map[string]any{
 			"manager": manager, "operation": "Update", "apiVersion": tree["apiVersion"], "time": when.Format(time.RFC3339),
@@ -21,7 +21,7 @@ func manage(tree map[string]any, when time.Time) {
 		return out
 	}
 	metadata["managedFields"] = []any{
-		entry("kube-controller-manager", "", stated), entry("kubelet", "status", map[string]any{"status": tree["status"]}),
+		entry("kube-controller-manager", "", desired), entry("kubelet", "status", map[string]any{"status": tree["status"]}),
 	}
 }
 

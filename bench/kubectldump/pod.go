@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// pod returns a pod. Those of a Deployment follow one another, and are on different nodes.
+// pod returns a pod. Pods of a Deployment follow one another, and are on different nodes.
 func pod(i, nodes int) *corev1.Pod {
 	of := i / replicas
 	namespace, name := app(of)

@@ -56,7 +56,7 @@ func (c *Client) CallLate(ctx context.Context, method string, request func() []b
 	return answer.bytes, nil
 }
 
-// ErrNoEcho says that an echo server did not answer as it should.
+// ErrNoEcho is the error of a wrong answer of an echo server.
 var ErrNoEcho = errors.New("the echo server answered something else")
 
 // Echo has an echo server send a message back, and looks only at how long the answer is.

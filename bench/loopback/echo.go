@@ -13,7 +13,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// ServeEcho runs a server whose Filter answers with the bytes of the request, and whose Score with how many there were.
+// ServeEcho runs a server whose Filter answers with the bytes of the request, and whose Score answers with their number.
 func ServeEcho() (*Server, error) {
 	return serve(stowagev1.PlacementService_ServiceDesc.ServiceName, []grpc.MethodDesc{
 		{MethodName: "Filter", Handler: echo}, {MethodName: "Score", Handler: count},
@@ -76,15 +76,15 @@ func working(work func([]byte) ([]byte, error)) grpc.MethodHandler {
 	}
 }
 
-// What these return, gRPC sends and then frees.
+// gRPC sends and then frees the returned values.
 
-//nolint:revive // context-as-argument: the order is that of gRPC's methods
+//nolint:revive // context-as-argument: gRPC's methods have this order
 func echo(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 	received := new(pieces)
 	return received, decode(received)
 }
 
-//nolint:revive // context-as-argument: the order is that of gRPC's methods
+//nolint:revive // context-as-argument: gRPC's methods have this order
 func count(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 	received := new(pieces)
 	if err := decode(received); err != nil {

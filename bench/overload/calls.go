@@ -99,7 +99,7 @@ func (c *callers) closed(ctx context.Context, f *form, duration time.Duration) (
 	return peak, ctx.Err()
 }
 
-// result is what became of calls.
+// result is the outcome of calls.
 type result struct {
 	over      time.Duration
 	sent      int64
@@ -109,8 +109,8 @@ type result struct {
 	lags      []time.Duration
 	floor     []time.Duration // of the same requests at a server that receives them and does nothing
 	others    map[string]int
-	// unexplained is the number of refusals without RetryInfo, and late that of calls that this process was to make and came to only
-	// after their deadline.
+	// unexplained is the number of refusals without RetryInfo. late is the number of calls that this process made only after their
+	// deadline.
 	unexplained, late int
 }
 
@@ -211,7 +211,7 @@ func (r *result) refusal() time.Duration { return percentile(r.refused, 99) }
 func (r *result) lag() time.Duration     { return percentile(r.lags, 99) }
 func (r *result) least() time.Duration   { return percentile(r.floor, 99) }
 
-// overdue is the share of the calls that were not refused which ended at their deadline.
+// overdue is the share of accepted calls that ended at their deadline.
 func (r *result) overdue() float64 { return 1 - float64(r.answers)/float64(max(len(r.latencies), 1)) }
 
 func (r *result) otherErrors() string {

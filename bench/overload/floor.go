@@ -21,8 +21,8 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// refusing is a server that does nothing but compute for a while, and refuses three of four calls when their headers arrive, as soon as
-// gRPC lets it. It knows which to refuse and takes no time to find out: no server that uses gRPC refuses for less.
+// refusing is a server that only computes for a while, and refuses three of four calls when their headers arrive, as early as gRPC
+// allows. It decides by a counter, so no server that uses gRPC refuses faster.
 type refusing struct {
 	server  *grpc.Server
 	address string
@@ -32,7 +32,7 @@ type refusing struct {
 	calls   atomic.Int64
 }
 
-// compute takes a processor's time that is the same however many processors there are for it.
+// compute takes a fixed amount of processor time, however many processors there are.
 func compute(steps int) (x int64) {
 	for range steps {
 		x = x*6364136223846793005 + 1442695040888963407
@@ -40,7 +40,7 @@ func compute(steps int) (x int64) {
 	return x
 }
 
-// stepsOf returns for how many steps a processor computes for a while, by the fastest of several measurements.
+// stepsOf returns the number of steps that a processor computes in a time, by the fastest of several measurements.
 func stepsOf(work time.Duration) int {
 	const steps = 1 << 22
 	fastest := time.Hour
@@ -52,7 +52,7 @@ func stepsOf(work time.Duration) int {
 	return int(steps * work / fastest)
 }
 
-// sink keeps what is computed.
+// sink keeps the results of compute alive.
 var sink atomic.Int64
 
 func serveRefusing(ctx context.Context, work time.Duration) (*refusing, error) {
@@ -91,8 +91,8 @@ func (r *refusing) stop() error {
 	return <-r.served
 }
 
-// floor measures what plain callers at four times the peak get from a server that refuses for nothing, by the work of a call and the
-// size of its request: few bytes, or those of a cluster of so many nodes.
+// floor measures the answers that plain callers at four times the peak get from a server whose refusals cost nothing, by the work of
+// a call and the size of its request: few bytes, or a cluster of a number of nodes.
 func floor(ctx context.Context, nodes, rounds int, duration time.Duration) (err error) {
 	few, cluster := make([]byte, 500), make([]byte, proto.Size(bigcluster.Compact(bigcluster.New(nodes))))
 	idle, err := loopback.ServeEcho()

@@ -14,16 +14,16 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// form is calls of a kind.
+// form is a kind of calls.
 type form struct {
 	name, method string
 	request      []byte
-	// digits is where the request has a number that makes each call a new question; 0 for nowhere.
+	// digits is the offset of a number that makes each call different; 0 for none.
 	digits int
 	number atomic.Int64
 }
 
-// fresh stands where the number goes.
+// fresh is the placeholder of the number.
 const fresh = "fresh-00000000"
 
 // next returns a request that was not sent before, if the form has a number.

@@ -26,7 +26,7 @@ func start(ctx context.Context, command string) (*process.Process, error) {
 		"--drain-delay=0s", "--shutdown-grace-period=1s", "--log-level=info"))
 }
 
-// hostile is callers who ask for as much as they can.
+// hostile is a set of callers that request as much as they can.
 type hostile struct {
 	cancel          context.CancelFunc
 	all             sync.WaitGroup
@@ -96,7 +96,7 @@ func (h *hostile) stop() (refused, others int64) {
 	return h.refused.Load(), h.others.Load()
 }
 
-// health asks whether a server is alive, as a kubelet does.
+// health checks that a server is alive, as a kubelet does.
 type health struct {
 	cancel  context.CancelFunc
 	ended   chan struct{}

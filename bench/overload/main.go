@@ -1,18 +1,18 @@
-// Command overload puts more load on a server than it can answer, and tells whether it answers as much as before and refuses the
-// rest in time. It exits with 1 if a row misses what must hold.
+// Command overload puts more load on a server than it can answer. It checks that the server answers as much as before and refuses
+// the rest in time. It exits with 1 if a row misses a limit.
 //
-// Calls come at a fixed rate, whether earlier ones have ended or not, and their latencies count from when they were due. All
-// figures are relative to the same run: the peak is what callers that wait for each answer get, and the latency that others
-// are compared with is that at half the peak. Each call has a deadline of three times that, from when it was due; one that
-// ends there counts as accepted, and late. Beside each load an idle server in this process, which receives the same requests
-// and does nothing, is called a hundred times a second: what its calls take is what this process and the processors take. All
-// loads come in several rounds, and the figures are medians of these.
+// Calls come at a fixed rate, whether earlier ones have ended or not, and their latencies count from when they were due. All figures
+// are relative to the same run: the peak is the rate of callers that wait for each answer, and the reference latency is the latency
+// at half the peak. Each call has a deadline of three times the reference, from when it was due; a call that ends there counts as
+// accepted, and late. Beside each load an idle server in this process, which receives the same requests and does nothing, is called
+// a hundred times a second: its latency is the share of this process and the processors. All loads come in several rounds, and the
+// figures are their medians.
 //
-// Callers hold back after refusals, as clients/stowage does. Those of the rows after them do not; nothing has to hold for them.
+// Callers back off after refusals, as clients/stowage does. The callers of the last rows do not; no limits apply to these rows.
 //
-// With -hostile a neighbour asks new and remembered questions at a quarter of the peak, from another address than that many callers who
-// each place a million pods with three hard spread constraints, and do so again when they are refused. Then beside a tenth of so many callers
-// with 100,000 empty scenarios each, and beside as many with 10,000 empty templates of nodes, which are work to decode.
+// With -hostile a neighbour makes new and cached calls at a quarter of the peak. From another address, a number of callers each
+// place a million pods with three hard spread constraints, and try again after each refusal. Then a tenth as many callers
+// send 100,000 empty scenarios each, and as many send 10,000 empty templates of nodes, which are work to decode.
 package main
 
 import (
@@ -100,13 +100,13 @@ func run(ctx context.Context, command string, nodes, rounds, hostile int, forms 
 	return table(rows)
 }
 
-// What must hold beside hostile callers.
+// The limits beside hostile callers.
 const (
 	leastKept     = .95
 	longestHealth = 100 * time.Millisecond
 )
 
-// decoded is the callers of requests that are work to decode, as a fraction of those whose requests compute.
+// decoded is the number of callers whose requests are work to decode, as a fraction of the callers whose requests compute.
 const decoded = 10
 
 func besideHostile(

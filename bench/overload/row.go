@@ -13,18 +13,18 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/process"
 )
 
-// What must hold. A refusal may take as long as a server that does nothing needs for the same request beside the same load, if that is
-// longer: then both wait for the callers' process or for a processor.
+// The limits. A refusal may take as long as an idle server needs for the same request beside the same load, if that is longer: then
+// both wait for the callers' process or for a processor.
 const (
 	leastGoodput   = .9
 	mostLatency    = 3
 	longestRefusal = 10 * time.Millisecond
 )
 
-// overloads are the loads by the peak. The first one is that whose latency others are compared with.
+// overloads are the loads as multiples of the peak. The latency at the first one is the reference.
 var overloads = []float64{.5, 1, 2, 4}
 
-// row is the figures of calls of a kind, of each round.
+// row is the figures of a kind of calls, by round.
 type row struct {
 	name     string
 	holdBack bool
@@ -32,7 +32,7 @@ type row struct {
 	loads    [][]*figures // by overload
 }
 
-// figures are those of a load in a round.
+// figures are the figures of a load in a round.
 type figures struct {
 	result  *result
 	offered float64
@@ -83,7 +83,7 @@ func median[T cmp.Ordered](of []*figures, figure func(*figures) T) T {
 	return all[(len(all)-1)/2]
 }
 
-// table prints the medians of all rows, and reports whether all holds that must.
+// table prints the medians of all rows, and reports whether all limits hold.
 func table(rows []*row) (ok bool, err error) {
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "call\tload\toffered/s\tsent/s\tanswered/s\tof peak\tp99\tof half's\trefused/s\tp99\tidle server\tat the deadline\tother errors\tmade late, p99\ttoo late\t")

@@ -13,7 +13,7 @@ import (
 // Process is a server that serves.
 type Process struct {
 	*exec.Cmd
-	// Address and Admin are those that it listens on.
+	// Address and Admin are the addresses that it listens on.
 	Address, Admin string
 	read           chan struct{} // closed at the end of its log
 }
@@ -52,7 +52,7 @@ func Start(command *exec.Cmd) (*Process, error) {
 	return s, nil
 }
 
-// End ends the process by a signal and waits for that. An error of one that is killed is none.
+// End ends the process by a signal and waits for its exit. The error of a killed process is ignored.
 func (s *Process) End(signal syscall.Signal) error {
 	if err := s.Process.Signal(signal); err != nil {
 		return err

@@ -90,7 +90,7 @@ func numbers(list string) (out []float64) {
 	return out
 }
 
-// answer is where the pods go.
+// answer is the placement of the pods.
 type answer struct {
 	at      []int
 	counts  []int // by priority, highest first
@@ -167,7 +167,7 @@ func (b *bench) start(script string) error {
 	}
 	b.in, b.out = in, bufio.NewScanner(out)
 	b.out.Buffer(nil, 1<<20)
-	// The runtime compiles the solver while it runs: the first answers would be those of its interpreter.
+	// The runtime compiles the solver while it runs: warm up, so that no answer comes from its interpreter.
 	for seed := range uint64(4) {
 		first := generate(shape{8, 8, 2, 1}, seed)
 		if _, err = b.solve(first, slices.Repeat([]int{-1}, len(first.pods)), 5*time.Second); err != nil {
@@ -177,24 +177,24 @@ func (b *bench) start(script string) error {
 	return nil
 }
 
-// solve asks CP-SAT. hint is a valid answer.
+// solve calls CP-SAT. hint is a valid answer.
 func (b *bench) solve(in *instance, hint []int, budget time.Duration) (*answer, error) {
-	type asked struct {
+	type podRequest struct {
 		CPU      int64 `json:"cpu"`
 		Mem      int64 `json:"mem"`
 		Priority int   `json:"priority"`
 	}
 	q := struct {
-		Nodes   int     `json:"nodes"`
-		CPU     int64   `json:"cpu"`
-		Mem     int64   `json:"mem"`
-		Pods    []asked `json:"pods"`
-		Hint    []int   `json:"hint"`
-		Seconds float64 `json:"seconds"`
-		Workers int     `json:"workers"`
+		Nodes   int          `json:"nodes"`
+		CPU     int64        `json:"cpu"`
+		Mem     int64        `json:"mem"`
+		Pods    []podRequest `json:"pods"`
+		Hint    []int        `json:"hint"`
+		Seconds float64      `json:"seconds"`
+		Workers int          `json:"workers"`
 	}{Nodes: in.nodes, CPU: in.cpu, Mem: in.mem, Hint: hint, Seconds: budget.Seconds(), Workers: b.workers}
 	for _, p := range in.pods {
-		q.Pods = append(q.Pods, asked{p.cpu, p.mem, p.priority})
+		q.Pods = append(q.Pods, podRequest{p.cpu, p.mem, p.priority})
 	}
 	line, err := json.Marshal(q)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AccountKubeconfig writes the file with which a program connects as a service account, which has no more rights than
-// those that were granted to it, and returns its path.
+// AccountKubeconfig writes the kubeconfig of a service account, which has no more rights than it was granted, and returns its path.
 func (c *ControlPlane) AccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
 	seconds := int64(3600)
 	token, err := c.Client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name,

@@ -15,10 +15,10 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// running is what a kubelet says of a pod once it runs.
+// running is the status that a kubelet reports for a running pod.
 var running = []byte(`{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"},{"type":"ContainersReady","status":"True"}]}}`)
 
-// kubelet does for all nodes the two things that others wait for: pods that are bound run, and pods that are deleted go.
+// kubelet does the two things for all nodes that other components wait for: it runs bound pods, and removes deleted pods.
 type kubelet struct {
 	client kubernetes.Interface
 	pods   listersv1.PodLister

@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// The ports are below those that the kernel takes for outgoing connections, so that a process that is started again finds
-// its port still free.
+// The ports are below the kernel's ports for outgoing connections, so that a restarted process finds its port still free.
 const firstPort, endPort = 20_000, 32_000
 
 var (

@@ -1,5 +1,5 @@
-// Package stack runs Stowage and the schedulers that ask it in a control plane, each as a process of the real command, with
-// no more rights than its manifest in deploy gives it, and with the configuration that is there.
+// Package stack runs Stowage and the schedulers that call it in a control plane, each as a process of the real command, with no more
+// rights than its manifest in deploy gives it, and with the configuration in deploy.
 package stack
 
 import (
@@ -19,7 +19,7 @@ import (
 // Namespace is where everything of Stowage's is.
 const Namespace = "stowage"
 
-// The names by which pods ask for a scheduler.
+// The scheduler names of pods.
 const (
 	PlainPods    = "default-scheduler"
 	ExtenderPods = "kube-scheduler-stowage"
@@ -73,8 +73,7 @@ func New(ctx context.Context, c *controlplane.ControlPlane, commands, repository
 	return s, nil
 }
 
-// StartPlain starts kube-scheduler with its defaults, but that it looks at every node, as Stowage does, and fields that are
-// given.
+// StartPlain starts kube-scheduler with its defaults and the given fields. It looks at every node, as Stowage does.
 func (s *Stack) StartPlain(ctx context.Context, fields map[string]any) (err error) {
 	s.Plain, s.PlainMetrics, err = s.Scheduler(ctx, "kube-scheduler", controlplane.SchedulerOptions{Configuration: `
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -178,7 +177,7 @@ func (s *Stack) NewBatch(ctx context.Context, name string, args ...string) (p *c
 	return p, "http://" + admin + "/metrics", err
 }
 
-// spawn starts a command that listens on two addresses, and returns the address of its service and that of its metrics.
+// spawn starts a command that listens on two addresses, and returns the addresses of its service and of its metrics.
 func (s *Stack) spawn(ctx context.Context, name string, args ...string) (p *controlplane.Process, listens, metrics string, err error) {
 	if listens, err = address(); err != nil {
 		return nil, "", "", err

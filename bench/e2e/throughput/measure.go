@@ -18,15 +18,15 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/e2e/stack"
 )
 
-// scheduler is one of those that are compared.
+// scheduler is a scheduler in the comparison.
 type scheduler struct {
 	name, pods string
 	start      func(context.Context, *stack.Stack) error
-	// hops are what a pod's time is looked for in.
+	// hops are the parts of a pod's time.
 	hops []hop
 }
 
-// result is what was measured of a scheduler on a cluster of one size.
+// result is the measurement of a scheduler on a cluster of one size.
 type result struct {
 	nodes     int
 	scheduler *scheduler

@@ -16,7 +16,7 @@ func main() {
 	var flags struct {
 		Nodes         int  `default:"500" help:"The number of nodes."`
 		PodsPerNode   int  `default:"30" help:"The number of pods on each node."`
-		YAML          bool `name:"yaml" help:"Write YAML in place of JSON."`
+		YAML          bool `name:"yaml" help:"Write YAML instead of JSON."`
 		ManagedFields bool `help:"With managed fields."`
 	}
 	kong.Parse(&flags)
