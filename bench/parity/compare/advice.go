@@ -30,16 +30,16 @@ func runAdvice(ctx context.Context, c *scenario.Case, stowage conformance.Servic
 	if err != nil || len(w.pods) == 0 {
 		return r, err
 	}
-	asked, err := w.question(ctx, stowage)
+	q, err := w.question(ctx, stowage)
 	if err != nil {
 		r.differ("queue[0]", "advice: the question fails", err)
 		return r, nil
 	}
-	if asked == nil {
+	if q == nil {
 		return r, nil
 	}
 	r.Remedies.Pods++
-	all, err := asked.Find(ctx)
+	all, err := q.Find(ctx)
 	if err != nil {
 		r.differ("queue[0]", "advice fails", err)
 		return r, nil
@@ -104,7 +104,7 @@ func newAdvised(c *scenario.Case) (*advised, error) {
 	return w, nil
 }
 
-// question asks what stowage explain asks before it looks for advice; nil if the pods have nodes.
+// question is the question of stowage explain before it looks for advice; nil if the pods have nodes.
 func (w *advised) question(ctx context.Context, stowage conformance.Service) (*advice.Question, error) {
 	simulation, ok := stowage.(conformance.Simulation)
 	if !ok {
@@ -145,7 +145,7 @@ func (w *advised) question(ctx context.Context, stowage conformance.Service) (*a
 	}, nil
 }
 
-// fate is what becomes of the workload's pods in the queue.
+// fate is the result of placing the workload's pods.
 type fate struct {
 	unplaced int
 	first    *stowagev1.Placement // of the first unplaced one

@@ -21,7 +21,7 @@ func bestOf(c *scenario.Case) func([]uint32) uint32 { return expect.Best(c) }
 
 var errUnplaced = errors.New("kube-scheduler does not place all of the pods")
 
-// holds makes a piece of advice, by its commands and patch where it has some, and says why it does not help.
+// holds applies a piece of advice, by its commands and patch where it has some, and returns why it does not help.
 func (w *advised) holds(a *advice.Advice) error {
 	switch a.Kind {
 	case advice.SoftRule:
@@ -102,7 +102,7 @@ func (w *advised) holdsMoved(a *advice.Advice) error {
 	return errors.New("there is no such pod")
 }
 
-// missing has kube-scheduler try all changes, and reports the ones that help and are not advised.
+// missing has kube-scheduler try all changes, and reports helpful changes that are not advised.
 func (w *advised) missing(r *Result, given []advice.Advice) error {
 	has := func(kind advice.Kind, of func(*advice.Advice) bool) bool {
 		return slices.ContainsFunc(given, func(a advice.Advice) bool { return a.Kind == kind && of(&a) })

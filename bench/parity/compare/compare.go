@@ -12,15 +12,15 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Result is what became of one case.
+// Result is the result of one case.
 type Result struct {
 	Answers *conformance.Answers
-	// Queue is what became of the queue of a whole kube-scheduler. There are no Answers then.
+	// Queue is the result of a whole kube-scheduler's queue. There are no Answers then.
 	Queue       *oracle.QueueResult
 	WhatIf      []Simulated            // of a case with scenarios, which has no other answers
 	Drains      []*stowagev1.NodeDrain // of a case that drains nodes, which has no other answers
 	Groups      []*oracle.Group        // of a case with pod groups, which has the answer to Place alone
-	Running     *Running               // of a case with pod groups, questions about those that run
+	Running     *Running               // of a case with pod groups, questions about groups with pods on nodes
 	Remedies    *Remedies              // of a case about changes, which has no other answers
 	Differences []conformance.Difference
 }
@@ -28,8 +28,8 @@ type Result struct {
 // Forms are the forms in which every case is put to Stowage.
 var Forms = []Form{{}, {Stored: true}, {Stored: true, CountPods: true}}
 
-// Run compares Stowage's answers to a case with kube-scheduler's. An error means that kube-scheduler has no answer: the
-// case is not one that could come to be.
+// Run compares Stowage's answers to a case with kube-scheduler's. An error means that kube-scheduler has no answer: such a case
+// cannot occur.
 func Run(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*Result, error) {
 	release, err := oracle.Hold(c)
 	if err != nil {
@@ -81,8 +81,8 @@ func Run(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*R
 	return r, nil
 }
 
-// judgesNomination tells whether a nominated pod of the queue finds no node but could preempt. Whether it stays nominated then
-// depends on which node is the best to preempt on.
+// judgesNomination reports whether a nominated pod of the queue finds no node but could preempt. Its nomination then depends on
+// which node is the best to preempt on.
 func judgesNomination(s *oracle.Scheduler, place *stowagev1.PlaceResponse) bool {
 	for i, p := range place.GetPlacements() {
 		if s.Queue[i].Status.NominatedNodeName != "" && len(p.GetPreemption().GetBestNodes().GetIndexes()) > 0 {

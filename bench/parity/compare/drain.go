@@ -14,8 +14,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// runDrain compares what draining nodes of a case leads to. Of the largest set the order is Stowage's; each of its drains is
-// compared.
+// runDrain compares the drains of a case's nodes. The order of the largest set is Stowage's own; each of its drains is compared.
 func runDrain(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*Result, error) {
 	simulation, ok := stowage.(conformance.Simulation)
 	if !ok {
@@ -113,7 +112,7 @@ func newDrains(c *scenario.Case, place *stowagev1.PlaceRequest, form Form) *drai
 	return d
 }
 
-// compare asks Stowage, and compares its answers. An error means that kube-scheduler has none.
+// compare calls Stowage and compares its answers. An error means that kube-scheduler has none.
 func (d *drains) compare(ctx context.Context, stowage conformance.Simulation) ([]conformance.Difference, error) {
 	got, differences := d.ask(ctx, stowage)
 	if differences != nil {
@@ -203,7 +202,7 @@ func (d *drains) same(got *stowagev1.NodeDrain, moves bool) ([]conformance.Diffe
 	return out, nil
 }
 
-// ask asks Stowage.
+// ask calls Stowage.
 func (d *drains) ask(
 	ctx context.Context, stowage conformance.Simulation,
 ) (got []*stowagev1.DrainResponse, out []conformance.Difference) {
@@ -296,7 +295,7 @@ func (d *drains) largest(got []*stowagev1.DrainResponse) ([]conformance.Differen
 	return nil, nil
 }
 
-// Drains counts what became of drains.
+// Drains counts results of drains.
 type Drains struct {
 	Cases, Whole, Each, Together, Largest, Terminating int
 	// All are the drains. Rounds have several rounds; Moved pods were placed.

@@ -50,7 +50,7 @@ func runGroups(ctx context.Context, c *scenario.Case, s *oracle.Scheduler, stowa
 	return r, err
 }
 
-// answerGroups returns the answer that was to be given, and how Stowage's differs.
+// answerGroups returns the expected answer, and the differences of Stowage's.
 func answerGroups(
 	ctx context.Context, c *scenario.Case, s *oracle.Scheduler, form Form, stowage conformance.Service, want *expect.Grouped,
 ) (answer *stowagev1.PlaceResponse, out []conformance.Difference) {
@@ -155,7 +155,7 @@ func decided(s *oracle.Scheduler, want *expect.Grouped, got *stowagev1.PlaceResp
 	}
 }
 
-// samePlacements compares those of a group's entries.
+// samePlacements compares the placements of a group's entries.
 func samePlacements(entries []int, want, got []*stowagev1.Placement) bool {
 	for i, entry := range entries {
 		if entry >= len(got) || !proto.Equal(want[i], conformance.Decided(got[entry])) {
@@ -165,7 +165,7 @@ func samePlacements(entries []int, want, got []*stowagev1.Placement) bool {
 	return true
 }
 
-// Groups counts pod groups by what came of them.
+// Groups counts pod groups by result.
 type Groups struct {
 	All, Complete, BestEffort, Infeasible, Failed int
 	// Topology have a topology key, Several more than one domain, and Ties several domains with the highest score. Running

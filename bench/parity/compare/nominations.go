@@ -13,7 +13,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Nominations is what comes of a case's nominated pods.
+// Nominations is the effect of a case's nominated pods.
 type Nominations int
 
 // Without nominated pods, with some that change no answer, and with some that do.
@@ -23,7 +23,7 @@ const (
 	DecisiveNominations
 )
 
-// NominationsOf tells whether kube-scheduler would answer otherwise if no pod were nominated.
+// NominationsOf compares kube-scheduler's answers with its answers without nominations.
 func NominationsOf(c *scenario.Case, answers *conformance.Answers) (Nominations, error) {
 	without, nominated := c.WithoutNominations()
 	if !nominated || c.Grouped() {

@@ -9,7 +9,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Preemptions counts preemptions on clusters as they stand, by what came of them.
+// Preemptions counts preemptions on clusters as they stand, by result.
 type Preemptions struct {
 	// Found have candidates, Several more than one, and Ties several best ones. Violating have a candidate that violates
 	// budgets, Reprieved one on which a pod of lower priority stays.
@@ -18,7 +18,7 @@ type Preemptions struct {
 	Ineligible, Fruitless int
 }
 
-// PreemptionsOf counts those of a case.
+// PreemptionsOf counts the preemptions of a case.
 func PreemptionsOf(c *scenario.Case, answers *conformance.Answers) Preemptions {
 	var out Preemptions
 	for i, answer := range answers.Preempt {

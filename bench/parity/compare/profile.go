@@ -13,7 +13,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// profileOf states a configuration; nil for the default one.
+// profileOf converts a configuration; nil for the default one.
 func profileOf(c *scenario.Config) (*stowagev1.Profile, error) {
 	p := &stowagev1.Profile{}
 	if c.TolerationComparisonOperators {

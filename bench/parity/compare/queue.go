@@ -57,11 +57,10 @@ func answerQueue(
 	return conformance.RunQueue(ctx, request, want, stowage, func(r *stowagev1.PlaceResponse) { decidedGroups(c, s, ran, r) })
 }
 
-// decidedGroups leaves out of an answer what kube-scheduler leaves open, or does not say, about groups: what a group says
-// that several domains were tried for, as it says that of any one; what it says of pods on nodes that are in several domains
-// or have several priorities, as it says that of any two; what pods say whose group has a pod with gates; and the order of
-// the victims of a group if some are evicted only all together, as it takes these in the order of a map, or if all are
-// terminating.
+// decidedGroups removes from an answer what kube-scheduler leaves open, or does not report, about groups: the texts of a group for
+// which several domains were tried, as kube-scheduler reports any one domain; texts about pods on nodes that are in several domains
+// or have several priorities, as it reports any two; texts of pods whose group has a pod with gates; and the order of a group's
+// victims if some are only evicted together, as it goes through these in the order of a map, or if all are terminating.
 func decidedGroups(c *scenario.Case, s *oracle.Scheduler, ran *oracle.QueueResult, r *stowagev1.PlaceResponse) {
 	gated := map[string]bool{}
 	for i, q := range c.Queue {
@@ -103,8 +102,8 @@ func decidedGroups(c *scenario.Case, s *oracle.Scheduler, ran *oracle.QueueResul
 	}
 }
 
-// leaveOpen leaves out of an answer in which order the victims of a group leave that terminate already, and how many violate a budget:
-// kube-scheduler evicts none of them.
+// leaveOpen removes the order of a group's victims if all are terminating, and the number of violated budgets: kube-scheduler evicts
+// none of them.
 func leaveOpen(ran *oracle.QueueResult, r *stowagev1.PlaceResponse) {
 	for i, e := range r.Evictions {
 		if i < len(ran.Evictions) && ran.Evictions[i].Unordered {
@@ -121,7 +120,7 @@ func sortVictims(e *stowagev1.Eviction) {
 	})
 }
 
-// Queues counts what happened in the queues of whole kube-schedulers.
+// Queues counts events in the queues of whole kube-schedulers.
 type Queues struct {
 	Cases, Pods, Attempts int
 	// Retried pods were placed at a later attempt than the first, LaterRounds of them once time had passed.

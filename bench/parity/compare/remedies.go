@@ -26,10 +26,10 @@ import (
 // Remedies counts the changes that Stowage offers for pods without a feasible node.
 type Remedies struct {
 	Cases int
-	// Pods have no feasible node, and Helped of them are offered a change.
+	// Pods have no feasible node. Helped is the number of such pods with an offered change.
 	Pods, Helped int
-	// Kinds counts changes, Unwritten those that no command or patch makes, and Sufficient the pods for which a single change of a kind
-	// suffices.
+	// Kinds counts changes. Unwritten counts changes that no command or patch makes. Sufficient counts the pods for which a single
+	// change of a kind suffices.
 	Kinds, Unwritten, Sufficient map[string]int
 }
 
@@ -72,7 +72,7 @@ func (o *Remedies) print(w io.Writer) {
 }
 
 // runRemedies makes each change that Stowage offers for a pod without a feasible node, as kubectl would with the commands and the
-// patch that clients/remedy writes, and asks kube-scheduler whether the node is feasible that Stowage names.
+// patch that clients/remedy writes. It then checks with kube-scheduler that the node that Stowage names is feasible.
 func runRemedies(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*Result, error) {
 	s, err := oracle.New(c)
 	if err != nil {
@@ -349,7 +349,7 @@ func (m *making) patch(text []byte) error {
 	return json.Unmarshal(after, m.pod)
 }
 
-// decided asks kube-scheduler about the pod, and says how a change does not do what it says.
+// decided decides about the pod with kube-scheduler, and returns how the change fails to have its effect.
 func (m *making) decided(c *stowagev1.Change) error {
 	m.Queue = []scenario.Pending{{Pod: m.pod, Count: 1}}
 	s, err := oracle.New(m.Case)

@@ -13,9 +13,9 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Form is how Stowage is told of a case.
+// Form is the form in which Stowage gets a case.
 type Form struct {
-	// Stored takes the objects as the API server stores them, otherwise as a user wrote them.
+	// Stored uses the objects as the API server stores them, otherwise as a user wrote them.
 	Stored bool
 	// CountPods leaves out the names of pods on nodes.
 	CountPods bool
@@ -32,7 +32,7 @@ func (f Form) String() string {
 	return text
 }
 
-// PlaceRequest states the case with clients/kube.
+// PlaceRequest converts the case with clients/kube.
 func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.PlaceRequest, error) {
 	nodes, pods, nominated, namespaces, groups := c.Nodes, c.Pods, c.Nominated, c.Namespaces, live(c.PodGroups)
 	queue := make([]*corev1.Pod, len(c.Queue))

@@ -18,7 +18,8 @@ import (
 
 // Running counts questions about groups with pods on nodes.
 type Running struct {
-	// Members were asked about alone: Confined ones to some of the nodes, Infeasible and Failed ones had no node. Fits were counted.
+	// Members counts decisions about a single pod: Confined ones about some of the nodes, Infeasible and Failed ones without a node.
+	// Fits were counted.
 	Members, Confined, Infeasible, Failed, Fits int
 	// Preempts are pods without a group that preempt, Whole of them groups as a whole on several nodes.
 	Preempts, Whole int
@@ -27,8 +28,8 @@ type Running struct {
 // mostMembers is how many pods of a group are counted that fit.
 const mostMembers = 6
 
-// askRunning compares what Filter, Score and Fit say of one more pod of each running group, by kube-scheduler's own pod group cycle with
-// that pod alone, and what Preempt says of the pods without a group.
+// askRunning compares the answers of Filter, Score and Fit for one more pod of each running group with kube-scheduler's own pod
+// group cycle for that pod alone, and the answers of Preempt for the pods without a group.
 func askRunning(ctx context.Context, c *scenario.Case, stowage conformance.Service) (*Running, []conformance.Difference, error) {
 	out := &Running{}
 	for _, q := range c.Queue {
@@ -51,7 +52,7 @@ func askRunning(ctx context.Context, c *scenario.Case, stowage conformance.Servi
 	return out, nil, nil
 }
 
-// about asks about the only pod of a case, whose scheduler is used up then.
+// about decides about the only pod of a case. It uses up the case's scheduler.
 func about(
 	ctx context.Context, c *scenario.Case, stowage conformance.Service,
 	ask func(context.Context, *scenario.Case, *oracle.Scheduler, *stowagev1.PlaceRequest, conformance.Service) ([]conformance.Difference, error),

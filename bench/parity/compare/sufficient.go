@@ -265,7 +265,7 @@ func (t *trials) request(name corev1.ResourceName) {
 }
 
 func requested(all *corev1.ResourceRequirements, name corev1.ResourceName) resource.Quantity {
-	if q, stated := all.Requests[name]; stated {
+	if q, ok := all.Requests[name]; ok {
 		return q
 	}
 	return all.Limits[name]

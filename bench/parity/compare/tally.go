@@ -11,7 +11,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Tally counts what cases exercised, so that agreement can be seen to be about something.
+// Tally counts what cases exercised, to show that agreement is not vacuous.
 type Tally struct {
 	Cases, Different int
 	// Decisions counts decisions on the cluster as it stands, and the next three how many found every candidate
@@ -21,7 +21,7 @@ type Tally struct {
 	// Refusals counts cases in which a reason occurs as the first of some node, or in which a plugin fails to score nodes,
 	// Scores cases in which a plugin's scores differ between nodes.
 	Refusals, Scores map[string]int
-	// Nominated counts cases with nominated pods, and Decisive those of them in which they change what kube-scheduler decides.
+	// Nominated counts cases with nominated pods, and Decisive the cases in which they change kube-scheduler's decisions.
 	Nominated, Decisive int
 	Preemptions         Preemptions
 	Queues              Queues

@@ -170,7 +170,7 @@ func (q *question) scenario(c *scenario.Case, w *scenario.WhatIf, queue []*stowa
 	return out, nil
 }
 
-// split returns the names of pods, and the numbers of those that are counted.
+// split returns the names of pods, and the counts of pods without names.
 func (q *question) split(pods []string) (named []*stowagev1.NamespacedName, counts []*stowagev1.PodCount) {
 	for _, name := range pods {
 		one, counted := q.counted[name]
@@ -317,7 +317,7 @@ func (q *question) ask(
 	return nil
 }
 
-// Scenarios counts what happened in scenarios.
+// Scenarios counts events in scenarios.
 type Scenarios struct {
 	Cases, All, Whole, Deltas, Cordons, Evictions, Removals, Terminating, Stopped int
 	// Requeued pods came back, PreemptedAgain of them after a preemption and PlacedAgain of them on another node. The controllers of

@@ -9,7 +9,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Of asks kube-scheduler for the answers to a case. The scheduler must be fresh and is used up.
+// Of returns kube-scheduler's answers to a case. The scheduler must be fresh and is used up.
 func Of(c *scenario.Case, s *oracle.Scheduler) (*conformance.Answers, error) {
 	candidates := candidatesOf(c)
 	out := &conformance.Answers{}
@@ -74,7 +74,7 @@ func filterAnswer(d *oracle.Decision, checks []oracle.Check, candidates []uint32
 	}
 	message, failed := messageOf(d), d.Failed()
 	if d.Overflows() {
-		message, failed = "", false // no score is asked for
+		message, failed = "", false // Filter requests no score
 	}
 	return &stowagev1.FilterResponse{
 		FeasibleNodes: &stowagev1.NodeList{Indexes: d.Feasible},

@@ -16,12 +16,12 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Drainer drains nodes of a case. It states the cluster anew after each round of evictions and placements, and asks
-// kube-scheduler for the placements in that cluster.
+// Drainer drains nodes of a case. After each round it applies the evictions and placements to the cluster, and requests the next
+// placements from kube-scheduler.
 type Drainer struct {
 	c       *scenario.Case // the cluster as it is now
 	counted scenario.Counted
-	// templates are those of the pods on nodes in the request, by name.
+	// templates are the templates of pods on nodes in the request, by pod name.
 	templates map[string]uint32
 	left      []int // evictions that each budget allows
 	came      map[string]comer
@@ -48,7 +48,7 @@ func NewDrainer(c *scenario.Case, counted scenario.Counted, templates map[string
 	return d
 }
 
-// Templates are those that it was made with.
+// Templates returns the templates that it was made with.
 func (d *Drainer) Templates() map[string]uint32 { return d.templates }
 
 // Fork returns a Drainer that drains further without changing d.
@@ -119,8 +119,8 @@ func (d *Drainer) Drain(nodes ...int) (*stowagev1.NodeDrain, error) {
 	return r.finish(), nil
 }
 
-// unit finds out what becomes of pods. kubectl's filters come first, in the order of k8s.io/kubectl/pkg/drain/filters.go, v0.37;
-// of pods that it evicts, the API server looks at no budgets of terminating ones.
+// unit decides which pods are evicted. kubectl's filters come first, in the order of k8s.io/kubectl/pkg/drain/filters.go, v0.37; of
+// the remaining pods, the API server checks no budgets of terminating ones.
 func (r *drain) unit(u *scenario.Unit) *drainUnit {
 	p := u.Pods[0]
 	out := &drainUnit{Unit: u, first: p, budget: -1, budgets: r.budgets(p)}
@@ -182,8 +182,8 @@ func (r *drain) rounds() error {
 	}
 }
 
-// evict evicts the pods of a round, and tells whether there are any. Those of the round before leave, unless there are none: then
-// they do once it is known that they were the last ones.
+// evict evicts the pods of a round, and reports whether there are any. The pods of the previous round leave first. The pods of the
+// last round leave once it is known to be the last.
 func (r *drain) evict() bool {
 	var now []drainBatch
 	for _, u := range r.units {
@@ -233,7 +233,7 @@ func (r *drain) leave() {
 	r.leaving = nil
 }
 
-// denominate has the case's pods lose their nominations but for those that still are nominated.
+// denominate removes the nominations of the case's pods, except pods that are still nominated.
 func (d *Drainer) denominate(still []bool) {
 	c := *d.c
 	c.Nominated = nil
@@ -328,12 +328,12 @@ func (d *Drainer) origin(p *corev1.Pod) *corev1.Pod {
 	return p
 }
 
-// settled is when pods start that were placed: after those of the case, before now, which is when a pod without a start time starts for
-// kube-scheduler, and before those that a whole kube-scheduler places.
+// settled is the start time of placed pods: after the pods of the case, and before the pods that a whole kube-scheduler places. It
+// is also before now, kube-scheduler's start time of a pod without one.
 var settled = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
-// placings tells for each node of an entry's placement when a pod was placed there in the run of the queue, from 1; nil if no queue
-// was run.
+// placings returns for each node of an entry's placement when a pod was placed there in the run of the queue, from 1; nil if no
+// queue was run.
 func placings(result *oracle.QueueResult, entry int) (out []int) {
 	if result == nil {
 		return nil
@@ -388,7 +388,7 @@ func (b *drainBatch) regains() []int {
 	return nil
 }
 
-// preempted takes a pod off its node, and tells whether its controller creates it again.
+// preempted removes a pod from its node, and reports whether its controller creates it again.
 func (r *drain) preempted(p *corev1.Pod, node int) (again drainBatch, ok bool) {
 	if slices.ContainsFunc(r.leaving, func(o *corev1.Pod) bool { return scenario.PodName(o) == scenario.PodName(p) }) {
 		return drainBatch{}, false // it leaves anyway
@@ -401,8 +401,8 @@ func (r *drain) preempted(p *corev1.Pod, node int) (again drainBatch, ok bool) {
 		r.unmove(m.at, uint32(node))
 	case scenario.Returns(p):
 		ok = true
-		stated := slices.IndexFunc(r.c.Pods, func(o *corev1.Pod) bool { return scenario.PodName(o) == scenario.PodName(p) })
-		first := r.c.Pods[stated] // not as the API server stores it
+		at := slices.IndexFunc(r.c.Pods, func(o *corev1.Pod) bool { return scenario.PodName(o) == scenario.PodName(p) })
+		first := r.c.Pods[at] // not as the API server stores it
 		again = drainBatch{count: 1, round: r.out.RoundCount - 1, drainUnit: r.unitAgain(node, first, m)}
 	}
 	r.replace(p, nil)

@@ -18,11 +18,11 @@ type Grouped struct {
 	// Alone has the placements of the entries without a group, nil for the others.
 	Alone  []*stowagev1.Placement
 	Groups []Group
-	// Ran is what the oracle says of Groups.
+	// Ran is the oracle's result of Groups.
 	Ran []*oracle.Group
 }
 
-// Group is what may be answered about a group: each of Answers.
+// Group lists the allowed answers about a group.
 type Group struct {
 	Entries []int
 	Answers []GroupAnswer
@@ -34,7 +34,7 @@ type GroupAnswer struct {
 	Placements []*stowagev1.Placement
 }
 
-// Groups asks kube-scheduler for the answers to a case with pod groups. The scheduler must be fresh and is used up.
+// Groups returns kube-scheduler's answers to a case with pod groups. The scheduler must be fresh and is used up.
 func Groups(c *scenario.Case, s *oracle.Scheduler) (*Grouped, error) {
 	candidates := candidatesOf(c)
 	choose := func(best []uint32) uint32 { return first(c, best) }
@@ -113,7 +113,7 @@ func groupsInOrder(c *scenario.Case) (*stowagev1.PlaceResponse, error) {
 	return out, nil
 }
 
-// waits tells whether a group has too few pods to be attempted.
+// waits reports whether a group has too few pods to be attempted.
 func waits(c *scenario.Case, group string) bool {
 	pods := Running(c, group)
 	for _, q := range c.Queue {
@@ -143,7 +143,7 @@ func Running(c *scenario.Case, group string) (pods int) {
 	return pods
 }
 
-// Reaches tells whether the case has a group, and a number of pods are as many as it needs to be attempted.
+// Reaches reports whether the case has the group and so many pods are enough to attempt it.
 func Reaches(c *scenario.Case, group string, pods int) bool {
 	return slices.ContainsFunc(c.PodGroups, func(g *schedulingv1beta1.PodGroup) bool {
 		gang := g.Spec.SchedulingPolicy.Gang
@@ -151,8 +151,8 @@ func Reaches(c *scenario.Case, group string, pods int) bool {
 	})
 }
 
-// Member is the answers to Filter and Score for the only pod of a queue, which is in a pod group. Nodes are those that the pod group
-// cycle attempted it on. Without them, kube-scheduler fails the group with one of Failures.
+// Member is the answers to Filter and Score for the only pod of a queue, which is in a pod group. Nodes are the nodes on which the
+// pod group cycle attempted it. Without them, kube-scheduler fails the group with one of Failures.
 type Member struct {
 	Filter   *stowagev1.FilterResponse
 	Score    *stowagev1.ScoreResponse
@@ -161,7 +161,8 @@ type Member struct {
 	Failed   bool // with an internal error
 }
 
-// MemberOf asks kube-scheduler. The scheduler must be fresh and is used up. It returns nil if the group may go to several domains.
+// MemberOf returns kube-scheduler's answers. The scheduler must be fresh and is used up. It returns nil if the group may go to
+// several domains.
 func MemberOf(c *scenario.Case, s *oracle.Scheduler) (*Member, error) {
 	ran, err := s.PlaceGroup(0, Best(c))
 	if err != nil || ran.Domains > 1 {
@@ -212,7 +213,7 @@ func placeGroup(c *scenario.Case) (*oracle.Group, error) {
 	return s.PlaceGroup(0, Best(c))
 }
 
-// PreemptOf asks kube-scheduler for the preemption of the only pod of a queue, which is in no group.
+// PreemptOf returns kube-scheduler's preemption for the only pod of a queue, which is in no group.
 func PreemptOf(s *oracle.Scheduler, c *scenario.Case) (*stowagev1.PreemptResponse, error) {
 	d, err := s.Decide(s.Queue[0])
 	if err != nil {
@@ -278,7 +279,7 @@ func groupAnswer(c *scenario.Case, s *oracle.Scheduler, name string, ran *oracle
 	return out, nil
 }
 
-// groupPreemption states what preemption finds for a group. Pods that are evicted together are sorted by name.
+// groupPreemption converts the preemption for a group. Pods that are evicted together are sorted by name.
 func groupPreemption(s *oracle.Scheduler, entries []int, p *oracle.GroupPreemption) *stowagev1.PodGroupPreemption {
 	if p == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// preemptAnswer states a preemption, nil if there is none, beside what Filter says of the pod.
+// preemptAnswer converts a preemption, nil if there is none. filter is Filter's answer for the pod.
 func preemptAnswer(p *oracle.Preemption, filter *stowagev1.FilterResponse) (*stowagev1.PreemptResponse, error) {
 	out := &stowagev1.PreemptResponse{
 		FeasibleNodes: filter.FeasibleNodes,

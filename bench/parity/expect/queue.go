@@ -19,7 +19,7 @@ func Best(c *scenario.Case) func(best []uint32) uint32 {
 	return func(best []uint32) uint32 { return first(c, best) }
 }
 
-// QueueAnswer states how a whole kube-scheduler ran a case's queue.
+// QueueAnswer converts the result of a whole kube-scheduler's run of a case's queue.
 func QueueAnswer(c *scenario.Case, r *oracle.QueueResult) (*stowagev1.PlaceResponse, error) {
 	out := &stowagev1.PlaceResponse{}
 	for i := range c.Queue {
@@ -97,7 +97,7 @@ func queueEntry(c *scenario.Case, pods []*oracle.QueuedPod) (*stowagev1.Placemen
 	return entry, err
 }
 
-// rejected tells whether a pod of a group found no node itself when it was attempted.
+// rejected reports whether a pod of a group found no node when it was attempted itself.
 func rejected(p *oracle.QueuedPod) bool {
 	if p.Failed && !p.Last.Failed() {
 		return false // the error is what counts
@@ -105,7 +105,7 @@ func rejected(p *oracle.QueuedPod) bool {
 	return p.Last != nil && (p.Last.Gate != nil || len(p.Last.Feasible) == 0 || p.Last.Failed())
 }
 
-// queueGroup states what became of a group, without its domain and preemption; nil for one without pods in the queue.
+// queueGroup converts the result of a group, without its domain and preemption; nil for a group without pods in the queue.
 func queueGroup(
 	c *scenario.Case, g *schedulingv1beta1.PodGroup, r *oracle.QueueResult, place *stowagev1.PlaceResponse,
 ) *stowagev1.PodGroupPlacement {

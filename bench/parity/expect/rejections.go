@@ -18,7 +18,7 @@ type groups struct {
 	list  []*stowagev1.Rejection
 }
 
-// add puts a node into the group of its refusal. The refusal of no single plugin is that of the first one in narrowed.
+// add puts a node into the group of its refusal. A refusal without a plugin counts for the first plugin in narrowed.
 func (g *groups) add(node uint32, r *oracle.Refusal, narrowed []string) error {
 	key := fmt.Sprintf("%s %d %q", r.Plugin, r.Code, stable(r))
 	group, ok := g.byKey[key]
@@ -97,7 +97,7 @@ func stable(r *oracle.Refusal) []string {
 	return out
 }
 
-// unplaced states why no node was chosen: a decision's refusals, and the failure to score the nodes that are feasible.
+// unplaced converts why no node was chosen: a decision's refusals, and the failure to score the feasible nodes.
 func unplaced(d *oracle.Decision, candidates []uint32) ([]*stowagev1.Rejection, error) {
 	if d.Unscored == nil {
 		return rejections(d, candidates)
@@ -112,7 +112,7 @@ func unplaced(d *oracle.Decision, candidates []uint32) ([]*stowagev1.Rejection, 
 	return rejections(&all, candidates)
 }
 
-// rejections states a decision's refusals, for candidates in ascending order.
+// rejections converts a decision's refusals, for candidates in ascending order.
 func rejections(d *oracle.Decision, candidates []uint32) ([]*stowagev1.Rejection, error) {
 	var g groups
 	if d.Gate != nil {
@@ -133,7 +133,7 @@ func rejections(d *oracle.Decision, candidates []uint32) ([]*stowagev1.Rejection
 	return g.sorted(), nil
 }
 
-// failing states what each plugin says on its own.
+// failing converts the refusal of each plugin on its own.
 func failing(checks []oracle.Check) ([]*stowagev1.Rejection, error) {
 	var g groups
 	for _, c := range checks {

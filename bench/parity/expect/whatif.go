@@ -8,8 +8,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// WhatIf asks kube-scheduler for the answer for a scenario, on the cluster in which it has happened. The result of the queue is
-// that of a whole kube-scheduler, if that runs it.
+// WhatIf returns kube-scheduler's answer for a scenario, on the cluster after the scenario. The queue result is nil unless a whole
+// kube-scheduler runs the queue.
 func WhatIf(w *scenario.WhatIf, a *scenario.After) (*stowagev1.WhatIfResponse, *oracle.QueueResult, error) {
 	out := &stowagev1.WhatIfResponse{}
 	var result *oracle.QueueResult
@@ -127,7 +127,7 @@ func inOrder(c *scenario.Case, stop bool) (out *stowagev1.PlaceResponse, stopped
 	return out, stopped, nil
 }
 
-// renumber sets the indexes of nodes to those in before.
+// renumber maps the indexes of nodes to the indexes in before.
 func renumber(p *stowagev1.PlaceResponse, before []uint32) {
 	set := func(l *stowagev1.NodeList) {
 		for i, n := range l.GetIndexes() {

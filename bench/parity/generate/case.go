@@ -138,7 +138,7 @@ func (d *draw) queue() {
 	for range entries {
 		pod := d.pod(pending)
 		if len(d.c.Pods) > 0 && d.chance(0.3) {
-			// A pod like those that are there: a workload that grows.
+			// A pod like the pods on nodes: a workload that grows.
 			pod = d.c.Pods[d.IntN(len(d.c.Pods))].DeepCopy()
 			pod.Spec.NodeName = ""
 			pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds, pod.Finalizers = nil, nil, nil

@@ -60,7 +60,8 @@ func (d *draw) disruptions() {
 	}
 }
 
-// starts gives the pods different start times: kube-scheduler's sort is not stable. A pod without one starts when it is asked.
+// starts gives the pods different start times: kube-scheduler's sort is not stable. A pod without a start time starts when
+// kube-scheduler compares it.
 func (d *draw) starts() {
 	for i, pod := range d.c.Pods {
 		pod.Status.StartTime = nil

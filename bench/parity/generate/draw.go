@@ -37,10 +37,10 @@ func newDraw(profile string, seed uint64) *draw {
 // chance is true with probability p.
 func (d *draw) chance(p float64) bool { return d.Float64() < p }
 
-// has tells whether the pod being drawn has the feature.
+// has draws whether the pod has the feature.
 func (d *draw) has(f feature) bool { return d.chance(d.likelihood[f]) }
 
-// focus tells whether the profile is about the feature.
+// focus reports whether the profile is about the feature.
 func (d *draw) focus(f feature) bool { return d.likelihood[f] >= 0.25 }
 
 // between returns an integer of low..high, both included.

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// podNamespaces are those that pods are in. Any of them may be missing among the case's namespaces.
+// podNamespaces are the namespaces of pods. Any of them may be missing among the case's namespaces.
 var podNamespaces = []string{"default", "blue", "green", "ghost"}
 
 func (d *draw) namespaces() {

@@ -25,8 +25,8 @@ func (d *draw) besides() {
 	}
 }
 
-// nominations draws pods that are nominated to nodes, pods of the queue among them, and makes those nodes such that it
-// matters.
+// nominations draws pods that are nominated to nodes, pods of the queue among them, and makes these nodes such that the nominations
+// matter.
 func (d *draw) nominations() {
 	if len(d.c.Nodes) == 0 || !d.has(nomination) {
 		return
@@ -84,7 +84,7 @@ func (d *draw) nominations() {
 	}
 }
 
-// nominated draws a pending pod, often one like those that others have to do with: of the same workload.
+// nominated draws a pending pod, often of the same workload as a pod of the queue, so that they affect each other.
 func (d *draw) nominated() *corev1.Pod {
 	pod := d.pod(pending)
 	beside := pick(d, d.c.Queue...).Pod
@@ -130,8 +130,8 @@ func (d *draw) repel(pod, other *corev1.Pod) {
 		a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, term)
 }
 
-// fill makes what is left of a node about as much as its nominated pods and the pods of the queue ask for. A node without
-// nominated pods is full with a probability.
+// fill fills a node until about as much is left as its nominated pods and the pods of the queue request. With a probability, it
+// fills a node without nominated pods completely.
 func (d *draw) fill(n *corev1.Node, full float64) {
 	var bound, nominated []*corev1.Pod
 	for _, pod := range d.c.Pods {
@@ -181,7 +181,7 @@ func (d *draw) fill(n *corev1.Node, full float64) {
 	}
 }
 
-// requested is about what the containers of pods ask for.
+// requested is about the sum of the requests of pods' containers.
 func requested(name corev1.ResourceName, pods ...*corev1.Pod) resource.Quantity {
 	var sum resource.Quantity
 	for _, pod := range pods {

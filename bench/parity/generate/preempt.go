@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// oftenMore makes some cases be about what else preemption depends on.
+// oftenMore makes some cases cover other features that preemption depends on.
 func (d *draw) oftenMore() {
 	switch x := d.Float64(); {
 	case x < 0.18:
@@ -196,7 +196,7 @@ func (d *draw) preemptor(pod *corev1.Pod, levels []*int32) {
 	}
 }
 
-// askFor makes a pod ask for one of the amounts of CPU, if nothing else of it is in the way.
+// askFor makes a pod request one of the amounts of CPU, if nothing else of it is in the way.
 func (d *draw) askFor(pod *corev1.Pod, amounts ...string) {
 	r := &pod.Spec.Containers[0].Resources
 	if r.Requests == nil {
@@ -240,7 +240,7 @@ func (d *draw) evenly(pod *corev1.Pod) {
 	pod.Spec.TopologySpreadConstraints = append(pod.Spec.TopologySpreadConstraints, c)
 }
 
-// twins makes pods that are nominated and in the queue as well one and the same pod.
+// twins makes nominated pods that are also in the queue the same pod.
 func (d *draw) twins() {
 	for _, n := range d.c.Nominated {
 		for _, q := range d.c.Queue {
@@ -282,7 +282,7 @@ func (d *draw) budget() {
 	d.c.PodDisruptionBudgets = append(d.c.PodDisruptionBudgets, b)
 }
 
-// full makes a node have too little left for a pod of the queue, of one resource or of places for pods.
+// full leaves too little of one resource, or of places for pods, on a node for a pod of the queue.
 func (d *draw) full(n *corev1.Node) {
 	var bound []*corev1.Pod
 	for _, pod := range d.c.Pods {
@@ -296,11 +296,11 @@ func (d *draw) full(n *corev1.Node) {
 	}
 	asking := pick(d, d.c.Queue...).Pod
 	for _, name := range some(d, 0.7, corev1.ResourceCPU, corev1.ResourceMemory) {
-		q, asked := requested(name, bound...), requested(name, asking)
-		most := asked.DeepCopy()
+		q, request := requested(name, bound...), requested(name, asking)
+		most := request.DeepCopy()
 		share := pick(d, 0, 1, 1, 2, 3) // quarters
-		asked.SetMilli(asked.MilliValue() / 4 * int64(share))
-		q.Add(asked)
+		request.SetMilli(request.MilliValue() / 4 * int64(share))
+		q.Add(request)
 		if q.Cmp(most) < 0 && d.chance(0.9) {
 			q = most // it is large enough without its pods
 		}

@@ -121,7 +121,7 @@ func weigh(base float64, own map[feature]float64) [featureCount]float64 {
 // Profiles returns the names of the profiles.
 func Profiles() []string { return slices.Sorted(maps.Keys(likelihood)) }
 
-// CheckProfile tells whether there is a profile of that name.
+// CheckProfile returns an error unless there is a profile of that name.
 func CheckProfile(name string) error {
 	if _, ok := likelihood[name]; !ok {
 		return fmt.Errorf("profile %q is none of %v", name, Profiles())

@@ -12,7 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 )
 
-// inQueues makes some cases be about what pods wait for.
+// inQueues makes some cases cover the events that pods wait for.
 func (d *draw) inQueues() {
 	switch x := d.Float64(); {
 	case x < 0.25:
@@ -30,15 +30,15 @@ func (d *draw) inQueues() {
 	case x < 0.72:
 		d.likelihood[taints] = 0.6
 	case x < 0.9:
-		// Little but room is in the way.
+		// Nodes reject pods for little but room.
 		for _, f := range []feature{podAffinity, spread, ports, taints, nodeAffinity, narrowing, resources} {
 			d.likelihood[f] = 0.01
 		}
 	}
 }
 
-// startApart gives each pod a start time of its own: kube-scheduler sorts the victims of a pod group by priority and start time,
-// those of all nodes together, and its sort is not stable.
+// startApart gives each pod a start time of its own: kube-scheduler sorts the victims of a pod group on all nodes by priority and
+// start time, and its sort is not stable.
 func (d *draw) startApart() {
 	seen := make(map[time.Time]bool)
 	for i, pod := range d.c.Pods {
@@ -152,8 +152,8 @@ func (d *draw) queueGroups(levels []*int32) {
 	}
 }
 
-// victims puts pods on nodes into a group that has none in the queue. Their priorities are not the group's, so that it tells
-// which of them counts.
+// victims puts pods on nodes into a group that has none in the queue. Their priorities differ from the group's, so that the case
+// shows which one counts.
 func (d *draw) victims(levels []*int32) {
 	g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: d.name("group"), Namespace: d.podNamespace()}}
 	g.Spec.Priority = pick(d, levels...)
@@ -219,7 +219,7 @@ func (d *draw) waitFor(pod, other *corev1.Pod) {
 	}
 	d.attract(pod, other)
 	if d.chance(0.3) {
-		// No event tells it that the other one has come: it waits for a round.
+		// No event reports that the other pod has come: the pod waits for a round.
 		terms := pod.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 		terms[len(terms)-1].Namespaces = nil
 		terms[len(terms)-1].NamespaceSelector = &metav1.LabelSelector{
@@ -241,8 +241,8 @@ func (d *draw) scarce(n *corev1.Node) {
 	}
 	asking := pick(d, d.c.Queue...).Pod
 	for _, name := range some(d, 0.6, corev1.ResourceCPU, corev1.ResourceMemory) {
-		q, asked := requested(name, bound...), requested(name, asking)
-		most := asked.DeepCopy()
+		q, request := requested(name, bound...), requested(name, asking)
+		most := request.DeepCopy()
 		if d.chance(0.7) {
 			for _, entry := range d.c.Queue {
 				if r := requested(name, entry.Pod); r.Cmp(most) > 0 {
@@ -250,8 +250,8 @@ func (d *draw) scarce(n *corev1.Node) {
 				}
 			}
 		}
-		asked.SetMilli(asked.MilliValue() / 2 * int64(pick(d, 0, 0, 1, 2, 2, 3, 4)))
-		if q.Add(asked); q.Cmp(most) < 0 && d.chance(0.9) {
+		request.SetMilli(request.MilliValue() / 2 * int64(pick(d, 0, 0, 1, 2, 2, 3, 4)))
+		if q.Add(request); q.Cmp(most) < 0 && d.chance(0.9) {
 			q = most // it is large enough without its pods
 		}
 		q.RoundUp(resource.Milli)

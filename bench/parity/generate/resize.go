@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// resize gives a pod on a node the status of one whose resources are being changed in place: what is allocated and
-// actuated differs from what its spec asks for.
+// resize gives a pod on a node the status of an in-place resize: the allocated and actuated resources differ from its spec's
+// requests.
 func (d *draw) resize(pod *corev1.Pod) {
 	if d.chance(0.6) {
 		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{

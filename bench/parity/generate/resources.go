@@ -144,7 +144,7 @@ func (d *draw) podLevel(pod *corev1.Pod) {
 			most /= 1000
 		}
 		if total.CmpInt64(most) > 0 {
-			return // more could not be stated
+			return // a larger request would overflow
 		}
 	}
 	pod.Spec.Resources = &corev1.ResourceRequirements{}

@@ -60,7 +60,7 @@ func (d *draw) inclusion(c *corev1.TopologySpreadConstraint) {
 	c.NodeTaintsPolicy = pick(d, nil, &honor, &honor, &ignore)
 }
 
-// freeKeys returns the keys that matchLabelKeys may name: the API refuses those that the selector names already.
+// freeKeys returns the keys that matchLabelKeys may name: the API refuses keys that the selector already names.
 func (d *draw) freeKeys(s *metav1.LabelSelector) []string {
 	var free []string
 	for _, key := range append([]string{"absent"}, podLabelKeys...) {

@@ -25,9 +25,9 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// apiServer is what a scheduler that acts is connected to: an API server for its writes, an informer of pods that hands it
-// the events, a recorder, and the clock of its queue. Writes succeed; the pods change, and the scheduler hears of it, once
-// the writes are delivered.
+// apiServer is the environment of a scheduler that acts: an API server for its writes, an informer of pods that delivers the events,
+// a recorder, and the clock of its queue. Writes succeed. The pods change, and the scheduler gets the events, once the writes are
+// delivered.
 type apiServer struct {
 	client kubernetes.Interface
 	clock  microseconds
@@ -43,7 +43,7 @@ type apiServer struct {
 
 // write is a request that changes a pod.
 type write struct {
-	method, key string // the key is that of the informer
+	method, key string // key is the informer's
 	body        []byte
 }
 
@@ -108,7 +108,7 @@ func (i *handedInformer) AddEventHandler(h cache.ResourceEventHandler) (cache.Re
 	return i.SharedIndexInformer.AddEventHandler(h)
 }
 
-// hold makes the factory's informer of pods, before anything else asks for it, with the pods that are on nodes.
+// hold makes the factory's informer of pods, before any other use of it, with the pods that are on nodes.
 func (a *apiServer) hold(factory informers.SharedInformerFactory, pods []*corev1.Pod) error {
 	factory.InformerFor(&corev1.Pod{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
 		indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
@@ -122,7 +122,7 @@ func (a *apiServer) hold(factory informers.SharedInformerFactory, pods []*corev1
 	return errors.Join(errs...)
 }
 
-// create stores a pod, and tells the scheduler of it.
+// create stores a pod and delivers the event to the scheduler.
 func (a *apiServer) create(pod *corev1.Pod) error {
 	if _, found, err := a.pods.GetIndexer().Get(pod); found || err != nil {
 		errs := field.ErrorList{field.Duplicate(field.NewPath("metadata", "name"), pod.Name)}
@@ -149,7 +149,7 @@ func (a *apiServer) get(key string) (*corev1.Pod, error) {
 	return pod.(*corev1.Pod), nil
 }
 
-// patch applies a patch of a status, and tells the scheduler of it.
+// patch applies a patch of a status and delivers the event to the scheduler.
 func (a *apiServer) patch(key string, patch []byte) error {
 	old, err := a.get(key)
 	if err != nil {
@@ -170,11 +170,11 @@ func (a *apiServer) patch(key string, patch []byte) error {
 	return a.update(old, pod)
 }
 
-// farOff is when the first pod of the queue starts: after all others. The start times of the pods that the queue places give
-// them the contract's order of importance on their node, that of placing. kube-scheduler takes the time at which it compares.
+// farOff is the start time of the first pod of the queue: after all others. The start times of placed pods give them the contract's
+// order of importance on their node, the order of placing. kube-scheduler would use the time at which it compares them.
 var farOff = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// bind puts a pod on its node, and tells the scheduler of it.
+// bind puts a pod on its node and delivers the event to the scheduler.
 func (a *apiServer) bind(key, node string) error {
 	old, err := a.get(key)
 	if err != nil {
@@ -198,7 +198,7 @@ func (a *apiServer) update(old, pod *corev1.Pod) error {
 	return nil
 }
 
-// remove deletes a pod, and tells the scheduler of it.
+// remove deletes a pod and delivers the event to the scheduler.
 func (a *apiServer) remove(key string) error {
 	pod, err := a.get(key)
 	if err != nil {

@@ -31,8 +31,8 @@ func (s *Scheduler) Assume(pod *corev1.Pod, node uint32) error {
 	return s.refresh()
 }
 
-// begin gives an assumed pod of a case with groups a start time: without one it starts when kube-scheduler asks, which it does in
-// the order of its tree of nodes. The contract's is the order of placing, and later than that of all pods that have started.
+// begin gives an assumed pod of a case with groups a start time: a pod without one starts when kube-scheduler reads it, in the order
+// of its tree of nodes. The contract requires the order of placing, after all pods that have started.
 func (s *Scheduler) begin(pod *corev1.Pod) {
 	if len(s.PodGroups) > 0 {
 		at := time.Date(2200, 1, 1, 0, 0, 0, s.begun, time.UTC)

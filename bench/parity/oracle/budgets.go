@@ -36,7 +36,7 @@ func (i sortedIndexer) List() []any {
 	return list
 }
 
-// addBudgets makes the factory's informer of PodDisruptionBudgets, before anything else asks for it.
+// addBudgets makes the factory's informer of PodDisruptionBudgets, before any other use of it.
 func addBudgets(factory informers.SharedInformerFactory, budgets []*policyv1.PodDisruptionBudget) error {
 	informer := factory.InformerFor(&policyv1.PodDisruptionBudget{},
 		func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {

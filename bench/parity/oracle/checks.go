@@ -6,8 +6,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// Checks asks each filter plugin on its own about every candidate. A plugin whose PreFilter skips the pod refuses no
-// node, and one whose PreFilter refuses the pod refuses every node.
+// Checks calls each filter plugin on its own for every candidate. A plugin whose PreFilter skips the pod refuses no node, and a
+// plugin whose PreFilter refuses the pod refuses every node.
 func (s *Scheduler) Checks(pod *corev1.Pod) ([]Check, error) {
 	all, err := s.snapshot.List()
 	if err != nil {
@@ -37,11 +37,11 @@ func (s *Scheduler) Checks(pod *corev1.Pod) ([]Check, error) {
 	return checks, nil
 }
 
-// check asks a plugin about a node.
+// check calls a plugin for a node.
 type check func(fwk.NodeInfo) (*fwk.Status, error)
 
-// prepare runs the plugin's PreFilter, if it has one, and returns how to ask it about a node: with the node's nominated
-// pods, and then without them.
+// prepare runs the plugin's PreFilter, if it has one, and returns how to call it for a node: with the node's nominated pods, and
+// then without them.
 func (s *Scheduler) prepare(plugin fwk.FilterPlugin, pod *corev1.Pod, all []fwk.NodeInfo) check {
 	state := framework.NewCycleState()
 	var extensions fwk.PreFilterExtensions

@@ -13,7 +13,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
-// Decide tells what kube-scheduler says about a stored pod on the cluster as it stands.
+// Decide returns kube-scheduler's decision about a stored pod on the cluster as it stands.
 func (s *Scheduler) Decide(pod *corev1.Pod) (*Decision, error) {
 	if gate, err := s.gate(pod); gate != nil || err != nil {
 		return &Decision{Gate: gate}, err
@@ -141,7 +141,7 @@ func (s *Scheduler) details(pod *corev1.Pod) (*Decision, error) {
 	}
 	unsatisfied := d.Narrowed
 	if nominated != nil && !slices.Contains(unsatisfied, status.Plugin()) {
-		// The plugin joins the set of those that narrowed the nodes, which the text about the nodes left out names.
+		// The plugin joins the plugins that narrowed the nodes, which the text about the nodes left out names.
 		unsatisfied = append(slices.Clone(unsatisfied), status.Plugin())
 		slices.Sort(unsatisfied)
 	}

@@ -4,7 +4,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// Decision is what kube-scheduler says about one pod.
+// Decision is kube-scheduler's decision about one pod.
 type Decision struct {
 	// Gate is the refusal of a PreEnqueue plugin; the pod then never comes to be scheduled and nothing below is set.
 	Gate *Refusal
@@ -21,19 +21,19 @@ type Decision struct {
 	// Message is the text of schedulePod's error: the FitError's if no node is feasible.
 	Message string
 
-	// Scores, Totals and Best tell of Feasible; a plugin that skipped the pod has no scores, nor has one that would fail to
-	// score a single feasible node, which kube-scheduler takes without scoring it.
+	// Scores, Totals and Best are about Feasible. A plugin that skipped the pod has no scores. Nor has a plugin that would fail to
+	// score a single feasible node, which kube-scheduler chooses without scoring it.
 	Scores []Scores
 	Totals []int64
 	Best   []uint32
 }
 
-// Failed tells whether kube-scheduler fails with an error, and so decides nothing.
+// Failed reports whether kube-scheduler fails with an error, and so decides nothing.
 func (d *Decision) Failed() bool {
 	return d != nil && (d.Unscored != nil || d.Whole != nil && d.Whole.Code == fwk.Error)
 }
 
-// Overflows tells whether kube-scheduler fails on a score that its integers are too small for.
+// Overflows reports whether kube-scheduler fails on a score that its integers are too small for.
 func (d *Decision) Overflows() bool {
 	return d.Unscored != nil && invalidScore(d.Unscored.Reasons[0])
 }
@@ -46,7 +46,7 @@ type Refusal struct {
 	Reasons []string
 }
 
-// Verdict is what the filter plugins say of one node.
+// Verdict is the verdict of the filter plugins on one node.
 type Verdict struct {
 	Node uint32
 	// Refusal is nil if the node is feasible.
@@ -62,7 +62,7 @@ type Scores struct {
 	Scores []int64
 }
 
-// Check is what one filter plugin says of a node when it is asked alone.
+// Check is the verdict of one filter plugin, called alone, on a node.
 type Check struct {
 	Node    uint32
 	Refusal *Refusal

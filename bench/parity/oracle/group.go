@@ -23,12 +23,12 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 )
 
-// Group is what becomes of a pod group in kube-scheduler's pod group cycle.
+// Group is the result of kube-scheduler's pod group cycle for a pod group.
 type Group struct {
 	// Entries are the queue's entries whose pods are in the group.
 	Entries []int
-	// Outcomes are what may become of it, as kube-scheduler goes through the domains and the running pods in any order. One
-	// that is placed has a single outcome: of the domains with the highest score it takes any, and the contract says which.
+	// Outcomes are the possible results, as kube-scheduler goes through the domains and the running pods in any order. A placed
+	// group has a single outcome: kube-scheduler chooses any of the domains with the highest score, and the contract defines which.
 	Outcomes []Outcome
 	// Domains is in how many placements it was tried, and Ties how many of them have the highest score.
 	Domains, Ties int
@@ -38,11 +38,11 @@ type Group struct {
 	Topology bool
 }
 
-// Outcome is one thing that may become of a group.
+// Outcome is a possible result of a group.
 type Outcome struct {
 	// Domain is the value of the topology key that a placed group is in.
 	Domain string
-	// Message is what kube-scheduler's condition says of a group that it does not place, without preemption's part.
+	// Message is kube-scheduler's condition of a group that it does not place, without preemption's part.
 	Message string
 	Failed  bool
 	// Placements are by Entries.
@@ -55,7 +55,7 @@ type Outcome struct {
 	Preemption *GroupPreemption
 }
 
-// Member is what becomes of the pods of one entry.
+// Member is the result of the pods of one entry.
 type Member struct {
 	Nodes []uint32
 	// Unplaced is the decision about the first pod that found no node when it was attempted, on the nodes of Candidates.
@@ -64,7 +64,7 @@ type Member struct {
 	// First is the decision about the first pod of the entry, on the nodes of Among; nil if it was not attempted.
 	First *Decision
 	Among []uint32
-	// Message is what the event says: of that pod, or else of the first one if the group is not placed.
+	// Message is the event's text: about that pod, or else about the first one if the group is not placed.
 	Message string
 	Failed  bool
 }
@@ -170,7 +170,7 @@ func (s *Scheduler) groupOfEntry(entry int) *schedulingv1beta1.PodGroup {
 	return s.PodGroups[i]
 }
 
-// TopologyKey is that of a queue entry's group, empty for none.
+// TopologyKey is the topology key of a queue entry's group, empty for none.
 func (s *Scheduler) TopologyKey(entry int) string {
 	if c := s.groupOfEntry(entry).Spec.SchedulingConstraints; c != nil && len(c.Topology) > 0 {
 		return c.Topology[0].Key
@@ -307,7 +307,7 @@ func (y *groupCycle) outcomes(s *Scheduler, entries []int, placements int) ([]Ou
 	if len(texts) < 2 {
 		return out, nil
 	}
-	// The text about the first of the domains is in all texts, as that of the plugin that ran.
+	// All texts contain the text about the first domain, as the plugin ran only for it.
 	replaced := func(in Outcome, by string) Outcome {
 		was := strings.TrimPrefix(y.preempted.status.Message(), groupPrefix)
 		in.Message = strings.ReplaceAll(in.Message, groupPrefix+was, groupPrefix+by)
@@ -331,7 +331,7 @@ func (y *groupCycle) outcomes(s *Scheduler, entries []int, placements int) ([]Ou
 // groupPrefix is what DefaultPreemption's texts about groups begin with.
 const groupPrefix = "pod group preemption: "
 
-// outcome says what became of the group. A text about one placement becomes that about several.
+// outcome is the result of the group. A text about one placement becomes the text about several.
 func (y *groupCycle) outcome(s *Scheduler, entries []int, placements int) Outcome {
 	about := func(status *fwk.Status) string {
 		text := strings.ReplaceAll(status.Message(), strconv.Quote(preemptingName), strconv.Quote(names.DefaultPreemption))

@@ -24,10 +24,9 @@ import (
 type GroupPreemption struct {
 	// Message is its text.
 	Message string
-	// Victims are the pods to evict, the most important first, but for those that are evicted together: those are in the order of
-	// a map.
+	// Victims are the pods to evict, the most important first. Pods that are evicted together are in the order of a map.
 	Victims []Victim
-	// Violations is -1 if it is not known, because all victims are terminating, and so no pod is evicted.
+	// Violations is -1 if it is unknown: all victims are terminating, and so no pod is evicted.
 	Violations, Disruptions int
 	// Nodes are the nodes that the group's pods are nominated to, by entry.
 	Nodes   map[int][]uint32
@@ -36,7 +35,7 @@ type GroupPreemption struct {
 	Whole, Kept int
 }
 
-// groupPreemption is what one cycle notes of the plugin.
+// groupPreemption records the plugin's part of one cycle.
 type groupPreemption struct {
 	ran     bool
 	result  *fwk.PodGroupPostFilterResult
@@ -44,11 +43,11 @@ type groupPreemption struct {
 	victims []*corev1.Pod // as the candidate has them; nil if no pod is evicted
 	gone    map[types.UID]*corev1.Pod
 	all     int // pods before
-	left    int // pods without those that may be preempted
+	left    int // pods that may not be preempted
 
 	violations, disruptions int
-	// texts are what the cycle may say of a cluster without the victims that does not take the group either, where it depends on
-	// the order of the domains. The first is what it says.
+	// texts are the cycle's possible results for a cluster without the victims that does not fit the group either, if they depend on
+	// the order of the domains. The first is the actual result.
 	texts []*fwk.Status
 }
 
@@ -169,7 +168,7 @@ func (y *groupCycle) bestDomain(best []domain) domain {
 	return best[slices.Index(leads, y.choose(leads))]
 }
 
-// orderPaths makes PodTopologySpread's states of pods those that it has if it goes through the domains in the order of their
+// orderPaths makes PodTopologySpread's states of pods the states that it has if it goes through the domains in the order of their
 // first nodes. It goes through a map. Its types are not exported, their fields are.
 func (s *Scheduler) orderPaths(a *fwk.PodGroupAssignments) error {
 	for _, p := range a.ProposedAssignments {
@@ -224,8 +223,9 @@ type notingSnapshot struct {
 	s *Scheduler
 }
 
-// PodGroupStates has the pods of a group in the order of their nodes, and there of the case. kube-scheduler has them in the order of
-// a map, in which it evicts those of a group together and reprieves them: PodTopologySpread's counts may depend on it.
+// PodGroupStates has the pods of a group in the order of their nodes, and per node in the order of the case. kube-scheduler has them
+// in the order of a map, in which it evicts the pods of a group together and reprieves them: PodTopologySpread's counts may depend
+// on it.
 func (n *notingSnapshot) PodGroupStates() fwk.PodGroupStateLister {
 	return orderedGroups{n.MutableSnapshotSharedLister.PodGroupStates(), n.s}
 }
@@ -250,12 +250,12 @@ type orderedGroup struct {
 
 func (o orderedGroup) ScheduledPods() []*corev1.Pod {
 	return slices.SortedFunc(slices.Values(o.PodGroupState.ScheduledPods()), func(a, b *corev1.Pod) int {
-		return cmp.Or(cmp.Compare(o.s.index[a.Spec.NodeName], o.s.index[b.Spec.NodeName]), cmp.Compare(o.s.stated(a), o.s.stated(b)))
+		return cmp.Or(cmp.Compare(o.s.index[a.Spec.NodeName], o.s.index[b.Spec.NodeName]), cmp.Compare(o.s.caseIndex(a), o.s.caseIndex(b)))
 	})
 }
 
-// stated is the index of a pod in the case. Those that were placed follow, in the order of placing.
-func (s *Scheduler) stated(p *corev1.Pod) int {
+// caseIndex is the index of a pod in the case. Placed pods follow, in the order of placing.
+func (s *Scheduler) caseIndex(p *corev1.Pod) int {
 	i := slices.IndexFunc(s.Pods, func(o *corev1.Pod) bool { return o.UID == p.UID })
 	if i >= 0 {
 		return i
@@ -301,7 +301,7 @@ func (n *notingSnapshot) pods() (map[types.UID]*corev1.Pod, error) {
 	return out, err
 }
 
-// preemption says what the plugin found; nil if it did not run.
+// preemption is the plugin's result; nil if it did not run.
 func (y *groupCycle) preemption() (*GroupPreemption, error) {
 	n := &y.preempted
 	if !n.ran || n.status.IsError() {
@@ -360,7 +360,7 @@ func (s *Scheduler) countPods() int {
 	return n
 }
 
-// together tells whether a pod is in a group whose pods are evicted together.
+// together reports whether a pod is in a group whose pods are evicted together.
 func (s *Scheduler) together(p *corev1.Pod) bool {
 	name := GroupOf(p)
 	return slices.ContainsFunc(s.PodGroups, func(g *schedulingv1beta1.PodGroup) bool {

@@ -29,7 +29,7 @@ func (s *Scheduler) admitNominated(c *scenario.Case) error {
 	return nil
 }
 
-// nominated are all nominated pods, those of the queue last.
+// nominated are all nominated pods, the queue's last.
 func (s *Scheduler) nominated() []*corev1.Pod {
 	out := slices.Clone(s.Nominated)
 	twins := scenario.Twins(s.Queue, s.Nominated)

@@ -6,7 +6,7 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 )
 
-// Placement is what becomes of a queue entry when each pod goes to one of the nodes that kube-scheduler finds best.
+// Placement is the result of a queue entry when each pod goes to one of the nodes that kube-scheduler finds best.
 type Placement struct {
 	Nodes []uint32
 	// Unplaced is the decision about the first pod that found no node, and Checks what each plugin said then.
@@ -34,7 +34,7 @@ func (s *Scheduler) Place(queue []scenario.Pending, choose func(best []uint32) u
 	return out, nil
 }
 
-// PlaceEntry runs a queue entry, and says nothing of Checks.
+// PlaceEntry runs a queue entry, without Checks.
 func (s *Scheduler) PlaceEntry(i, count int, choose func(best []uint32) uint32) (*Placement, error) {
 	out, err := s.placeEntry(i, count, choose)
 	if err == nil && out.Unplaced != nil && s.nominatedTo(s.Queue[i]) != "" {

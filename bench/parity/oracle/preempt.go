@@ -100,7 +100,7 @@ func (s *Scheduler) Nominate(pod *corev1.Pod) (node uint32, err error) {
 	return s.index[result.NominatedNodeName], nil
 }
 
-// dryRun asks DefaultPreemption in parts, and compares with what it found as a whole.
+// dryRun runs DefaultPreemption in parts, and compares the result with its result as a whole.
 func (s *Scheduler) dryRun(
 	p *Preemption, state fwk.CycleState, pod *corev1.Pod, fit *framework.FitError, result *fwk.PostFilterResult,
 ) error {
@@ -184,7 +184,7 @@ func (s *Scheduler) refusals(p *Preemption, statuses *framework.NodeToStatus) er
 	return nil
 }
 
-// nominates checks the node that kube-scheduler nominates, and states its text for the first of the best ones.
+// nominates checks the node that kube-scheduler nominates, and sets its text for the first of the best ones.
 func (s *Scheduler) nominates(p *Preemption, result *fwk.PostFilterResult) error {
 	text := func(node uint32) string {
 		i := slices.IndexFunc(p.Candidates, func(c Candidate) bool { return c.Node == node })
@@ -209,8 +209,8 @@ func (s *Scheduler) victim(pod *corev1.Pod) Victim {
 	return Victim{pod, -1, s.index[pod.Spec.NodeName]}
 }
 
-// best returns the candidates that the criteria of pickOneNodeForPreemption (preemption.go, v1.37) do not tell apart. A pod
-// without a start time starts last.
+// best returns the candidates that are equal by the criteria of pickOneNodeForPreemption (preemption.go, v1.37). A pod without a
+// start time starts last.
 func best(candidates []Candidate) []uint32 {
 	keys := make([][]int64, len(candidates))
 	for i, c := range candidates {

@@ -57,7 +57,7 @@ type Queue struct {
 	controllers *Controllers // nil if nothing creates preempted pods again
 }
 
-// QueuedPod is a pod of the queue, and what became of it.
+// QueuedPod is a pod of the queue, and its result.
 type QueuedPod struct {
 	// Entry is its entry of the queue.
 	Entry    int
@@ -115,7 +115,7 @@ type QueueResult struct {
 	Rounds, Fruitful int
 }
 
-// attempt is what is known of the attempt under way.
+// attempt records the current attempt.
 type attempt struct {
 	pod       *QueuedPod
 	uid       types.UID
@@ -417,8 +417,8 @@ func (q *Queue) Run() (*QueueResult, error) {
 	return out, nil
 }
 
-// left tells whether Pop has a pod to return. It returns none of those that an internal error sent to the backoff queue, nor
-// groups (backoff_queue.go popBackoff, v1.37).
+// left reports whether Pop has a pod to return. Pop returns no group, and no pod that an internal error sent to the backoff queue
+// (backoff_queue.go popBackoff, v1.37).
 func (q *Queue) left() bool {
 	queue := q.scheduler.SchedulingQueue
 	return len(queue.PodsInActiveQ()) > 0 || slices.ContainsFunc(queue.PodsInBackoffQ(), func(p *corev1.Pod) bool {

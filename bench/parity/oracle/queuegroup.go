@@ -23,7 +23,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
-// QueuedGroup is a pod group of a whole kube-scheduler's queue, and what became of it.
+// QueuedGroup is a pod group of a whole kube-scheduler's queue, and its result.
 type QueuedGroup struct {
 	Attempts int
 	// Placed is how many attempts placed pods.
@@ -35,7 +35,7 @@ type QueuedGroup struct {
 	Domains int
 }
 
-// groupAttempt is what is known of the attempt of a group under way.
+// groupAttempt records the current attempt of a group.
 type groupAttempt struct {
 	*QueuedGroup
 	name      string
@@ -53,7 +53,7 @@ type groupAttempt struct {
 	ended     bool
 }
 
-// createGroups tells the scheduler of the groups.
+// createGroups adds the groups to the scheduler.
 func (q *Queue) createGroups() {
 	if len(q.PodGroups) == 0 {
 		return

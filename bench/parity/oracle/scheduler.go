@@ -45,10 +45,10 @@ type Scheduler struct {
 	schedulePod schedulePod
 	framework   framework.Framework
 	snapshot    *internalcache.Snapshot
-	// filters are second instances of the profile's filter plugins, in its order, to be asked one by one.
+	// filters are second instances of the profile's filter plugins, in its order, to be called one by one.
 	filters []fwk.FilterPlugin
 	weights map[string]int64
-	// preemption is a second instance of DefaultPreemption, to be asked in parts.
+	// preemption is a second instance of DefaultPreemption, to be run in parts.
 	preemption *defaultpreemption.DefaultPreemption
 
 	index      map[string]uint32
@@ -367,7 +367,7 @@ func setGates(c *scenario.Config) (unlock func(), err error) {
 	}, nil
 }
 
-// client is what the scheduler talks to the API server with. Only the eviction of victims does.
+// client is the scheduler's client of the API server. Only the eviction of victims uses it.
 var client kubernetes.Interface = kubernetes.NewForConfigOrDie(restConfig(agreeable{}))
 
 func restConfig(transport http.RoundTripper) *rest.Config {

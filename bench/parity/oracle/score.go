@@ -10,12 +10,12 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
-// OverflowError says that the scores of a single feasible node cannot be told, because hundredths of an amount do not fit
-// into 64 bits (least_allocated.go, v1.37). kube-scheduler takes the node without scoring it.
+// OverflowError means that the scores of a single feasible node are unknown, because hundredths of an amount do not fit into 64 bits
+// (least_allocated.go, v1.37). kube-scheduler chooses the node without scoring it.
 type OverflowError struct{ error }
 
-// invalidScore tells whether a score is not in its range. The error names the first node of several, in the order in which
-// they happen to be scored: with one worker, that of the nodes.
+// invalidScore reports whether an error is about a score outside its range. The error names the first such node, in the order in
+// which nodes happen to be scored: with one worker, the order of the nodes.
 func invalidScore(text string) bool { return strings.Contains(text, "returns an invalid score") }
 
 func (s *Scheduler) score(state fwk.CycleState, pod *corev1.Pod, feasible []fwk.NodeInfo, d *Decision) error {
@@ -71,7 +71,7 @@ func (s *Scheduler) score(state fwk.CycleState, pod *corev1.Pod, feasible []fwk.
 	return nil
 }
 
-// scorable returns the pod without what plugins fail to score it for, and those plugins, whose scores mean nothing.
+// scorable returns the pod without the parts for which plugins fail to score it, and these plugins, whose scores mean nothing.
 func (s *Scheduler) scorable(state fwk.CycleState, pod *corev1.Pod, feasible []fwk.NodeInfo) (*corev1.Pod, []string, error) {
 	pod = pod.DeepCopy()
 	var plugins []string
@@ -98,7 +98,7 @@ func (s *Scheduler) scorable(state fwk.CycleState, pod *corev1.Pod, feasible []f
 	}
 }
 
-// failureOf returns the plugin that failed, which the framework says in the error's text only.
+// failureOf returns the plugin that failed, which only the text of the framework's error names.
 func failureOf(status *fwk.Status) (*Refusal, error) {
 	_, text, _ := strings.Cut(status.AsError().Error(), `plugin "`)
 	plugin, _, ok := strings.Cut(text, `"`)

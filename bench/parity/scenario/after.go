@@ -36,8 +36,8 @@ type Returned struct {
 	kind    int
 }
 
-// Counted tells how pods of nodes are counted instead of named: the kind of pods that are counted together, in the order of
-// kinds, and false for those with a name.
+// Counted returns how a pod of a node is counted instead of named: the kind of pods that are counted together, in the order of
+// kinds, and false for a pod with a name.
 type Counted func(*corev1.Pod) (kind int, counted bool)
 
 // Named is Counted where every pod has its name.
@@ -101,7 +101,7 @@ func Cordon(nodes []*corev1.Node, names []string) []*corev1.Node {
 	return nodes
 }
 
-// Stays tells of pods that kubectl drain leaves, and that no controller creates on another node.
+// Stays reports whether kubectl drain leaves a pod, and no controller creates it on another node.
 func Stays(p *corev1.Pod) bool {
 	o := metav1.GetControllerOfNoCopy(p)
 	_, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]
@@ -119,7 +119,7 @@ func Canonically(a, b *corev1.Pod) int {
 	return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
 }
 
-// evicted returns the pods, and the entries that they come back as.
+// evicted returns the pods, and the entries of their replacements.
 func (a *After) evicted(of []Evictions, counted Counted) (all []*corev1.Pod, entries []Returned) {
 	for _, e := range of {
 		var pods []*corev1.Pod
@@ -224,7 +224,7 @@ func (a *After) remove(names []string) {
 	a.Pods = slices.DeleteFunc(a.Pods, func(p *corev1.Pod) bool { return slices.Contains(names, p.Spec.NodeName) })
 }
 
-// Again returns what the controller of a pod creates in its place.
+// Again returns the replacement that the controller of a pod creates.
 func Again(p *corev1.Pod, suffix string) *corev1.Pod {
 	again := &corev1.Pod{ObjectMeta: *p.ObjectMeta.DeepCopy(), Spec: *p.Spec.DeepCopy()}
 	again.Name += "-" + suffix

@@ -19,7 +19,7 @@ import (
 
 // Case is one comparison.
 type Case struct {
-	// Name says where the case comes from, such as "spread/17".
+	// Name is the origin of the case, such as "spread/17".
 	Name   string `json:"name"`
 	Config Config `json:"config,omitzero"`
 
@@ -42,31 +42,31 @@ type Case struct {
 	// PodGroups are the groups that pods of the queue, and pods on nodes, name. A case that has any is about Place alone.
 	PodGroups []*schedulingv1beta1.PodGroup `json:"podGroups,omitempty"`
 
-	// Queue is what Place is asked for. Filter and Score are asked for each entry's pod on the cluster as it stands.
+	// Queue is the queue of Place. Filter and Score decide about each entry's pod on the cluster as it stands.
 	Queue []Pending `json:"queue"`
 	// Candidates are the names of the nodes to consider; all if nil, none if empty.
 	Candidates []string `json:"candidates,omitzero"`
-	// Whole says that a whole kube-scheduler runs the queue, with retries and preemption, and that nothing else is asked.
+	// Whole has a whole kube-scheduler run the queue, with retries and preemption, and nothing else.
 	Whole bool `json:"whole,omitempty"`
-	// WhatIf are scenarios; nothing else is asked of a case that has any. With Whole a whole kube-scheduler runs their queues.
+	// WhatIf are scenarios; a case with scenarios tests nothing else. With Whole a whole kube-scheduler runs their queues.
 	WhatIf []WhatIf `json:"whatIf,omitempty"`
-	// Drain is asked of a case that has it, and nothing else; its queue is empty. With Whole a whole kube-scheduler places pods.
+	// Drain is the test of a case that has it, and the only one; the queue is empty. With Whole a whole kube-scheduler places pods.
 	Drain *Drain `json:"drain,omitempty"`
-	// Remedies says that the changes are compared that Stowage offers for the queue's pods, and nothing else.
+	// Remedies tests the changes that Stowage offers for the queue's pods, and nothing else.
 	Remedies bool `json:"remedies,omitempty"`
-	// Advice says that the advice about the workload is compared that the first pod of the queue is of, and nothing else.
+	// Advice tests the advice about the workload of the queue's first pod, and nothing else.
 	Advice bool `json:"advice,omitempty"`
-	// PriorityClasses are those that such a workload may have.
+	// PriorityClasses are the priority classes that such a workload may have.
 	PriorityClasses []*schedulingv1.PriorityClass `json:"priorityClasses,omitempty"`
 	// TieBreakSeed is Stowage's; kube-scheduler has none.
 	TieBreakSeed uint64 `json:"tieBreakSeed,omitempty"`
 }
 
-// Grouped tells whether the case has pod groups.
+// Grouped reports whether the case has pod groups.
 func (c *Case) Grouped() bool { return len(c.PodGroups) > 0 }
 
-// Copy writes the case down and reads it back, as everything that comes from an API server has been: what is empty and what is
-// absent are then the same where the API cannot tell them apart.
+// Copy encodes the case and decodes it, as an API server does with all objects: empty and absent fields are then equal where the API
+// does not distinguish them.
 func (c *Case) Copy() *Case {
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -91,7 +91,7 @@ type Pending struct {
 
 // Config is how the scheduler is configured; the zero value is its default.
 type Config struct {
-	// Weights are score plugins' weights by plugin name, for those that differ from the default.
+	// Weights are the weights of score plugins that differ from the default, by plugin name.
 	Weights            map[string]int32                                 `json:"weights,omitempty"`
 	NodeAffinity       *schedulerv1.NodeAffinityArgs                    `json:"nodeAffinity,omitempty"`
 	NodeResourcesFit   *schedulerv1.NodeResourcesFitArgs                `json:"nodeResourcesFit,omitempty"`

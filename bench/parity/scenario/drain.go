@@ -19,7 +19,7 @@ type Drain struct {
 	Steps int `json:"steps,omitempty"`
 }
 
-// DrainMode is the question about the nodes.
+// DrainMode is the kind of drain.
 type DrainMode string
 
 // The modes.
@@ -49,8 +49,8 @@ type Unit struct {
 	kind    int
 }
 
-// Units returns the pods of a node in the order in which a drain evicts them: counted ones, those with names, and then those in
-// moved, which have the positions that it tells.
+// Units returns the pods of a node in the order in which a drain evicts them: counted pods, pods with names, and then pods in moved,
+// ordered by the positions that moved returns.
 func (c *Case) Units(node int, counted Counted, moved func(*corev1.Pod) (at int, ok bool)) []*Unit {
 	var counts, named, came []*Unit
 	for _, p := range c.Pods {

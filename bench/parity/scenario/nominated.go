@@ -23,7 +23,7 @@ func (c *Case) WithoutNominations() (*Case, bool) {
 	return &out, nominated
 }
 
-// Twins tells of each of the queue's pods whether it is also among the nominated pods, which then say where it is nominated.
+// Twins reports for each pod of the queue whether it is also among the nominated pods, which then have its nomination.
 func Twins(queue, nominated []*corev1.Pod) []bool {
 	known := map[[2]string]bool{}
 	for _, p := range nominated {

@@ -34,12 +34,12 @@ type Evictions struct {
 // Delta is a difference of the cluster.
 type Delta struct {
 	RemovedNodes []string `json:"removedNodes,omitempty"`
-	// Nodes replace those of the same names, which keep their pods, or are added behind the others.
+	// Nodes replace nodes of the same names and keep their pods, or are appended.
 	Nodes       []*corev1.Node `json:"nodes,omitempty"`
 	RemovedPods []string       `json:"removedPods,omitempty"`
-	// Pods are on nodes, and are added behind the others.
+	// Pods are on nodes, and are appended.
 	Pods []*corev1.Pod `json:"pods,omitempty"`
-	// The others replace those of the same names, or are added. Removed names have namespaces, but for those of namespaces.
+	// The others replace objects of the same names, or are added. Removed names contain namespaces, except names of namespaces.
 	RemovedNamespaces []string                        `json:"removedNamespaces,omitempty"`
 	Namespaces        []*corev1.Namespace             `json:"namespaces,omitempty"`
 	RemovedServices   []string                        `json:"removedServices,omitempty"`
@@ -48,7 +48,7 @@ type Delta struct {
 	Budgets           []*policyv1.PodDisruptionBudget `json:"budgets,omitempty"`
 }
 
-// Empty tells whether there is no difference.
+// Empty reports whether there is no difference.
 func (d *Delta) Empty() bool {
 	return len(d.Nodes)+len(d.Pods)+len(d.RemovedNodes)+len(d.RemovedPods)+len(d.RemovedNamespaces)+len(d.Namespaces)+
 		len(d.RemovedServices)+len(d.Services)+len(d.RemovedBudgets)+len(d.Budgets) == 0

@@ -38,7 +38,7 @@ func (s *shrinker) load() bool {
 	return err == nil && json.Unmarshal(data, &s.tree) == nil
 }
 
-// holds tells whether the tree as it is now still fails.
+// holds reports whether the current tree still fails.
 func (s *shrinker) holds() bool {
 	if s.tries <= 0 {
 		return false
@@ -56,7 +56,7 @@ func (s *shrinker) holds() bool {
 	return true
 }
 
-// pass tries to take parts out of a value, which set puts back into the tree, and tells whether it could.
+// pass tries to remove parts of a value, which set puts back into the tree, and reports whether it could.
 func (s *shrinker) pass(value any, set func(any)) bool {
 	switch v := value.(type) {
 	case []any:
@@ -69,7 +69,7 @@ func (s *shrinker) pass(value any, set func(any)) bool {
 	return false
 }
 
-// list takes out runs of elements, half of the list first, then shrinks those that stay.
+// list removes runs of elements, half of the list first, then shrinks the remaining elements.
 func (s *shrinker) list(v []any, set func(any)) bool {
 	shrunk := false
 	for run := max(1, len(v)/2); run > 0; run /= 2 {

@@ -65,7 +65,7 @@ func (c *podCase) pod(trial int) *stowagev1.Pod {
 	return &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: t}}
 }
 
-// selectors are those of a pod's terms and constraints.
+// selectors returns the label selectors of a pod's terms and constraints.
 func selectors(s *stowagev1.PodSpec) []*stowagev1.LabelSelector {
 	var out []*stowagev1.LabelSelector
 	for _, c := range s.TopologySpreadConstraints {

@@ -83,7 +83,7 @@ const (
 	floorCapacity = 1 << 34
 )
 
-// columnsOf are those of a cluster where these nodes are feasible.
+// columnsOf returns the columns of a cluster where these nodes are feasible.
 func columnsOf(nodes int, feasible []uint32) *columns {
 	c := &columns{pods: make([]int32, nodes), class: make([]uint8, nodes)}
 	for r := range c.free {

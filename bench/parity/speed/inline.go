@@ -9,7 +9,7 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
 )
 
-// inline measures Filters that bring their cluster: in the compact form, stated in full, and stated in full in a stream.
+// inline measures Filters that contain their cluster: in the compact form, in full, and in full as a stream.
 func (r *run) inline() error {
 	w, together := r.big, r.find(all)
 	for _, key := range []string{"compact", "full"} {

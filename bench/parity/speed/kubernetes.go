@@ -76,10 +76,10 @@ func kubernetesNode(n *stowagev1.Node) (*corev1.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	stated := &stowagev1.Node{
+	node := &stowagev1.Node{
 		Name: n.Name, Labels: n.Labels, Taints: n.Taints, Allocatable: n.Allocatable, Unschedulable: n.Unschedulable, Images: n.Images,
 	}
-	return out, lost(stated, again)
+	return out, lost(node, again)
 }
 
 // kubernetesPod is a pod of a template, as the API server stores it.
@@ -120,14 +120,14 @@ func kubernetesPod(t *stowagev1.PodTemplate) (*corev1.Pod, error) {
 		c.NodeAffinityPolicy = cmp.Or(c.NodeAffinityPolicy, stowagev1.NodeInclusionPolicy_NODE_INCLUSION_POLICY_HONOR)
 		c.NodeTaintsPolicy = cmp.Or(c.NodeTaintsPolicy, stowagev1.NodeInclusionPolicy_NODE_INCLUSION_POLICY_IGNORE)
 	}
-	again.GetTemplate().Spec.Tolerations = nil // those that admission adds, of NoExecute, reject no node
+	again.GetTemplate().Spec.Tolerations = nil // admission adds NoExecute tolerations, which reject no node
 	if err := lost(t, again.GetTemplate()); err != nil {
 		return nil, err
 	}
 	return oracle.StoredPod(out)
 }
 
-// lost tells what an object said before it was stated in another way, and does not say any more.
+// lost returns an error unless an object survived a conversion to another form unchanged.
 func lost(before, after proto.Message) error {
 	if proto.Equal(before, after) {
 		return nil

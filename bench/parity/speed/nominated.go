@@ -10,10 +10,10 @@ import (
 // nominatedNodes is the number of nodes that have nominated pods, and nominatedPods their number on each of them.
 const nominatedNodes, nominatedPods = 20, 2
 
-// nominatedTurns is the least number of turns: the difference is about a twentieth, which few turns do not tell.
+// nominatedTurns is the minimum number of turns: the difference is about a twentieth, too small for few turns.
 const nominatedTurns = 60
 
-// nominated compares decisions on a cluster with nominated pods, which the pod leaves room for, with those without.
+// nominated compares decisions on a cluster with nominated pods, which leave room for the pod, with decisions on a cluster without.
 func (r *run) nominated(nodes int) error {
 	cluster := bigcluster.Compact(newCluster(nodes))
 	without, err := r.put(cluster)

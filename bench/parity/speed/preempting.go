@@ -109,12 +109,12 @@ func samePreempting(scheduler *oracle.Scheduler, pod *corev1.Pod, entry int, got
 
 // beyond times what kube-scheduler does not look for, against the plain call for the same pod.
 func (r *run) beyond(target *target, pod *corev1.Pod) error {
-	stated, err := kube.PendingPod(pod)
+	pending, err := kube.PendingPod(pod)
 	if err != nil {
 		return err
 	}
 	of := func(name string, request *stowagev1.PreemptRequest) *subject {
-		request.Context, request.Pod = target.context(), proto.CloneOf(stated)
+		request.Context, request.Pod = target.context(), proto.CloneOf(pending)
 		return r.preempting(name, request)
 	}
 	t, err := measurement{turns: min(3, r.Turns)}.of(

@@ -67,11 +67,11 @@ func (r *run) preempt(key string, target *target, scheduler *oracle.Scheduler, p
 	if err != nil {
 		return err
 	}
-	stated, err := kube.PendingPod(pod)
+	pending, err := kube.PendingPod(pod)
 	if err != nil {
 		return err
 	}
-	request := &stowagev1.PreemptRequest{Pod: stated, IncludeCandidates: true, Context: target.context()}
+	request := &stowagev1.PreemptRequest{Pod: pending, IncludeCandidates: true, Context: target.context()}
 	answer, err := r.ask(request)
 	if err != nil {
 		return err

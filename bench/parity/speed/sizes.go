@@ -6,10 +6,10 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
 )
 
-// clusterSizes are the sizes at which Filter is measured in each way of stating the cluster.
+// clusterSizes are the sizes at which Filter is measured for each form of the cluster.
 var clusterSizes = []int{1_000, 5_000, 15_000, 100_000}
 
-// Stated is a Filter of one case with its cluster stated in each way, and the floors to hold it against.
+// Stated is a Filter of one case for each form of its cluster, and the floors to compare it with.
 type Stated struct {
 	Nodes, Procs int
 	Case         string

@@ -81,11 +81,11 @@ func (r *run) surgeBy(key string, nodes int, topology string) error {
 	for i := range nodes {
 		n := surgeNode(i)
 		objects.Nodes = append(objects.Nodes, n)
-		stated, err := kube.Node(n)
+		node, err := kube.Node(n)
 		if err != nil {
 			return err
 		}
-		cluster.Nodes = append(cluster.Nodes, stated)
+		cluster.Nodes = append(cluster.Nodes, node)
 	}
 	messages, err := stream(bigcluster.Compact(cluster))
 	if err != nil {

@@ -107,10 +107,10 @@ func (s stowage) target(messages [][]byte) (*target, error) {
 	return s.put(messages)
 }
 
-// decision is what answers come to: the nodes that can take the pod, and the best of them.
+// decision is the decision in the answers: the nodes that can take the pod, and the best of them.
 type decision struct {
 	feasible, best []uint32
-	// filter and score are the answers, both is that of one call for both.
+	// filter and score are the answers. both is the answer of one call for both.
 	filter, score, both []byte
 }
 

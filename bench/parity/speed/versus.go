@@ -7,7 +7,7 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 )
 
-// kubeParallelism is how many nodes kube-scheduler looks at at a time unless told otherwise.
+// kubeParallelism is kube-scheduler's default number of nodes at a time.
 const kubeParallelism = 16
 
 // versus has kube-scheduler decide about each case on the same cluster, compares the decisions, and times both.
