@@ -34,8 +34,8 @@ const (
 // Expander selects among the node groups that Cluster Autoscaler could scale up. With --expander=grpc, Cluster Autoscaler calls it
 // and waits for 5 s. After an error it goes on with all options.
 type ExpanderClient interface {
-	// BestOptions returns those of the options that are best. Cluster Autoscaler takes one of them, and reads of each the node group
-	// alone. Since 1.35, it scales up none if there are none.
+	// BestOptions returns the best options. Cluster Autoscaler chooses one of them, and reads only the node groups. Since 1.35,
+	// it scales up none if there are none.
 	BestOptions(ctx context.Context, in *BestOptionsRequest, opts ...grpc.CallOption) (*BestOptionsResponse, error)
 }
 
@@ -64,8 +64,8 @@ func (c *expanderClient) BestOptions(ctx context.Context, in *BestOptionsRequest
 // Expander selects among the node groups that Cluster Autoscaler could scale up. With --expander=grpc, Cluster Autoscaler calls it
 // and waits for 5 s. After an error it goes on with all options.
 type ExpanderServer interface {
-	// BestOptions returns those of the options that are best. Cluster Autoscaler takes one of them, and reads of each the node group
-	// alone. Since 1.35, it scales up none if there are none.
+	// BestOptions returns the best options. Cluster Autoscaler chooses one of them, and reads only the node groups. Since 1.35,
+	// it scales up none if there are none.
 	BestOptions(context.Context, *BestOptionsRequest) (*BestOptionsResponse, error)
 	mustEmbedUnimplementedExpanderServer()
 }

@@ -182,8 +182,8 @@ func (r *drain) rounds() error {
 	}
 }
 
-// evict evicts the pods of a round, and reports whether there are any. The pods of the previous round leave first. The pods of the
-// last round leave once it is known to be the last.
+// evict evicts the pods of a round, and reports whether there are any. If so, the pods of the previous round leave first. The pods
+// of the last round leave once it is known to be the last.
 func (r *drain) evict() bool {
 	var now []drainBatch
 	for _, u := range r.units {

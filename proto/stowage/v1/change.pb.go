@@ -22,9 +22,9 @@ const (
 )
 
 // Change is a difference of the cluster or of the pod that makes a node feasible for a pod without feasible nodes. Each
-// change is verified by a decision with it, and is minimal among those of its kind. A change is missing if the search
-// would need more than some thousands of combinations to find it. Servers without FEATURE_REMEDIES return the first five
-// kinds only, and lists of them in the order of their numbers.
+// change is verified by a decision with it, and is minimal among changes of its kind. A change is missing if the search would
+// need more than some thousands of combinations to find it. Servers without FEATURE_REMEDIES return the first five kinds
+// only, and lists of them in the order of their numbers.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The kind of the change.
@@ -304,7 +304,7 @@ type Change_LabelledNode struct {
 }
 
 type Change_ChangedNodeRequirement struct {
-	// A requirement of the pod on nodes' labels that is another one, or none.
+	// A requirement of the pod on nodes' labels that is replaced or removed.
 	ChangedNodeRequirement *ChangedNodeRequirement `protobuf:"bytes,11,opt,name=changed_node_requirement,json=changedNodeRequirement,proto3,oneof"`
 }
 
@@ -377,9 +377,9 @@ func (*Change_RemovedSchedulingGates) isChange_Kind() {}
 
 func (*Change_Combined) isChange_Kind() {}
 
-// AddedNode is a node like another one, with a name of its own. Labels whose value is the name of the other node have the
-// new name. Of the other node's pods it has those of DaemonSets and mirror pods. It does not have the other node's state:
-// it is not cordoned, and has none of the taints that a controller sets and removes, such as those with the prefix
+// AddedNode is a node like another one, with a name of its own. Labels whose value is the name of the other node have the new
+// name. Of the other node's pods it has pods of DaemonSets and mirror pods. It does not have the other node's state: it is
+// not cordoned, and has none of the taints that a controller sets and removes, such as those with the prefix
 // node.kubernetes.io/, ToBeDeletedByClusterAutoscaler or karpenter.sh/disrupted.
 type AddedNode struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -437,10 +437,10 @@ func (x *AddedNode) GetNewDomainKeys() []string {
 	return nil
 }
 
-// Victims is a minimum-size set of pods to evict from one node. Ties go to the set with the lowest maximum priority,
-// then to the node with the lowest index. Pods that come back into the pod's way are none: those of the pod's own controller,
-// or of its Deployment, those of DaemonSets, and those of a controller that have a higher priority, which kube-scheduler
-// places before the pod, unless they are terminating.
+// Victims is a minimum-size set of pods to evict from one node. Ties go to the set with the lowest maximum priority, then to
+// the node with the lowest index. Pods whose replacements would be in the pod's way are no victims, unless they are
+// terminating: pods of the pod's own controller or of its Deployment, pods of DaemonSets, and pods of a controller with a
+// higher priority, which kube-scheduler places before the pod.
 type Victims struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pods.
@@ -716,8 +716,8 @@ func (x *UncordonedNode) GetNodeIndex() uint32 {
 	return 0
 }
 
-// ClearedTaints is a node without some taints: those that are its state, which a controller removes when the state ends, and
-// those of its role.
+// ClearedTaints is a node without some taints: taints of its state, which a controller removes when the state ends, and
+// taints of its role.
 type ClearedTaints struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node, an index into Cluster.nodes.
@@ -847,11 +847,11 @@ type ChangedNodeRequirement struct {
 	// The requirement. One of the node selector is IN with one value. Of its values, the first 100 are listed; the indexes
 	// identify it.
 	From *NodeSelectorRequirement `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
-	// What it becomes. Absent if it is given up; a term without any other requirement matches every node then. If the key
-	// differs from that of `from`, nothing else does: the first 100 values are listed, and all of the requirement stay.
+	// The new requirement. Absent if the requirement is removed; a term without any other requirement then matches every node.
+	// If the key differs from the key of `from`, nothing else does: the first 100 values are listed, and all values stay.
 	To *NodeSelectorRequirement `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
-	// The values that `to` may have, each alone, the most similar to the present ones first; `to` has the first one. At most
-	// 8. None if the key changes, or the requirement is given up.
+	// The values that `to` may have, each alone, the most similar to the present ones first; `to` has the first one. At most 8.
+	// None if the key changes, or the requirement is removed.
 	Values []string `protobuf:"bytes,5,rep,name=values,proto3" json:"values,omitempty"`
 	// The number of candidate nodes that meet `from`.
 	MatchingNodeCount uint64 `protobuf:"varint,6,opt,name=matching_node_count,json=matchingNodeCount,proto3" json:"matching_node_count,omitempty"`
@@ -949,8 +949,8 @@ func (x *ChangedNodeRequirement) GetContradicts() bool {
 	return false
 }
 
-// RenamedTopologyKey is a spread constraint or required pod affinity term with another topology key, in place of one that
-// no candidate node has.
+// RenamedTopologyKey is a spread constraint or required pod affinity term whose topology key, which no candidate node has, is
+// replaced.
 type RenamedTopologyKey struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The rule, with its present key.
@@ -1143,8 +1143,8 @@ func (x *LoweredMinDomains) GetTo() int32 {
 	return 0
 }
 
-// AddedMatchLabelKey is a spread constraint or required anti-affinity term with one more entry of matchLabelKeys: the label of
-// the pod's revision. A rolling update does not count the pods that it replaces then.
+// AddedMatchLabelKey is a spread constraint or required anti-affinity term with one more entry of matchLabelKeys: the label
+// of the pod's revision. A rolling update then does not count the pods that it replaces.
 type AddedMatchLabelKey struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The rule.
@@ -1312,8 +1312,8 @@ func (x *RemovedSchedulingGates) GetGates() []string {
 // CombinedChange is changes that make a node feasible together.
 type CombinedChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Two changes, the likelier remedy first. Indexes of both are those of the pod's own spec: if a change takes an entry out
-	// of a list, make it last, and of two such changes the one with the higher index first.
+	// Two changes, the likelier remedy first. Indexes of both refer to the pod's own spec: make a change that removes an entry
+	// of a list last, and of two such changes the one with the higher index first.
 	Changes       []*Change `protobuf:"bytes,1,rep,name=changes,proto3" json:"changes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

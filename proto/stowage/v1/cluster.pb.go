@@ -313,10 +313,10 @@ type Cluster struct {
 	WorkloadSelectors []*WorkloadSelector `protobuf:"bytes,4,rep,name=workload_selectors,json=workloadSelectors,proto3" json:"workload_selectors,omitempty"`
 	// Node classes, which hold the fields that many nodes share. Nodes refer to a class by its index.
 	NodeClasses []*NodeClass `protobuf:"bytes,5,rep,name=node_classes,json=nodeClasses,proto3" json:"node_classes,omitempty"`
-	// PodDisruptionBudgets, which preemption respects where it can. Of several that select a victim, it uses up those with
+	// PodDisruptionBudgets, which preemption respects where it can. Of several that select a victim, it uses up budgets with
 	// lower names first; kube-scheduler has no fixed order.
 	PodDisruptionBudgets []*PodDisruptionBudget `protobuf:"bytes,6,rep,name=pod_disruption_budgets,json=podDisruptionBudgets,proto3" json:"pod_disruption_budgets,omitempty"`
-	// Pod groups: those of pods on nodes, and those of pods to be placed. Requests may add others.
+	// The pod groups of pods on nodes, and of pods to be placed. Requests may add others.
 	PodGroups     []*PodGroup `protobuf:"bytes,7,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -483,8 +483,8 @@ func (x *NodeClass) GetNameLabelKeys() []string {
 	return nil
 }
 
-// Node is a node with its pods. Its fields are in addition to those of its class: labels and resources override those
-// of the class with the same key, taints and images follow those of the class.
+// Node is a node with its pods. Its fields are in addition to its class: labels and resources override the class's entries
+// with the same key, taints and images follow the class's.
 type Node struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// metadata.name. Required, unique in the cluster.
@@ -1007,12 +1007,12 @@ type PodDisruptionBudget struct {
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// metadata.name. Required.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// spec.selector. kube-scheduler takes an absent or empty selector, and one that it cannot parse, for one that selects no
-	// pods (pkg/scheduler/framework/preemption/util.go FilterVictimsWithPDBViolation, v1.37). Drain takes an empty selector for
-	// one that selects all pods of the namespace, as the eviction API does (pkg/registry/core/pod/storage/eviction.go
-	// getPodDisruptionBudgets, v1.37).
+	// spec.selector. For kube-scheduler an absent or empty selector, and a selector that it cannot parse, selects no pods
+	// (pkg/scheduler/framework/preemption/util.go FilterVictimsWithPDBViolation, v1.37). For Drain an empty selector selects
+	// all pods of the namespace, as in the eviction API (pkg/registry/core/pod/storage/eviction.go getPodDisruptionBudgets,
+	// v1.37).
 	Selector *LabelSelector `protobuf:"bytes,3,opt,name=selector,proto3" json:"selector,omitempty"`
-	// status.disruptionsAllowed. Nothing is left of a budget with 0 or less.
+	// status.disruptionsAllowed. A budget with 0 or less is used up.
 	DisruptionsAllowed int32 `protobuf:"varint,4,opt,name=disruptions_allowed,json=disruptionsAllowed,proto3" json:"disruptions_allowed,omitempty"`
 	// The names of the pods in status.disruptedPods. Preempting one of them does not use up the budget. For Drain, they are no
 	// exception; a budget with more than 2,000 allows no evictions (eviction.go checkAndDecrement, v1.37).
@@ -1134,12 +1134,12 @@ type PodGroup struct {
 	// is 1 for a group with the basic policy. If fewer can have one, or if no pod can be placed, no pod of the group is, and the
 	// group does not affect the pods after it.
 	MinCount *uint32 `protobuf:"varint,2,opt,name=min_count,json=minCount,proto3,oneof" json:"min_count,omitempty"`
-	// The mode of placing. Where not all pods can be placed, JOINT places as many as it finds. Of a group of more than 12 pods that
-	// only resources connect (no spread constraints, no affinity, no anti-affinity or host ports between them) it places as many of the
-	// highest priority as it finds, then of the next one, unless that is less than min_count. In this sense it is never less than
-	// what IN_ORDER places on the same nodes, if no pods are nominated, whatever max_steps; nor whatever the deadline, unless that
-	// comes before all pods were attempted in order. With PlaceRequest.allow_partial those that are placed by then count, if they are
-	// min_count.
+	// The mode of placing. Where not all pods can be placed, JOINT places as many as it finds. Of a group of more than 12 pods
+	// that only resources connect (no spread constraints, no affinity, no anti-affinity or host ports between them) it places
+	// as many of the highest priority as it finds, then of the next one, unless these are fewer than min_count. In this sense
+	// it is never less than what IN_ORDER places on the same nodes, if no pods are nominated, whatever max_steps; nor whatever
+	// the deadline, unless it comes before all pods were attempted in order. With PlaceRequest.allow_partial the pods that are
+	// placed by then count, if they are at least min_count.
 	Mode PodGroupMode `protobuf:"varint,3,opt,name=mode,proto3,enum=stowage.v1.PodGroupMode" json:"mode,omitempty"`
 	// The topology constraint, none if absent. A group with pods on nodes is placed in the domain of these pods. If one of them is in
 	// no domain, or if they are in several domains, a group with IN_ORDER and one REQUIRED key fails with kube-scheduler's error, and
@@ -1241,13 +1241,13 @@ func (x *PodGroup) GetDisruptionMode() PodGroupDisruptionMode {
 // PodGroupTopology constrains a group to one topology domain.
 type PodGroupTopology struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Topology keys, the narrowest first, such as a rack's and a zone's. The group is placed in one domain of the first
-	// key that has a domain with room for at least min_count of its pods. Of several domains the one with the highest
-	// score wins. The score is that of kube-scheduler (v1.37): 100 for the domain with room for the most pods and
-	// proportionally less for the others (PodGroupPodsCount), plus the utilization of the domain's nodes with the pods
-	// (NodeResourcesFit, MostAllocated). Ties go to the domain whose first node is first in the order of
-	// PlaceRequest.tie_break_seed. At most 8. Without a key the group is not constrained, as with empty schedulingConstraints of a
-	// PodGroup: kube-scheduler (v1.37) then does not run DynamicResources for it, which is told by its event.
+	// Topology keys, the narrowest first, such as a rack's and a zone's. The group is placed in one domain of the first key
+	// that has a domain with room for at least min_count of its pods. Of several domains the one with the highest score wins.
+	// The score is kube-scheduler's (v1.37): 100 for the domain with room for the most pods and proportionally less for the
+	// others (PodGroupPodsCount), plus the utilization of the domain's nodes with the pods (NodeResourcesFit, MostAllocated).
+	// Ties go to the domain whose first node is first in the order of PlaceRequest.tie_break_seed. At most 8. Without a key the
+	// group is not constrained, as with empty schedulingConstraints of a PodGroup: kube-scheduler (v1.37) then does not run
+	// DynamicResources for it, and its event text shows this.
 	Keys []string `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
 	// The policy if no key has such a domain.
 	Policy        PodGroupTopologyPolicy `protobuf:"varint,2,opt,name=policy,proto3,enum=stowage.v1.PodGroupTopologyPolicy" json:"policy,omitempty"`

@@ -93,7 +93,7 @@ func (KeptReason) EnumDescriptor() ([]byte, []int) {
 // has the status DRAINED and no pod came back to a drained node, and if the nodes that it removes cost more than the one it adds.
 // The next action begins with the cluster as it is then. Nodes that an action added are not removed again.
 //
-// A drained node has its pods in the order of DrainRequest. Those that an earlier action placed come last, in the order of
+// A drained node has its pods in the order of DrainRequest. Pods that an earlier action placed come last, in the order of
 // placing, and have no names. Pods without a controller are not evicted. Pending pods are not placed.
 type ConsolidateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -111,7 +111,7 @@ type ConsolidateRequest struct {
 	// each candidate that is left, for ConsolidateResponse.kept. A step is a unit of this server's search: another release may need
 	// more or fewer steps, and a step has no guaranteed duration.
 	MaxSteps *uint32 `protobuf:"varint,6,opt,name=max_steps,json=maxSteps,proto3,oneof" json:"max_steps,omitempty"`
-	// What evicted pods count for while those of their round are placed.
+	// Whether evicted pods still count while the pods of their round are placed.
 	EvictedPods EvictedPods `protobuf:"varint,7,opt,name=evicted_pods,json=evictedPods,proto3,enum=stowage.v1.EvictedPods" json:"evicted_pods,omitempty"`
 	// The order of nodes in which ties are broken, as PlaceRequest.tie_break_seed.
 	TieBreakSeed uint64 `protobuf:"varint,8,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
@@ -398,15 +398,15 @@ func (x *ConsolidateResponse) GetSnapshotAddress() string {
 	return ""
 }
 
-// ConsolidateAction is nodes that are removed together, with or without a new one. Indexes of nodes are those of the cluster. New
+// ConsolidateAction is nodes that are removed together, with or without a new one. Indexes of nodes are the cluster's. New
 // nodes follow them in the order of actions.
 type ConsolidateAction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What draining the nodes leads to, with its moves. The lists of all drains of a response are limited as those of Drain.
+	// The drain of the nodes, with its moves. The lists of all drains of a response have the limits of Drain.
 	Drain *NodeDrain `protobuf:"bytes,1,opt,name=drain,proto3" json:"drain,omitempty"`
 	// Index of the new node's template into ConsolidateRequest.templates; absent if there is none.
 	TemplateIndex *uint32 `protobuf:"varint,2,opt,name=template_index,json=templateIndex,proto3,oneof" json:"template_index,omitempty"`
-	// The index and the name of the new node, if there is one. Names are those of ProvisionRequest.
+	// The index and the name of the new node, if there is one. Names are as in ProvisionRequest.
 	NewNodeIndex *uint32 `protobuf:"varint,3,opt,name=new_node_index,json=newNodeIndex,proto3,oneof" json:"new_node_index,omitempty"`
 	NewNodeName  string  `protobuf:"bytes,4,opt,name=new_node_name,json=newNodeName,proto3" json:"new_node_name,omitempty"`
 	// ConsolidateResponse.cost_before and cost_after of this action alone.
@@ -491,7 +491,7 @@ func (x *ConsolidateAction) GetCostAfter() uint64 {
 // KeptNode is a candidate that is left.
 type KeptNode struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What draining it alone, without a new node, after the last action leads to. Without moves.
+	// A drain of this candidate alone, without a new node, after the last action. Without moves.
 	Drain *NodeDrain `protobuf:"bytes,1,opt,name=drain,proto3" json:"drain,omitempty"`
 	// Why it is left.
 	Reason        KeptReason `protobuf:"varint,2,opt,name=reason,proto3,enum=stowage.v1.KeptReason" json:"reason,omitempty"`

@@ -29,8 +29,9 @@ const (
 	DoubtKind_DOUBT_KIND_UNSPECIFIED DoubtKind = 0
 	// The pod has a field that kube-scheduler reads and the contract lacks (Pod.unread).
 	DoubtKind_DOUBT_KIND_UNREAD_FIELD DoubtKind = 1
-	// Another scheduler than that of the profile places the pod (PodSpec.scheduler_name). A pod of the request is placed as if it were
-	// a pod of the profile's scheduler. A pod that is created again is left to its scheduler and has no node in the response.
+	// Another scheduler than the profile's places the pod (PodSpec.scheduler_name). A pod of the request is placed as if it
+	// were a pod of the profile's scheduler. A pod that is created again is left to its scheduler and has no node in the
+	// response.
 	DoubtKind_DOUBT_KIND_OTHER_SCHEDULER DoubtKind = 2
 	// The pod is a member of a pod group, and was decided without other pending pods of the group that matter: the group cannot reach its
 	// minimum with this pod alone, may go to several topology domains, is not in the cluster, or preempts.
@@ -92,9 +93,9 @@ func (DoubtKind) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_doubt_proto_rawDescGZIP(), []int{0}
 }
 
-// Doubt is something that a response does not decide about a pod, so that the cluster may end up differently. A positive answer with
-// doubts is not certain. Responses list the doubts about every pod that the request asks to place, and about every pod that is
-// evicted and created again by its controller.
+// Doubt is an undecided part of a decision about a pod, because of which the cluster may end up differently. A positive
+// answer with doubts is not certain. Responses list the doubts about every pod that the request is to place, and about every
+// pod that is evicted and created again by its controller.
 type Doubt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What is not decided.

@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// DrainMode is the question about the nodes of a drain.
+// DrainMode is which nodes a drain drains together.
 type DrainMode int32
 
 const (
@@ -86,11 +86,11 @@ type DrainStatus int32
 const (
 	// None.
 	DrainStatus_DRAIN_STATUS_UNSPECIFIED DrainStatus = 0
-	// All pods that have to leave did, and those that come back have a node.
+	// All pods that have to leave have left, and all replacements have a node.
 	DrainStatus_DRAIN_STATUS_DRAINED DrainStatus = 1
-	// All pods that have to leave did, but some that come back have no node, or were preempted again.
+	// All pods that have to leave have left, but some replacements are pending, or were preempted again.
 	DrainStatus_DRAIN_STATUS_UNPLACED DrainStatus = 2
-	// Some pods cannot be evicted. Others may have no node, too.
+	// Some pods cannot be evicted. Others may be pending, too.
 	DrainStatus_DRAIN_STATUS_BLOCKED DrainStatus = 3
 )
 
@@ -211,24 +211,26 @@ func (BlockedReason) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_drain_proto_rawDescGZIP(), []int{2}
 }
 
-// DrainRequest is a request for what draining nodes leads to.
+// DrainRequest checks whether nodes can be drained: where their pods would run, which would stay pending, which cannot be
+// evicted.
 //
-// A drain cordons its nodes (as Scenario.cordoned_nodes) and evicts their pods as kubectl drain does: pods of a DaemonSet
-// and mirror pods stay, terminating pods leave and do not come back. Evictions go in rounds. A round evicts, in the order of
+// A drain cordons its nodes (as Scenario.cordoned_nodes) and evicts their pods as kubectl drain does: pods of a DaemonSet and
+// mirror pods stay, terminating pods leave and do not come back. Evictions go in rounds. A round evicts, in the order of
 // Cluster.nodes and of the pods of a node, each pod that its PodDisruptionBudget allows to be evicted; then the controllers
-// create the pods again, and they are placed, after those that have no node since earlier rounds. The pods of a node are
-// those without names by the order of their templates' first mention, then those with names, then those that LARGEST_SET moved
-// there, by the round in which they were placed and in a round in the order of their evictions. A pod that is placed is ready
-// before the next round, and its budget allows one more disruption. The drain ends when no pod is left, or when a round
-// evicts none. Pods that have no node by then are attempted once more if pods of the last round were terminating meanwhile.
+// create the pods again, and they are placed, after pods that are pending since earlier rounds. The pods of a node are in
+// this order: pods without names by the first mention of their templates, then pods with names, then pods that LARGEST_SET
+// moved there, by the round in which they were placed, and within a round by the order of their evictions. A pod that is
+// placed is ready before the next round, and its budget allows one more disruption. The drain ends when no pod is left, or
+// when a round evicts none. Pods that are pending by then are attempted once more if pods of the last round were still
+// terminating.
 //
-// Budgets are those of the eviction API (pkg/registry/core/pod/storage/eviction.go, v1.37), which differ from those of
-// preemption: an empty selector selects all pods of the namespace, disrupted_pods are no exception, and a pod of several
-// budgets is not evicted. A pod that is not ready does not use up its budget if unhealthy_pod_eviction_policy or the number of
-// healthy pods allows that, and a pending or terminating pod is evicted whatever its budgets are. A pod whose readiness is not
-// known counts as ready, with a doubt. kubectl's own refusals come first (k8s.io/kubectl/pkg/drain/filters.go, v0.37).
-// A pod that tolerates the taint of cordoned nodes may come back to a node that is drained, as in a cluster; it is not evicted
-// again. A preempted pod uses up its budgets, and comes back if its controller creates it again.
+// Budgets follow the eviction API (pkg/registry/core/pod/storage/eviction.go, v1.37), which differs from preemption: an empty
+// selector selects all pods of the namespace, disrupted_pods are no exception, and a pod of several budgets is not evicted. A
+// pod that is not ready does not use up its budget if unhealthy_pod_eviction_policy or the number of healthy pods allows
+// that, and a pending or terminating pod is evicted whatever its budgets are. A pod of unknown readiness counts as ready,
+// with a doubt. kubectl's own checks come first (k8s.io/kubectl/pkg/drain/filters.go, v0.37). A pod that tolerates the taint
+// of cordoned nodes may come back to a node that is drained, as in a cluster; it is not evicted again. A preempted pod uses
+// up its budgets, and comes back if its controller creates it again.
 //
 // The nodes of one drain may have at most 2,000,000 pods, with LARGEST_SET all nodes together.
 type DrainRequest struct {
@@ -237,7 +239,7 @@ type DrainRequest struct {
 	Context *DecisionContext `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
 	// The nodes to drain, all nodes of the cluster if absent.
 	Nodes *CandidateNodes `protobuf:"bytes,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	// The question about the nodes.
+	// Which nodes are drained together.
 	Mode DrainMode `protobuf:"varint,3,opt,name=mode,proto3,enum=stowage.v1.DrainMode" json:"mode,omitempty"`
 	// The nodes that pods may move to, all nodes of the cluster if absent.
 	TargetNodes *CandidateNodes `protobuf:"bytes,4,opt,name=target_nodes,json=targetNodes,proto3" json:"target_nodes,omitempty"`
@@ -245,7 +247,7 @@ type DrainRequest struct {
 	TieBreakSeed uint64 `protobuf:"varint,5,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
 	// How evicted pods are placed, as PlaceRequest.queue_mode: with KUBE_SCHEDULER they preempt pods of lower priority.
 	QueueMode QueueMode `protobuf:"varint,6,opt,name=queue_mode,json=queueMode,proto3,enum=stowage.v1.QueueMode" json:"queue_mode,omitempty"`
-	// What evicted pods count for while those of their round are placed.
+	// Whether evicted pods still count while the pods of their round are placed.
 	EvictedPods EvictedPods `protobuf:"varint,7,opt,name=evicted_pods,json=evictedPods,proto3,enum=stowage.v1.EvictedPods" json:"evicted_pods,omitempty"`
 	// Whether PodDisruptionBudgets are ignored, as if the pods were deleted.
 	IgnoreBudgets bool `protobuf:"varint,8,opt,name=ignore_budgets,json=ignoreBudgets,proto3" json:"ignore_budgets,omitempty"`
@@ -491,9 +493,9 @@ type NodeDrain struct {
 	Status DrainStatus `protobuf:"varint,2,opt,name=status,proto3,enum=stowage.v1.DrainStatus" json:"status,omitempty"`
 	// The number of pods that were evicted.
 	EvictedCount uint32 `protobuf:"varint,3,opt,name=evicted_count,json=evictedCount,proto3" json:"evicted_count,omitempty"`
-	// The number of pods that came back and have a node in the end.
+	// The number of replacements that have a node in the end.
 	PlacedCount uint32 `protobuf:"varint,4,opt,name=placed_count,json=placedCount,proto3" json:"placed_count,omitempty"`
-	// The number of pods that stay, because they are a DaemonSet's or mirror pods.
+	// The number of pods that stay: pods of DaemonSets and mirror pods.
 	StayingCount uint32 `protobuf:"varint,5,opt,name=staying_count,json=stayingCount,proto3" json:"staying_count,omitempty"`
 	// The number of rounds that evicted pods.
 	RoundCount uint32 `protobuf:"varint,6,opt,name=round_count,json=roundCount,proto3" json:"round_count,omitempty"`
@@ -501,13 +503,13 @@ type NodeDrain struct {
 	// lists and the budgets in them are at most 2,000,000 in all answers of a call, and the names and messages in them at most
 	// 1 GiB, names of nodes not counted.
 	Moves []*PodMove `protobuf:"bytes,7,rep,name=moves,proto3" json:"moves,omitempty"`
-	// The pods that came back and have no node.
+	// The replacements without a node.
 	Unplaced []*UnplacedPod `protobuf:"bytes,8,rep,name=unplaced,proto3" json:"unplaced,omitempty"`
 	// The pods that cannot be evicted.
 	Blocked []*BlockedPod `protobuf:"bytes,9,rep,name=blocked,proto3" json:"blocked,omitempty"`
-	// With KUBE_SCHEDULER: the pods that those that came back preempted. If they came back themselves they have no name.
+	// With KUBE_SCHEDULER: the pods that replacements preempted. Preempted replacements have no name.
 	Preempted []*PodReference `protobuf:"bytes,10,rep,name=preempted,proto3" json:"preempted,omitempty"`
-	// Whether some are missing in these lists, or in doubts.
+	// Whether these lists, or doubts, are incomplete.
 	Truncated bool `protobuf:"varint,11,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	// The doubts about the pods that are created again. A node with the status DRAINED may have some.
 	Doubts []*Doubt `protobuf:"bytes,12,rep,name=doubts,proto3" json:"doubts,omitempty"`
@@ -703,14 +705,14 @@ func (x *PodMove) GetRound() uint32 {
 	return 0
 }
 
-// UnplacedPod is equal pods of one node that were evicted and have no node.
+// UnplacedPod is equal pods of one node that were evicted, and whose replacements are pending.
 type UnplacedPod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pods.
 	Pod *PodReference `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
 	// kube-scheduler's event text for the first of them. As in FilterResponse.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// Whether the cluster does not say what comes back, because the pods' template is not one of Cluster.pod_templates.
+	// Whether the replacement is unknown, because the pods' template is not one of Cluster.pod_templates.
 	Unknown       bool `protobuf:"varint,3,opt,name=unknown,proto3" json:"unknown,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

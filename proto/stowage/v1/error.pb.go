@@ -131,13 +131,13 @@ const (
 	ViolationReason_VIOLATION_REASON_UNSPECIFIED ViolationReason = 0
 	// The field must be set, or must not be empty.
 	ViolationReason_VIOLATION_REASON_REQUIRED ViolationReason = 1
-	// The server does not know the field. The path is that of the message.
+	// The server does not know the field. The path is the path of the message.
 	ViolationReason_VIOLATION_REASON_UNKNOWN_FIELD ViolationReason = 2
 	// The enum value is unspecified or unknown, or the value or the name is none that the field may have.
 	ViolationReason_VIOLATION_REASON_UNKNOWN_VALUE ViolationReason = 3
 	// The field is no protobuf message or no UTF-8, or its number does not fit its type.
 	ViolationReason_VIOLATION_REASON_MALFORMED ViolationReason = 4
-	// The text does not have the syntax of the field, such as that of a label key.
+	// The text does not have the syntax of the field, such as a label key's.
 	ViolationReason_VIOLATION_REASON_INVALID_SYNTAX ViolationReason = 5
 	// The number is too low or too high.
 	ViolationReason_VIOLATION_REASON_OUT_OF_RANGE ViolationReason = 6
@@ -149,7 +149,7 @@ const (
 	ViolationReason_VIOLATION_REASON_DUPLICATE ViolationReason = 9
 	// The index or the name refers to nothing.
 	ViolationReason_VIOLATION_REASON_NOT_FOUND ViolationReason = 10
-	// The value is not allowed with that of another field, or here.
+	// The value is not allowed with the value of another field, or here.
 	ViolationReason_VIOLATION_REASON_NOT_ALLOWED ViolationReason = 11
 	// There are more violations, which are not listed. The path is empty.
 	ViolationReason_VIOLATION_REASON_TRUNCATED ViolationReason = 12

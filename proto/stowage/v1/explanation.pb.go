@@ -147,8 +147,8 @@ func (UncountedReason) EnumDescriptor() ([]byte, []int) {
 // kube-scheduler reports only the first plugin that rejects a node.
 type Explanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The rejections of each plugin, evaluated on all candidate nodes independently of the other plugins. If several
-	// plugins reject a node, the rejection in the response is that of the first one.
+	// The rejections of each plugin, evaluated on all candidate nodes independently of the other plugins. If several plugins
+	// reject a node, the rejection in the response is the first plugin's.
 	FailingChecks []*Rejection `protobuf:"bytes,1,rep,name=failing_checks,json=failingChecks,proto3" json:"failing_checks,omitempty"`
 	// Counts per topology domain, for each spread constraint and required pod affinity and anti-affinity term of the pod,
 	// and for the anti-affinity terms of existing pods that match the pod.

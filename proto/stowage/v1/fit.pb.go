@@ -25,7 +25,7 @@ const (
 // FitRequest is a request for how many more pods fit.
 //
 // The pods are placed one after another, as Place does with QUEUE_MODE_IN_ORDER: each on its best node, assumed there before
-// the next one. They are placed in units of the mix: the pods of the first entry, then those of the second, and so on. The
+// the next one. They are placed in units of the mix: the pods of the first entry, then the pods of the second, and so on. The
 // first pod without a feasible node ends the count. The last unit that counts is one that is placed in full.
 //
 // kube-scheduler may place more pods of the entries that still fit then: what counts is the ratio of the mix.
@@ -43,8 +43,8 @@ type FitRequest struct {
 	// A topology key, such as "topology.kubernetes.io/zone": count the pods by domain as well, and the units that fit in each
 	// domain alone. None if empty. At most 10,000 domains may have candidate nodes.
 	TopologyKey string `protobuf:"bytes,5,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
-	// Whether to include FitResponse.changes. The cost is that of FilterRequest.include_changes, and of a count for each change.
-	// None is looked for if units are limited, or if kube-scheduler fails to score the pod.
+	// Whether to include FitResponse.changes. The cost is the cost of FilterRequest.include_changes, and of a count for each
+	// change. None is looked for if units are limited, or if kube-scheduler fails to score the pod.
 	IncludeChanges bool `protobuf:"varint,6,opt,name=include_changes,json=includeChanges,proto3" json:"include_changes,omitempty"`
 	// The order of nodes in which ties are broken, as PlaceRequest.tie_break_seed.
 	TieBreakSeed uint64 `protobuf:"varint,7,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
@@ -217,8 +217,8 @@ type FitResponse struct {
 	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
 	// Whether kube-scheduler's scheduling cycle of that pod ends with an internal error, as in FilterResponse.
 	InternalError bool `protobuf:"varint,8,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
-	// Changes with which more units fit, if requested. Each one gives that pod a feasible node. Those with which no more units
-	// fit are left out, as are those that do not say exactly what is counted with them.
+	// Changes with which more units fit, if requested. Each one gives that pod a feasible node. Changes with which no more
+	// units fit are left out, as are changes that do not determine the pods to count.
 	Changes []*FitChange `protobuf:"bytes,9,rep,name=changes,proto3" json:"changes,omitempty"`
 	// The content address of the cluster, with the delta applied.
 	SnapshotAddress string `protobuf:"bytes,10,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`

@@ -22,8 +22,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// TieBreak is how one of the nodes with the highest score is chosen, which are those of ScoreResponse.best_nodes. kube-scheduler
-// takes any of them (pkg/scheduler/schedule_one.go selectHost, v1.37).
+// TieBreak is how one of the nodes with the highest score, ScoreResponse.best_nodes, is chosen. kube-scheduler takes any of
+// them (pkg/scheduler/schedule_one.go selectHost, v1.37).
 type TieBreak int32
 
 const (
@@ -31,9 +31,10 @@ const (
 	TieBreak_TIE_BREAK_UNSPECIFIED TieBreak = 0
 	// The first node in the order of tie_break_seed. Small pods go to one node until its score falls.
 	TieBreak_TIE_BREAK_FIRST TieBreak = 1
-	// The node with the fewest pods, with those that the request has placed so far and without those that it evicted. 4,095 and more
-	// pods count as equal. Of several such nodes it is the one with the lowest position xor number of pods. The position is that in
-	// the order of tie_break_seed, from 0. Equal pods are spread evenly over equal nodes, within one request and over several.
+	// The node with the fewest pods, including pods that the request has placed so far and without pods that it evicted. 4,095
+	// and more pods count as equal. Of several such nodes it is the one with the lowest position xor number of pods. The
+	// position in the order of tie_break_seed begins at 0. Equal pods are spread evenly over equal nodes, within one request
+	// and over several.
 	TieBreak_TIE_BREAK_FEWEST_PODS TieBreak = 2
 )
 
@@ -237,9 +238,9 @@ type FilterResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The feasible candidate nodes, in ascending order of index.
 	FeasibleNodes *NodeList `protobuf:"bytes,1,opt,name=feasible_nodes,json=feasibleNodes,proto3" json:"feasible_nodes,omitempty"`
-	// The rejections of the other candidate nodes. Each node is in exactly one of them: that of the first plugin that
-	// rejects it, in kube-scheduler's order (pkg/scheduler/framework/runtime/framework.go RunFilterPlugins, v1.37). None if
-	// the pod's nominated node is feasible: the other nodes are then not evaluated.
+	// The rejections of the other candidate nodes. Each node is in exactly one of them: the rejection by the first plugin that
+	// rejects it, in kube-scheduler's order (pkg/scheduler/framework/runtime/framework.go RunFilterPlugins, v1.37). None if the
+	// pod's nominated node is feasible: the other nodes are then not evaluated.
 	Rejections []*Rejection `protobuf:"bytes,2,rep,name=rejections,proto3" json:"rejections,omitempty"`
 	// kube-scheduler's event text if no candidate node is feasible (pkg/scheduler/framework/types.go FitError, v1.37),
 	// for example "0/3 nodes are available: 3 Insufficient cpu.". The text of its error if several nodes are feasible and
@@ -647,8 +648,8 @@ type PlaceRequest struct {
 	// Groups of pods that are placed together, in addition to the groups of the cluster. Entries without a group are placed pod by
 	// pod, in order.
 	PodGroups []*PodGroup `protobuf:"bytes,6,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
-	// The order of nodes in which ties between the nodes with the highest score are broken, as tie_break says. With 0 it is that of
-	// indexes. Otherwise it is ascending by splitmix64(seed xor FNV-1a-64(name)), then by index.
+	// The order of nodes in which ties between the nodes with the highest score are broken, as tie_break says. With 0 it is the
+	// order of indexes. Otherwise it is ascending by splitmix64(seed xor FNV-1a-64(name)), then by index.
 	TieBreakSeed uint64 `protobuf:"varint,7,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
 	// Whether to respond with the placements so far when the deadline comes, instead of DEADLINE_EXCEEDED. The server
 	// stops shortly before the deadline, so that the response arrives in time. The number of placed pods then depends on
@@ -965,7 +966,7 @@ type Eviction struct {
 	QueueIndex uint32 `protobuf:"varint,1,opt,name=queue_index,json=queueIndex,proto3" json:"queue_index,omitempty"`
 	// The node that they were on and that the pod was nominated to, an index into Cluster.nodes. Absent for a group.
 	NodeIndex *uint32 `protobuf:"varint,2,opt,name=node_index,json=nodeIndex,proto3,oneof" json:"node_index,omitempty"`
-	// The victims, as in PreemptionCandidate. Those with a queue_index are pods of the queue.
+	// The victims, as in PreemptionCandidate. Victims with a queue_index are pods of the queue.
 	Victims []*PodReference `protobuf:"bytes,3,rep,name=victims,proto3" json:"victims,omitempty"`
 	// The number of victims that violate a PodDisruptionBudget.
 	PdbViolations uint64 `protobuf:"varint,4,opt,name=pdb_violations,json=pdbViolations,proto3" json:"pdb_violations,omitempty"`
@@ -1067,8 +1068,8 @@ type Placement struct {
 	// The number of unplaced pods of the entry.
 	UnplacedCount uint32 `protobuf:"varint,2,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
 	// kube-scheduler's event text for the unplaced pods; empty if there are none. As in FilterResponse, the part about
-	// preemption is only there if requested. If a group is not placed, that of the entry's first pod without a feasible node,
-	// or else of its first pod.
+	// preemption is only there if requested. If a group is not placed, the text for the entry's first pod without a feasible
+	// node, or else for its first pod.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// The rejections for the first unplaced pod, as in FilterResponse. If kube-scheduler fails to score the pod, the
 	// feasible nodes have a rejection with STATUS_CODE_ERROR. Missing once the rejections of the response would list

@@ -37,12 +37,11 @@ const (
 // PlacementService decides which nodes of a cluster pods are placed on. A request contains the cluster, or the address
 // of a snapshot that was put earlier, with or without a delta.
 //
-// A response depends on the request alone: a release answers equal requests with equal bytes, except where
-// allow_partial lets the deadline decide. The address of a snapshot
-// depends on its content alone. The server keeps snapshots in memory while it has room. A request for a snapshot that
-// the server does not have fails with FAILED_PRECONDITION and reason UNKNOWN_SNAPSHOT, and the caller puts the snapshot
-// again. In the default profile, "kube-1.37", decisions equal those of kube-scheduler v1.37 when it evaluates every
-// node (percentageOfNodesToScore: 100).
+// A response depends on the request alone: a release answers equal requests with equal bytes, except where allow_partial lets
+// the deadline decide. The address of a snapshot depends on its content alone. The server keeps snapshots in memory while it
+// has room. A request for a snapshot that the server does not have fails with FAILED_PRECONDITION and reason
+// UNKNOWN_SNAPSHOT, and the caller puts the snapshot again. In the default profile, "kube-1.37", decisions equal
+// kube-scheduler v1.37's decisions when it evaluates every node (percentageOfNodesToScore: 100).
 //
 // Errors carry google.rpc.ErrorInfo with a reason of ErrorReason and domain "stowage-scheduler.github.io".
 // INVALID_ARGUMENT also carries google.rpc.BadRequest, with one violation per malformed field: the path of the field in
@@ -197,12 +196,11 @@ func (c *placementServiceClient) GetServerInfo(ctx context.Context, in *GetServe
 // PlacementService decides which nodes of a cluster pods are placed on. A request contains the cluster, or the address
 // of a snapshot that was put earlier, with or without a delta.
 //
-// A response depends on the request alone: a release answers equal requests with equal bytes, except where
-// allow_partial lets the deadline decide. The address of a snapshot
-// depends on its content alone. The server keeps snapshots in memory while it has room. A request for a snapshot that
-// the server does not have fails with FAILED_PRECONDITION and reason UNKNOWN_SNAPSHOT, and the caller puts the snapshot
-// again. In the default profile, "kube-1.37", decisions equal those of kube-scheduler v1.37 when it evaluates every
-// node (percentageOfNodesToScore: 100).
+// A response depends on the request alone: a release answers equal requests with equal bytes, except where allow_partial lets
+// the deadline decide. The address of a snapshot depends on its content alone. The server keeps snapshots in memory while it
+// has room. A request for a snapshot that the server does not have fails with FAILED_PRECONDITION and reason
+// UNKNOWN_SNAPSHOT, and the caller puts the snapshot again. In the default profile, "kube-1.37", decisions equal
+// kube-scheduler v1.37's decisions when it evaluates every node (percentageOfNodesToScore: 100).
 //
 // Errors carry google.rpc.ErrorInfo with a reason of ErrorReason and domain "stowage-scheduler.github.io".
 // INVALID_ARGUMENT also carries google.rpc.BadRequest, with one violation per malformed field: the path of the field in

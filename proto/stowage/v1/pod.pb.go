@@ -80,7 +80,7 @@ func (PodReadiness) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{0}
 }
 
-// PreemptionPolicy tells whether a pod may preempt pods with lower priorities.
+// PreemptionPolicy is whether a pod may preempt pods with lower priorities.
 type PreemptionPolicy int32
 
 const (
@@ -260,7 +260,7 @@ type Pod struct {
 	//	*Pod_TemplateIndex
 	//	*Pod_Template
 	Source isPod_Source `protobuf_oneof:"source"`
-	// Labels in addition to those of the template. They override labels of the template with the same key.
+	// Labels in addition to the template's. They override labels of the template with the same key.
 	Labels map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Whether the pod has a deletion timestamp.
 	Terminating bool `protobuf:"varint,5,opt,name=terminating,proto3" json:"terminating,omitempty"`
@@ -272,13 +272,13 @@ type Pod struct {
 	// pod that its controller creates, have a doubt for each of them; decisions do not depend on them. At most 1,000.
 	Unread []*UnreadField `protobuf:"bytes,7,rep,name=unread,proto3" json:"unread,omitempty"`
 	// status.nominatedNodeName of a pod to be placed: if the node is a feasible candidate, it is the only feasible node, as
-	// kube-scheduler evaluates no other then (pkg/scheduler/schedule_one.go evaluateNominatedNode, v1.37). The cluster need
-	// not have the node. Must be empty in pods of nodes: Node.nominated_pods has those that are nominated to it.
+	// kube-scheduler evaluates no other then (pkg/scheduler/schedule_one.go evaluateNominatedNode, v1.37). The cluster need not
+	// have the node. Must be empty in pods of nodes: Node.nominated_pods has the pods that are nominated to it.
 	NominatedNodeName string `protobuf:"bytes,8,opt,name=nominated_node_name,json=nominatedNodeName,proto3" json:"nominated_node_name,omitempty"`
 	// status.startTime of a pod of a node, after the epoch and before 2262. Of two victims with equal priority, the one that
 	// started earlier is more important. A pod without a start time is less important than one with. Where that decides
-	// nothing, kube-scheduler has no fixed order; here a pod of pod_counts is more important than one of pods, in the order
-	// of template_index, and the others are in that of their canonical encodings. Must be absent in pods to be placed and in
+	// nothing, kube-scheduler has no fixed order; here a pod of pod_counts is more important than one of pods, in the order of
+	// template_index, and the others are in the order of their canonical encodings. Must be absent in pods to be placed and in
 	// nominated pods, which have not started.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// Whether kube-scheduler has preempted the pod: it is terminating, and its condition DisruptionTarget is true with the
@@ -566,10 +566,10 @@ func (x *PodTemplate) GetSpec() *PodSpec {
 	return nil
 }
 
-// ControllerReference is the controller of a pod. Filter, Score and Place read only a v1 ReplicationController and an
-// apps/v1 ReplicaSet or StatefulSet among Cluster.workload_selectors. PreemptRequest.safe takes a pod without a reference for
-// one without a controller, which does not come back, and reads whether it is an apps/v1 DaemonSet or a v1 Node, whose pods
-// come back on their own node.
+// ControllerReference is the controller of a pod. Filter, Score and Place read only a v1 ReplicationController and an apps/v1
+// ReplicaSet or StatefulSet among Cluster.workload_selectors. For PreemptRequest.safe a pod without a reference has no
+// controller and does not come back. The call also reads whether the controller is an apps/v1 DaemonSet or a v1 Node, whose pods come
+// back on their own node.
 type ControllerReference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The API version, such as "apps/v1".
@@ -658,7 +658,7 @@ type PodSpec struct {
 	Containers []*Container `protobuf:"bytes,5,rep,name=containers,proto3" json:"containers,omitempty"`
 	// spec.initContainers, in order.
 	InitContainers []*Container `protobuf:"bytes,6,rep,name=init_containers,json=initContainers,proto3" json:"init_containers,omitempty"`
-	// spec.resources.requests: pod-level requests. Those for cpu, memory and hugepages-* replace the sums over the
+	// spec.resources.requests: pod-level requests. The requests for cpu, memory and hugepages-* replace the sums over the
 	// containers.
 	Requests *Resources `protobuf:"bytes,7,opt,name=requests,proto3" json:"requests,omitempty"`
 	// spec.overhead.

@@ -95,9 +95,9 @@ func (PodGroupStatus) EnumDescriptor() ([]byte, []int) {
 
 // PodGroupPlacement is the result of a group. The nodes of its pods are in the placements of its entries.
 //
-// With KUBE_SCHEDULER it is that of the last attempt, but for a group that an attempt has placed, and one without pods to place: it is
-// COMPLETE, BEST_EFFORT or EVICTED as its pods have nodes at the end, whatever later attempts for the pods that were left say. Pods
-// that were placed and evicted again are neither in placed_count nor in unplaced_count.
+// With KUBE_SCHEDULER it is the result of the last attempt. A group that an attempt has placed, or without pods to place, is
+// COMPLETE, BEST_EFFORT or EVICTED by the nodes that its pods have at the end, whatever the results of later attempts for the
+// remaining pods. Pods that were placed and evicted again are neither in placed_count nor in unplaced_count.
 type PodGroupPlacement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// PodGroup.name.
@@ -110,12 +110,12 @@ type PodGroupPlacement struct {
 	UnplacedCount uint32 `protobuf:"varint,4,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
 	// The domains in which the group was placed. Empty without a topology, and if the constraint was ignored.
 	Domains []*TopologyDomain `protobuf:"bytes,5,rep,name=domains,proto3" json:"domains,omitempty"`
-	// The queue entry of the first unplaced pod, an index into PlaceRequest.queue; absent if all pods are placed. Its
-	// placement has the rejections. With a topology, they are those in the domain with room for the most pods.
+	// The queue entry of the first unplaced pod, an index into PlaceRequest.queue; absent if all pods are placed. Its placement
+	// has the rejections. With a topology, they are about the domain with room for the most pods.
 	FirstUnplacedQueueIndex *uint32 `protobuf:"varint,6,opt,name=first_unplaced_queue_index,json=firstUnplacedQueueIndex,proto3,oneof" json:"first_unplaced_queue_index,omitempty"`
-	// The reason why the group is not placed, as text; empty if it is placed. With IN_ORDER and at most one key, REQUIRED,
-	// that of kube-scheduler's condition PodGroupInitiallyScheduled, with the part about preemption only if requested.
-	// kube-scheduler goes through the domains in any order; here the first one is the domain that the rejections are of.
+	// The reason why the group is not placed, as text; empty if it is placed. With IN_ORDER and at most one key, REQUIRED, it
+	// is the text of kube-scheduler's condition PodGroupInitiallyScheduled, with the part about preemption only if requested.
+	// kube-scheduler goes through the domains in any order; here the first one is the domain of the rejections.
 	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
 	// With JOINT: the sum of the total scores of the pods.
 	ScoreSum int64 `protobuf:"varint,8,opt,name=score_sum,json=scoreSum,proto3" json:"score_sum,omitempty"`
@@ -281,10 +281,10 @@ func (x *PodGroupPlacement) GetMostPlaced() bool {
 }
 
 // PodGroupPreemption is what kube-scheduler's DefaultPreemption finds for a group that is not placed
-// (pkg/scheduler/framework/preemption/podgrouppreemption.go, v1.37). All pods of lower priority leave, on all nodes, and groups
-// as a whole where their disruption mode is ALL. The group is placed. Then victims come back, those that violate a
-// PodDisruptionBudget first, as long as the pods of the group still fit where they were placed. IN_ORDER, nothing is evicted: the
-// entries after the group are placed as if it had not been there. With KUBE_SCHEDULER the victims leave.
+// (pkg/scheduler/framework/preemption/podgrouppreemption.go, v1.37). All pods of lower priority leave, on all nodes, and
+// groups as a whole where their disruption mode is ALL. The group is placed. Then victims are reprieved, victims that violate
+// a PodDisruptionBudget first, as long as the pods of the group still fit where they were placed. IN_ORDER, nothing is
+// evicted: the entries after the group are placed as if it had not been there. With KUBE_SCHEDULER the victims leave.
 type PodGroupPreemption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pods to evict, on any nodes. Empty if there are none that help. The most important are first: by priority, pods of groups

@@ -38,8 +38,8 @@ type PreemptRequest struct {
 	// (pkg/scheduler/framework/plugins/podtopologyspread/filtering.go updateWithPod, v1.37). It may so find victims whose
 	// eviction does not make the node feasible.
 	RecountTopologySpread bool `protobuf:"varint,5,opt,name=recount_topology_spread,json=recountTopologySpread,proto3" json:"recount_topology_spread,omitempty"`
-	// Whether, and within which bounds, to look for a candidate whose victims all have a node afterwards, which kube-scheduler
-	// does not. FEATURE_SAFE_PREEMPTION.
+	// Whether, and within which bounds, to look for a candidate whose victims' replacements all have a node afterwards, which
+	// kube-scheduler does not. FEATURE_SAFE_PREEMPTION.
 	Safe *SafePreemptionOptions `protobuf:"bytes,6,opt,name=safe,proto3" json:"safe,omitempty"`
 	// Whether, and within which bounds, to look for victims on any nodes, which kube-scheduler does not.
 	// FEATURE_PREEMPTION_ACROSS_NODES.
@@ -130,7 +130,7 @@ func (x *PreemptRequest) GetAcrossNodes() *AcrossNodesOptions {
 // SafePreemptionOptions bound the search for a safe candidate.
 type SafePreemptionOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How often in a row a pod that comes back may preempt others, at most 16. With 0 none may.
+	// How often in a row a replacement may preempt others, at most 16. With 0 none may.
 	MaxCascades uint32 `protobuf:"varint,1,opt,name=max_cascades,json=maxCascades,proto3" json:"max_cascades,omitempty"`
 	// The number of candidates to examine, 1 to 10,000. 100 if absent.
 	MaxCandidates *uint32 `protobuf:"varint,2,opt,name=max_candidates,json=maxCandidates,proto3,oneof" json:"max_candidates,omitempty"`
@@ -244,7 +244,7 @@ type PreemptResponse struct {
 	InternalError bool `protobuf:"varint,4,opt,name=internal_error,json=internalError,proto3" json:"internal_error,omitempty"`
 	// The content address of the cluster, with the delta applied.
 	SnapshotAddress string `protobuf:"bytes,5,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
-	// The doubts about the pod, as in FilterResponse, and with PreemptRequest.safe about the pods that come back for its victims.
+	// The doubts about the pod, as in FilterResponse, and with PreemptRequest.safe about the replacements of its victims.
 	Doubts []*Doubt `protobuf:"bytes,6,rep,name=doubts,proto3" json:"doubts,omitempty"`
 	// The best safe candidate, if requested. Absent if preemption has no candidates.
 	Safe *SafePreemption `protobuf:"bytes,7,opt,name=safe,proto3" json:"safe,omitempty"`
@@ -345,11 +345,10 @@ func (x *PreemptResponse) GetAcrossNodes() *AcrossNodes {
 // with minCandidateNodesPercentage: 100.
 type Preemption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The best candidates. kube-scheduler nominates the pod to one of them; message, and the victims that it evicts, are those
-	// of the first. The criteria are, in this order: the fewest victims that violate a PodDisruptionBudget, the lowest
-	// priority of the most important victim, the lowest sum of the victims' priorities, each increased by 2^31, the
-	// fewest victims, the latest start of the earliest among the victims with the highest priority. Empty if there are no
-	// candidates.
+	// The best candidates. kube-scheduler nominates the pod to one of them; message and nominated are about the first. The
+	// criteria are, in this order: the fewest victims that violate a PodDisruptionBudget, the lowest priority of the most
+	// important victim, the lowest sum of the victims' priorities, each increased by 2^31, the fewest victims, the latest start
+	// of the earliest among the victims with the highest priority. Empty if there are no candidates.
 	BestNodes *NodeList `protobuf:"bytes,1,opt,name=best_nodes,json=bestNodes,proto3" json:"best_nodes,omitempty"`
 	// The first of best_nodes with its victims. Absent if there are no candidates.
 	Nominated *PreemptionCandidate `protobuf:"bytes,2,opt,name=nominated,proto3" json:"nominated,omitempty"`
@@ -522,34 +521,34 @@ func (x *PreemptionCandidate) GetPdbViolations() uint64 {
 	return 0
 }
 
-// SafePreemption is a candidate after whose preemption every pod that comes back has a node. kube-scheduler does not look where
-// its victims go (kubernetes#141227); this is an opt-in that goes beyond it.
+// SafePreemption is a candidate after whose preemption every replacement has a node. kube-scheduler does not check where the
+// replacements of its victims would run (kubernetes#141227); this is an opt-in that goes beyond it.
 //
-// A pod comes back if it has a controller (PodTemplate.controller) and is not terminating: its controller creates the same pod
-// again. Pods of a DaemonSet, and mirror pods, whose controller is a Node, come back on their own node only. Pods without a
-// controller do not come back. What the controller would do at once or never, as a Job that has failed too often, is not
-// known; nor are fields that the contract lacks, such as volumes.
+// A pod comes back if it has a controller (PodTemplate.controller) and is not terminating: its controller creates the same
+// pod again. Pods of a DaemonSet, and mirror pods, whose controller is a Node, come back on their own node only. Pods without
+// a controller do not come back. Whether the controller creates a pod at once or never, such as a Job that has failed too
+// often, is unknown. So are fields that the contract lacks, such as volumes.
 //
-// The victims leave, the pod is placed on its node, and the pods that come back are placed as Place does, on any node of the
-// cluster, those of higher priority first, the others in the order of their importance. All of them need a node.
+// The victims leave, the pod is placed on its node, and the replacements are placed as Place does, on any node of the
+// cluster: by priority, the highest first, then in the order of their importance. All of them need a node.
 type SafePreemption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The candidate. Absent if none of those that were examined is safe.
+	// The candidate. Absent if no examined candidate is safe.
 	//
-	// Candidates are examined in the order of Preemption.best_nodes' criteria, equal ones in that of nodes. If the victims of one
-	// have no node to come back to, the node is examined again without these pods among its potential victims.
+	// Candidates are examined in the order of Preemption.best_nodes' criteria, equal ones in the order of nodes. If the victims
+	// of a candidate have no node to come back to, the node is examined again without these pods among its potential victims.
 	Candidate *PreemptionCandidate `protobuf:"bytes,1,opt,name=candidate,proto3" json:"candidate,omitempty"`
-	// The pods that come back for victims, in the order in which they are placed.
+	// The replacements of victims, in the order in which they are placed.
 	Replacements []*Replacement `protobuf:"bytes,2,rep,name=replacements,proto3" json:"replacements,omitempty"`
-	// Why Preemption.nominated is not safe: the pods that come back for its victims and have no node. Empty if it is.
+	// Why Preemption.nominated is not safe: the replacements of its victims that have no node. Empty if it is safe.
 	Unsafe []*Replacement `protobuf:"bytes,3,rep,name=unsafe,proto3" json:"unsafe,omitempty"`
 	// Why the node of Preemption.nominated rejects the pod even without its victims, as Filter counts; empty if it does not. See
 	// PreemptRequest.recount_topology_spread.
 	InVain string `protobuf:"bytes,4,opt,name=in_vain,json=inVain,proto3" json:"in_vain,omitempty"`
 	// The number of candidates that were examined.
 	ExaminedCount uint32 `protobuf:"varint,5,opt,name=examined_count,json=examinedCount,proto3" json:"examined_count,omitempty"`
-	// Whether some were not, because of SafePreemptionOptions.max_candidates, or not to the end, because more than 100,000 pods
-	// would come back.
+	// Whether some candidates were not examined, because of SafePreemptionOptions.max_candidates, or not completely, because
+	// more than 100,000 pods would come back.
 	Truncated     bool `protobuf:"varint,6,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -627,23 +626,23 @@ func (x *SafePreemption) GetTruncated() bool {
 	return false
 }
 
-// Replacement is the pods that come back for equal victims.
+// Replacement is the replacements of equal victims.
 type Replacement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The victims.
 	Pod *PodReference `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
-	// 0 for victims of the candidate, 1 for victims of pods that come back for those, and so on.
+	// 0 for victims of the candidate, 1 for victims of their replacements, and so on.
 	Cascade uint32 `protobuf:"varint,2,opt,name=cascade,proto3" json:"cascade,omitempty"`
-	// The nodes of those that are placed.
+	// The nodes of placed replacements.
 	Nodes *NodeList `protobuf:"bytes,3,opt,name=nodes,proto3" json:"nodes,omitempty"`
-	// The number of those that are not.
+	// The number of unplaced replacements.
 	UnplacedCount uint32 `protobuf:"varint,4,opt,name=unplaced_count,json=unplacedCount,proto3" json:"unplaced_count,omitempty"`
-	// kube-scheduler's event text for the first of these.
+	// kube-scheduler's event text for the first unplaced replacement.
 	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
-	// Whether it is not known what comes back, so that the victim counts as one without a node: its template is not one of
-	// Cluster.pod_templates, or there are doubts about the pod.
+	// Whether the replacement is unknown, so that it counts as unplaced: its template is not one of Cluster.pod_templates, or
+	// there are doubts about the pod.
 	Unknown bool `protobuf:"varint,6,opt,name=unknown,proto3" json:"unknown,omitempty"`
-	// The victims that these preempt, with SafePreemptionOptions.max_cascades.
+	// The victims that the replacements preempt, with SafePreemptionOptions.max_cascades.
 	Evicted       []*PodReference `protobuf:"bytes,7,rep,name=evicted,proto3" json:"evicted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -736,7 +735,8 @@ type AcrossNodes struct {
 	// The node and the victims, the most important first. Filter accepts the node without them. Absent if none was found.
 	//
 	// The criteria are, in this order: the fewest violations of PodDisruptionBudgets, the lowest priority of the most important
-	// victim, the fewest victims. pdb_violations counts, for each budget by itself, the victims beyond those that it allows.
+	// victim, the fewest victims. pdb_violations counts, for each budget by itself, the victims beyond the number that it
+	// allows.
 	Candidate *PreemptionCandidate `protobuf:"bytes,1,opt,name=candidate,proto3" json:"candidate,omitempty"`
 	// Whether it is proven that no victims of lower priority are better, or that there are none. False if the search ended
 	// before that was known: by its step budget, by its bounds of 4,096 entries of victims and of 8,388,608 pairs of a budget and

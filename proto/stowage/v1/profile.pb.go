@@ -214,8 +214,8 @@ type Profile struct {
 	IgnorePreferredTermsOfExistingPods bool `protobuf:"varint,9,opt,name=ignore_preferred_terms_of_existing_pods,json=ignorePreferredTermsOfExistingPods,proto3" json:"ignore_preferred_terms_of_existing_pods,omitempty"`
 	// PodTopologySpreadArgs: the constraints of pods that have none.
 	DefaultSpread *DefaultSpread `protobuf:"bytes,10,opt,name=default_spread,json=defaultSpread,proto3" json:"default_spread,omitempty"`
-	// Feature gates of kube-scheduler, by name, each once. A gate without an entry has the default of the profile's
-	// release. The gates that may be listed are those of ProfileInfo.feature_gates.
+	// Feature gates of kube-scheduler, by name, each once. A gate without an entry has the default of the profile's release.
+	// Only gates of ProfileInfo.feature_gates may be listed.
 	FeatureGates []*FeatureGate `protobuf:"bytes,11,rep,name=feature_gates,json=featureGates,proto3" json:"feature_gates,omitempty"`
 	// Plugins whose PreEnqueue, PreFilter and Filter do not run, each once. Only plugins that filter may be listed.
 	// plugin_weights decides whether they score.

@@ -25,11 +25,11 @@ const (
 // ProvisionRequest is a request for nodes to add, so that the pods of a queue have nodes: as many pods as possible, at as low a
 // cost as is found.
 //
-// The new nodes come after those of the cluster: by template, and then by number. Counts are judged by placing the whole queue on
-// the cluster with the new nodes, and by nothing else. Pods are placed as Place does with QUEUE_MODE_IN_ORDER. Pods without a node
-// that are in no group are then attempted again, in the same order, while that places any: kube-scheduler also tries again after a
-// pod was placed that another one waits for. It would place the pods as the response says if all new nodes were ready when it begins.
-// Nothing is evicted.
+// The new nodes come after the cluster's: by template, and then by number. Counts are judged by placing the whole queue on
+// the cluster with the new nodes, and by nothing else. Pods are placed as Place does with QUEUE_MODE_IN_ORDER. Pods without a
+// node that are in no group are then attempted again, in the same order, while that places any: kube-scheduler also tries
+// again after a pod was placed that another one waits for. It would place the pods as the response says if all new nodes were
+// ready when it begins. Nothing is evicted.
 //
 // More nodes are not always better: they have other scores, and a node in a new zone changes the minimum that topology spread
 // compares with.
@@ -167,12 +167,12 @@ func (x *ProvisionRequest) GetCountTemplateDomains() bool {
 // NodeTemplate is nodes that may be added, all alike but for their names.
 type NodeTemplate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The node as it is once it is ready, without startup taints. Required.
+	// A node when it is ready, without startup taints. Required.
 	//
-	// Its name is the beginning of the names of the new nodes, which end with a dash and a number from 0 on; numbers whose names
-	// the cluster has are left out. It is unique among the templates, and has at most 52 bytes. Its pods are those that come with
-	// each node, as those of DaemonSets: at most 1,000, and at most 4,000,000 once multiplied by ProvisionRequest.max_nodes. It has
-	// no nominated pods.
+	// Its name is the beginning of the names of the new nodes, which end with a dash and a number from 0 on; numbers whose
+	// names the cluster has are left out. It is unique among the templates, and has at most 52 bytes. Its pods are the pods
+	// that come with each node, such as pods of DaemonSets: at most 1,000, and at most 4,000,000 once multiplied by
+	// ProvisionRequest.max_nodes. It has no nominated pods.
 	Node *Node `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
 	// The keys of labels whose value is the name of the node, in addition to "kubernetes.io/hostname" and
 	// NodeClass.name_label_keys.
@@ -249,7 +249,7 @@ type ProvisionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The number of new nodes of each of ProvisionRequest.templates.
 	Counts []uint32 `protobuf:"varint,1,rep,packed,name=counts,proto3" json:"counts,omitempty"`
-	// The names of the new nodes. The first one has the index behind that of the last node of the cluster, and so on.
+	// The names of the new nodes. The first one has the index after the last node of the cluster, and so on.
 	NodeNames []string `protobuf:"bytes,2,rep,name=node_names,json=nodeNames,proto3" json:"node_names,omitempty"`
 	// The response of Place for the cluster with the new nodes, without its snapshot_address.
 	Place *PlaceResponse `protobuf:"bytes,3,opt,name=place,proto3" json:"place,omitempty"`

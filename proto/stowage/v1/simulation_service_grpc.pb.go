@@ -30,13 +30,14 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SimulationService answers what would happen to the pods of a cluster if the cluster were another one. No answer changes the
-// cluster. All answers are those of PlacementService on the changed cluster, and its comment applies: equal requests have
-// equal answers, and errors have the same details.
+// SimulationService decides about hypothetical changes of a cluster. No answer changes the cluster. All answers are
+// PlacementService's answers on the changed cluster, and its comment applies: equal requests have equal answers, and errors
+// have the same details.
 type SimulationServiceClient interface {
 	// WhatIf places a queue in each of a number of scenarios, which differ from the cluster independently of one another.
 	WhatIf(ctx context.Context, in *WhatIfRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WhatIfResponse], error)
-	// Drain tells for nodes whether their pods can go elsewhere, where to, and which cannot.
+	// Drain checks whether nodes can be drained: where their pods would run, which would stay pending, and which cannot be
+	// evicted.
 	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DrainResponse], error)
 	// Fit counts how many more pods fit.
 	Fit(ctx context.Context, in *FitRequest, opts ...grpc.CallOption) (*FitResponse, error)
@@ -126,13 +127,14 @@ func (c *simulationServiceClient) Consolidate(ctx context.Context, in *Consolida
 // All implementations must embed UnimplementedSimulationServiceServer
 // for forward compatibility.
 //
-// SimulationService answers what would happen to the pods of a cluster if the cluster were another one. No answer changes the
-// cluster. All answers are those of PlacementService on the changed cluster, and its comment applies: equal requests have
-// equal answers, and errors have the same details.
+// SimulationService decides about hypothetical changes of a cluster. No answer changes the cluster. All answers are
+// PlacementService's answers on the changed cluster, and its comment applies: equal requests have equal answers, and errors
+// have the same details.
 type SimulationServiceServer interface {
 	// WhatIf places a queue in each of a number of scenarios, which differ from the cluster independently of one another.
 	WhatIf(*WhatIfRequest, grpc.ServerStreamingServer[WhatIfResponse]) error
-	// Drain tells for nodes whether their pods can go elsewhere, where to, and which cannot.
+	// Drain checks whether nodes can be drained: where their pods would run, which would stay pending, and which cannot be
+	// evicted.
 	Drain(*DrainRequest, grpc.ServerStreamingServer[DrainResponse]) error
 	// Fit counts how many more pods fit.
 	Fit(context.Context, *FitRequest) (*FitResponse, error)

@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// EvictedPods is what evicted pods count for while others are placed.
+// EvictedPods is whether evicted pods still count while other pods are placed.
 type EvictedPods int32
 
 const (
@@ -76,12 +76,12 @@ func (EvictedPods) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_what_if_proto_rawDescGZIP(), []int{0}
 }
 
-// WhatIfRequest is a cluster and scenarios of what happens to it.
+// WhatIfRequest is a cluster and scenarios that change it.
 //
 // Scenarios are independent of each other, and are answered on all cores. All of them are checked before the first answer: a
-// malformed one fails the request with INVALID_ARGUMENT and the problems of the first scenario that has any. An answer is sent
-// as soon as it is known and, in order, those before it were sent. A deadline ends the stream with DEADLINE_EXCEEDED after the
-// answers so far.
+// malformed one fails the request with INVALID_ARGUMENT and the problems of the first scenario that has any. An answer is
+// sent as soon as it is known and, without unordered, the previous answers were sent. A deadline ends the stream with
+// DEADLINE_EXCEEDED after the answers so far.
 type WhatIfRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The cluster and the profile. Required.
@@ -173,13 +173,13 @@ func (x *WhatIfRequest) GetTieBreak() TieBreak {
 	return TieBreak_TIE_BREAK_UNSPECIFIED
 }
 
-// Scenario is what happens to the cluster, in the order of the fields, and the pods to place afterwards. Nodes are
-// referred to by name; delta may add them. The pods to place are those of queue, then those that come back with
-// requeue_evicted: at most 1,000,000.
+// Scenario is a sequence of changes to the cluster, in the order of the fields, and the pods to place afterwards. Nodes are
+// referred to by name; delta may add them. The pods to place are the pods of queue, then the replacements of evicted pods
+// with requeue_evicted: at most 1,000,000.
 //
-// The answer is that of Place on the cluster after the scenario. What the API server and controllers do beyond the fields is not
-// simulated: PodDisruptionBudgets let every eviction pass and keep their disruptions_allowed, and pods on removed nodes do not
-// come back unless they are evicted as well.
+// The answer is Place's answer on the cluster after the scenario. Other reactions of the API server and of controllers are
+// not simulated: PodDisruptionBudgets let every eviction pass and keep their disruptions_allowed, and pods on removed nodes
+// do not come back unless they are evicted as well.
 type Scenario struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A name for the response, may be empty.
@@ -194,21 +194,22 @@ type Scenario struct {
 	CordonedNodes []string `protobuf:"bytes,3,rep,name=cordoned_nodes,json=cordonedNodes,proto3" json:"cordoned_nodes,omitempty"`
 	// Pods that are evicted. Each node at most once.
 	Evictions []*NodeEvictions `protobuf:"bytes,4,rep,name=evictions,proto3" json:"evictions,omitempty"`
-	// Nodes that are removed, with the pods that they still have. Each at most once. Indexes in the response are those before the
+	// Nodes that are removed, with the pods that they still have. Each at most once. The response uses the indexes before the
 	// removal.
 	RemovedNodes []string `protobuf:"bytes,5,rep,name=removed_nodes,json=removedNodes,proto3" json:"removed_nodes,omitempty"`
-	// Whether evicted pods are gone.
+	// Whether evicted pods have left or are terminating.
 	EvictedPods EvictedPods `protobuf:"varint,6,opt,name=evicted_pods,json=evictedPods,proto3,enum=stowage.v1.EvictedPods" json:"evicted_pods,omitempty"`
-	// Whether the controllers of evicted pods create them again. Pods of a DaemonSet, mirror pods, pods without a controller and
-	// pods that were terminating do not come back. The pods come back in the order of evictions; of a drained node, those of
-	// Node.pod_counts come first, in the order of template_index, then those of Node.pods in that of their canonical encodings,
-	// which begin with the length of the name. What the controller would do at once or never, as a Job that has failed too
-	// often, is not known.
+	// Whether the controllers of evicted pods create them again. Pods of a DaemonSet, mirror pods, pods without a controller
+	// and pods that were terminating do not come back. The pods come back in the order of evictions. Of a drained node, the
+	// pods of Node.pod_counts come first, in the order of template_index, then the pods of Node.pods in the order of their
+	// canonical encodings, which begin with the length of the name. Whether the controller creates a pod at once or never, such
+	// as a Job that has failed too often, is unknown.
 	//
-	// With QUEUE_MODE_KUBE_SCHEDULER, the controllers of preempted pods do the same as soon as the pods are preempted. The pods are
-	// pending then behind those of their priority, and may preempt in turn. A preempted pod of queue, or of those that come back, comes
-	// back to its entry. A pod that came back 16 times does not come back again, and of all pods 100,000 do: DOUBT_KIND_LIMIT. Members of
-	// pod groups do not come back: those of the cluster have DOUBT_KIND_PREEMPTED, those of the queue are in evicted_count.
+	// With QUEUE_MODE_KUBE_SCHEDULER, the controllers of preempted pods do the same as soon as the pods are preempted. The pods
+	// are then pending behind the pods of their priority, and may preempt in turn. A preempted pod of queue, or a preempted
+	// replacement, returns to its entry. A pod comes back at most 16 times, and all pods together 100,000 times:
+	// DOUBT_KIND_LIMIT. Members of pod groups do not come back: members in the cluster have DOUBT_KIND_PREEMPTED, members in
+	// the queue are in evicted_count.
 	RequeueEvicted bool `protobuf:"varint,7,opt,name=requeue_evicted,json=requeueEvicted,proto3" json:"requeue_evicted,omitempty"`
 	// The pods to place.
 	Queue []*PendingPods `protobuf:"bytes,8,rep,name=queue,proto3" json:"queue,omitempty"`
@@ -330,8 +331,8 @@ type NodeEvictions struct {
 	Pods []*NamespacedName `protobuf:"bytes,2,rep,name=pods,proto3" json:"pods,omitempty"`
 	// Numbers of pods of Node.pod_counts. The node must have as many.
 	PodCounts []*PodCount `protobuf:"bytes,3,rep,name=pod_counts,json=podCounts,proto3" json:"pod_counts,omitempty"`
-	// Whether all pods of the node are evicted that kubectl drain evicts with --force: those that are neither a DaemonSet's nor
-	// mirror pods. pods and pod_counts must be empty then.
+	// Whether all pods are evicted that kubectl drain --force evicts: all except pods of DaemonSets and mirror pods. pods and
+	// pod_counts must then be empty.
 	Drained       bool `protobuf:"varint,4,opt,name=drained,proto3" json:"drained,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -402,8 +403,8 @@ type WhatIfResponse struct {
 	ScenarioIndex uint32 `protobuf:"varint,1,opt,name=scenario_index,json=scenarioIndex,proto3" json:"scenario_index,omitempty"`
 	// Scenario.name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The result. The entries of the queue come first, then one for each of requeued, to which doubts refer likewise. No snapshot_address. Indexes of nodes are
-	// those after the delta and before the removal of nodes.
+	// The result. The entries of the queue come first, then one for each of requeued, to which doubts refer likewise. No
+	// snapshot_address. Indexes of nodes are the indexes after the delta and before the removal of nodes.
 	Placement *PlaceResponse `protobuf:"bytes,3,opt,name=placement,proto3" json:"placement,omitempty"`
 	// The evicted pods that come back, in the order of the queue that they are placed in. Unknown ones come last.
 	Requeued []*RequeuedPod `protobuf:"bytes,4,rep,name=requeued,proto3" json:"requeued,omitempty"`
@@ -486,7 +487,7 @@ type RequeuedPod struct {
 	Pod *PodReference `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
 	// The name of the node that they were on, with DecisionContext.include_node_names.
 	NodeName string `protobuf:"bytes,2,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
-	// Whether the cluster does not say what comes back, so that the pods count as unplaced: their template is not one of
+	// Whether the replacement is unknown, so that the pods count as unplaced: their template is not one of
 	// Cluster.pod_templates.
 	Unknown bool `protobuf:"varint,3,opt,name=unknown,proto3" json:"unknown,omitempty"`
 	// Whether a pod of the queue preempted the pods.
