@@ -133,15 +133,15 @@ func (a *access) streams() grpc.StreamServerInterceptor {
 	}
 }
 
-// guarded registers services whose unary calls are admitted before their requests are received: gRPC's interceptors see a call only
-// when its request has been received and decoded.
-type guarded struct {
+// guardedRegistrar registers services whose unary calls are admitted before their requests are received: gRPC's interceptors see a
+// call only when its request has been received and decoded.
+type guardedRegistrar struct {
 	grpc.ServiceRegistrar
 	access *access
 }
 
 // RegisterService implements grpc.ServiceRegistrar.
-func (g guarded) RegisterService(d *grpc.ServiceDesc, service any) {
+func (g guardedRegistrar) RegisterService(d *grpc.ServiceDesc, service any) {
 	if g.access != nil {
 		d = new(*d)
 		d.Methods = slices.Clone(d.Methods)

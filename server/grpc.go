@@ -111,12 +111,12 @@ func newGRPC(
 	if creds != nil {
 		options = append(options, grpc.Creds(creds))
 	}
-	server := grpc.NewServer(append(options, grpc.InTapHandle(inTurn(taps)))...)
+	server := grpc.NewServer(append(options, grpc.InTapHandle(chainTaps(taps)))...)
 	var s grpc.ServiceRegistrar = server
 	if memory != nil {
 		s = memory.Registrar(server)
 	}
-	s = guarded{s, access}
+	s = guardedRegistrar{s, access}
 	if isPlacement {
 		decides.SetLimits(limits(c))
 		decides.SetAdmission(limiter)
@@ -127,12 +127,12 @@ func newGRPC(
 	}
 	h := health.NewServer()
 	healthv1.RegisterHealthServer(s, h)
-	reflection.RegisterV1(reflected{s, server})
+	reflection.RegisterV1(reflectionRegistrar{s, server})
 	return server, h
 }
 
-// inTurn returns a tap that calls others until one refuses.
-func inTurn(taps []tap.ServerInHandle) tap.ServerInHandle {
+// chainTaps returns a tap that calls others until one refuses.
+func chainTaps(taps []tap.ServerInHandle) tap.ServerInHandle {
 	return func(ctx context.Context, call *tap.Info) (_ context.Context, err error) {
 		for _, enter := range taps {
 			if ctx, err = enter(ctx, call); err != nil {
@@ -143,8 +143,8 @@ func inTurn(taps []tap.ServerInHandle) tap.ServerInHandle {
 	}
 }
 
-// reflected is a registrar of services that reflection describes.
-type reflected struct {
+// reflectionRegistrar is a registrar of services that reflection describes.
+type reflectionRegistrar struct {
 	grpc.ServiceRegistrar
 	reflection.ServiceInfoProvider
 }

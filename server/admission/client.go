@@ -10,7 +10,7 @@ import (
 
 type clientKey struct{}
 
-// Named is the AuthInfo of a connection that says whose it is, such as the subject of a verified certificate.
+// Named is the AuthInfo of a connection that names its client, such as the subject of a verified certificate.
 type Named interface{ Client() string }
 
 // WithClient names the client of a request, for callers that know a better name than the connection's, for instance from a verified

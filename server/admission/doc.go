@@ -1,4 +1,4 @@
-// Package admission decides which requests work, and when. docs/0021-admission.md says why it is as it is.
+// Package admission decides which requests work, and when. docs/0021-admission.md gives the reasons.
 //
 // A request that computes has a seat; there are as many seats as processors. While seats are free and no request waits, a request
 // takes and returns a seat with one compare-and-swap each. Otherwise it waits in a short queue of its client, or is refused at once

@@ -70,8 +70,8 @@ type kind struct {
 	partial atomic.Int64
 }
 
-// ahead is the work that is being received: what of it comes before the first turn of the next call, and before the end of that.
-// A call that allows a partial answer does not wait for others to end. Its headers do not say so: calls of the client before it do.
+// ahead is the work that is being received: the parts before the first turn of the next call, and before the next call's end. A call
+// that allows a partial answer does not wait for others to end. Its headers do not say so: calls of the client before it do.
 func (k *kind) ahead(now time.Time) (turns, whole time.Duration) {
 	n, usual := max(k.receiving.Load(), 0), k.usual.Load()
 	turns, whole = time.Duration(n*min(usual, int64(longest))), time.Duration(n*usual)
@@ -116,8 +116,8 @@ func (g *Gate) Enter(ctx context.Context, call *tap.Info) (context.Context, erro
 // measured reports whether the handlers' pace was measured lately.
 func (g *Gate) measured() bool { return time.Duration(time.Now().UnixNano()-g.last.Load()) <= stale }
 
-// tooLong returns the refusal of a call that waits too long for its first turn, or until what is ahead is done, nil if it does
-// neither. The time left must be more than the latter: the call's message has to be received, decided and answered.
+// tooLong returns the refusal of a call whose first turn, or whose predecessors' end, is too far off, nil if neither is. The
+// deadline must be later than the predecessors' end: the call's message has to be received, decided and answered.
 func (g *Gate) tooLong(ctx context.Context, wait, all time.Duration) *Refusal {
 	if most := g.limiter.maxWait; most > 0 && wait > most {
 		return refusal(Long, wait)

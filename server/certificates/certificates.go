@@ -69,7 +69,7 @@ func (f *Files) Server(optional bool, names ...string) *tls.Config {
 					config.ClientAuth = tls.VerifyClientCertIfGiven
 				}
 				if len(names) > 0 {
-					config.VerifyConnection = func(s tls.ConnectionState) error { return named(&s, names) }
+					config.VerifyConnection = func(s tls.ConnectionState) error { return checkName(&s, names) }
 				}
 			}
 			return config, nil
@@ -77,8 +77,8 @@ func (f *Files) Server(optional bool, names ...string) *tls.Config {
 	}
 }
 
-// named returns an error if a client has none of the names.
-func named(s *tls.ConnectionState, names []string) error {
+// checkName returns an error unless a client has one of the names.
+func checkName(s *tls.ConnectionState, names []string) error {
 	if len(s.PeerCertificates) == 0 {
 		return errors.New("a client certificate is needed")
 	}

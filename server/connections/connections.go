@@ -15,10 +15,10 @@ const Reserved = 32
 const AdminLimit = 16
 
 // Default is the most connections that the process's limit of descriptors allows.
-func Default() int { return within(descriptors()) }
+func Default() int { return limitFor(descriptors()) }
 
-// within returns the most connections within a limit of descriptors: all but Reserved, or half of few.
-func within(descriptors uint64) int {
+// limitFor returns the most connections for a limit of descriptors: all but Reserved, or half of few.
+func limitFor(descriptors uint64) int {
 	const most = 1 << 20 // where there is no limit
 	descriptors = min(descriptors, most)
 	return int(max(descriptors-min(descriptors, Reserved), descriptors/2, 1))

@@ -12,7 +12,7 @@ func TestWithin(t *testing.T) {
 	for descriptors, want := range map[uint64]int{
 		0: 1, 1: 1, 16: 8, 48: 24, 64: 32, 1024: 992, 1 << 20: 1<<20 - 32, math.MaxUint64: 1<<20 - 32,
 	} {
-		if got := within(descriptors); got != want {
+		if got := limitFor(descriptors); got != want {
 			t.Errorf("of %d descriptors %d are for connections, want %d", descriptors, got, want)
 		}
 	}

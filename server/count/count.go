@@ -70,7 +70,7 @@ func (t *Table) CountWhole(ctx context.Context, in wire.Pieces) (Size, error) {
 
 func (t *Table) count(w *walk, in wire.Pieces) (Size, error) {
 	if len(in) == 1 {
-		return w.sum(w.within(t.root, in[0]), len(in[0]))
+		return w.sum(w.contiguous(t.root, in[0]), len(in[0]))
 	}
 	w.pieces = in
 	w.enter(t.root, nil, in.Len())
@@ -96,8 +96,8 @@ func (w *walk) poll() {
 	}
 }
 
-// goesOn polls the context every atOnce fields, and reports whether to continue.
-func (w *walk) goesOn(fields int) bool {
+// proceed polls the context every atOnce fields, and reports whether to continue.
+func (w *walk) proceed(fields int) bool {
 	if fields%atOnce == 0 {
 		w.poll()
 	}

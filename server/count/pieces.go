@@ -104,7 +104,7 @@ func (w *walk) element(f *frame, of *field, kind protowire.Type, end int) (*fram
 			b := w.piece[w.at : end-w.before]
 			w.at += len(b)
 			before := w.fields
-			if excess := w.within(of.inner, b); excess != nil {
+			if excess := w.contiguous(of.inner, b); excess != nil {
 				excess.Field = w.path(of) + index(of, &f.counts) + "." + excess.Field
 				return nil, excess
 			}
@@ -137,7 +137,7 @@ func (w *walk) numbers(end int) (n int32) {
 func (w *walk) excess(f *frame, of *field, end int) *Excess {
 	w.skipTo(end)
 	total := int(f.counts[of.counter])
-	for fields := 1; w.position() < f.end && w.goesOn(fields); fields++ {
+	for fields := 1; w.position() < f.end && w.proceed(fields); fields++ {
 		tag, ok := w.varint(f.end)
 		if !ok {
 			break

@@ -67,8 +67,8 @@ func submessage[T any, M any, P interface {
 	return out
 }
 
-// strictly is submessage for a message whose selectors kube-scheduler must be able to parse.
-func strictly[T any, M any, P interface {
+// strictSubmessage is submessage for a message whose selectors kube-scheduler must be able to parse.
+func strictSubmessage[T any, M any, P interface {
 	*M
 	proto.Message
 }](d *decoder, at path, in P, message func(*reader, *path, *scan) T) *T {

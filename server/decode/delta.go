@@ -67,7 +67,7 @@ func (r *Request) apply(at *path, in *stowagev1.ClusterDelta, change *api.Delta)
 	wrong, ok := errors.AsType[*content.Error](err)
 	switch {
 	case err == nil:
-		return next, r.changes(at, in, r.exactly(), next, made, change)
+		return next, r.changes(at, in, r.reporter(), next, made, change)
 	case r.ctx.Err() != nil:
 		r.ended = r.ctx.Err()
 	case ok:
@@ -221,14 +221,14 @@ func (d *decoder) checkDelta(at *path, in *stowagev1.ClusterDelta) {
 func (d *decoder) checkNodePods(at *path, in *stowagev1.NodePodsDelta) {
 	d.name(at, "node_name", in.GetNodeName(), MaxNameBytes)
 	for i, c := range in.GetRemovedPodCounts() {
-		d.exactly().wrongCount(at.item("removed_pod_counts", i), uint64(c.GetTemplateIndex()), uint64(c.GetCount()))
+		d.reporter().wrongCount(at.item("removed_pod_counts", i), uint64(c.GetTemplateIndex()), uint64(c.GetCount()))
 	}
 	for i, p := range in.GetRemovedPods() {
 		at := at.item("removed_pods", i)
 		d.name(&at, "name", p.GetName(), MaxNameBytes)
 	}
 	for i, c := range in.GetPodCounts() {
-		d.exactly().wrongCount(at.item("pod_counts", i), uint64(c.GetTemplateIndex()), uint64(c.GetCount()))
+		d.reporter().wrongCount(at.item("pod_counts", i), uint64(c.GetTemplateIndex()), uint64(c.GetCount()))
 	}
 	for i, p := range in.GetPods() {
 		submessage(d, at.item("pods", i), p, podAs(onNode))

@@ -145,13 +145,13 @@ func (d *decoder) exact(at *path, m proto.Message, read func(*reader, []byte) (i
 		return
 	}
 	d.refuseLost(at, raw, m)
-	if !read(d.exactly(), raw) && len(d.violations) == 0 {
+	if !read(d.reporter(), raw) && len(d.violations) == 0 {
 		d.refuse(*at, malformed, "has a field that this server does not read")
 	}
 }
 
-// exactly returns a reader that reports problems to d.
-func (d *decoder) exactly() *reader {
+// reporter returns a reader that reports problems to d.
+func (d *decoder) reporter() *reader {
 	r := d.own
 	if r == nil {
 		r = newReader(d.referred)
@@ -190,7 +190,8 @@ type itemName struct {
 func (d *decoder) once(at *path, item *readItem, name itemName, scope string) {
 	first, again := d.itemNames[item.field].add(name, d.counts[item.field])
 	if again && name.name != "" {
-		d.refuse(at.field("name"), duplicate, "duplicates %s.%s[%d], names must be unique%s", at.parent.String(), clusterLists[item.field].name, first, scope)
+		d.refuse(at.field("name"), duplicate, "duplicates %s.%s[%d], names must be unique%s",
+			at.parent.String(), clusterLists[item.field].name, first, scope)
 	}
 }
 

@@ -322,7 +322,7 @@ var malformed = []struct {
 	{"context.cluster.pod_groups[1].name", "INVALID_SYNTAX", "must be a namespace and a name", func(r *place) {
 		cluster(r).PodGroups[1].Name = "a/b/c"
 	}},
-	{"context.cluster.pod_groups[1].name", "DUPLICATE", "duplicates context.cluster.pod_groups[0], names must be unique", func(r *place) {
+	{"context.cluster.pod_groups[1].name", "DUPLICATE", "duplicates context.cluster.pod_groups[0], names must be", func(r *place) {
 		cluster(r).PodGroups[1].Name = "prod/crew"
 	}},
 	{"context.cluster.pod_groups[0].min_count", "OUT_OF_RANGE", "is 0", func(r *place) {

@@ -26,7 +26,7 @@ func (r *Request) Parts(field string, receive func() *wire.Request) {
 	var panicked any
 	go func() {
 		defer close(received)
-		panicked = guarded(func() {
+		panicked = capturePanic(func() {
 			for in := receive(); in != nil; in = receive() {
 				ahead.Add(int64(in.Cluster.Len()))
 				select {

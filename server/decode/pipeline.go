@@ -143,7 +143,7 @@ func (d *decoder) inOrder(of runs, read func(*reader, *chunk), commit func(*chun
 			if c := slots[committed%len(slots)].Swap(nil); c != nil {
 				if panicked == nil && !d.over() {
 					if panicked = c.panicked; panicked == nil {
-						panicked = guarded(func() { commit(c) })
+						panicked = capturePanic(func() { commit(c) })
 					}
 				}
 				if panicked != nil || d.over() {
@@ -167,7 +167,7 @@ func (d *decoder) inOrder(of runs, read func(*reader, *chunk), commit func(*chun
 				return
 			}
 			c.reset(of.list[i])
-			c.panicked = guarded(func() { read(r, c) })
+			c.panicked = capturePanic(func() { read(r, c) })
 			slots[i%len(slots)].Store(c)
 			commitNext()
 		}
@@ -201,8 +201,8 @@ func (d *decoder) readersFor(workers int) []*reader {
 	return d.readers[:workers]
 }
 
-// guarded calls f. It returns f's panic and its stack, nil without a panic, so that another goroutine can panic with it.
-func guarded(f func()) (panicked any) {
+// capturePanic calls f. It returns f's panic and its stack, nil without a panic, so that another goroutine can panic with it.
+func capturePanic(f func()) (panicked any) {
 	defer func() {
 		if p := recover(); p != nil {
 			panicked = fmt.Errorf("%v\n%s", p, debug.Stack())

@@ -29,7 +29,7 @@ func (d *decoder) profile(in *stowagev1.Profile) *api.Profile {
 		d.refuse(at.field("name"), unknownValue, "is %s, only %q is known", quote(in.GetName()), kube137)
 	}
 	d.pluginWeights(&at, in.GetPluginWeights(), &out.Weights)
-	out.AddedAffinity = strictly(d, at.field("added_affinity"), in.GetAddedAffinity(), (*reader).nodeAffinity)
+	out.AddedAffinity = strictSubmessage(d, at.field("added_affinity"), in.GetAddedAffinity(), (*reader).nodeAffinity)
 	d.scoringStrategy(&at, in.GetScoringStrategy(), &out.Scoring)
 	out.IgnoredResources = d.ignored(&at, "ignored_resources", in.GetIgnoredResources())
 	out.IgnoredResourceGroups = d.ignored(&at, "ignored_resource_groups", in.GetIgnoredResourceGroups())

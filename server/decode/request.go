@@ -261,7 +261,7 @@ func (r *Request) ScaleDown(in *stowagev1.ScaleDownRequest) ScaleDownCall {
 		Pod: r.onePod(in.GetPod()),
 		Options: engine.ScaleDownOptions{
 			Profile:  r.profile(in.GetContext().GetProfile()),
-			Selector: strictly(&r.decoder, path{name: "selector"}, in.GetSelector(), (*reader).labelSelector),
+			Selector: strictSubmessage(&r.decoder, path{name: "selector"}, in.GetSelector(), (*reader).labelSelector),
 			Replicas: int(min(in.GetReplicas(), math.MaxInt32)),
 		},
 	}

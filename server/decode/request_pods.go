@@ -107,7 +107,7 @@ func (r *Request) onePod(in *stowagev1.Pod) *api.Pod {
 		}
 		return &pod
 	}
-	p, _ := read(r.exactly(), at, bytes.Clone(a.raw), podAs(pending))
+	p, _ := read(r.reporter(), at, bytes.Clone(a.raw), podAs(pending))
 	return &p.pod
 }
 

@@ -114,14 +114,14 @@ func (c *WhatIfCall) Scenario(i int) (*StatedScenario, error) {
 		if _, ok := errors.AsType[*Error](err); !ok {
 			err = Refuse("", malformed, "is no protobuf message")
 		}
-		return nil, s.within(err)
+		return nil, s.withPath(err)
 	}
 	s.Queue, s.pods = q.all, q.pods
 	return s, nil
 }
 
-// within prefixes the paths of an error with the path of the scenario.
-func (s *StatedScenario) within(err error) error {
+// withPath prefixes the paths of an error with the path of the scenario.
+func (s *StatedScenario) withPath(err error) error {
 	if invalid, ok := errors.AsType[*Error](err); ok {
 		return invalid.Within(fmt.Sprintf("scenarios[%d]", s.index))
 	}
@@ -134,7 +134,7 @@ func (s *StatedScenario) Check(ctx context.Context, c *Snapshot) error {
 	r := On(ctx, c)
 	r.uncompiled = len(s.GetCordonedNodes())+len(s.GetEvictions())+len(s.GetRemovedNodes()) == 0
 	r.scenario(s)
-	return s.within(r.Err())
+	return s.withPath(r.Err())
 }
 
 // On decodes the scenario with its cluster. It also returns the cluster with the scenario's delta, which the result refers to.
@@ -142,7 +142,7 @@ func (s *StatedScenario) On(ctx context.Context, c *Snapshot) (*Snapshot, *engin
 	r := On(ctx, c)
 	out := r.scenario(s)
 	if err := r.Err(); err != nil {
-		return nil, nil, s.within(err)
+		return nil, nil, s.withPath(err)
 	}
 	return r.base, out, nil
 }
@@ -330,13 +330,13 @@ func (r *Request) countedPods(at *path, node uint32, in []*stowagev1.PodCount) [
 		}
 		at := at.item(field, i)
 		known := int(c.GetTemplateIndex()) < len(r.templates)
-		r.exactly().wrongCount(at, uint64(c.GetTemplateIndex()), uint64(c.GetCount()))
+		r.reporter().wrongCount(at, uint64(c.GetTemplateIndex()), uint64(c.GetCount()))
 		if !known {
 			continue
 		}
 		id := pods{template: c.GetTemplateIndex(), terminating: c.GetTerminating()}
 		if c.GetReadiness() != 0 {
-			id.readiness = r.exactly().readinessOf(&at, int32(c.GetReadiness()))
+			id.readiness = r.reporter().readinessOf(&at, int32(c.GetReadiness()))
 		}
 		same := api.PodCount{Template: int(id.template), Terminating: id.terminating, Readiness: id.readiness}
 		if id.terminating {

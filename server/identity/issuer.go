@@ -39,7 +39,7 @@ var errFetches = errors.New("too many requests to the issuer")
 type Issuer struct {
 	IssuerSettings
 	client     *http.Client
-	reviewed   *reviewed
+	reviewed   *reviewCache
 	discovered atomic.Pointer[discovery]
 	discovery  singleflight.Group // deduplicates concurrent discoveries, as for many tokens at the start
 }
@@ -83,7 +83,7 @@ func newIssuer(s IssuerSettings) *Issuer {
 	}
 	bounded := &boundedTransport{transport, rate.New(fetchesPerSecond, fetchBurst, time.Now)}
 	return &Issuer{
-		IssuerSettings: s, client: &http.Client{Transport: bounded, Timeout: reviewTimeout}, reviewed: newReviewed(),
+		IssuerSettings: s, client: &http.Client{Transport: bounded, Timeout: reviewTimeout}, reviewed: newReviewCache(),
 	}
 }
 

@@ -19,7 +19,7 @@ type Kubernetes struct {
 	url, tokenFile string
 	audiences      []string
 	client         *http.Client
-	reviewed       *reviewed
+	reviewed       *reviewCache
 }
 
 // NewKubernetes returns a reviewer that calls the API server at a URL. caFile has its authorities; tokenFile has the token of the
@@ -41,7 +41,7 @@ func NewKubernetes(url, caFile, tokenFile string, audiences []string) (*Kubernet
 	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	return &Kubernetes{
 		url: strings.TrimSuffix(url, "/") + "/apis/authentication.k8s.io/v1/tokenreviews", tokenFile: tokenFile, audiences: audiences,
-		client: &http.Client{Transport: transport, Timeout: reviewTimeout}, reviewed: newReviewed(),
+		client: &http.Client{Transport: transport, Timeout: reviewTimeout}, reviewed: newReviewCache(),
 	}, nil
 }
 

@@ -45,10 +45,10 @@ func (f *InFlight) Counts() (bytes, limit, refusals int64) {
 }
 
 // Calls of clients that hold at most the limit divided by smallShare have a reserve beyond the limit, which is the limit divided by
-// reserveShare: what others have in flight, large requests or many small ones, does not refuse theirs.
+// reserveShare: requests of others, large or many small ones, do not cause refusals of theirs.
 const smallShare, reserveShare = 256, 8
 
-// room is what all calls may hold together for a call of a client that holds some bytes.
+// room is the limit on the bytes of all calls, for a call of a client that holds some bytes.
 func (f *InFlight) room(held int64) int64 {
 	if held > f.limit/smallShare || f.limit == math.MaxInt64 {
 		return f.limit

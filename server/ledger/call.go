@@ -116,7 +116,7 @@ func (c *Call) receive(bytes int64) {
 	}
 }
 
-// refuse ends a call with an error and gives back what it holds.
+// refuse ends a call with an error and gives back its bytes.
 func (c *Call) refuse(err error) {
 	c.refusal.Store(&err)
 	if stream := c.stream.Load(); stream != nil {
@@ -131,7 +131,7 @@ func begin(ctx context.Context) (*Call, error) {
 	if !ok {
 		return nil, nil
 	}
-	if by := stream.RecvCompress(); by != "" && by != encoding.Identity { // what it takes is not known before
+	if by := stream.RecvCompress(); by != "" && by != encoding.Identity { // its decompressed size is unknown in advance
 		return nil, status.Errorf(codes.Unimplemented, "requests must not be compressed, and are by %q", by)
 	}
 	c := callOf(ctx)
@@ -139,18 +139,18 @@ func begin(ctx context.Context) (*Call, error) {
 		return nil, nil
 	}
 	c.stream.Store(&stream)
-	return c, c.instead(nil)
+	return c, c.errorOr(nil)
 }
 
-// instead returns the error that the ledger ended the call with, else err.
-func (c *Call) instead(err error) error {
+// errorOr returns the error that the ledger ended the call with, else err.
+func (c *Call) errorOr(err error) error {
 	if r := c.refusal.Load(); r != nil {
 		return *r
 	}
 	return err
 }
 
-// release gives back what a call holds, for good.
+// release gives back all bytes of a call, for good.
 func (c *Call) release() { c.conn.ledger.receiving.give(c.client, c.held.end()) }
 
 // TagRPC implements stats.Handler: the handler of a call begins.

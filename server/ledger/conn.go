@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// fewBytes and manyBytes are the sizes of a connection's buffer for reading, which follows what arrives.
+	// fewBytes and manyBytes bound the size of a connection's buffer for reading, which follows the size of reads.
 	fewBytes, manyBytes = 4 << 10, 256 << 10
 	// seldom is the number of reads of less than a quarter of a buffer after which it becomes smaller.
 	seldom = 4

@@ -48,7 +48,7 @@ func (l *Ledger) unary(handle grpc.MethodHandler) grpc.MethodHandler {
 			return receive(m)
 		}, interceptor)
 		if err != nil {
-			return nil, call.instead(err)
+			return nil, call.errorOr(err)
 		}
 		return call.answer(ctx, answer)
 	}
@@ -66,7 +66,7 @@ func stream(handle grpc.StreamHandler) grpc.StreamHandler {
 		if call == nil {
 			return handle(service, stream)
 		}
-		return call.instead(handle(service, &countedStream{stream, call}))
+		return call.errorOr(handle(service, &countedStream{stream, call}))
 	}
 }
 

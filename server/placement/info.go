@@ -20,7 +20,7 @@ type Limits struct {
 	RequestsPerSecond                                 float64
 }
 
-// features are what the service can do.
+// features are the features of the service.
 var features = []stowagev1.Feature{
 	stowagev1.Feature_FEATURE_PLACE_STREAM,
 	stowagev1.Feature_FEATURE_JOINT_PLACEMENT,

@@ -26,8 +26,8 @@ func (t *turn) arrive(in *wire.Request, table *count.Table) error {
 	return t.weigh(in, table)
 }
 
-// weigh counts what a request contains before it is decoded. It refuses lists that are too long, charges the memory that the request
-// takes when it is decoded, and begins the turn if decoding it is work.
+// weigh counts the contents of a request before it is decoded. It refuses lists that are too long, charges the memory that the
+// request takes when it is decoded, and begins the turn if decoding it is work.
 func (t *turn) weigh(in *wire.Request, table *count.Table) error {
 	size, err := t.reserve(in, table)
 	items := max(size.Items, size.Beside/2, size.Largest/2)

@@ -145,11 +145,11 @@ func answerTo[M request, C, R any](
 			return s.serveCached(ctx, m.name, hit.snapshot, hit.response), nil
 		}
 	}
-	return decoded(ctx, s, m, table, message, in, hit, atOnce)
+	return computeAnswer(ctx, s, m, table, message, in, hit, atOnce)
 }
 
-// decoded is answerTo for a request without a cached answer. hit is the result of the look-up, if there was one.
-func decoded[M request, C, R any](
+// computeAnswer is answerTo for a request without a cached answer. hit is the result of the look-up, if there was one.
+func computeAnswer[M request, C, R any](
 	ctx context.Context, s *Service, m *method[M, C, R], table *count.Table, message M, in *wire.Request, hit lookup, lookedUp bool,
 ) (wire.Encoded, error) {
 	t := s.turn(ctx, m.class)

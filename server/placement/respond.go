@@ -29,7 +29,7 @@ type inlineCluster struct {
 	decode func(*decode.Request)
 }
 
-// requestParts is what a request has in addition to its message and its cluster.
+// requestParts are the parts of a request outside its message and its cluster.
 type requestParts struct {
 	// pods replaces the pods of the message, unless it is nil.
 	pods *decode.RequestPods

@@ -57,7 +57,7 @@ var messages = map[string]message{
 	"EmptyDirVolumeSource":     {},
 }
 
-// field is what a field needs beyond its type and its limits.
+// field describes the reading of a field beyond its type and its limits.
 type field struct {
 	// as is the engine's name of the field. If it is a bool, means is the value of the enum for true.
 	as, means string
@@ -70,7 +70,7 @@ type field struct {
 	or string
 }
 
-// fields are the fields that need something.
+// fields are the fields with a description.
 var fields = map[string]field{
 	"Node.allocatable":    {reader: "nodeResources"},
 	"Node.pod_counts":     {by: "podCounts", always: true},

@@ -250,7 +250,10 @@ type orderedGroup struct {
 
 func (o orderedGroup) ScheduledPods() []*corev1.Pod {
 	return slices.SortedFunc(slices.Values(o.PodGroupState.ScheduledPods()), func(a, b *corev1.Pod) int {
-		return cmp.Or(cmp.Compare(o.s.index[a.Spec.NodeName], o.s.index[b.Spec.NodeName]), cmp.Compare(o.s.caseIndex(a), o.s.caseIndex(b)))
+		return cmp.Or(
+			cmp.Compare(o.s.index[a.Spec.NodeName], o.s.index[b.Spec.NodeName]),
+			cmp.Compare(o.s.caseIndex(a), o.s.caseIndex(b)),
+		)
 	})
 }
 

@@ -22,7 +22,7 @@ type serve struct {
 
 // Run runs the command.
 func (s *serve) Run(ctx context.Context, app *kong.Kong) error {
-	// From the container's limit, which there may be none of: the line of the log that says "serving" has what is set.
+	// From the container's limit, if any: the log line "serving" reports the resulting values.
 	_, _ = memlimit.Set()
 	gctune.EnsureHeadroom(gctune.DefaultHeadroomBytes)
 	lines := logwriter.New(os.Stderr, s.Logger)

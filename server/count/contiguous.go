@@ -4,8 +4,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// within is run for a message that is in one piece, as nearly all are.
-func (w *walk) within(t *table, b []byte) *Excess {
+// contiguous is run for a message that is in one piece, as nearly all are.
+func (w *walk) contiguous(t *table, b []byte) *Excess {
 	var counts [maxLists]int32
 	for i := 0; i < len(b); {
 		tag := uint64(b[i])
@@ -49,7 +49,7 @@ func (w *walk) within(t *table, b []byte) *Excess {
 		}
 		before := w.fields
 		if i > value && of.kind == message && !of.inner.flat {
-			if excess := w.within(of.inner, b[value:i]); excess != nil {
+			if excess := w.contiguous(of.inner, b[value:i]); excess != nil {
 				excess.Field = of.name + index(of, &counts) + "." + excess.Field
 				return excess
 			}
@@ -99,7 +99,7 @@ func valueIn(b []byte, i int, kind protowire.Type) (value, end int) {
 
 // rest returns how many more elements of a list are in the rest of a message.
 func (w *walk) rest(t *table, of *field, b []byte) (total int) {
-	for fields := 1; len(b) > 0 && w.goesOn(fields); fields++ {
+	for fields := 1; len(b) > 0 && w.proceed(fields); fields++ {
 		field, kind, n := protowire.ConsumeTag(b)
 		size := 0
 		if n >= 0 {

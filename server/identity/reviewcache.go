@@ -29,21 +29,21 @@ type review struct {
 	until      time.Time
 }
 
-// reviewed remembers reviews of tokens by their hashes, without locks, and bounds concurrent reviews.
-type reviewed struct {
+// reviewCache remembers reviews of tokens by their hashes, without locks, and bounds concurrent reviews.
+type reviewCache struct {
 	known    atomic.Pointer[map[[sha256.Size]byte]review]
 	underway atomic.Int64
 	now      func() time.Time
 }
 
-func newReviewed() *reviewed {
-	r := &reviewed{now: time.Now}
+func newReviewCache() *reviewCache {
+	r := &reviewCache{now: time.Now}
 	r.known.Store(&map[[sha256.Size]byte]review{})
 	return r
 }
 
 // of returns the principals of a token, remembered or found by look. expires is the token's expiry, zero if look does not know it.
-func (r *reviewed) of(token string, look func() (principals []string, expires time.Time, err error)) ([]string, error) {
+func (r *reviewCache) of(token string, look func() (principals []string, expires time.Time, err error)) ([]string, error) {
 	if len(token) > maxTokenBytes {
 		return nil, nil
 	}
@@ -73,7 +73,7 @@ func (r *reviewed) of(token string, look func() (principals []string, expires ti
 }
 
 // recall returns the principals of a token that are remembered.
-func (r *reviewed) recall(token string) []string {
+func (r *reviewCache) recall(token string) []string {
 	if len(token) > maxTokenBytes {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (r *reviewed) recall(token string) []string {
 }
 
 // remember publishes a map with one more token. Expired ones go; where too many are left, all go.
-func (r *reviewed) remember(sum [sha256.Size]byte, found review) {
+func (r *reviewCache) remember(sum [sha256.Size]byte, found review) {
 	for {
 		old := r.known.Load()
 		next := maps.Clone(*old)
