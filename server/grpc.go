@@ -42,8 +42,8 @@ const handshakeTimeout = 10 * time.Second
 // of them busy gets a goroutine of its own.
 const streamWorkers = 16
 
-// leastReceiving is the minimum for requests that are being received, where few bytes may be in flight: some calls are never in
-// flight.
+// leastReceiving is the minimum limit for requests that are being received, where few bytes may be in flight: open calls count even
+// before they receive any.
 const leastReceiving = 32 << 20
 
 // sendTimeout is after how long a connection is closed whose client reads none of its answers.

@@ -105,8 +105,8 @@ func (d *decoder) grow(nodes runs) {
 // over reports whether decoding must stop.
 func (d *decoder) over() bool { return d.full || d.ended != nil }
 
-// Nominates reports whether pods are nominated to nodes. Decisions about a nominated pod depend on its name, as it does not count
-// itself.
+// Nominates reports whether pods are nominated to nodes. Decisions about a pod then depend on its name, as a nominated pod does not
+// count itself.
 func (c *Snapshot) Nominates() bool { return c.nominated > 0 }
 
 // Pods returns the number of pods on all nodes, including nominated pods.

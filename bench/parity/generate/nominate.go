@@ -84,7 +84,7 @@ func (d *draw) nominations() {
 	}
 }
 
-// nominated draws a pending pod, often of the same workload as a pod of the queue, so that they affect each other.
+// nominated draws a pending pod, often of the same workload as a pod of the queue or on a node, so that they affect each other.
 func (d *draw) nominated() *corev1.Pod {
 	pod := d.pod(pending)
 	beside := pick(d, d.c.Queue...).Pod
