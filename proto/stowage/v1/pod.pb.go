@@ -568,8 +568,8 @@ func (x *PodTemplate) GetSpec() *PodSpec {
 
 // ControllerReference is the controller of a pod. Filter, Score and Place read only a v1 ReplicationController and an apps/v1
 // ReplicaSet or StatefulSet among Cluster.workload_selectors. For PreemptRequest.safe a pod without a reference has no
-// controller and does not come back. The call also reads whether the controller is an apps/v1 DaemonSet or a v1 Node, whose pods come
-// back on their own node.
+// controller and does not come back. It also reads whether the controller is an apps/v1 DaemonSet or a v1 Node, whose pods
+// come back on their own node.
 type ControllerReference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The API version, such as "apps/v1".
