@@ -25,7 +25,7 @@ func Grouped(queue []Pending, groups []PodGroup, find func(name string) *api.Pod
 			taken[e] = true
 		}
 	}
-	stated := len(groups)
+	listed := len(groups)
 	groups = slices.Clone(groups)
 	own := make(map[int]bool) // groups whose entries are their own
 	for e := range queue {
@@ -49,7 +49,7 @@ func Grouped(queue []Pending, groups []PodGroup, find func(name string) *api.Pod
 		at, _ := slices.BinarySearch(g.Entries, e)
 		g.Entries = slices.Insert(g.Entries, at, e)
 	}
-	for i := stated; i < len(groups); i++ {
+	for i := listed; i < len(groups); i++ {
 		pods := 0
 		for _, e := range groups[i].Entries {
 			pods += queue[e].Count

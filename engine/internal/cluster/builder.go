@@ -34,7 +34,7 @@ type Builder struct {
 	recounts       []recount
 	added, removed bool // whether nodes are added, removed
 	replaced       bool // whether nodes are replaced
-	restated       bool // whether the change states anything but nodes
+	beyondNodes    bool // whether the change concerns anything but nodes
 }
 
 // NewBuilder returns a builder of an empty cluster. Its nodes have more fields than others.
@@ -115,7 +115,7 @@ func (b *Builder) Grow(nodes int) {
 
 // AddTemplate adds the next pod template.
 func (b *Builder) AddTemplate(t *api.PodTemplate) {
-	b.c.stated = append(b.c.stated, t)
+	b.c.podTemplates = append(b.c.podTemplates, t)
 	b.c.templates.append(b.pods.compiled(t, b.c.templates.len()))
 }
 

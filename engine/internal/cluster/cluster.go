@@ -35,13 +35,13 @@ type Cluster struct {
 
 // population is the pods of the nodes, in groups of equal ones.
 type population struct {
-	stated    []*api.PodTemplate
-	templates list[template] // by index
-	loads     []load
-	groups    list[Group]
-	groupOf   groupIDs      // by shape and template
-	ports     []int         // groups with host ports
-	terms     []*groupTerms // of all groups, one behind the other
+	podTemplates []*api.PodTemplate
+	templates    list[template] // by index
+	loads        []load
+	groups       list[Group]
+	groupOf      groupIDs      // by shape and template
+	ports        []int         // groups with host ports
+	terms        []*groupTerms // of all groups, one behind the other
 }
 
 // objects are what the API server has besides nodes and pods.
@@ -69,29 +69,29 @@ type namespace struct {
 const noNode = ^uint32(0)
 
 // Compile builds a cluster whose nodes have more fields than others. If the context ends first, it returns the context's error.
-func Compile(ctx context.Context, stated *api.Cluster, more ...AnyField) (*Cluster, error) {
+func Compile(ctx context.Context, input *api.Cluster, more ...AnyField) (*Cluster, error) {
 	b := NewBuilder(more...)
-	b.Grow(len(stated.Nodes))
-	for _, ns := range stated.Namespaces {
+	b.Grow(len(input.Nodes))
+	for _, ns := range input.Namespaces {
 		b.AddNamespace(ns)
 	}
-	for _, s := range stated.WorkloadSelectors {
+	for _, s := range input.WorkloadSelectors {
 		b.AddWorkloadSelector(s)
 	}
-	for _, p := range stated.Budgets {
+	for _, p := range input.Budgets {
 		b.AddPodDisruptionBudget(p)
 	}
-	for _, g := range stated.PodGroups {
+	for _, g := range input.PodGroups {
 		b.AddPodGroup(g)
 	}
-	for _, t := range stated.Templates {
+	for _, t := range input.Templates {
 		b.AddTemplate(t)
 	}
-	for _, class := range stated.Classes {
+	for _, class := range input.Classes {
 		b.AddClass(class)
 	}
-	for i := range stated.Nodes {
-		if err := b.AddNode(ctx, &stated.Nodes[i]); err != nil {
+	for i := range input.Nodes {
+		if err := b.AddNode(ctx, &input.Nodes[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -111,7 +111,7 @@ func (c *Cluster) Node(name string) (uint32, bool) {
 }
 
 // Templates returns the pod templates by index.
-func (c *Cluster) Templates() []*api.PodTemplate { return c.stated }
+func (c *Cluster) Templates() []*api.PodTemplate { return c.podTemplates }
 
 // Classes returns the node classes by index.
 func (c *Cluster) Classes() []*api.NodeClass { return c.classes }

@@ -33,24 +33,24 @@ func (b *Builder) Preparer() func(*Draft, *api.Node) { return b.preparer(256) }
 // preparer is Preparer with a number of rows to allocate at a time.
 func (b *Builder) preparer(chunk int) func(*Draft, *api.Node) {
 	pods := arena[podsOf]{chunk: 16 * chunk}
-	return func(n *Draft, stated *api.Node) {
+	return func(n *Draft, input *api.Node) {
 		*n = Draft{
-			unschedulable: stated.Unschedulable,
+			unschedulable: input.Unschedulable,
 			scalars:       n.scalars[:0],
-			images:        appendImages(n.images[:0], stated.Images),
+			images:        appendImages(n.images[:0], input.Images),
 			numbers:       n.numbers[:0],
 		}
-		if stated.Class != nil {
-			n.allot(stated.Class.Allocatable)
+		if input.Class != nil {
+			n.allot(input.Class.Allocatable)
 		}
-		n.allot(stated.Allocatable)
-		if len(stated.Nominated) > 0 {
-			n.nominated = namesOf(stated.Nominated)
+		n.allot(input.Allocatable)
+		if len(input.Nominated) > 0 {
+			n.nominated = namesOf(input.Nominated)
 		}
-		n.occupyCounted(&b.c.templates, stated.PodCounts)
-		if len(stated.Pods) > 0 {
-			n.row.named = namesOf(stated.Pods)
-		} else if counted, distinct := countedOnce(pods.take(len(stated.PodCounts)), stated.PodCounts); distinct {
+		n.occupyCounted(&b.c.templates, input.PodCounts)
+		if len(input.Pods) > 0 {
+			n.row.named = namesOf(input.Pods)
+		} else if counted, distinct := countedOnce(pods.take(len(input.PodCounts)), input.PodCounts); distinct {
 			n.row.pods, n.counted = pods.keep(counted), true
 		}
 	}
@@ -71,33 +71,33 @@ func countedOnce(pods []podsOf, counts []api.PodCount) (counted []podsOf, distin
 }
 
 // namesOf returns pods with only their names, which share one allocation.
-func namesOf(stated []api.Pod) []NamedPod {
+func namesOf(pods []api.Pod) []NamedPod {
 	size := 0
-	for i := range stated {
-		size += len(stated[i].Name)
+	for i := range pods {
+		size += len(pods[i].Name)
 	}
 	var all strings.Builder
 	all.Grow(size)
-	for i := range stated {
-		all.WriteString(stated[i].Name)
+	for i := range pods {
+		all.WriteString(pods[i].Name)
 	}
-	named, rest := make([]NamedPod, len(stated)), all.String()
-	for i := range stated {
-		length := len(stated[i].Name)
+	named, rest := make([]NamedPod, len(pods)), all.String()
+	for i := range pods {
+		length := len(pods[i].Name)
 		named[i].Name, rest = rest[:length], rest[length:]
 	}
 	return named
 }
 
 // compile finishes a prepared node.
-func (b *Builder) compile(ctx context.Context, n *Draft, stated *api.Node) error {
+func (b *Builder) compile(ctx context.Context, n *Draft, input *api.Node) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	n.row.name = b.c.symbols.Intern(stated.Name)
-	n.kind = b.kind(stated.Class)
-	n.row.labels = b.labels.keep(selector.AppendLabels(b.labels.take(len(stated.Labels)), b.c.symbols, stated.Labels))
-	class := stated.Class
+	n.row.name = b.c.symbols.Intern(input.Name)
+	n.kind = b.kind(input.Class)
+	n.row.labels = b.labels.keep(selector.AppendLabels(b.labels.take(len(input.Labels)), b.c.symbols, input.Labels))
+	class := input.Class
 	if class == nil {
 		class = noClass
 	}
@@ -105,10 +105,10 @@ func (b *Builder) compile(ctx context.Context, n *Draft, stated *api.Node) error
 		n.numbers = b.numbers.keep(b.numbers.take(fields)[:fields])[:0]
 	}
 	for _, f := range b.c.fields {
-		n.numbers = append(n.numbers, f.number(class, stated))
+		n.numbers = append(n.numbers, f.number(class, input))
 	}
-	if err := b.pods.addNominated(ctx, n, stated.Nominated); err != nil {
+	if err := b.pods.addNominated(ctx, n, input.Nominated); err != nil {
 		return err
 	}
-	return b.pods.addNode(ctx, n, stated)
+	return b.pods.addNode(ctx, n, input)
 }

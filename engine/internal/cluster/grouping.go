@@ -34,7 +34,7 @@ type indexed struct {
 type template struct {
 	usage  Usage
 	shape  *Shape // of its running pods without labels of their own
-	stated *api.PodTemplate
+	source *api.PodTemplate
 	index  int // -1 if it is not one of the cluster's templates
 }
 
@@ -137,12 +137,12 @@ func (g *grouping) groupIn(groups *groupsOf, t *template, state int) int32 {
 }
 
 // compiled compiles a template.
-func (g *grouping) compiled(stated *api.PodTemplate, index int) template {
+func (g *grouping) compiled(source *api.PodTemplate, index int) template {
 	return template{
-		stated: stated,
+		source: source,
 		index:  index,
-		shape:  compileShape(g.c.symbols, stated, nil, false, nil),
-		usage:  usageOf(&stated.Spec, nil),
+		shape:  compileShape(g.c.symbols, source, nil, false, nil),
+		usage:  usageOf(&source.Spec, nil),
 	}
 }
 
@@ -150,7 +150,7 @@ func (g *grouping) compiled(stated *api.PodTemplate, index int) template {
 func (g *grouping) pod(p *api.Pod) (group int32, usage *Usage, load int32) {
 	var own *ownTemplate
 	var t *template
-	if p.TemplateIndex >= 0 && g.c.stated[p.TemplateIndex] == p.Template {
+	if p.TemplateIndex >= 0 && g.c.podTemplates[p.TemplateIndex] == p.Template {
 		t = g.c.templates.get(p.TemplateIndex)
 	} else {
 		own = g.ownOf(p)

@@ -95,7 +95,7 @@ func (c *Cluster) loadAt(index, group int32) (*Usage, int32) {
 		return c.loads[index].Usage, c.loads[index].priority
 	}
 	t := c.templates.get(c.groups.get(int(group)).Template)
-	return &t.usage, t.stated.Spec.Priority
+	return &t.usage, t.source.Spec.Priority
 }
 
 // neverAt reports whether each pod of a group with a load, which is in a pod group, preempts no others.
@@ -103,7 +103,7 @@ func (c *Cluster) neverAt(index, group int32) bool {
 	if index != asTemplate {
 		return c.loads[index].never
 	}
-	return c.templates.get(c.groups.get(int(group)).Template).stated.Spec.NeverPreempts
+	return c.templates.get(c.groups.get(int(group)).Template).source.Spec.NeverPreempts
 }
 
 // controllerAt returns the kind of the controller of each pod of a group with a load.
@@ -116,5 +116,5 @@ func (c *Cluster) traitsAt(index, group int32) Traits {
 	if index != asTemplate {
 		return c.loads[index].traits
 	}
-	return traitsOf(c.templates.get(c.groups.get(int(group)).Template).stated)
+	return traitsOf(c.templates.get(c.groups.get(int(group)).Template).source)
 }

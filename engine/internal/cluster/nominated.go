@@ -35,12 +35,12 @@ func (b *Builder) nominatedTo(node uint32) []NamedPod {
 }
 
 // addNominated finds the groups and loads of nominated pods.
-func (g *grouping) addNominated(ctx context.Context, n *Draft, stated []api.Pod) error {
-	for i := range stated {
+func (g *grouping) addNominated(ctx context.Context, n *Draft, pods []api.Pod) error {
+	for i := range pods {
 		if i%16 == 15 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		n.nominated[i].Group, _, n.nominated[i].load = g.pod(&stated[i])
+		n.nominated[i].Group, _, n.nominated[i].load = g.pod(&pods[i])
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func (s *State) TemplateOf(o *Occupant) *api.PodTemplate {
 		return s.assumed[o.place].pod.Template
 	}
 	if t := s.Group(o.Group).Template; t >= 0 {
-		return s.templates.get(t).stated
+		return s.templates.get(t).source
 	}
 	return nil
 }

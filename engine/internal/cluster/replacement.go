@@ -34,15 +34,15 @@ func (c *Cluster) replacement(g *Group, symbols *intern.Table) Replacement {
 		return Replacement{Unknown: true}
 	}
 	t := c.templates.get(g.Template)
-	if !t.stated.Controller.Creates() {
+	if !t.source.Controller.Creates() {
 		return Replacement{}
 	}
-	pod := &api.Pod{Template: t.stated, TemplateIndex: g.Template}
+	pod := &api.Pod{Template: t.source, TemplateIndex: g.Template}
 	if !slices.Equal(g.Labels, t.shape.Labels) {
 		for _, l := range g.Labels {
 			pod.Labels = append(pod.Labels, api.Label{Key: symbols.Name(l.Key), Value: symbols.Name(l.Value)})
 		}
 		slices.SortFunc(pod.Labels, func(a, b api.Label) int { return strings.Compare(a.Key, b.Key) })
 	}
-	return Replacement{Pod: pod, Own: t.stated.Controller.Kind == api.DaemonSet}
+	return Replacement{Pod: pod, Own: t.source.Controller.Kind == api.DaemonSet}
 }

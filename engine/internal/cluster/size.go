@@ -34,7 +34,7 @@ func (c *Cluster) Bytes() int64 {
 		columns += p.bytes()
 	}
 	groups := c.groups.bytes() + 12*c.groupOf.len() + 8*cap(c.ports)
-	lists := 8*(cap(c.stated)+cap(c.classes)+cap(c.kinds)) + c.templates.bytes() + sizeOf[load]()*cap(c.loads)
+	lists := 8*(cap(c.podTemplates)+cap(c.classes)+cap(c.kinds)) + c.templates.bytes() + sizeOf[load]()*cap(c.loads)
 	return int64(c.symbols.Bytes()+columns+groups+lists) + c.rowBytes + c.sparseBytes + c.memberBytes + described + c.Remembered()
 }
 
@@ -60,7 +60,7 @@ func (b *Builder) describes() bool {
 			return true
 		}
 	}
-	return b.restated || len(c.loads) > len(base.loads) || len(c.kinds) > len(base.kinds) || c.groups.len() > base.groups.len()
+	return b.beyondNodes || len(c.loads) > len(base.loads) || len(c.kinds) > len(base.kinds) || c.groups.len() > base.groups.len()
 }
 
 // describedSince estimates the memory of templates, classes, values of fields, loads and shapes, and of what is stated as a whole,
@@ -87,7 +87,7 @@ func (c *Cluster) describedSince(base *Cluster) (bytes int64) {
 	for i := range c.templates.len() {
 		if i >= base.templates.len() {
 			bytes += s.of(*c.templates.get(i))
-		} else if c.stated[i] != base.stated[i] {
+		} else if c.podTemplates[i] != base.podTemplates[i] {
 			bytes += s.of(*c.templates.get(i)) - before.of(*base.templates.get(i))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // affect. With keeps nothing of the change's nodes. If the context ends first, it returns the context's error.
 func (c *Cluster) With(ctx context.Context, change *api.Delta) (*Cluster, error) {
 	b := derive(c)
-	b.restate(change)
+	b.applyOthers(change)
 	for i := range change.Replaced {
 		if err := b.replace(ctx, &change.Replaced[i]); err != nil {
 			return nil, err
@@ -34,19 +34,19 @@ func (c *Cluster) With(ctx context.Context, change *api.Delta) (*Cluster, error)
 	return b.Build(), ctx.Err()
 }
 
-// restate applies the parts of a change that are not nodes.
-func (b *Builder) restate(change *api.Delta) {
+// applyOthers applies the parts of a change that are not nodes.
+func (b *Builder) applyOthers(change *api.Delta) {
 	c := b.c
-	b.restated = len(change.Templates)+len(change.Classes) > 0 || change.Namespaces != nil || change.WorkloadSelectors != nil ||
+	b.beyondNodes = len(change.Templates)+len(change.Classes) > 0 || change.Namespaces != nil || change.WorkloadSelectors != nil ||
 		change.PodGroups != nil || change.Budgets != nil
 	if len(change.Templates) > 0 {
-		c.stated = slices.Clone(c.stated)
+		c.podTemplates = slices.Clone(c.podTemplates)
 	}
 	for _, t := range change.Templates {
-		if t.Index == len(c.stated) {
+		if t.Index == len(c.podTemplates) {
 			b.AddTemplate(t.Template)
 		} else {
-			c.stated[t.Index], *c.templates.edit(t.Index) = t.Template, b.pods.compiled(t.Template, t.Index)
+			c.podTemplates[t.Index], *c.templates.edit(t.Index) = t.Template, b.pods.compiled(t.Template, t.Index)
 			if t.Index < len(b.pods.known) {
 				b.pods.known[t.Index] = groupsOf{}
 			}

@@ -98,14 +98,14 @@ type Attempt struct {
 // with whose eviction the group can be placed, and tells of that if tell is set. If the group is placed, the state has its pods
 // assumed; otherwise it is what it was.
 func (c *Cycle) Attempt(
-	ctx context.Context, group int, runs []place.Run, minimum int, scheduled []cluster.Member, tell bool,
+	ctx context.Context, group int, runs []place.Run, minimum int, scheduled []cluster.Member, report bool,
 ) (*Attempt, error) {
-	stated := c.groups[group]
-	stated.Minimum, stated.Entries = minimum, make([]int, len(runs))
-	g := &queued{PodGroup: &stated, index: group, counts: make([]int, len(runs))}
+	spec := c.groups[group]
+	spec.Minimum, spec.Entries = minimum, make([]int, len(runs))
+	g := &queued{PodGroup: &spec, index: group, counts: make([]int, len(runs))}
 	g.have(scheduled)
 	for i, r := range runs {
-		stated.Entries[i], g.counts[i] = i, r.Count
+		spec.Entries[i], g.counts[i] = i, r.Count
 		g.pods += r.Count
 	}
 	// kube-scheduler does not attempt the pods of a group that cannot reach its minimum.
@@ -129,7 +129,7 @@ func (c *Cycle) Attempt(
 	}
 	if after != nil {
 		a.Waits, a.Victims, a.Nominations, a.Violations = after.waits, after.victims, after.nominations, after.violations
-		if !tell && !after.failed && !(after.found != nil && after.found.Undecided) {
+		if !report && !after.failed && !(after.found != nil && after.found.Undecided) {
 			after = nil
 		}
 	}

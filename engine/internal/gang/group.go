@@ -124,7 +124,7 @@ func (p *placer) queued() ([]*queued, error) {
 		}
 		if len(g.Entries) == 0 {
 			p.results[i] = verdict.PodGroupPlacement{Name: g.Name, Status: verdict.GroupComplete, First: -1}
-			if err := p.tell(g); err != nil {
+			if err := p.notify(g); err != nil {
 				return nil, err
 			}
 		}
@@ -168,7 +168,7 @@ func (p *placer) group(ctx context.Context, g *queued) error {
 	for i, e := range g.Entries {
 		p.Placements[e] = t.placements[i]
 	}
-	return cmp.Or(p.tell(g), err)
+	return cmp.Or(p.notify(g), err)
 }
 
 // TooFewMembers is why kube-scheduler does not attempt a group that cannot reach its minimum
@@ -183,7 +183,7 @@ func (p *placer) wait(g *queued, found *verdict.PodGroupPlacement) error {
 	for i, e := range g.Entries {
 		p.Placements[e] = verdict.Placement{Unplaced: g.counts[i], Message: TooFewMembers}
 	}
-	return p.tell(g)
+	return p.notify(g)
 }
 
 // cycle attempts a group. If it is placed, the state has its pods assumed. Otherwise the postFilter is what kube-scheduler does
@@ -368,8 +368,8 @@ func (g *queued) unplace(t *trial, reason, whole string, waits bool) {
 // (pkg/scheduler/schedule_one_podgroup.go errPodGroupUnschedulable, v1.37).
 const unschedulable = "pod group is unschedulable"
 
-// tell calls the watcher with the result of a group.
-func (p *placer) tell(g *queued) error {
+// notify calls the watcher with the result of a group.
+func (p *placer) notify(g *queued) error {
 	w := p.Options.Watch
 	if w == nil {
 		return nil

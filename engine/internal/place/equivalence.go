@@ -111,9 +111,9 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 		}
 		own := pod.Labels
 		if len(own) > 0 {
-			stated := own
+			labels := own
 			if own, key.labels = q.readable(own, selected); budgeted && len(own)+len(pod.Template.Labels) == 0 {
-				own, key.labels = stated[:1], "any" // no PodDisruptionBudget selects a pod without labels
+				own, key.labels = labels[:1], "any" // no PodDisruptionBudget selects a pod without labels
 			}
 		}
 		c := byKey[key]

@@ -57,9 +57,9 @@ func unitOf(s *cluster.State, node uint32, v *cluster.Victim, order int) unit {
 // request assumed and evicted.
 func (r *Roster) Units(ctx context.Context, s *cluster.State, below int32) (*Units, error) {
 	if !r.known {
-		stated := s.Original(ctx)
+		original := s.Original(ctx)
 		filled := Roster{known: true}
-		if err := filled.fill(ctx, stated, nodeset.Full(s.Len()).All()); err != nil {
+		if err := filled.fill(ctx, original, nodeset.Full(s.Len()).All()); err != nil {
 			return nil, err
 		}
 		slices.SortFunc(filled.single, func(a, b unit) int { return compareUnits(&a, &b) })
@@ -100,11 +100,11 @@ func (r *Roster) Units(ctx context.Context, s *cluster.State, below int32) (*Uni
 }
 
 // wholeUnits returns the pod groups that leave as a whole, of pods on nodes that the request has not touched, and on others.
-func wholeUnits(stated, now []unit, touched nodeset.Set) (groups []unit) {
+func wholeUnits(original, now []unit, touched nodeset.Set) (groups []unit) {
 	var pods []unit
-	for i := range stated {
-		if !touched.Has(stated[i].pods[0].Node) {
-			pods = append(pods, stated[i])
+	for i := range original {
+		if !touched.Has(original[i].pods[0].Node) {
+			pods = append(pods, original[i])
 		}
 	}
 	pods = append(pods, now...)

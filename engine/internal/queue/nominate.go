@@ -37,9 +37,9 @@ func (q *queue) nominate(p *pods, to string) {
 	if to == "" {
 		return
 	}
-	pending, stated := *p.class.Pod, *p.class.Pod.Pod
-	stated.NominatedNode = to
-	pending.Pod, p.nominated, p.pending = &stated, to, &pending
+	pending, pod := *p.class.Pod, *p.class.Pod.Pod
+	pod.NominatedNode = to
+	pending.Pod, p.nominated, p.pending = &pod, to, &pending
 	if node, known := q.State.Node(to); known {
 		pending.Nomination = q.State.Nominate(&pending, node)
 		q.nominees[pending.Nomination] = p

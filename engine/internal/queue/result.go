@@ -78,7 +78,7 @@ func (q *queue) explainMember(g *group, entry int, result *verdict.Placement, al
 // results fills the results of the groups from the placements.
 func (q *queue) results(all *listed) {
 	for i := range q.Options.Groups {
-		stated, result := &q.Options.Groups[i], &q.Options.Results[i]
+		spec, result := &q.Options.Groups[i], &q.Options.Results[i]
 		var g *group
 		if q.groups != nil {
 			g = q.groups[i]
@@ -87,19 +87,19 @@ func (q *queue) results(all *listed) {
 		case g != nil && g.last != nil:
 			*result = g.last.PodGroupPlacement
 			q.resultOf(g, result, all)
-		case len(stated.Entries) == 0:
+		case len(spec.Entries) == 0:
 			*result = verdict.PodGroupPlacement{First: -1}
 		case g != nil && g.gated != nil:
 			*result = verdict.PodGroupPlacement{
 				Status: verdict.GroupInfeasible, Message: waiting + g.gated.Reason.Message, First: g.gatedEntry,
 			}
 		case g != nil && g.short:
-			*result = verdict.PodGroupPlacement{Status: verdict.GroupInfeasible, Message: gang.TooFewMembers, First: stated.Entries[0]}
+			*result = verdict.PodGroupPlacement{Status: verdict.GroupInfeasible, Message: gang.TooFewMembers, First: spec.Entries[0]}
 		default:
 			*result = verdict.PodGroupPlacement{Status: verdict.GroupUnattempted, First: -1}
 		}
-		result.Name, result.Placed, result.Unplaced = stated.Name, 0, 0
-		for _, e := range stated.Entries {
+		result.Name, result.Placed, result.Unplaced = spec.Name, 0, 0
+		for _, e := range spec.Entries {
 			result.Placed += len(q.Placements[e].Nodes)
 			result.Unplaced += q.Placements[e].Unplaced
 		}
@@ -111,10 +111,10 @@ func (q *queue) results(all *listed) {
 
 // standing sets the status of a group that an attempt has placed, or that has no pods to place, from its pods that have a node.
 func (q *queue) standing(group int, result *verdict.PodGroupPlacement) {
-	stated := &q.Options.Groups[group]
+	spec := &q.Options.Groups[group]
 	all := q.cycle.There(group)
 	evicted := all - cluster.CountMembers(q.cycle.Scheduled(group))
-	for _, e := range stated.Entries {
+	for _, e := range spec.Entries {
 		all, evicted = all+q.Pending[e].Count, evicted+q.entries[e].evicted
 	}
 	minimum := q.cycle.Minimum(group)
@@ -139,11 +139,11 @@ func (q *queue) resultOf(g *group, result *verdict.PodGroupPlacement, all *liste
 		result.First = g.runs[result.First]
 	}
 	if p := result.Preemption; p != nil {
-		told := *p
-		told.Nominations = g.nominations(&gang.Attempt{Nominations: p.Nominations})
-		lists := told.Listed()
+		preemption := *p
+		preemption.Nominations = g.nominations(&gang.Attempt{Nominations: p.Nominations})
+		lists := preemption.Listed()
 		if all.found += lists; lists == 0 || all.found <= verdict.MaxListedNodes {
-			result.Preemption = &told
+			result.Preemption = &preemption
 		} else {
 			result.Preemption = nil
 		}

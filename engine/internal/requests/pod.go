@@ -26,7 +26,7 @@ func Pending(spec *api.PodSpec) api.Resources {
 }
 
 func (m *arithmetic[N]) pending(spec *api.PodSpec) []api.QuantityOf[N] {
-	return m.withPodLevel(m.aggregate(spec, stated, nil), spec, m.of(spec.Requests))
+	return m.withPodLevel(m.aggregate(spec, containerRequests, nil), spec, m.of(spec.Requests))
 }
 
 // PendingDefaulted returns the requests of a pod to be placed as NodeResourcesFit scores them: with defaults for
@@ -40,7 +40,7 @@ func PendingDefaulted(spec *api.PodSpec) api.Resources {
 }
 
 func (m *arithmetic[N]) pendingDefaulted(spec *api.PodSpec) []api.QuantityOf[N] {
-	return m.sum(m.aggregate(spec, stated, defaults), m.of(spec.Overhead))
+	return m.sum(m.aggregate(spec, containerRequests, defaults), m.of(spec.Overhead))
 }
 
 // Running returns what a pod on a node occupies, and the same with defaults for missing requests. During an in-place
@@ -71,7 +71,7 @@ func Running(spec *api.PodSpec, status *api.PodResourceStatus) (occupied, defaul
 }
 
 func (m *arithmetic[N]) running(spec *api.PodSpec, status *api.PodResourceStatus, missing api.Resources) []api.QuantityOf[N] {
-	total := m.aggregate(spec, stated, missing)
+	total := m.aggregate(spec, containerRequests, missing)
 	effective := m.of(spec.Requests)
 	if status != nil {
 		var allocated, actuated []api.QuantityOf[N]
@@ -146,7 +146,7 @@ func (m *arithmetic[N]) aggregate(spec *api.PodSpec, of func(*api.Container) api
 	return m.maximum(total, initial)
 }
 
-func stated(c *api.Container) api.Resources { return c.Requests }
+func containerRequests(c *api.Container) api.Resources { return c.Requests }
 
 // reported reads the status of a pod's containers.
 type reported struct{ *api.PodResourceStatus }

@@ -224,7 +224,7 @@ func (s *Set) ExcludedBy(node uint32, pods []cluster.Nominated) bool {
 func (s *Set) FreeSlots(node uint32, v Vector, leaving func(yield func(*cluster.Group) bool)) {
 	for i, e := range s.Exclusions {
 		at := len(s.Spread) + 1 + i
-		if _, stated := e.Held[node]; e.Slots != nil && (stated || e.Counts()[node]+v[at] > 0) {
+		if _, found := e.Held[node]; e.Slots != nil && (found || e.Counts()[node]+v[at] > 0) {
 			v[at] = e.held(node, leaving) - e.Counts()[node]
 		}
 	}
@@ -243,7 +243,7 @@ func (e *Exclusion) held(node uint32, leaving func(yield func(*cluster.Group) bo
 		}
 	}
 	held := make(map[int]bool)
-	if slots, stated := e.Held[node]; stated {
+	if slots, found := e.Held[node]; found {
 		for _, slot := range slots {
 			held[slot] = true
 		}

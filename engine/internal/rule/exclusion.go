@@ -181,7 +181,7 @@ func (e *Exclusion) heldBy(node uint32, leaving iter.Seq2[*cluster.Group, int64]
 	if !in {
 		return 0
 	}
-	if _, stated := e.Held[node]; e.Slots == nil || !stated && e.Counts()[d] <= 0 {
+	if _, found := e.Held[node]; e.Slots == nil || !found && e.Counts()[d] <= 0 {
 		return e.Counts()[d]
 	}
 	for g, count := range leaving {

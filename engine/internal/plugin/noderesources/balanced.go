@@ -56,11 +56,11 @@ func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 // balancedColumns returns the resources that NodeResourcesBalancedAllocation reads; nil if the pod requests none of
 // them.
 func balancedColumns(c *plugin.Cycle, r *cluster.Resources) []column {
-	asked := requests.Pending(c.Pod.Spec())
+	request := requests.Pending(c.Pod.Spec())
 	columns := make([]column, len(c.Profile.BalancedResources))
 	bestEffort := true
 	for i, name := range c.Profile.BalancedResources {
-		columns[i] = newColumn(r, name, asked, false)
+		columns[i] = newColumn(r, name, request, false)
 		bestEffort = bestEffort && columns[i].request == 0
 	}
 	if bestEffort {

@@ -14,15 +14,15 @@ import (
 // PlacementScore returns the utilization of nodes as a whole with pending pods. requested is their sum, as
 // requests.PendingDefaulted counts (pkg/scheduler/framework/plugins/noderesources/resource_allocation.go scorePlacement
 // with MostAllocated, v1.37).
-func PlacementScore(r *cluster.Resources, s *api.ScoringStrategy, asked api.Resources, nodes []uint32) int64 {
-	return average(shares(r, s, asked, nodes))
+func PlacementScore(r *cluster.Resources, s *api.ScoringStrategy, request api.Resources, nodes []uint32) int64 {
+	return average(shares(r, s, request, nodes))
 }
 
 // PlacementBound returns an upper bound of PlacementScore over all subsets of the pods. A subset may lack a resource,
 // which then does not count.
-func PlacementBound(r *cluster.Resources, s *api.ScoringStrategy, asked api.Resources, nodes []uint32) int64 {
+func PlacementBound(r *cluster.Resources, s *api.ScoringStrategy, request api.Resources, nodes []uint32) int64 {
 	var counted, optional []share
-	for _, c := range shares(r, s, asked, nodes) {
+	for _, c := range shares(r, s, request, nodes) {
 		if requests.Scalar(c.resource) {
 			optional = append(optional, c)
 		} else {
@@ -45,10 +45,10 @@ type share struct {
 }
 
 // shares returns the utilization of each resource that counts and that nodes have.
-func shares(r *cluster.Resources, s *api.ScoringStrategy, asked api.Resources, nodes []uint32) []share {
+func shares(r *cluster.Resources, s *api.ScoringStrategy, request api.Resources, nodes []uint32) []share {
 	var all []share
 	for _, resource := range s.Resources {
-		c := newColumn(r, resource.Resource, asked, true)
+		c := newColumn(r, resource.Resource, request, true)
 		var allocatable, requested total
 		requested.add(c.request)
 		for _, n := range nodes {

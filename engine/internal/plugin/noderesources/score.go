@@ -33,9 +33,9 @@ func usual(c *plugin.Cycle, columns []column) bool {
 // fitColumns returns the resources that NodeResourcesFit scores.
 func fitColumns(c *plugin.Cycle) []column {
 	columns := make([]column, len(c.Profile.Scoring.Resources))
-	asked := requests.PendingDefaulted(c.Pod.Spec())
+	request := requests.PendingDefaulted(c.Pod.Spec())
 	for i, r := range c.Profile.Scoring.Resources {
-		columns[i] = newColumn(c.State.Resources, r.Resource, asked, true)
+		columns[i] = newColumn(c.State.Resources, r.Resource, request, true)
 		columns[i].weight = r.Weight
 	}
 	return columns
@@ -65,9 +65,9 @@ type column struct {
 
 // newColumn returns the column of a resource. With defaulted, the cpu and memory requests of existing pods include the
 // defaults for missing requests.
-func newColumn(r *cluster.Resources, name string, asked api.Resources, defaulted bool) column {
+func newColumn(r *cluster.Resources, name string, request api.Resources, defaulted bool) column {
 	var c column
-	c.request, _ = asked.Get(name)
+	c.request, _ = request.Get(name)
 	lane := slices.Index(cluster.LaneNames[:], name)
 	if lane < 0 {
 		c.scalar = r.Scalars[name]

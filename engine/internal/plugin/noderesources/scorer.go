@@ -73,8 +73,8 @@ func Valid(score int64) bool { return uint64(score) <= plugin.MaxScore }
 func Key(c *plugin.Cycle) string {
 	var b []byte
 	spec := c.Pod.Spec()
-	for _, asked := range [][]byte{appendKey(nil, requests.Pending(spec)), appendKey(nil, requests.PendingDefaulted(spec))} {
-		b = append(binary.AppendUvarint(b, uint64(len(asked))), asked...)
+	for _, key := range [][]byte{appendKey(nil, requests.Pending(spec)), appendKey(nil, requests.PendingDefaulted(spec))} {
+		b = append(binary.AppendUvarint(b, uint64(len(key))), key...)
 	}
 	return string(b)
 }
