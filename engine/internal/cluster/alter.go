@@ -83,8 +83,8 @@ func (s *State) Altered(ctx context.Context, a *Alteration) (*State, error) {
 	return &f, nil
 }
 
-// derived returns a state of a cluster that is derived from that of s. The strings of the request become the cluster's, so that
-// those of the derivation get other ids.
+// derived returns a state of a cluster derived from the cluster of s. The strings of the request become strings of the cluster, so
+// that strings interned by the derivation get other ids.
 func (s *State) derived(ctx context.Context, derive func(*Cluster) (*Cluster, error)) (*State, error) {
 	base := *s.Cluster
 	base.symbols, base.resources = s.Symbols, s.Resources

@@ -12,7 +12,7 @@ import (
 // Budgets are the PodDisruptionBudgets of a cluster that select pods.
 type Budgets struct {
 	list []Budget
-	in   map[intern.ID][]int32 // indexes by namespace, in ascending order, of those that preemption respects
+	in   map[intern.ID][]int32 // by namespace: ascending indexes of budgets that preemption respects
 	all  map[intern.ID][]int32 // of all
 }
 

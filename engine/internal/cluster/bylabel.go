@@ -99,7 +99,7 @@ func (s *State) Selectable(by *selector.Selector) iter.Seq2[int, *Group] {
 // unindexed is how many of the groups that a request added are looked at one by one. Those behind them are found by label.
 const unindexed = 16
 
-// index adds a group that the request added to those that are found by label.
+// index adds a group created by the request to the groups that can be found by label.
 func (s *State) index(i int, shape *Shape) {
 	if i < s.Cluster.groups.len()+unindexed {
 		return

@@ -22,7 +22,7 @@ type Cluster struct {
 	resources *Resources
 	symbols   *intern.Table                 // frozen
 	index     []uint32                      // node by id of its name, noNode for other strings; may be shorter than symbols
-	kinds     []*kind                       // kinds[0] is that of nodes without a class; nil if the class was removed
+	kinds     []*kind                       // kinds[0] is for nodes without a class; nil if the class was removed
 	images    map[string]*Sparse[int64]     // sizes by name, of nodes' own images; kinds have others
 	nominated map[string]*Sparse[*nominees] // by nomineesColumn
 	classes   []*api.NodeClass
@@ -53,7 +53,7 @@ type objects struct {
 	podGroups  podGroups
 }
 
-// memos are the caches of what follows from the rest. Derived clusters share those that are still right.
+// memos are caches of values computed from the other fields. Derived clusters share the caches that are still valid.
 type memos struct {
 	domains *domains
 	strings intern.ID // the first id of the strings that no label of a node has

@@ -14,7 +14,7 @@ import (
 type Copy struct {
 	Of   uint32
 	Name string
-	// Labels override those of the other node.
+	// Labels override the labels of the other node.
 	Labels api.Labels
 }
 
@@ -71,8 +71,8 @@ func (c *Cluster) Labels(node uint32) api.Labels {
 	return api.LabelsOf(labels)
 }
 
-// Tied returns the pods of a node that a node like it would have, too: those of DaemonSets and mirror pods. Terminating ones are not
-// among them.
+// Tied returns the pods that every node like this one would have, too: pods of DaemonSets and mirror pods, except for terminating
+// ones.
 func (s *State) Tied(node uint32) []Occupant {
 	return slices.DeleteFunc(s.Occupants(node), func(o Occupant) bool {
 		if s.Group(o.Group).Terminating {
@@ -95,8 +95,8 @@ func (s *State) Plus(ctx context.Context, copied *Copy, tied []Occupant) (*State
 	return with, err
 }
 
-// Bring puts pods like those of another node on a node without pods. They are not in the journal, and cannot be evicted. Nothing may
-// be assumed or evicted before.
+// Bring puts copies of another node's pods on a node without pods. The copies are not in the journal and cannot be evicted. Call it
+// before pods are assumed or evicted.
 func (s *State) Bring(node uint32, pods []Occupant) {
 	if len(pods) == 0 {
 		return

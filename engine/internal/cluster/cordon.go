@@ -79,7 +79,7 @@ func (c *Cluster) addTaint(ctx context.Context, nodes []uint32) error {
 
 var unschedulable = []api.Taint{UnschedulableTaint}
 
-// Cordons reports whether a taint is that of cordoned nodes.
+// Cordons reports whether a taint is the taint of cordoned nodes.
 func Cordons(t api.Taint) bool {
 	return t.Key == UnschedulableTaint.Key && t.Effect == UnschedulableTaint.Effect
 }

@@ -29,7 +29,7 @@ type Evictee struct {
 	place int32 // index in row.named, or counted
 }
 
-// NamedOn iterates over the namespaces and names of the pods of a node that are not counted, in the order stated.
+// NamedOn iterates over the namespaces and names of the pods of a node that are not counted, in the order of the input.
 func (c *Cluster) NamedOn(node uint32) iter.Seq2[string, string] {
 	return func(yield func(namespace, name string) bool) {
 		for i := range c.row(node).named {
@@ -80,7 +80,7 @@ func (r *row) countedByGroup() map[int32]int32 {
 	return counts
 }
 
-// Drained appends the pods of a node that kubectl drain evicts: those that are neither a DaemonSet's nor mirror pods
+// Drained appends the pods of a node that kubectl drain evicts: all pods but mirror pods and pods of DaemonSets
 // (k8s.io/kubectl/pkg/drain/filters.go, v0.37). Counted pods come first, by template, then the others, in canonical order.
 func (c *Cluster) Drained(evicted []Evictee, node uint32) []Evictee {
 	r := c.row(node)
@@ -150,8 +150,8 @@ func (c *Cluster) Reference(e *Evictee) verdict.PodReference {
 	return r
 }
 
-// Disrupted returns the cluster after a disruption. c stays unchanged; the clusters share what the disruption does not affect.
-// All answers equal those of the resulting cluster compiled from scratch. If the context ends first, it returns the context's
+// Disrupted returns the cluster after a disruption. c stays unchanged; the clusters share what the disruption does not affect. All
+// answers are the same as for the resulting cluster compiled from scratch. If the context ends first, it returns the context's
 // error.
 func (c *Cluster) Disrupted(ctx context.Context, d *Disruption) (*Cluster, error) {
 	if len(d.Cordoned) > 0 {

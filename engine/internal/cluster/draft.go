@@ -13,11 +13,11 @@ type Draft struct {
 	unschedulable bool
 	amounts       amounts
 	scalars       []named[Amount] // ascending by name
-	images        []named[int64]  // of the node itself, with sizes; the strings are the stated node's
+	images        []named[int64]  // of the node itself, with sizes; the strings belong to the input
 	row           row
 	nominated     []NamedPod
-	// counted is whether row.pods has the counts of all pods: with podStates times the template's index, plus the number of the
-	// pods' state, in place of the group.
+	// counted is set if row.pods has the counts of all pods. The key is then podStates times the template's index, plus the number of
+	// the pods' state, because the group is not known yet.
 	counted bool
 
 	// These depend on the nodes before it, as do the strings of the row.
@@ -25,9 +25,8 @@ type Draft struct {
 	numbers []int32 // by field
 }
 
-// Preparer returns a function that does the part of adding a node that does not depend on other nodes. It may run
-// concurrently with other preparers and with AddDraft, but not with the addition of templates and classes. Strings in the
-// draft are those of the node.
+// Preparer returns a function for the part of adding a node that does not depend on other nodes. It may run concurrently with other
+// preparers and with AddDraft, but not with the addition of templates and classes. The draft keeps the node's strings.
 func (b *Builder) Preparer() func(*Draft, *api.Node) { return b.preparer(256) }
 
 // preparer is Preparer with a number of rows to allocate at a time.

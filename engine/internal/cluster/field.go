@@ -12,9 +12,9 @@ import (
 type Field[T any] struct {
 	// Of returns the value of a node of a class. It may share memory with both.
 	Of func(class *api.NodeClass, n *api.Node) T
-	// Key appends what tells a value from others, nothing for the value of nodes that state nothing.
+	// Key appends a key that distinguishes the value from others. The value of nodes without the field has an empty key.
 	Key func(b []byte, v T) []byte
-	// Clone returns a value that shares no memory with what is stated.
+	// Clone returns a value that shares no memory with the input.
 	Clone func(T) T
 	// Like returns the value of a new node that is like one with a value.
 	Like func(T) T
@@ -30,7 +30,8 @@ var fields = []AnyField{taints}
 type numbered interface {
 	pages
 	numbers() *column[int32]
-	// number returns the number of a node's value, and like that of a new node like one with a value. A new value gets a number.
+	// number returns the number of a node's value. like returns the number for a new node modelled on a node with a value. A new value
+	// gets a new number.
 	number(class *api.NodeClass, n *api.Node) int32
 	like(number int32) int32
 	// derive returns the column of a derived cluster.

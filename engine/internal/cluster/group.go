@@ -17,7 +17,7 @@ type Group struct {
 	Template int
 }
 
-// On returns the number of the group's pods on a node, without those that the request assumed.
+// On returns the number of the group's pods on a node, without the pods that the request assumed.
 func (g *Group) On(node uint32) int {
 	if i, ok := slices.BinarySearch(g.Nodes, node); ok {
 		return g.Count(i)

@@ -74,7 +74,7 @@ func (s *State) enterPorts(node uint32, p *Pending) {
 	s.occupy(node, ports)
 }
 
-// occupy makes a set that of a node.
+// occupy sets the occupied ports of a node.
 func (s *State) occupy(node uint32, ports occupied) {
 	of, before := s.occupied, s.occupied[node]
 	if of == nil {

@@ -55,7 +55,8 @@ func (c *Cluster) buildColumn(key intern.ID) *topology.Column {
 	return topology.Build(c.Len(), c.symbols.Len(), func(node uint32) (intern.ID, bool) { return c.Label(node, key) })
 }
 
-// Interned returns the number of strings, values of fields, node classes and pod loads, including those of removed nodes.
+// Interned returns the number of strings, values of fields, node classes and pod loads, including entries that only removed nodes
+// used.
 func (c *Cluster) Interned() int {
 	interned := c.symbols.Len() + len(c.kinds) + len(c.loads)
 	for _, f := range c.fields {

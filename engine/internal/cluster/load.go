@@ -19,7 +19,7 @@ type load struct {
 // Traits are what a drain reads of a pod besides its status.
 type Traits struct {
 	Controller api.WorkloadKind
-	// Mirror and Gone are those of api.ControllerReference.
+	// Mirror and Gone are the fields of api.ControllerReference.
 	Mirror, Gone bool
 	// EmptyDir reports whether the pod has an emptyDir volume.
 	EmptyDir bool
@@ -40,7 +40,7 @@ func (t Traits) byte() byte {
 	return out
 }
 
-// asTemplate is the load of pods whose usage, priority and traits are those of their template in the cluster.
+// asTemplate is the load of pods that share the usage, priority and traits of their template in the cluster.
 const asTemplate = -1
 
 func (l load) clone() load {

@@ -14,10 +14,10 @@ type Arrival struct {
 	Group int
 }
 
-// Moved returns the cluster after pods came to nodes, and then some nodes were removed with all their pods, ascending. Of a node
-// the pods that came are the last ones, in the order of the list, and have no names. c stays unchanged; the clusters share what
-// stays. All answers equal those of the resulting cluster compiled from scratch. If the context ends first, it returns the
-// context's error.
+// Moved returns the cluster after pods moved to nodes, and some nodes were then removed with all their pods. removed is ascending.
+// The arrivals come last on their node, in the order of the list, and have no names. c stays unchanged; the clusters share the
+// unchanged parts. All answers are the same as for the resulting cluster compiled from scratch. If the context ends first, it
+// returns the context's error.
 func (c *Cluster) Moved(ctx context.Context, arrivals []Arrival, removed []uint32) (*Cluster, error) {
 	b := derive(c)
 	rest := slices.Clone(arrivals)
@@ -81,7 +81,7 @@ func (b *Builder) occupy(n *Draft, u *Usage, count int64) {
 	b.replaced = true
 }
 
-// ready returns the group of the pods that replace those of a group, once they are ready.
+// ready returns the group of the ready replacements for the pods of a group.
 func (b *Builder) ready(group int32) int32 {
 	if g := b.c.groups.get(int(group)); g.Readiness != api.Ready {
 		return b.pods.group(g.in(podState(false, api.Ready)), g.Template)

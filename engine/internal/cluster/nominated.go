@@ -11,7 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/intern"
 )
 
-// nominees are the pods that are nominated to a node, in the order stated. They have groups, which do not count them.
+// nominees are the pods nominated to a node, in the order of the input. Groups do not count nominated pods.
 type nominees struct{ pods []NamedPod }
 
 // nomineesColumn is the name of the only sparse column of nominees.
@@ -241,8 +241,8 @@ func (c *Cluster) NominatedNames() map[string]bool {
 	return names
 }
 
-// Nominated iterates over the nominated pods by node, ascending, and on a node in the order of the request, those that the
-// request nominated last. It leaves out pods that the request assumed: a placed pod is no longer nominated.
+// Nominated iterates over the nominated pods by node, ascending. Pods on a node are in the order of the request; pods nominated
+// during the request come last. Pods that the request assumed are left out: a placed pod is no longer nominated.
 func (s *State) Nominated() iter.Seq2[uint32, Nominated] { return s.NominatedFrom(0, math.MaxUint32) }
 
 // CountNominated returns at least how many pods are nominated to the nodes from a first to a last one, and to how many nodes.

@@ -9,7 +9,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// PageNodes is the number of nodes of a page of a column: those of a word of a nodeset.Set.
+// PageNodes is the number of nodes on a page of a column, which is the number of nodes in a word of a nodeset.Set.
 const PageNodes = 64
 
 // paged is pages that several owners share, for 64 nodes each. An owner copies a page before it changes it.
@@ -20,7 +20,7 @@ type paged[P any] struct {
 	more  int         // pages that grow promised, and that are not yet added
 }
 
-// share makes the pages those of another owner, too. The first owner must not change them any more.
+// share lets another owner use the pages, too. The first owner must not change them afterwards.
 func (p *paged[P]) share() { *p = paged[P]{pages: slices.Clip(p.pages)} }
 
 // edit returns the page of a node, which its owner may change.
@@ -147,9 +147,9 @@ type columns struct {
 // row is the lists of a node.
 type row struct {
 	name   intern.ID
-	labels selector.Labels // its own, without those of its class
-	pods   []podsOf        // in the order stated, each group once
-	named  []NamedPod      // in the order stated
+	labels selector.Labels // of the node itself, without the labels of its class
+	pods   []podsOf        // in the order of the input, each group once
+	named  []NamedPod      // in the order of the input
 
 	scalars, images int32 // number of entries in Resources.Scalars and Cluster.images
 }

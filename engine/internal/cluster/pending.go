@@ -18,7 +18,7 @@ type Pending struct {
 	AntiAffinity          []Term
 	PreferredAffinity     []WeightedTerm
 	PreferredAntiAffinity []WeightedTerm
-	// Nomination is that of the pod by the request, nil for none. Pod.NominatedNode is then its node.
+	// Nomination is the pod's nomination by the request, nil for none. Its node is then Pod.NominatedNode.
 	Nomination *Nomination
 
 	usage Usage

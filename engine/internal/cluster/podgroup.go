@@ -108,14 +108,14 @@ func (s *State) JoinEntries(of func(entry int) (m *Membership, known bool)) {
 	s.note(func() { s.entryGroup = before })
 }
 
-// Original returns a state of the cluster as it was stated, with the pod groups of s.
+// Original returns a state of the cluster before the request, with the pod groups of s.
 func (s *State) Original(ctx context.Context) *State {
 	o := NewState(ctx, s.Cluster)
 	o.joined, o.whole = s.joined, s.whole
 	return o
 }
 
-// Membership returns that of a pod of a node; nil for a pod in no group.
+// Membership returns the group membership of a pod on a node; nil for a pod in no group.
 func (s *State) Membership(v *Victim) *Membership {
 	if e := s.QueueOf(v); e >= 0 && s.entryGroup != nil {
 		if m, known := s.entryGroup(e); known {
@@ -125,7 +125,7 @@ func (s *State) Membership(v *Victim) *Membership {
 	return s.membershipOf(s.Group(int(v.Group)).PodGroup)
 }
 
-// membershipOf returns that of the pods of a pod group by name.
+// membershipOf returns the membership shared by the pods of a named pod group.
 func (s *State) membershipOf(key intern.ID) *Membership {
 	if key == noPodGroup {
 		return nil
@@ -181,8 +181,8 @@ func CountMembers(members []Member) (pods int) {
 	return pods
 }
 
-// Members returns the pods of a pod group on nodes, by node and name, pods without names last: those of the cluster that were not
-// evicted, and the first ones that the request assumed, as many as Assumed returned at some time.
+// Members returns the pods of a pod group on nodes, by node and name, pods without names last: the cluster's pods that were not
+// evicted, and the first pods that the request assumed. assumed is their number, an earlier result of Assumed.
 func (s *State) Members(name string, assumed int) []Member {
 	id, known := s.Symbols.Lookup(name)
 	if !known {

@@ -23,9 +23,9 @@ type (
 	perNode = memo.Map[string, []uint8]
 )
 
-// PerNode returns a number by node that follows from the resources of the nodes and the key. compute sets the numbers of some
-// nodes, which are all if it gets nil. The numbers of the cluster are remembered; those of nodes on which pods were assumed or
-// evicted are computed again. The result must not be changed.
+// PerNode returns a number by node that depends only on the resources of the node and the key. compute sets the numbers of the given
+// nodes, nil for all. The numbers of the cluster are cached; nodes with assumed or evicted pods are computed again. The result must
+// not be changed.
 func (s *State) PerNode(key string, compute func(r *Resources, nodes []uint32, to []uint8)) []uint8 {
 	all := func(r *Resources) []uint8 {
 		v := make([]uint8, s.Len())

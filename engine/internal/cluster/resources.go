@@ -84,7 +84,7 @@ func (w *words) move(to, from, n uint32) {
 	}
 }
 
-// Words returns the amounts of all nodes, 64 at a time. The list stays that of r, whatever changes.
+// Words returns the amounts of all nodes, 64 at a time. Later changes of r show in the list.
 func (r *Resources) Words() []*Word { return r.words.pages }
 
 // At returns the amount of a column of a node.
@@ -124,7 +124,7 @@ func (r *Resources) measure(nodes int) {
 	}
 }
 
-// Scalar is a resource of some nodes: those that have it, and those with pods that request it.
+// Scalar is a resource of some nodes: nodes with an allocatable amount and nodes with pods that request it.
 type Scalar = Sparse[Amount]
 
 // Amount is a node's amount of a resource.

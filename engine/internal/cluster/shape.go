@@ -18,12 +18,12 @@ type Shape struct {
 	Terminating bool
 	// PodGroup is the pod's group, noPodGroup for none. Only preemption reads it.
 	PodGroup intern.ID
-	// Readiness is that of a pod of the cluster that is not terminating. No rule reads it, but evictions do.
+	// Readiness is the readiness of a pod of the cluster that is not terminating. Rules do not read it; evictions do.
 	Readiness api.Readiness
 	*Rules
 }
 
-// podStates is the number of states that pods of one template are told apart by: their readiness, or that they are terminating.
+// podStates is the number of states by which pods of one template are distinguished: their readiness, and terminating.
 const podStates = int(api.PhasePending) + 2
 
 // podState returns the number of a state.
@@ -135,8 +135,8 @@ func (s *Shape) compileTerms(t *intern.Table, a *api.PodAffinity) (required []Te
 	return required, preferred
 }
 
-// hostPorts returns the ports that a pod occupies while it runs: those of containers and sidecars
-// (pkg/scheduler/util GetHostPorts, v1.37).
+// hostPorts returns the ports that a pod occupies while it runs: the ports of containers and sidecars (pkg/scheduler/util
+// GetHostPorts, v1.37).
 func hostPorts(spec *api.PodSpec) []api.HostPort {
 	var ports []api.HostPort
 	for i := range spec.InitContainers {

@@ -63,8 +63,8 @@ func (b *Builder) describes() bool {
 	return b.beyondNodes || len(c.loads) > len(base.loads) || len(c.kinds) > len(base.kinds) || c.groups.len() > base.groups.len()
 }
 
-// describedSince estimates the memory of templates, classes, values of fields, loads and shapes, and of what is stated as a whole,
-// without that of a base.
+// describedSince estimates the memory of templates, classes, values of fields, loads, shapes and objects such as namespaces and
+// budgets, without the memory of a base.
 func (c *Cluster) describedSince(base *Cluster) (bytes int64) {
 	s, before := newSizes(), newSizes()
 	for i, f := range c.fields {

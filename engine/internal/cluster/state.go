@@ -18,7 +18,7 @@ type State struct {
 	*Cluster
 	// ctx ends the request. Long loops check it. The results of unfinished loops are never returned.
 	ctx context.Context
-	// Symbols is the cluster's strings and those of the request.
+	// Symbols is the strings of the cluster and the request.
 	Symbols *intern.Table
 	// Resources are the cluster's until OwnResources is called or a pod is assumed or evicted.
 	Resources *Resources
@@ -35,7 +35,7 @@ type State struct {
 	explained int
 }
 
-// ownPods are the groups of the cluster with those that the request adds.
+// ownPods are the groups of the cluster and the groups that the request adds.
 type ownPods struct {
 	groups  list[Group]
 	ports   []int
@@ -69,7 +69,7 @@ func (s *State) Mutate() {
 // ImagesCount reports whether images count where they are.
 func (s *State) ImagesCount() bool { return !s.unnumbered }
 
-// Groups iterates over the groups of pods, first those of the cluster, until the request ends.
+// Groups iterates over the groups of pods, the cluster's groups first, until the request ends.
 func (s *State) Groups() iter.Seq2[int, *Group] {
 	return func(yield func(int, *Group) bool) {
 		for i := range s.groupCount() {
@@ -96,7 +96,7 @@ func (s *State) Explain(cost int) bool {
 // Group returns a group.
 func (s *State) Group(i int) *Group { return s.groups.get(i) }
 
-// groupCount returns the number of groups, with those that the request added.
+// groupCount returns the number of groups, including groups added by the request.
 func (s *State) groupCount() int { return s.groups.len() }
 
 // PortGroups returns the groups whose pods have host ports.

@@ -10,7 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/nodestate"
 )
 
-// taints is the lists of taints of nodes: those of the class, then the node's own.
+// taints is the taint lists of nodes: taints of the class, then the node's own.
 var taints = &Field[[]api.Taint]{
 	Of: func(class *api.NodeClass, n *api.Node) []api.Taint {
 		switch {

@@ -85,9 +85,10 @@ func (s *State) PlacedSince(m Mark) iter.Seq2[uint32, int] {
 	}
 }
 
-// EndQueue ends a queue that was placed after a mark, before others are placed. Its pods have started, one after the other, later
-// than those of the cluster. Its nominations end, as do its sets of occupied ports: every port that a pod holds is occupied again. Its
-// pods are in the pod groups that they name, as those of the cluster: the numbers of its entries are those of others in another queue.
+// EndQueue ends a queue that was placed after a mark, so that another queue can be placed. Its pods have started one after the
+// other, later than the pods of the cluster. Its nominations end. Its sets of occupied ports are dropped, so every port that a pod
+// holds counts as occupied again. Its pods join the pod groups that they name, as pods of the cluster do, because the next queue
+// uses the same entry numbers for other pods.
 func (s *State) EndQueue(since Mark) {
 	nominations, occupied, entryGroup, joined, whole := s.nominations, s.occupied, s.entryGroup, s.joined, s.whole
 	s.nominations, s.occupied, s.entryGroup, s.joined, s.whole = nil, nil, nil, nil, false
@@ -104,8 +105,8 @@ func (s *State) EndQueue(since Mark) {
 	})
 }
 
-// placedFrom is the start time of the first pod that a request placed, in nanoseconds. A request places fewer pods than are left
-// until the last time that can be stated.
+// placedFrom is the start time of the first pod that a request placed, in nanoseconds. It leaves 2^32 start times, which is more
+// than the number of pods that a request can place.
 const placedFrom = math.MaxInt64 - 1<<32
 
 // TraitsOn iterates over the groups with pods on a node and their traits. A group without a template of the cluster comes once for

@@ -14,7 +14,7 @@ type TermOf struct {
 	*Term
 	Group    int32
 	Required bool
-	// Weight is that of a preferred term, negative for anti-affinity.
+	// Weight is the weight of a preferred term, negative for anti-affinity.
 	Weight int64
 }
 
@@ -73,7 +73,8 @@ type groupTerms struct {
 	byLabel              atomic.Pointer[byLabel]
 }
 
-// indexesOf returns the indexes of a number of groups: those of a base, and of the groups behind, unless these are many.
+// indexesOf returns indexes of a number of groups: the indexes of a base followed by an index of the newer groups. If there are many
+// newer groups, all groups are indexed again.
 func indexesOf(base []*groupTerms, groups int) []*groupTerms {
 	if base != nil {
 		if first := base[0]; (groups-first.to)*unindexedShare <= first.to+unindexed*unindexedShare {
@@ -124,7 +125,8 @@ func (s *State) Wishes(p *Pending) iter.Seq[TermOf] {
 	})
 }
 
-// selecting iterates over the terms of the cluster's groups with pods, and of those that the request added, that select a pod.
+// selecting iterates over the terms that select a pod: terms of the cluster's groups with pods, and terms of groups added by the
+// request.
 func (s *State) selecting(p *Pending, added *terms, index func(*groupTerms) *terms) iter.Seq[TermOf] {
 	return func(yield func(TermOf) bool) {
 		tried := 0

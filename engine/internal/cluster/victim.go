@@ -222,7 +222,7 @@ func (s *State) VictimUnread(node uint32, v *Victim) []api.UnreadField {
 	return s.row(node).named[v.place].unreadFields()
 }
 
-// VictimID tells the entries of the victims of one node from each other, whatever the request assumes and evicts.
+// VictimID distinguishes the victim entries of one node, and stays valid whatever the request assumes and evicts.
 type VictimID struct{ group, place int32 }
 
 // ID returns the victim's id.
@@ -257,8 +257,8 @@ func (s *State) Apart(node uint32, v *Victim) (priority int32, apart bool) {
 	return priority, priority != v.Priority
 }
 
-// AnyPreempted reports whether kube-scheduler has preempted a pod of a node with a priority, or that of its pod group, below a given
-// one.
+// AnyPreempted reports whether kube-scheduler has preempted a pod of a node whose priority, or whose pod group's priority, is below
+// a given one.
 func (s *State) AnyPreempted(node uint32, below int32) bool {
 	row := s.row(node)
 	for i := range row.named {

@@ -91,7 +91,7 @@ func (b *Builder) applyOthers(change *api.Delta) {
 	}
 }
 
-// reclassify drops the kinds of removed classes and compiles those of new ones.
+// reclassify drops the kinds of removed classes and compiles the kinds of new classes.
 func (b *Builder) reclassify() {
 	stays := make(map[*api.NodeClass]bool, len(b.c.classes))
 	for _, class := range b.c.classes {

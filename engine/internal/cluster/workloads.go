@@ -34,9 +34,9 @@ func (w *workloads) add(t *intern.Table, s *api.WorkloadSelector) {
 	}
 }
 
-// DefaultSelector returns the selector of a pod's default spread constraints: the merged selectors of its controller and
-// of the services that select it; empty without any. The labels of a ReplicationController override those of services.
-// The requirements of a ReplicaSet or StatefulSet are added to those of services
+// DefaultSelector returns the selector of a pod's default spread constraints: the merged selectors of its controller and of the
+// services that select it; empty without any. The labels of a ReplicationController override the labels of services. The
+// requirements of a ReplicaSet or StatefulSet are added to the requirements of services
 // (pkg/scheduler/framework/plugins/helper/spread.go DefaultSelector, v1.37).
 func (s *State) DefaultSelector(p *Shape, c api.ControllerReference) *selector.Selector {
 	merged := &selector.Selector{}
