@@ -24,8 +24,8 @@ type NodeSpec struct {
 	Images      []Image
 }
 
-// Over returns what a node has of its own and of its class. Its labels and resources override those of the class with equal keys. Its
-// taints and images follow those of the class.
+// Over returns the resolved spec of a node of a class. Labels and resources of the node override equal keys of the class. Taints and
+// images of the node follow the taints and images of the class.
 func (s *NodeSpec) Over(class *NodeSpec) NodeSpec {
 	allocatable := slices.Clone(s.Allocatable)
 	for _, q := range class.Allocatable {

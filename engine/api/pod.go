@@ -7,7 +7,7 @@ type Pod struct {
 	Template *PodTemplate
 	// TemplateIndex is the template's index in Cluster.Templates, -1 if it is the pod's own.
 	TemplateIndex int
-	// Labels are added to those of the template and override equal keys.
+	// Labels are added to the labels of the template and override equal keys.
 	Labels         Labels
 	Terminating    bool
 	ResourceStatus *PodResourceStatus
@@ -17,7 +17,7 @@ type Pod struct {
 	StartTime int64
 	// Preempted reports whether a pod of a node is terminating because kube-scheduler preempted it.
 	Preempted bool
-	// Readiness is that of a pod of a node.
+	// Readiness is the readiness of a pod on a node.
 	Readiness Readiness
 	// Unread are fields of the pod that kube-scheduler reads and decisions do not.
 	Unread []UnreadField
@@ -28,11 +28,11 @@ type Readiness uint8
 
 // The values.
 const (
-	// ReadinessUnknown is that of a pod that is assumed to run and to be ready.
+	// ReadinessUnknown marks a pod that is assumed to run and to be ready.
 	ReadinessUnknown Readiness = iota
 	Ready
 	NotReady
-	// PhasePending is that of a pod on a node with a container that has not started.
+	// PhasePending marks a pod on a node with a container that has not started.
 	PhasePending
 )
 

@@ -1,14 +1,14 @@
 package api
 
-// PodGroup is pods that are placed together: those of a cluster whose PodSpec.SchedulingGroup names it in their namespace, and those of
-// queue entries.
+// PodGroup is pods that are placed together. In a cluster, the members are the pods whose PodSpec.SchedulingGroup names the group in
+// their namespace; queue entries can be members, too.
 type PodGroup struct {
 	// Name is "namespace/name" in a cluster. A group of a request with the name of one of the cluster replaces it.
 	Name string
 	// Entries are queue indexes in ascending order, for a group of a request.
 	Entries []int
-	// Minimum is the minimum number of pods that have a node afterwards, those that had one before included. A group that cannot
-	// reach it, or that gets no further pod placed, is not placed at all. 0 means all pods.
+	// Minimum is the minimum number of members with a node after placement, including members that had a node before. A group that
+	// cannot reach the minimum, or for which no further pod can be placed, is not placed at all. 0 means all pods.
 	Minimum int
 	// Priority is the group's priority, which its pods must have; nil for any.
 	Priority *int32

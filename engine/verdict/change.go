@@ -23,8 +23,8 @@ type Change struct {
 	Namespaces      *TermNamespaces
 	// RemovedGates are all scheduling gates of the pod.
 	RemovedGates []string
-	// Combined are two changes of other kinds that are made together. Their Nodes are empty. Indexes are those of the pod's own
-	// spec, also if the other change takes an entry out of the same list.
+	// Combined are two changes of other kinds that are made together. Their Nodes are empty. Indexes refer to the pod's original spec,
+	// even if the other change removes an entry of the same list.
 	Combined []Change
 	// Nodes is the feasible node with the lowest index after the change; empty with AddedNode, alone or combined.
 	Nodes []uint32
@@ -68,12 +68,12 @@ type NodeRequirement struct {
 	Term int
 	// Expression is the index in the term's match expressions; 0 for the node selector.
 	Expression int
-	// From is the requirement; that of a node selector is In with one value.
+	// From is the requirement. A node selector entry is In with one value.
 	From api.Requirement
 	// To is what it becomes; nil if it is given up.
 	To *api.Requirement
-	// Values are those that To may have, each alone, the most similar to the present ones first. To has the first one. None if
-	// the key changes.
+	// Values are alternative values of To, the most similar to the present ones first. Each works alone, and To has the first one.
+	// Empty if the key changes.
 	Values []string
 	// Matching is the number of candidates that meet From.
 	Matching int

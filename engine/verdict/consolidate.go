@@ -16,11 +16,11 @@ type Consolidation struct {
 	Partial bool
 }
 
-// ConsolidateAction is nodes that are drained and removed together, after a new one was added or none. Indexes of new nodes follow
-// those of the cluster, in the order of actions.
+// ConsolidateAction is nodes that are drained and removed together, after at most one new node was added. Indexes of new nodes
+// follow the indexes of the cluster's nodes, in the order of actions.
 type ConsolidateAction struct {
 	Drain *Drain
-	// Template is that of the new node, -1 for none. Node and Name are its index and name.
+	// Template is the template of the new node, -1 for none. Node and Name are the node's index and name.
 	Template      int
 	Node          uint32
 	Name          string

@@ -5,7 +5,7 @@ type DrainStatus uint8
 
 // The outcomes.
 const (
-	// Drained: all pods that have to leave did, and those that come back have a node.
+	// Drained: all pods that have to leave did, and all pods that come back have a node.
 	Drained DrainStatus = iota + 1
 	// DrainUnplaced: all pods that have to leave did, but some that come back have no node.
 	DrainUnplaced
@@ -17,7 +17,7 @@ const (
 type Drain struct {
 	Nodes  []uint32
 	Status DrainStatus
-	// Evicted, Placed and Staying are numbers of pods: evicted, placed of those that come back, and not to be evicted.
+	// Evicted, Placed and Staying are numbers of pods: evicted pods, returned pods with a node, and pods that cannot be evicted.
 	Evicted, Placed, Staying int
 	// Terminating is the number of evicted pods that were terminating already.
 	Terminating int
@@ -27,10 +27,10 @@ type Drain struct {
 	Moves    []PodMove
 	Unplaced []UnplacedPod
 	Blocked  []BlockedPod
-	// Preempted are the pods that those that came back preempted.
+	// Preempted are the pods that returned pods preempted.
 	Preempted []PodReference
 	Doubts    []Doubt
-	// Truncated reports whether lists are cut, because those of the call would be longer than MaxListedPods or MaxListedText.
+	// Truncated reports whether lists are cut, because all lists of the call would be longer than MaxListedPods or MaxListedText.
 	Truncated bool
 }
 
@@ -93,8 +93,8 @@ type BlockedPod struct {
 type DrainSummary struct {
 	// Drained is the number of nodes with the status Drained, of Total.
 	Drained, Total int
-	// UpperBound is a bound of the nodes that can be drained one after another, and Proven whether no order drains more than
-	// Drained. Steps are those of the search. They are for the largest set.
+	// UpperBound is an upper bound of the number of nodes that can be drained one after another. Proven reports whether no order drains
+	// more nodes than Drained. Steps is the number of search steps. All three are about the largest set.
 	UpperBound int
 	Proven     bool
 	Steps      int

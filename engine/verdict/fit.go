@@ -9,8 +9,8 @@ type Fit struct {
 	Pods []FitPods
 	// Domains are in ascending order of their values.
 	Domains []FitDomain
-	// Binding is the entry whose pod has no feasible node in the next unit, -1 if Limited. Rejections, Message and Failed are
-	// those of that pod, as in Filter.
+	// Binding is the entry whose pod has no feasible node in the next unit, -1 if Limited. Rejections, Message and Failed are the
+	// result for that pod, as in Filter.
 	Binding    int
 	Rejections []Rejection
 	Message    string

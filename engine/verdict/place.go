@@ -5,7 +5,7 @@ type Place struct {
 	// Placements are by queue entry, Groups by group.
 	Placements []Placement
 	Groups     []PodGroupPlacement
-	// Evictions are those of a kube-scheduler queue, in the order of time.
+	// Evictions are the evictions of a kube-scheduler queue, in the order of time.
 	Evictions []Eviction
 	// Partial reports that the deadline came before the end.
 	Partial bool
@@ -31,8 +31,8 @@ type Placement struct {
 	Scores []int64
 	// Failed reports that kube-scheduler's cycle of the first unplaced pod ends with an internal error.
 	Failed bool
-	// Message, Rejections, Explanation, Changes and Preemption are those of the first unplaced pod, as in Filter. Rejections are
-	// left out once those of the call would list more than MaxListedNodes nodes; Preemption likewise, but for its message.
+	// Message, Rejections, Explanation, Changes and Preemption are about the first unplaced pod, as in Filter. Rejections are left out
+	// once the call would list more than MaxListedNodes nodes. Preemption is then left out, too, except for its message.
 	Message     string
 	Rejections  []Rejection
 	Explanation *Explanation
@@ -73,10 +73,10 @@ type PodGroupPlacement struct {
 	Message string
 	// Failed reports that kube-scheduler fails with an internal error on one of the pods.
 	Failed bool
-	// Preemption is what preemption finds for a group that is not placed; nil unless requested, where kube-scheduler does not run
-	// it, and once those of the call would list more than MaxListedNodes nodes and victims.
+	// Preemption is the result of preemption for an unplaced group. It is nil unless requested, where kube-scheduler does not run
+	// preemption, and once the call would list more than MaxListedNodes nodes and victims.
 	Preemption *GroupPreemption
-	// Sum, LocallyOptimal, Conflict, Minimal and Steps are those of a jointly placed group, as in Joint.
+	// Sum, LocallyOptimal, Conflict, Minimal and Steps describe a jointly placed group, as in Joint.
 	Sum            int64
 	LocallyOptimal bool
 	// Most reports that a jointly placed group has a proof that no more of its pods can be placed, in its domains.

@@ -5,7 +5,7 @@ import "fmt"
 // Plugin is one of kube-scheduler's plugins.
 type Plugin uint8
 
-// The plugins. Their numbers say nothing about the order in which they run, which is that of engine.Plugins.
+// The plugins. Their numbers do not specify the order in which they run; engine.Plugins does.
 const (
 	NoPlugin Plugin = iota
 	SchedulingGates

@@ -10,7 +10,7 @@ type Preemption struct {
 	Message string
 	// ClearsNomination reports whether kube-scheduler clears the pod's nominatedNodeName.
 	ClearsNomination bool
-	// Rejections are those of the nodes that are no candidates; empty if the pod may not preempt.
+	// Rejections are about the nodes that are no candidates; empty if the pod may not preempt.
 	Rejections []Rejection
 	// Candidates are all candidates, if requested.
 	Candidates []Candidate
@@ -56,7 +56,7 @@ type Eviction struct {
 	Entry int
 	// Group is the name of the group that evicted them, from any nodes; empty for a pod. Node of the candidate is 0 then.
 	Group string
-	// Nominations are those of the group's pods.
+	// Nominations are the nominations of the group's pods.
 	Nominations []GroupNomination
 	Candidate
 }
@@ -84,10 +84,10 @@ type SafePreemption struct {
 type Replacement struct {
 	// Pod are the victims.
 	Pod PodReference
-	// Cascade is 0 for victims of the candidate, 1 for victims of those that come back for them, and so on.
+	// Cascade is 0 for victims of the candidate, 1 for victims of their replacements, and so on.
 	Cascade int
-	// Nodes are the nodes of those that are placed, and Unplaced is the number of the others. Message is the event text of the
-	// first of these.
+	// Nodes are the nodes of the placed replacements. Unplaced is the number of the others, and Message the event text of the first of
+	// these.
 	Nodes    []uint32
 	Unplaced int
 	Message  string
@@ -108,7 +108,7 @@ type AcrossNodes struct {
 
 // GroupPreemption is what DefaultPreemption finds for a pod group that is not placed.
 type GroupPreemption struct {
-	// Victims are the pods to evict, the most important first; those of a group that is evicted as a whole follow each other.
+	// Victims are the pods to evict, the most important first. Pods of a group that is evicted as a whole follow each other.
 	Victims []PodReference
 	// Count is the number of victims, and Violations how many of them violate a PodDisruptionBudget.
 	Count, Violations int

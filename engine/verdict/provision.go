@@ -2,7 +2,8 @@ package verdict
 
 // Provision is nodes to add so that the pods of a queue have nodes.
 type Provision struct {
-	// Counts are the new nodes by template, and Names their names, in the order of their indexes behind those of the cluster.
+	// Counts are the new nodes by template. Names are their names in the order of their indexes, which follow the indexes of the
+	// cluster's nodes.
 	Counts []uint32
 	Names  []string
 	// Place is the result of Place on the cluster with the new nodes.

@@ -27,7 +27,7 @@ type Filter struct {
 	// Rejections are in the order of the plugins, then of their first node. Every candidate that is not feasible is in
 	// exactly one; there are none if the pod goes to the node that it is nominated to.
 	Rejections []Rejection
-	// Message is kube-scheduler's event text for a pod without feasible nodes, or with a failure to score it. It ends with that of
+	// Message is kube-scheduler's event text for a pod that has no feasible nodes or cannot be scored. It ends with the message of
 	// Preemption.
 	Message string
 	// Failed reports that kube-scheduler's cycle of the pod ends with an internal error, whose text is Message.

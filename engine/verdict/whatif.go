@@ -2,9 +2,9 @@ package verdict
 
 // WhatIf is the result of a scenario.
 type WhatIf struct {
-	// Place is the placements: first those of the scenario's queue, then one for each of Requeued.
+	// Place is the placements: entries of the scenario's queue first, then one for each of Requeued.
 	Place
-	// Requeued are the pods that come back: the evicted ones, then those that the queue preempted. Unknown ones come last.
+	// Requeued are the pods that come back: the evicted pods, then the pods that the queue preempted. Unknown ones come last.
 	Requeued []Requeued
 }
 
