@@ -27,12 +27,12 @@ const (
 	maxTriedTaints = 16
 	maxTriedLabels = 16
 	maxTriedValues = 8
-	// maxFirsts bounds the changes that are combined with another one, maxFirstsOfRank those of one rank, maxCombined the
-	// combinations that are offered, and the changes that are combined with an added node.
+	// maxFirsts bounds the changes that are combined with another one, and maxFirstsOfRank the changes of one rank among them.
+	// maxCombined bounds the combinations that are offered, and the changes that are combined with an added node.
 	maxFirsts       = 12
 	maxFirstsOfRank = 3
 	maxCombined     = 3
-	// maxPicks bounds the victim sets that are considered, maxPicksOfNode those of one node. Each node costs at least
+	// maxPicks bounds the victim sets under consideration, maxPicksOfNode the victim sets of one node. Each node costs at least
 	// picksOfOccupants.
 	maxPicks         = 1 << 22
 	maxPicksOfNode   = 1 << 13
@@ -42,7 +42,7 @@ const (
 // Found is a change, and how to apply it: one of the fields below it is set.
 type Found struct {
 	verdict.Change
-	// Copy is the node of AddedNode, and Tied are pods like those that it has.
+	// Copy is the node of AddedNode, and Tied are pods like the pods tied to it (DaemonSets, mirror pods).
 	Copy *cluster.Copy
 	Tied []cluster.Occupant
 	// Victims are the RemovedPods, which are on From.
@@ -106,7 +106,7 @@ func newSearch(ctx context.Context, d *decide.Decision, candidates nodeset.Set) 
 	return s, nil
 }
 
-// finders are the searches by kind, except for those that cost much: for added nodes and for victims.
+// finders are the searches by kind, except for the expensive searches for added nodes and for victims.
 func (s *search) finders() []func() error {
 	return []func() error{
 		s.honorPolicies, s.uncordon, s.clearTaints, s.tolerate, s.changeRequirements, s.renameTopologyKeys, s.labelNode, s.addNamespaces,

@@ -41,7 +41,7 @@ func (s *search) labelNode() error {
 	return nil
 }
 
-// freeLabel reports whether an operator gives nodes labels with a key: not those of Kubernetes itself, except roles.
+// freeLabel reports whether operators choose nodes' labels with a key. The keys of Kubernetes itself are not free, except for roles.
 func freeLabel(key string) bool {
 	prefix, _, prefixed := strings.Cut(key, "/")
 	return !prefixed || prefix == "node-role.kubernetes.io" || prefix != "kubernetes.io" && !strings.HasSuffix(prefix, ".kubernetes.io")

@@ -45,8 +45,8 @@ func groupsOf(pods *rule.Pods) map[int]bool {
 	return groups
 }
 
-// findObstacles finds the pods that anti-affinity and host ports keep out of the pod's domain, and those that match its
-// required affinity terms. If the pod matches these too, it can be the first of its set once all others are gone.
+// findObstacles finds the pods that conflict with the pod in its domain by anti-affinity or host ports, and the pods that match its
+// required affinity terms. If the pod itself matches these terms, it can be the first of its set once all others are gone.
 func (r *victimSearch) findObstacles() {
 	for _, e := range r.rules.Exclusions {
 		if r.candidates.Meets(e.Rejected()) {

@@ -85,8 +85,8 @@ func rank(c *verdict.Change) int {
 	return sum
 }
 
-// rankOfRequirement tells mistakes from requirements that the pod means: the value or key of a mistake changes, or it is given up
-// because another one contradicts it or kube-scheduler cannot parse it.
+// rankOfRequirement distinguishes mistakes from intended requirements. A mistake gets a new value or key, or is dropped because it
+// contradicts another requirement or kube-scheduler cannot parse it.
 func rankOfRequirement(r *verdict.NodeRequirement) int {
 	if r.Unparsable || r.Contradicts || r.Matching == 0 && r.To != nil {
 		return rankMistake

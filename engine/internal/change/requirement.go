@@ -16,7 +16,7 @@ type requirementAt struct {
 	term, expression int // as in verdict.NodeRequirement; of the node selector the index of the label
 }
 
-// requirements returns the requirements of the node selector, then those of the required terms.
+// requirements returns the requirements of the node selector, then the requirements of the required terms.
 func requirements(spec *api.PodSpec) []requirementAt {
 	var out []requirementAt
 	for i, l := range spec.NodeSelector {
@@ -178,7 +178,7 @@ func (s *search) changeValue(r *requirementAt, found verdict.NodeRequirement, fe
 	return s.addSpec(verdict.Change{NodeRequirement: &found}, r.becomes(found.To))
 }
 
-// renameKey offers a label with a similar key that meets the requirement in place of a label that no candidate has.
+// renameKey replaces a label key that no candidate has by a similar key whose label meets the requirement.
 func (s *search) renameKey(r *requirementAt, found verdict.NodeRequirement, feasible nodeset.Set) error {
 	for _, key := range similarKeys(r.Key, s.keysOf(feasible)) {
 		if _, taken := s.Pod.Spec().NodeSelector.Get(key); taken && r.term < 0 {
@@ -196,7 +196,7 @@ func (s *search) renameKey(r *requirementAt, found verdict.NodeRequirement, feas
 	return nil
 }
 
-// renameTopologyKeys offers a similar key in place of the topology key of a constraint or affinity term that no candidate has.
+// renameTopologyKeys replaces the topology key of a constraint or affinity term, if no candidate has it, by a similar key.
 func (s *search) renameTopologyKeys() error {
 	missing := func(key string) bool {
 		return !s.candidates.Meets(s.State.Column(s.State.Symbols.Intern(key)).Having)

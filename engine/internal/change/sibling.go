@@ -41,7 +41,7 @@ func (s *search) comesBack(node uint32, o *cluster.Occupant) bool {
 	switch own.Controller.Kind {
 	case api.NoWorkload:
 		return false
-	case api.OtherController: // its name is not stated
+	case api.OtherController: // its name is unknown
 		labels := s.common(g.Labels)
 		return len(labels) > 0 && slices.Equal(labels, s.common(s.Pod.Shape.Labels))
 	}

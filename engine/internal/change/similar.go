@@ -33,9 +33,9 @@ func (s *search) keysOf(nodes nodeset.Set) []string {
 	return keys
 }
 
-// similarKeys returns those of some distinct keys that may have been meant by another key, the most similar first: those with the
-// same name, which is what follows the prefix, such as topology.kubernetes.io/zone for failure-domain.beta.kubernetes.io/zone, and
-// those that differ in few letters.
+// similarKeys returns the keys that may have been meant by another key, the most similar first: keys with the same name (the part
+// behind the prefix; topology.kubernetes.io/zone for failure-domain.beta.kubernetes.io/zone), and keys that differ in few letters.
+// keys are distinct.
 func similarKeys(key string, keys []string) []string {
 	distances := make(map[string]int)
 	var similar []string
@@ -48,8 +48,8 @@ func similarKeys(key string, keys []string) []string {
 	return similar[:min(len(similar), maxTriedKeys)]
 }
 
-// keyDistance returns how many edits lead from the name of one key to that of another, maxEdits+1 for names that are too short to
-// tell, or longer than valid ones.
+// keyDistance returns the edit distance between the names of two keys. It returns maxEdits+1 for names that are too short for a
+// comparison, or longer than valid names.
 func keyDistance(a, b string) int {
 	a, b = a[strings.LastIndexByte(a, '/')+1:], b[strings.LastIndexByte(b, '/')+1:]
 	if a == b {

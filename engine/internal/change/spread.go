@@ -98,7 +98,7 @@ func (s *search) eachHardSpread(pass func(int, *api.TopologySpreadConstraint) er
 	return nil
 }
 
-// revisionLabels are the labels that tell the pods of one revision of a workload from those of another.
+// revisionLabels are the labels that distinguish the pods of one revision of a workload from the pods of another.
 var revisionLabels = []string{templateHashLabel, "controller-revision-hash"}
 
 // matchRevision tries matchLabelKeys with the label of the pod's revision in each hard constraint and anti-affinity term: a rolling

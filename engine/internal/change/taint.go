@@ -16,7 +16,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// ofRole reports whether a taint's key is that of a node's role, such as node-role.kubernetes.io/control-plane.
+// ofRole reports whether a taint's key names a node's role, such as node-role.kubernetes.io/control-plane.
 func ofRole(key string) bool { return strings.HasPrefix(key, "node-role.kubernetes.io/") }
 
 // tainted is untolerated taints, and the first node that has them.
@@ -39,9 +39,9 @@ func (s *search) taintedNodes(but ...*plugin.Plugin) nodeset.Set {
 // spreads reports whether the pod has hard spread constraints, so that nodes with the same taints may differ.
 func (s *search) spreads() bool { return len(s.rules.Spread) > 0 }
 
-// untolerated returns the lists of untolerated taints of nodes, the shortest first: the distinct ones, or those of each node. those
-// reports which taints may be in one. With roles, so may those of roles, and at least one is.
-func (s *search) untolerated(nodes nodeset.Set, those func(key string) bool, roles, each bool) []tainted {
+// untolerated returns the lists of untolerated taints of nodes, the shortest first: the distinct lists, or with each the list of
+// every node. All taints of a list are allowed. With roles, each list also has at least one taint of a role; without, none.
+func (s *search) untolerated(nodes nodeset.Set, allowed func(key string) bool, roles, each bool) []tainted {
 	var out []tainted
 	seen := make(map[int32]bool)
 	lists, number := s.State.TaintLists(), s.State.TaintNumbers()
@@ -53,7 +53,7 @@ func (s *search) untolerated(nodes nodeset.Set, those func(key string) bool, rol
 		seen[class] = true
 		taints := tainttoleration.Untolerated(lists[class], s.Pod.Spec().Tolerations, s.Profile)
 		role := slices.ContainsFunc(taints, func(t api.Taint) bool { return ofRole(t.Key) })
-		other := slices.ContainsFunc(taints, func(t api.Taint) bool { return !those(t.Key) && !ofRole(t.Key) })
+		other := slices.ContainsFunc(taints, func(t api.Taint) bool { return !allowed(t.Key) && !ofRole(t.Key) })
 		if len(taints) > 0 && role == roles && !other {
 			out = append(out, tainted{taints, n})
 		}
@@ -117,14 +117,14 @@ func (s *search) uncordon() error {
 	return nil
 }
 
-// taintedOtherwise reports whether a node has untolerated taints apart from that of cordoned nodes.
+// taintedOtherwise reports whether a node has untolerated taints other than the taint of cordoned nodes.
 func (s *search) taintedOtherwise(node uint32) bool {
 	taints := tainttoleration.Untolerated(s.State.TaintsOf(node), s.Pod.Spec().Tolerations, s.Profile)
 	return slices.ContainsFunc(taints, func(t api.Taint) bool { return !cluster.Cordons(t) })
 }
 
-// clearTaints looks for the fewest states without which a node is feasible, then for those of roles, too. Without spread constraints
-// it tries one node of those with the same taints.
+// clearTaints looks for the fewest node states (such as not-ready) whose end makes a node feasible, then also considers taints of
+// roles. Without spread constraints, one node stands for all nodes with the same taints.
 func (s *search) clearTaints() error {
 	nodes := s.taintedNodes()
 	before := len(s.found)
