@@ -19,7 +19,7 @@ func (s *solver) saved(set []int, template int) (saved int64) {
 	return saved
 }
 
-// allows reports whether an action may follow a state, as far as it can be told without trying it.
+// allows reports whether an action may follow a state, as far as this is known without a trial.
 func (s *solver) allows(st *state, set []int, template int) bool {
 	return len(st.actions) < s.Actions && st.has(set) && s.saved(set, template) > 0 &&
 		(template < 0 || st.counts[template] < s.Templates[template].Most)
@@ -94,7 +94,7 @@ func (s *solver) apply(ctx context.Context, st *state, template int, set []int) 
 	return next, nil
 }
 
-// renumber sets the indexes of nodes in a drain to those of the answer.
+// renumber replaces the node indexes in a drain by the indexes of the answer.
 func renumber(d *verdict.Drain, number []uint32) {
 	of := func(nodes []uint32) []uint32 {
 		out := make([]uint32, len(nodes))

@@ -39,7 +39,7 @@ type Problem struct {
 	Templates []provision.Template
 	// Actions bounds the actions, and Nodes the nodes that one of them removes, both at least 1.
 	Actions, Nodes int
-	// Seed, FewestPods and Terminating are those of drain.Options.
+	// Seed, FewestPods and Terminating are fields of drain.Options.
 	Seed        uint64
 	FewestPods  bool
 	Terminating bool

@@ -217,7 +217,7 @@ func (s *solver) receiversLast(st *state, sets [][]int) [][]int {
 	return append(first, last...)
 }
 
-// fits reports whether the amounts allow an action, as far as the weights tell that are known.
+// fits reports whether the resource amounts allow an action, according to the known weights.
 func (s *solver) fits(st *state, set []int, template int) bool {
 	w := st.weights
 	if w == nil || !w.Bounded {

@@ -23,7 +23,8 @@ type state struct {
 	came    map[uint32]bool // nodes of the answer to which pods came in the last action
 	weights *drain.Weights  // by position in alive; nil until needed
 	free    drain.Amounts   // on all nodes, with weights
-	// Until there are weights: those of the state before, and by position in alive that of a node to which no pods came.
+	// Until weights is computed: before has the weights of the previous state, and same, by position in alive, the previous weight of a
+	// node to which no pods came.
 	before *drain.Weights
 	same   []*drain.Weight
 }

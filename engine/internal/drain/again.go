@@ -89,7 +89,7 @@ func (r *run) unready(entry int) {
 	})
 }
 
-// returnedDoubts adds the doubts about preempted pods that came again, and about those that the bound of a chain left undecided.
+// returnedDoubts adds the doubts about preempted pods that came back, and about pods that the bound of a chain left undecided.
 func (r *run) returnedDoubts(ledger *doubt.Ledger) {
 	for _, u := range r.returned {
 		again := *u.fate.created.Pod

@@ -53,7 +53,7 @@ type regained struct {
 	entry  int // of the queue
 }
 
-// becomeReady records that pods which replace those of a batch were placed, by an entry of the queue.
+// becomeReady records that replacements for pods of a batch were placed, by an entry of the queue.
 func (r *run) becomeReady(b *batch, entry, count int) {
 	of, healed := b.fate.budgets, !b.spent
 	switch {

@@ -1,13 +1,13 @@
-// Package drain drains nodes: it cordons them, evicts their pods in rounds as PodDisruptionBudgets allow, and places what the
-// pods' controllers create in their place.
+// Package drain drains nodes: it cordons them, evicts their pods in rounds as PodDisruptionBudgets allow, and places the
+// replacements that the pods' controllers create.
 //
-// Pods of a DaemonSet and mirror pods stay. A round evicts, in the order of the nodes and of the pods of a node, each pod that
-// its budget allows. Then the pods are placed that are left over from the rounds before, and those that come back. A pod that is
-// placed is ready before the next round, and its budget allows one more eviction. The drain ends with the round after which no
-// further pod can be evicted. Before, pods that have no node are attempted once more if those of that round terminated meanwhile.
+// Pods of a DaemonSet and mirror pods stay. A round evicts, in the order of the nodes and of the pods of a node, each pod that its
+// budget allows. Then pending pods of earlier rounds and the replacements of this round are placed. A placed pod is ready before the
+// next round, and its budget then allows one more eviction. The drain ends with the round after which no further pod can be evicted.
+// If pods of that last round terminated meanwhile, pending pods are attempted once more before the end.
 //
-// The rules of eviction are those of pkg/registry/core/pod/storage/eviction.go and of kubectl drain
-// (k8s.io/kubectl/pkg/drain/filters.go), v1.37.
+// The rules of eviction follow pkg/registry/core/pod/storage/eviction.go and kubectl drain (k8s.io/kubectl/pkg/drain/filters.go),
+// v1.37.
 package drain
 
 import (
@@ -23,14 +23,15 @@ import (
 
 // Options are the arguments of a drain.
 type Options struct {
-	// Nodes are the nodes to drain, ascending, and Targets those that pods may move to.
+	// Nodes are the nodes to drain, ascending. Targets are the nodes that may receive pods.
 	Nodes      []uint32
 	Targets    nodeset.Set
 	Seed       uint64
 	FewestPods bool
 	// Scheduler places the pods of a round as kube-scheduler's queue does.
 	Scheduler bool
-	// Terminating lets evicted pods terminate while those of their round are placed. Otherwise they have left.
+	// Terminating lets evicted pods terminate while the replacements of their round are placed. Otherwise evicted pods are gone by
+	// then.
 	Terminating bool
 	// IgnoreBudgets evicts pods whatever their budgets allow.
 	IgnoreBudgets bool
@@ -95,10 +96,10 @@ type drainer struct {
 	cycle  *gang.Cycle // nil without groups
 	boards map[*place.Class]bool
 	used   []*place.Class // with a decision
-	// budgets are those of the cluster as they are during the drain, and spent what changed them, in order.
+	// budgets are the cluster's budgets in their current state, and spent the changes to them, in order.
 	budgets []budget
 	spent   []spending
-	// origins are the pods that are or were placed, by the number of their entry in the state. The first ones are those of
+	// origins are the pods that are or were placed, by the number of their entry in the state. The first ones are the entries of
 	// plan.pending.
 	origins []origin
 	version int // number of changes to the state

@@ -11,8 +11,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 )
 
-// groups are the pod groups of the cluster of which pods come back. kube-scheduler attempts the pending pods of such a group together,
-// as those of its pods allow that have a node.
+// groups are the pod groups of the cluster to which pods come back. kube-scheduler attempts the pending pods of such a group
+// together; the group's pods that have a node count for its minimum.
 type groups struct {
 	list  []gang.PodGroup // with the entries of plan.pending
 	index map[string]int  // by name

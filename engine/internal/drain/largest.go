@@ -75,11 +75,11 @@ type search struct {
 	cut     bool // whether the budget of steps ended it
 }
 
-// limits tell which resources bound the number of drained nodes.
+// limits are the resources that bound the number of drained nodes.
 type limits struct {
-	// fit reports whether the pods' requests have to fit, and nothing that is on a node leaves it but by a drain.
+	// fit is set if pods' requests have to fit, and only drains free resources on nodes.
 	fit bool
-	// asks is what the pods of a fate need on nodes that are not drained, by resource. nil if they may stay on drained ones.
+	// asks is the demand of a fate's pods on nodes that are not drained, by resource; nil if the pods may stay on drained nodes.
 	asks map[fateKey]*asks
 }
 
@@ -120,7 +120,8 @@ func (p *plan) limits(d *drainer) (limits, error) {
 	return l, d.ctx.Err()
 }
 
-// begin finds the nodes that may be drained, and their order: first those that take the smallest share of what is free.
+// begin finds the nodes that may be drained, and their order: nodes whose pods take the smallest share of the free resources come
+// first.
 func (s *search) begin() {
 	s.drained = make(map[uint32]bool)
 	for _, node := range s.Nodes {

@@ -25,7 +25,7 @@ type batch struct {
 	count, round int
 	spent        bool     // whether the evictions used up the budget
 	message      string   // of the last attempt to place them
-	placed       []uint32 // nodes of those that it placed
+	placed       []uint32 // nodes of the pods that the attempts placed
 	// preempted reports whether the pods come again after a preemption, which used the budgets owed up. Those of undecided pods met the
 	// bound of a chain.
 	preempted, undecided bool
@@ -47,7 +47,8 @@ type run struct {
 	lost    int               // of a probe: pods that will have no node
 	// began and roundBegan are the number of origins when the drain and its current round began.
 	began, roundBegan int
-	// victims are the fates of pods that were preempted, returned those that came again, gone those of which that is not known.
+	// victims are the fates of preempted pods, returned the preempted pods that came back, gone the preempted pods whose return is
+	// unknown.
 	victims  map[fateKey]*fate
 	returned []*unit
 	gone     []verdict.PodReference
@@ -142,7 +143,7 @@ func (r *run) attempt() error {
 	return r.place()
 }
 
-// removed tells those who remember nodes that pods left some.
+// removed invalidates what depends on the pods of nodes, after pods left.
 func (r *run) removed() {
 	r.version++
 	if r.queue != nil {
@@ -150,7 +151,7 @@ func (r *run) removed() {
 	}
 }
 
-// hopeless reports whether the drain cannot end well, if that is all that is asked for.
+// hopeless reports whether a probe cannot end with the status Drained any more.
 func (r *run) hopeless() bool {
 	return r.probe && (len(r.out.Unplaced)+r.refused+r.lost > 0 || r.ctx.Err() != nil)
 }
@@ -179,7 +180,7 @@ func (r *run) first() (now []batch) {
 	return now
 }
 
-// next returns the pods of the next round: those of budgets that allow evictions again.
+// next returns the pods of the next round: pods whose budgets allow evictions again.
 func (r *run) next() (now []batch) {
 	var budgets []int32
 	for _, b := range r.regained {
@@ -222,7 +223,7 @@ func (r *run) take(u *unit, count int) batch {
 	return batch{unit: u, count: count, round: r.out.Rounds, spent: spends}
 }
 
-// evict evicts pods, and adds what comes back to those that are pending. It returns the pods that are terminating.
+// evict evicts pods and adds their replacements to the pending pods. It returns the pods that are terminating.
 func (r *run) evict(now []batch) (left []cluster.Terminating, err error) {
 	for i := range now {
 		if i%256 == 255 && r.ctx.Err() != nil {
@@ -260,7 +261,7 @@ func (r *run) reference(u *unit, count int) verdict.PodReference {
 	return r.describe(u.node, &o)
 }
 
-// describe describes pods of a node, those that the request placed by their template.
+// describe returns a reference to pods of a node; pods that the request placed are identified by their template.
 func (d *drainer) describe(node uint32, o *cluster.Occupant) verdict.PodReference {
 	p := d.state.PodReference(node, o)
 	if o.Queue >= 0 {

@@ -62,8 +62,8 @@ func (r *run) attemptQueue() (again []batch, err error) {
 	return again, nil
 }
 
-// preempted records that pods were preempted. first is the first entry of the current run of the queue. The pods come again if ok,
-// those of the current run by their entry.
+// preempted records that pods were preempted. first is the first entry of the current run of the queue. ok reports whether they come
+// back as a batch; pods of the current run come back by their entry.
 func (r *run) preempted(node uint32, o *cluster.Occupant, first int) (again batch, ok bool) {
 	var budgets []int32
 	idle := false // the pod was not healthy

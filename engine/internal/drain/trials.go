@@ -103,7 +103,7 @@ type Weights struct {
 	limits limits
 }
 
-// Weight is that of a node.
+// Weight is the weight of a node.
 type Weight struct {
 	Pods int // that have to leave
 	// Fixed reports whether the node cannot be drained, whatever is drained before.
@@ -112,8 +112,8 @@ type Weight struct {
 	Needs, Free Amounts
 }
 
-// Weigh returns the weights of the nodes. before are those of a cluster from which Apply derived this one, or nil; same
-// returns the weight there of a node, by its index in Options.Nodes, whose pods are the same, nil for others.
+// Weigh returns the weights of the nodes. before are the weights in a cluster from which Apply derived this one, or nil. same
+// returns the earlier weight of a node, by its index in Options.Nodes, if the pods of the node are the same; nil otherwise.
 func (t *Trials) Weigh(ctx context.Context, before *Weights, same func(i int) *Weight) (*Weights, error) {
 	d, err := t.drainer(ctx)
 	if err != nil {
