@@ -25,8 +25,8 @@ func AsScheduler(groups []PodGroup) []PodGroup {
 	return groups
 }
 
-// Cycle attempts the pod groups of a queue, each as often as asked to, while pods come and leave. The groups have no mode or policy
-// that kube-scheduler does not have.
+// Cycle attempts the pod groups of a queue, each as often as requested, while pods come and leave. Modes and policies that
+// kube-scheduler does not support are not allowed in the groups.
 type Cycle struct {
 	placer
 	there, minimum []int // by group: pods that had a node, and that must have one
@@ -93,10 +93,10 @@ type Attempt struct {
 	Listed int
 }
 
-// Attempt is a pod group cycle (pkg/scheduler/schedule_one_podgroup.go scheduleOnePodGroup, v1.37) for the pods of a group that
-// have no node, which are runs in their order, with the minimum of the group and its pods that have a node. It looks for victims
-// with whose eviction the group can be placed, and tells of that if tell is set. If the group is placed, the state has its pods
-// assumed; otherwise it is what it was.
+// Attempt is a pod group cycle (pkg/scheduler/schedule_one_podgroup.go scheduleOnePodGroup, v1.37) for the pods of a group that have
+// no node. runs are these pods in their order, minimum is the minimum of the group, and scheduled are its pods that have a node.
+// Attempt looks for victims whose eviction makes room for the group, and reports them if report is set. The state keeps the group's
+// pods assumed if the group is placed, and is unchanged otherwise.
 func (c *Cycle) Attempt(
 	ctx context.Context, group int, runs []place.Run, minimum int, scheduled []cluster.Member, report bool,
 ) (*Attempt, error) {

@@ -129,8 +129,8 @@ func (s *survey) erring(ctx context.Context, domains []*domain) (*trial, error) 
 	return nil, nil
 }
 
-// best returns the domain with the highest score among those that take the group's minimum. If none does, rejected is
-// the one that took the most pods. If kube-scheduler fails with an error in a domain, rejected is that domain.
+// best returns the domain with the highest score among the domains that take the group's minimum. If there is none, rejected is the
+// domain that took the most pods. If kube-scheduler fails with an error in a domain, rejected is that domain.
 func (s *survey) best(
 	ctx context.Context, domains []*domain, found *verdict.PodGroupPlacement,
 ) (best, rejected *attempt, err error) {

@@ -339,8 +339,8 @@ func (g *queued) required() string {
 	return fmt.Sprintf("%d pods", g.minimum)
 }
 
-// unplace removes the nodes from a trial, whose group is not placed for a reason, which is a part of a whole text. waits is set if
-// the group waits for victims to be gone. The messages are those of kube-scheduler's events
+// unplace removes the nodes from a trial whose group is not placed. reason is the part of the text whole that names the cause. waits
+// is set if the group waits until victims are gone. The messages are the texts of kube-scheduler's events
 // (pkg/scheduler/schedule_one_podgroup.go submitPodGroupAlgorithmResult, v1.37).
 func (g *queued) unplace(t *trial, reason, whole string, waits bool) {
 	for i := range t.placements {

@@ -27,8 +27,8 @@ func (j *Joining) InOrder(ctx context.Context) (bool, error) {
 	return j.best != nil, nil
 }
 
-// tryOrder places the pods one by one in the next order. It keeps them in j.parts before it scores them; of the first order also
-// those that have a node when the deadline comes.
+// tryOrder places the pods one by one in the next order. It keeps them in j.parts before it scores them. If the deadline comes
+// during the first order, it also keeps the pods placed so far.
 func (j *Joining) tryOrder(ctx context.Context, queue []run) error {
 	j.Budget.Spend(len(j.pods))
 	first := j.tried == 0

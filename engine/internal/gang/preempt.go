@@ -136,7 +136,7 @@ func (p *placer) filtered(g *queued, t *trial) bool {
 	return false
 }
 
-// priority returns the priority with which a group preempts: its own, or else that of its first pod.
+// priority returns the priority with which a group preempts: its own, or else the priority of its first pod.
 func (p *placer) priority(g *queued) int32 {
 	if g.Priority != nil {
 		return *g.Priority

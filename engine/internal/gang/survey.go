@@ -27,7 +27,7 @@ type domain struct {
 type survey struct {
 	p         *placer
 	g         *queued
-	kinds     []capacity  // by class of the group but for nominations; that of the first entry first
+	kinds     []capacity  // by class of the group, regardless of nominations; the first entry's class first
 	of        []int       // by entry of the group: index of kinds
 	now       nodeset.Set // nodes that are feasible for the first entry's first pod; nil if unknown
 	requested api.Resources

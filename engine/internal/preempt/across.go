@@ -71,7 +71,7 @@ type across struct {
 
 	items    []item
 	budgets  budgets
-	kept     int                   // numbers of budgets that the items have, those that they share once; beyond maxKept the search ends
+	kept     int                   // total length of the items' budget lists, shared lists counted once; beyond maxKept the search ends
 	weighted map[int32]rule.Vector // by group, if it counts anywhere
 	index    map[Spot]int
 	lists    map[listKey][]int // items that a rule counts in a domain, in the order in which they are tried

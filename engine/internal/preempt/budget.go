@@ -11,11 +11,11 @@ import (
 // (pkg/scheduler/framework/preemption/util.go FilterVictimsWithPDBViolation, v1.37).
 type budgets struct {
 	state     *cluster.State
-	of        [][]int32 // by group: indexes of those that select it; nil until known
+	of        [][]int32 // by group: indexes of the budgets that select it; nil until known
 	kept      int       // of these indexes
 	allowed   []int32   // disruptions left on the current node, if used
 	used      []bool    // on the current node
-	users     []int32   // indexes of those that are used
+	users     []int32   // indexes of the used budgets
 	looked    int       // budgets and victims looked at
 	violating []cluster.Victim
 }
@@ -97,8 +97,8 @@ func (b *budgets) restore() {
 	b.users = b.users[:0]
 }
 
-// spend uses up budgets by equal victims, and returns how many of them violate none. A victim stops at the first budget that
-// is exhausted, so that the next budget is used by those that the one before it allows.
+// spend uses up budgets by equal victims, and returns how many of them violate none. A victim stops at the first exhausted budget,
+// so only victims allowed by a budget use the next one.
 func (b *budgets) spend(ctx context.Context, node uint32, v *cluster.Victim) (within int32, err error) {
 	if err := b.ended(ctx); err != nil {
 		return 0, err

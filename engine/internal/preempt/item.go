@@ -18,7 +18,7 @@ type item struct {
 	budgets []int32
 	counts  rule.Vector // by counter
 	charge  int64       // when it was sorted
-	whole   bool        // is one of those that worthAll is about
+	whole   bool        // is in the set of worthAll
 }
 
 // listKey is a counter, by its place, and a domain of it.
@@ -93,8 +93,8 @@ func (a *across) add(n uint32, v *cluster.Victim) (int, error) {
 	return len(a.items) - 1, nil
 }
 
-// budgetsOf returns the budgets that a victim uses: those that select its group and do not count it as evicted already. The
-// victims of a group share them, as far as they do not differ.
+// budgetsOf returns the budgets that a victim uses: budgets that select its group and do not count the victim as evicted already.
+// Victims of a group with equal budgets share one list.
 func (a *across) budgetsOf(n uint32, v *cluster.Victim) ([]int32, error) {
 	if a.budgets.of == nil {
 		return nil, a.ended(1)
@@ -134,8 +134,8 @@ func (a *across) list(i int) {
 	}
 }
 
-// sort puts items into the order in which they are tried: those that violate no budget by themselves, of low priority, that
-// started late.
+// sort puts items into the order of trial. Items that violate no budget by themselves come first, then low priorities, then late
+// starts.
 func (a *across) sort(items []int) error {
 	for _, i := range items {
 		var err error

@@ -42,7 +42,7 @@ func (m *Memory) ForgetAll() {
 	m.rejections = nil
 }
 
-// shared returns the one rejection that is kept of those that are equal but for their nodes; nil if too many are.
+// shared returns the stored rejection that equals r except for its nodes, and stores one if needed; nil if too many are stored.
 func (m *Memory) shared(r *verdict.Rejection) *verdict.Rejection {
 	for _, known := range m.rejections {
 		if known.Plugin == r.Plugin && known.Code == r.Code && slices.Equal(known.Reasons, r.Reasons) {

@@ -12,7 +12,7 @@ import (
 
 type rules = *rule.Set
 
-// part is the rules of a plugin, and where its vector is in those of all plugins.
+// part is the rules of a plugin, and the position of its vector in the concatenated vector of all plugins.
 type part struct {
 	*plugin.Plugin
 	rules

@@ -40,7 +40,7 @@ func (all *Units) Reprieve(ctx context.Context, assigned []Assigned) (*verdict.G
 	return out, ctx.Err()
 }
 
-// bringBack brings units back, first those that violate budgets, and returns how many pods that stay away do.
+// bringBack brings units back, units that violate budgets first. It returns the number of violating pods that stay away.
 func (all *Units) bringBack(ctx context.Context, r *reprieving, budgets *budgets) (violations int, err error) {
 	type part struct {
 		*leaving
@@ -224,7 +224,7 @@ func (r *reprieving) reprieve(ctx context.Context, u *leaving, copies int32) (go
 	return gone, nil
 }
 
-// reopen makes a pass be asked again.
+// reopen marks a pass for another check.
 func (r *reprieving) reopen(pass int32) {
 	if p := &r.passes[pass]; !p.open {
 		p.open = true
@@ -268,7 +268,8 @@ func (r *reprieving) come(ctx context.Context, u *unit, sign int64) (spreads boo
 	return spreads, nil
 }
 
-// allows reports whether all passes allow their nodes. If one does not, those that were touched are asked again next time.
+// allows reports whether all passes allow their nodes. Touched passes are checked again. If one rejects its node, it and the
+// remaining ones stay open for the next call.
 func (r *reprieving) allows() bool {
 	for _, pass := range r.touched {
 		r.reopen(pass)

@@ -10,8 +10,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
-// Roster is the units of a cluster as it was stated, sorted once for all pod groups of a request. The zero value is empty, and is
-// filled when it is needed.
+// Roster is the units of the cluster before the request, sorted once for all pod groups of the request. The zero value is empty, and
+// is filled on first use.
 type Roster struct {
 	known  bool
 	single []unit // the most important first

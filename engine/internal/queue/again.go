@@ -19,7 +19,7 @@ const maxReturns = 16
 // maxReturned bounds the pods that come back in a queue.
 const maxReturned = 100_000
 
-// firstReturned is the ordinal of the first pod that came back, behind those of all entries.
+// firstReturned is the ordinal of the first pod that came back, higher than the ordinals of all entries.
 const firstReturned = math.MaxInt32
 
 // Returns is what becomes of preempted pods that their controllers create again. They are pending from then on, behind the pods of
@@ -29,13 +29,13 @@ type Returns struct {
 	// fields. A preempted pod of the queue comes back to its entry.
 	Entries []verdict.PodReference
 	Unread  [][]api.UnreadField
-	// Gone are the pods whose controllers do something else, or something that is not known, and Late those that met a bound.
+	// Gone are pods whose controllers do not create them again, or whose controllers are unknown. Late are pods that met a bound.
 	Gone, Late []verdict.PodReference
 }
 
 // returning is preempted pods of which one entry comes back.
 type returning struct {
-	pod    *api.Pod // nil for those of an entry of the queue
+	pod    *api.Pod // nil for pods of an entry of the queue
 	entry  int
 	times  int // how often they have come back then
 	of     verdict.PodReference
@@ -100,7 +100,7 @@ func (q *queue) comeBack() {
 		}
 		q.clock += int64(r.of.Count)
 		at, _ := slices.BinarySearchFunc(q.active, p.priority(), func(o *pods, priority int32) int {
-			return cmp.Or(cmp.Compare(priority, o.priority()), -1) // behind those of its priority
+			return cmp.Or(cmp.Compare(priority, o.priority()), -1) // behind pods of equal priority
 		})
 		q.active = slices.Insert(q.active, at, p)
 	}

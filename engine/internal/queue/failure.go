@@ -101,8 +101,8 @@ func (q *queue) memory(c *place.Class) *preempt.Memory {
 	return &m.Memory
 }
 
-// maxStored bounds what the failures of a round list that pods have. It leaves room for those that no answer tells: of pods that
-// are not the first unplaced one of their entry, and of pods that are being attempted again.
+// maxStored bounds the nodes listed in the failures that pods keep during a round. It leaves room for failures that no answer
+// reports: of pods that are not the first unplaced one of their entry, and of pods that are attempted again.
 const maxStored = 4 * verdict.MaxListedNodes
 
 // store lets a failure keep what it lists, as long as there is room.
@@ -201,7 +201,7 @@ func (e *entry) unplaced() (first *pods, waiting int) {
 	return first, waiting
 }
 
-// explain tells why a pod has no node, as its last attempt found.
+// explain reports why a pod has no node, according to its last attempt.
 func (q *queue) explain(why *failure, result *verdict.Placement, all *listed) {
 	result.Message, result.Failed = why.message, why.failed
 	if all.nodes += q.Candidates.Len(); all.nodes <= verdict.MaxListedNodes {
@@ -215,7 +215,7 @@ func (q *queue) explain(why *failure, result *verdict.Placement, all *listed) {
 	}
 }
 
-// explainGated tells why a pod was never attempted (engine/internal/decide Decision.Filter).
+// explainGated reports why a pod was never attempted (engine/internal/decide Decision.Filter).
 func (q *queue) explainGated(gated *decide.PodRejection, result *verdict.Placement, all *listed) {
 	result.Message = gated.Reason.Message
 	nodes := q.Candidates.Len()

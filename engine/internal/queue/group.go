@@ -16,8 +16,8 @@ import (
 
 // group is a pod group, which the queue has as one entity (pkg/scheduler/framework/types.go QueuedPodGroupInfo, v1.37).
 //
-// kube-scheduler knows no plugin that rejected a group. So a group that is not placed waits for no event: it backs off with those
-// that failed with an error, which are not attempted while they back off (pkg/scheduler/backend/queue/scheduling_queue.go
+// kube-scheduler does not record which plugins rejected a group. So an unplaced group waits for no event. It backs off like pods
+// that failed with an error, which are not attempted during their backoff (pkg/scheduler/backend/queue/scheduling_queue.go
 // AddAttemptedPodGroupIfNeeded, backoff_queue.go add and popBackoff, v1.37). It comes back with the flush.
 type group struct {
 	index    int
@@ -35,7 +35,7 @@ type group struct {
 	round      int           // queue.rounds at the last attempt
 	placements int           // number of attempts that placed pods
 	domains    []verdict.Domain
-	// first is the result of unplaced, and left that of member, by entry; nil until the queue has ended.
+	// first caches the results of unplaced, and left the results of member, by entry; both are nil until the queue has ended.
 	first map[int]int
 	left  map[int]*pods
 }

@@ -85,7 +85,8 @@ type Options struct {
 	Explain, Changes bool
 	// Preempt asks for Placement.Preemption.
 	Preempt bool
-	// Groups are as those of gang.Cycle, and Results, which is as long, receives theirs. Profile is that of the queue.
+	// Groups are the groups of gang.Cycle, with the same restrictions. Results has the same length and receives the results of the
+	// groups. Profile is the profile of the queue.
 	Groups  []gang.PodGroup
 	Results []verdict.PodGroupPlacement
 	Profile *api.Profile
@@ -117,10 +118,10 @@ type queue struct {
 
 // unplaced are the pods without a node, by what they wait for.
 type unplaced struct {
-	// active are those to attempt first, in their order: those that were never attempted, or flushed. Gated ones are left out.
+	// active are the pods to attempt first, in their order: pods that were never attempted, and flushed pods. Gated pods are left out.
 	active  []*pods
 	backoff backoffs
-	// unschedulable are the pods that wait for events, leftover those that only the flush brings back.
+	// unschedulable are the pods that wait for events. leftover are the pods that only the flush brings back.
 	unschedulable []*kept
 	keptBy        map[keptBy]*kept
 	leftover      []*pods

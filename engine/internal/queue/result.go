@@ -49,7 +49,7 @@ func (g *group) member(entry int) *pods {
 // waiting is what messages about pods begin with whose group is not attempted because of a pod with gates.
 const waiting = "the pod group is not attempted: "
 
-// explainMember tells why pods of an entry in a group have no node.
+// explainMember reports why pods of an entry in a group have no node.
 func (q *queue) explainMember(g *group, entry int, result *verdict.Placement, all *listed) {
 	switch {
 	case g.gated != nil:

@@ -100,7 +100,7 @@ func (q *queue) wakeAll(left departures) error {
 	return nil
 }
 
-// wake moves the pods that wait for an event, and do not have more than a priority, to those that back off
+// wake moves the pods that wait for an event from the unschedulable to the backoff pods, unless their priority is higher than most
 // (scheduling_queue.go moveAllToActiveOrBackoffQueue). An error ends the queue.
 func (q *queue) wake(e *plugin.Event, most int32) error {
 	still := q.unschedulable[:0]

@@ -103,7 +103,7 @@ type returning struct {
 	order   int
 }
 
-// queue is a heap of what comes back: first pods of higher priority, then those that left first.
+// queue is a heap of pods that come back: pods of higher priority first, then pods that left first.
 type queue []returning
 
 func (q queue) Len() int      { return len(q) }
@@ -149,7 +149,7 @@ func (t *trial) run(ctx context.Context, c *preempt.Choice) error {
 	return ctx.Err()
 }
 
-// evict evicts the victims of a candidate, and returns those that come back, or may do so.
+// evict evicts the victims of a candidate, and returns the victims that come back, or may come back.
 func (t *trial) evict(c *preempt.Choice, cascade int) (back []returning) {
 	c.EachVictim(func(v *preempt.VictimOn) {
 		if created := t.State.Replacement(&v.Victim); created.Pod != nil || created.Unknown {
