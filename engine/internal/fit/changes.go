@@ -34,7 +34,7 @@ func (p *Problem) changes(ctx context.Context, d *decide.Decision, result *verdi
 	return more, err
 }
 
-// with returns the number of units that fit with a change. Its spec is that of the pods of one entry.
+// with returns the number of units that fit with a change. The spec of the change replaces the spec of the pods of one entry.
 func (p *Problem) with(ctx context.Context, c *change.Found, entry int) (int, error) {
 	w := *p
 	if c.Copy != nil {

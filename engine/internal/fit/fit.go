@@ -84,12 +84,12 @@ func (p *Problem) queue(ctx context.Context, s *cluster.State) (*place.Queue, er
 // filled is units that were placed.
 type filled struct {
 	units int
-	// nodes are the nodes of the placed pods by entry of the mix, in the order of placing, those of the next unit included.
+	// nodes are the nodes of the placed pods by entry of the mix, in the order of placement, including placed pods of the next unit.
 	nodes   [][]uint32
 	binding int // the entry whose pod has no feasible node, -1 if the limit was reached
 }
 
-// fill places units in a queue. The pods stay assumed, those of the unit that does not fit as well.
+// fill places units in a queue. The pods stay assumed, including pods of the unit that does not fit.
 func (p *Problem) fill(ctx context.Context, q *place.Queue) (*filled, error) {
 	f := &filled{nodes: make([][]uint32, len(p.Mix)), binding: -1}
 	var scanned verdict.Placement

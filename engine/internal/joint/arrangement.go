@@ -121,7 +121,7 @@ func (p *packer) overload(n, more, less int) (sum float64) {
 	return sum
 }
 
-// roomiest returns the node that a pod overloads least; of those that it fits on, the one with the least room.
+// roomiest returns the node that a pod overloads least. Among the nodes where the pod fits, it is the one with the least room.
 func (p *packer) roomiest(i int) int {
 	best, least, tightest := outside, 0.0, 0.0
 	for n := range p.nodes {

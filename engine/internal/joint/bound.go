@@ -57,7 +57,8 @@ const (
 	maxSetPods = 1 << 16 // sets times pods
 )
 
-// sets returns sets of nodes that pods of a tier are limited to, those of most pods, small ones first. All nodes are last.
+// sets returns the node sets to which pods of a tier are limited, small ones first; the sets of the most pods are preferred. The set
+// of all nodes is last.
 func (p *packer) sets(t int) []nodeset.Set {
 	type limit struct {
 		nodes nodeset.Set

@@ -116,7 +116,8 @@ func (p *packer) greedy(t int, w way) {
 	}
 }
 
-// fullest returns the node with the least room that a pod fits on, of those that other pods need least if the way says so.
+// fullest returns the node with the least room where a pod fits. If the way says so, it prefers the nodes with the least demand from
+// other pods.
 func (p *packer) fullest(i int, w way) int {
 	best, need, tightest := outside, 0.0, 0.0
 	for node := range p.may[p.pods[i].replicas].All() {

@@ -4,7 +4,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
 )
 
-// fits reports whether a pod may go to a cell, as far as the assigned pods tell. Minimums are the highest that the
+// fits reports whether a pod may go to a cell, given the assigned pods. Minimums are the highest values that the minimums of the
 // constraints of these replicas can reach.
 func (s *search) fits(r, c int, minimums []int64) bool {
 	if !s.allows(r, c) {

@@ -30,7 +30,8 @@ func (g *Group) Packs() bool {
 }
 
 // Most assigns as many pods as it finds room for: of the highest priority first, then of the next one, and never fewer than floor,
-// which is a valid assignment. priorities are those of the replicas. optimal is set if it proved that no assignment has more.
+// which is a valid assignment. priorities are the priorities of the replicas. optimal is set if it proved that no assignment has
+// more.
 //
 // It begins with the best of floor and of several orders of placing one by one (packer.greedy). It then takes the priorities one
 // after another, and adds one pod at a time: the pod goes to a node that it overloads, and pods are moved and swapped until no node
@@ -54,7 +55,8 @@ func (g *Group) Most(order []uint32, priorities []int32, floor []Assignment, bud
 // maxPlaces bounds the memory of a search: nodes times different pods.
 const maxPlaces = 1 << 24
 
-// fill assigns pods of a tier in addition to those of higher ones, and reports whether it proved that no more have a node.
+// fill assigns pods of a tier in addition to the pods of higher tiers, and reports whether it proved that no more pods can be
+// assigned.
 func (p *packer) fill(t int) bool {
 	counts := p.counts(p.best)[:t+1]
 	for _, w := range p.ways() {

@@ -14,7 +14,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 )
 
-// analysis is what is known of pods and templates before anything is placed. Nodes are those of the cluster, then a first one of
+// analysis is the knowledge about pods and templates before placement. Its nodes are the nodes of the cluster, then a first node of
 // each template.
 type analysis struct {
 	kinds  []*kind
@@ -40,7 +40,7 @@ type kind struct {
 	alone  []*rule.Exclusion // exclusions by which the pod keeps pods of its own kind away
 	apart  int               // which kinds that exclude each other it is of, or noApart
 	spread []string          // topology keys by which the pods must be apart or spread
-	// nodes are those that take a first pod, as far as its own rules and the pods that are there can tell.
+	// nodes are the nodes that may take a first pod, judging by their own rules and the pods already there.
 	nodes nodeset.Set
 	// named reports whether a rule reads the names of nodes, so that a template's first node does not stand for the others.
 	named bool
@@ -306,7 +306,7 @@ func (s *solver) readsNames(spec *api.PodSpec) bool {
 		slices.ContainsFunc(spec.NodeSelector, func(l api.Label) bool { return s.nameKeys[l.Key] })
 }
 
-// first returns the index of a template's first node among those of the analysis.
+// first returns the index of a template's first node in the analysis.
 func (s *solver) first(t int) uint32 { return uint32(s.base.Len() + t) }
 
 // takes reports whether new nodes of a template take pods of a kind, as far as is known.
@@ -318,7 +318,7 @@ func (s *solver) value(t int, key string) string {
 	return value
 }
 
-// domains returns what tells the domains of templates apart that rules of the queue's pods read.
+// domains returns a key by template that distinguishes topology domains, for the topology keys that rules of the queue's pods read.
 func (s *solver) domains() func(t int) string {
 	var keys []string
 	for _, k := range s.kinds {

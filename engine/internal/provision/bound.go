@@ -65,7 +65,8 @@ func (s *solver) bound(ctx context.Context) (int64, error) {
 	return s.roundedUp(max(least, together)), err
 }
 
-// roundedUp returns the least amount of at least cost that sums of prices can have, as far as their divisor tells.
+// roundedUp rounds cost up to a multiple of the greatest common divisor of the prices, because every sum of prices is such a
+// multiple.
 func (s *solver) roundedUp(cost int64) int64 {
 	divisor := int64(0)
 	for t := range s.Templates {

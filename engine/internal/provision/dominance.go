@@ -10,8 +10,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 )
 
-// active returns the templates that estimates use: of those that take the same pods, in the same domains and at most as many of
-// them, only those for which no other one has as much of everything for the same price or less.
+// active returns the templates that estimates use. A template is left out if another one dominates it: one that takes the same pods
+// in the same domains, at least as many of them, with as much of every resource, for the same price or less.
 func (s *solver) active(ctx context.Context) ([]int, error) {
 	if s.activated != nil {
 		return s.activated, nil

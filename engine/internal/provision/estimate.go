@@ -53,9 +53,9 @@ func (s *solver) newFilling(ctx context.Context, from *trial, active []int, time
 	return f, nil
 }
 
-// estimate returns counts, at least those of a trial, that have room for its unplaced pods as far as resources tell. Nodes of one
-// template come first, unless it is negative. The next ones are those whose pods, at the least price, are worth the most for the
-// price of the node. What a node was worth before is taken for what it is worth at most.
+// estimate returns counts whose resources have room for the unplaced pods of a trial. No count is lower than in the trial. Nodes of
+// the template first come first, unless first is negative. The next node is always the one with the most value for its price, where
+// the value is the least price of its pods. The last known value of a template serves as an upper bound of its current value.
 func (s *solver) estimate(ctx context.Context, from *trial, active []int, first, times int) ([]int, error) {
 	counts, nodes := slices.Clone(from.counts), from.nodes
 	f, err := s.newFilling(ctx, from, active, times)

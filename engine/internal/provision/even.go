@@ -37,7 +37,7 @@ type size struct {
 	cost      int64
 }
 
-// sizes returns the sizes of templates, those that cost the least by rows first.
+// sizes returns the sizes of templates, ordered by the least cost according to rows.
 func (s *solver) sizes(ctx context.Context, active []int) ([]size, error) {
 	needs := s.everyNeed()
 	domain := s.domains()

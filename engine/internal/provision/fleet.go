@@ -62,7 +62,7 @@ func (t *Template) class() *api.NodeClass {
 	if of := n.Class; of != nil {
 		class.NodeSpec = n.Over(&of.NodeSpec)
 		for _, key := range of.NameLabelKeys {
-			if _, own := n.Labels.Get(key); !own { // the label of a node overrides that of its class
+			if _, own := n.Labels.Get(key); !own { // labels of the node override labels of its class
 				keys = append(keys, key)
 			}
 		}
@@ -83,7 +83,7 @@ func (f *Fleet) Name(t, i int) string {
 	return f.names[t][i]
 }
 
-// next returns a number behind that of the last name of a template.
+// next returns the number behind the number in the last name of a template.
 func (f *Fleet) next(t int) int {
 	n := len(f.names[t])
 	if n == 0 {

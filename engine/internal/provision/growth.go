@@ -9,8 +9,8 @@ import (
 // maxTimes bounds for how many times the unplaced pods nodes are added at once.
 const maxTimes = 64
 
-// grow adds nodes until all pods are placed, or none of those that are tried places more: to nodes of one size, and to none. The
-// first of these that cost the least are kept.
+// grow adds nodes until all pods are placed, or until no further attempt places more. It starts from fleets of one size and from no
+// nodes. The first of the cheapest results is kept.
 func (s *solver) grow(ctx context.Context) error {
 	if s.complete(s.best) {
 		return nil
@@ -34,9 +34,9 @@ func (s *solver) grow(ctx context.Context) error {
 	return nil
 }
 
-// growFrom adds nodes to those of a trial, until all pods are placed or it costs no less than the best trial, which has all of
-// them. As long as most of the unplaced pods stay unplaced, it adds more for them: other pods take the room, or the nodes where
-// they would be are taken. What is too much is removed afterwards.
+// growFrom adds nodes to the nodes of a trial until all pods are placed, or until it costs no less than the best trial, if that one
+// places all pods. While most of the unplaced pods stay unplaced, it adds more nodes for them, because other pods may take the room
+// or the nodes meant for them. Superfluous nodes are removed afterwards.
 func (s *solver) growFrom(ctx context.Context, from *trial, active []int) error {
 	use := func(t *trial) bool {
 		s.accept(t)

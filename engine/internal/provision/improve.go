@@ -42,11 +42,11 @@ const (
 	maxExchanged = 4
 	// maxInVain is how many exchanges in a row are tried in vain.
 	maxInVain = 64
-	// maxExchanges bounds the exchanges that are considered, to those that save the most.
+	// maxExchanges bounds the exchanges under consideration to the ones with the highest savings.
 	maxExchanges = 1 << 14
 )
 
-// exchange replaces some nodes by cheaper ones, where as many pods are placed with them, those that save the most first.
+// exchange replaces some nodes by cheaper ones if as many pods are placed. Exchanges with the highest savings are tried first.
 func (s *solver) exchange(ctx context.Context) error {
 	active, err := s.active(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *solver) exchange(ctx context.Context) error {
 	}
 }
 
-// exchange is a number of nodes of one template for those of another one.
+// exchange replaces a number of nodes of one template by nodes of another one.
 type exchange struct {
 	from, to, fewer, more int
 	saved                 int64

@@ -1,11 +1,11 @@
 // Package provision finds nodes to add to a cluster so that the pods of a queue have nodes, for little cost.
 //
-// A solution is a count for each template. It is tried by placing the whole queue, as Place does, on the cluster with the new
-// nodes, which follow those of the cluster: by template, and then by number. Nothing else decides whether a pod has a node. All
-// that is estimated only proposes counts to try.
+// A solution is a count for each template. A trial places the whole queue, as Place does, on the cluster with the new nodes. New
+// nodes follow the nodes of the cluster, by template and then by number. Only a trial decides whether a pod has a node; estimates
+// merely propose counts to try.
 //
-// More nodes are not always better. They have other scores, and a new zone other spread minima. So a proof that no cheaper counts
-// are as good is a lower bound of what any counts cost, or it tries all of them.
+// More nodes are not always better: they change scores, and a new zone changes spread minima. So a proof that no cheaper counts are
+// as good needs a lower bound of the cost of any counts, or a trial of all cheaper counts.
 package provision
 
 import (
@@ -38,8 +38,8 @@ type Problem struct {
 	MaxNodes  int
 	// Domains has topology spread count the domains of all templates, also those without nodes.
 	Domains bool
-	// Steps bounds the search; 0 for defaultSteps, or for those of defaultTrials if these are more. What is done in any case
-	// counts too, so that more may be used: trying the cluster without new nodes, and telling why pods have no node.
+	// Steps bounds the search; 0 for defaultSteps, or for the steps of defaultTrials if these are more. Mandatory work counts, too, so
+	// more steps may be used: the trial without new nodes, and the explanation of unplaced pods.
 	Steps int
 	// Workers is the number of goroutines, at least 1. No result depends on it.
 	Workers int
@@ -162,7 +162,7 @@ func (s *solver) with(ctx context.Context, nodes []api.Node) (*cluster.Cluster, 
 // batch is how many counts are tried at a time. It does not depend on the number of workers, so that no result does.
 const batch = 4
 
-// MaxTrials is how many trials are kept at a time: those of a batch, the one without new nodes and the best one.
+// MaxTrials is the number of trials kept at a time: the trials of a batch, the trial without new nodes and the best one.
 const MaxTrials = batch + 2
 
 // try places the queue with counts.

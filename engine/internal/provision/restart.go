@@ -9,7 +9,7 @@ import (
 // maxRestarts bounds the estimates that are tried from the beginning.
 const maxRestarts = 8
 
-// restart tries estimates that prefer one template, those that cost the least.
+// restart tries the cheapest estimates that prefer one template.
 func (s *solver) restart(ctx context.Context) error {
 	if !s.complete(s.best) || s.best.cost == 0 {
 		return nil

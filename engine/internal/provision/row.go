@@ -62,7 +62,7 @@ const (
 	maxAmount    = math.MaxInt64 / 2
 )
 
-// rowsOf returns rows: for all kinds together, for those that the same templates take, and for kinds alone.
+// rowsOf returns rows for all kinds together, for kinds accepted by the same templates, and for single kinds.
 func (s *solver) rowsOf(ctx context.Context, a *analysis) ([]row, error) {
 	if !a.sound {
 		return nil, nil
@@ -140,7 +140,8 @@ func (s *solver) rowsOfResources(ctx context.Context, kinds []*kind) (rows []row
 	return rows, nil
 }
 
-// rowsApart returns rows for kinds that exclude each other, those of most pods. A kind without others has a row of its own.
+// rowsApart returns rows for sets of kinds that exclude each other, for the sets with the most pods. A kind that excludes no other
+// kind has a row of its own.
 func (s *solver) rowsApart(ctx context.Context, a *analysis) (rows []row, err error) {
 	var some []row
 	for number, kinds := range a.apart {
