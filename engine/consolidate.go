@@ -42,12 +42,12 @@ func (c *Cluster) ConsolidatedPods(o *ConsolidateOptions) (pods int64) {
 	return pods
 }
 
-// consolidatedClusters is how many clusters Consolidate has at a time: the first one, the best one, those of a sequence that is
-// tried, and one with a new node.
+// consolidatedClusters is the number of clusters that Consolidate keeps at a time: the first one, the best one, the clusters of the
+// sequence under trial, and one with a new node.
 const consolidatedClusters = 12
 
-// movedPodBytes is the memory of a pod in Drain.Moves, which is an entry of its own at worst, and keptPodBytes that of one that
-// keeps a candidate, with its message. Both have names of the cluster.
+// movedPodBytes is the memory of a pod in Drain.Moves, where each pod has its own entry in the worst case. keptPodBytes is the
+// memory of a pod that keeps a candidate, with its message. Both share their names with the cluster.
 const movedPodBytes, keptPodBytes = 128, 512
 
 // ConsolidateBytes estimates the memory of Consolidate. Every pod that is moved takes a step of the search, and of all lists

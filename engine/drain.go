@@ -25,7 +25,8 @@ const (
 // DrainOptions are the arguments of Drain.
 type DrainOptions struct {
 	Profile *api.Profile
-	// Nodes are the nodes to drain, and Targets those that pods may move to, both ascending without duplicates; nil for all.
+	// Nodes are the nodes to drain. Targets are the nodes that may receive pods, nil for all nodes. Both are ascending without
+	// duplicates.
 	Nodes, Targets []uint32
 	Mode           DrainMode
 	// Seed and FewestPods are as in PlaceOptions.
@@ -33,7 +34,8 @@ type DrainOptions struct {
 	FewestPods bool
 	// Scheduler places the pods of a round as PlaceOptions.Scheduler does.
 	Scheduler bool
-	// Terminating lets evicted pods terminate while those of their round are placed. Otherwise they have left.
+	// Terminating lets evicted pods terminate while the replacements of their round are placed. Otherwise evicted pods are gone by
+	// then.
 	Terminating bool
 	// IgnoreBudgets evicts pods whatever their PodDisruptionBudgets allow.
 	IgnoreBudgets bool

@@ -61,9 +61,8 @@ func Compile(ctx context.Context, c *api.Cluster) (*Cluster, error) {
 	return newCluster(compiled), nil
 }
 
-// With returns the cluster that results from a change. c stays unchanged; the clusters share what the change does not
-// affect. Every answer equals that of the resulting cluster compiled from scratch. With keeps nothing of the change's
-// nodes, as Builder does.
+// With returns the cluster that results from a change. c stays unchanged; the clusters share what the change does not affect. Every
+// answer is the same as for the resulting cluster compiled from scratch. With keeps nothing of the change's nodes, as Builder does.
 func (c *Cluster) With(ctx context.Context, change *api.Delta) (*Cluster, error) {
 	compiled, err := c.compiled.With(ctx, change)
 	if err != nil {
@@ -181,8 +180,8 @@ type FilterOptions struct {
 type PreemptOptions struct {
 	// All asks for Preemption.Candidates.
 	All bool
-	// RecountSpread lets PodTopologySpread count as Filter does, which leaves out terminating pods and those that an empty
-	// selector selects. kube-scheduler's dry run subtracts such victims, though it never counted them.
+	// RecountSpread lets PodTopologySpread count as Filter does, without terminating pods and without the pods that an empty selector
+	// selects. kube-scheduler's dry run subtracts such victims, though it never counted them.
 	RecountSpread bool
 	// Safe asks for Preemption.Safe; nil for none.
 	Safe *SafeOptions

@@ -28,7 +28,7 @@ func (m *Memory) indexes(of nodeset.Set) []uint32 {
 	return m.nodes
 }
 
-// lend returns memory for the totals, and has the plugins score in that of the last call.
+// lend returns memory for the totals, and lets the plugins score in the memory of the last call.
 func (m *Memory) lend(to *cluster.State) (totals []int64) {
 	if m == nil {
 		return nil

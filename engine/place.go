@@ -59,7 +59,7 @@ type PlaceOptions struct {
 	tuning  place.Tuning
 }
 
-// Place places the pods of the queue one by one, assuming each placed pod on its node, and those of a group together.
+// Place places the pods of the queue one by one, and pods of a group together. It assumes each placed pod on its node.
 func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) (*verdict.Place, error) {
 	o.Groups = c.grouped(queue, o.Groups)
 	place := c.inOrder

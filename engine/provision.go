@@ -66,9 +66,9 @@ func newNodesBytes(templates []NodeTemplate, nodes int) int64 {
 	return int64(nodes) * int64(newNodeBytes+newPodBytes*pods)
 }
 
-// Provision finds nodes to add so that the pods of a queue have nodes: as many pods as possible, for as little as possible. The
-// result is that of Place, with the queue in order or by priority, on the cluster with the new nodes, which come after the others: by template,
-// and then by number. Pods without a node are attempted again while that places any.
+// Provision finds nodes to add for the pods of a queue. It places as many pods as possible at the lowest cost. The result is the
+// same as from Place, with the queue in order or by priority, on the cluster with the new nodes. New nodes come after the others, by
+// template and then by number. Pods without a node are attempted again as long as another one gets placed.
 func (c *Cluster) Provision(ctx context.Context, queue []Pending, o ProvisionOptions) (*verdict.Provision, error) {
 	groups := inOrder(c.grouped(queue, o.Groups))
 	if o.Scheduler {

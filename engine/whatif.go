@@ -29,7 +29,7 @@ type Scenario struct {
 	Requeue bool
 
 	Queue []Pending
-	// Groups are those of entries of Queue, as PlaceOptions.Groups.
+	// Groups are groups of entries of Queue, as in PlaceOptions.Groups.
 	Groups []PodGroup
 	// Stop is PlaceOptions.StopAtUnplaced.
 	Stop bool
@@ -49,7 +49,7 @@ type NodeEvictions struct {
 // WhatIfOptions are the arguments of WhatIf in addition to the scenario.
 type WhatIfOptions struct {
 	Profile *api.Profile
-	// Seed, FewestPods and Scheduler are those of PlaceOptions.
+	// Seed, FewestPods and Scheduler are fields of PlaceOptions.
 	Seed       uint64
 	FewestPods bool
 	Scheduler  bool
@@ -58,15 +58,15 @@ type WhatIfOptions struct {
 // NamedPods iterates over the namespaces and names of the pods of a node that are not only counted.
 func (c *Cluster) NamedPods(node uint32) iter.Seq2[string, string] { return c.compiled.NamedOn(node) }
 
-// CountedPods returns the number of counted pods on a node that are like those of a count. The function looks
-// through the pods of the node once.
+// CountedPods returns a function for the number of counted pods on a node that equal the pods of a count. It looks through the pods
+// of the node once.
 func (c *Cluster) CountedPods(node uint32) func(api.PodCount) int {
 	counted := c.compiled.CountedOn(node)
 	return func(p api.PodCount) int { return int(counted(p.Template, p.Terminating, p.Readiness).Count) }
 }
 
-// WhatIf places the pods of a scenario. c stays unchanged, and calls for several scenarios share it. The result is that of Place
-// on the cluster after the scenario, compiled from scratch, except that nodes have the indexes that they have in c.
+// WhatIf places the pods of a scenario. c stays unchanged, and calls for several scenarios share it. The result is the same as from
+// Place on the cluster after the scenario, compiled from scratch, except that nodes keep their indexes of c.
 func (c *Cluster) WhatIf(ctx context.Context, s *Scenario, o WhatIfOptions) (*verdict.WhatIf, error) {
 	evicted, err := c.evicted(ctx, s)
 	if err != nil {

@@ -134,7 +134,7 @@ func randomSelector(rng *rand.Rand) *api.LabelSelector {
 	return Selects("app", randomApp(rng))
 }
 
-// randomKey returns a topology key, twice as often that of zones.
+// randomKey returns a random topology key; the zone key is twice as likely as the others.
 func randomKey(rng *rand.Rand) string {
 	return pick(rng, "topology.kubernetes.io/zone", "topology.kubernetes.io/zone", "kubernetes.io/hostname", "rack")
 }

@@ -59,8 +59,8 @@ type classKeys struct {
 	valued                                                           []*key // by value of buckets
 }
 
-// Class returns the view of a cycle's pod. The rules are compiled against the current state. nodes are those that pass
-// PreFilter and the static rules.
+// Class returns the view of a cycle's pod. The rules are compiled against the current state. nodes are the nodes that pass PreFilter
+// and the static rules.
 func (b *Board) Class(c *plugin.Cycle, rules *rule.Set, nodes nodeset.Set) *Class {
 	rules.CountPods()
 	cl := &Class{board: b, cycle: c, rules: rules, preferred: interpodaffinity.NewPreferred(c)}

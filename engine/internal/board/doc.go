@@ -1,5 +1,5 @@
 // Package board finds the best node for each pod of a queue without evaluating every node for every pod. The result is
-// that of filtering and scoring all nodes anew.
+// the same as after filtering and scoring all nodes.
 //
 // A Class is the board's view of one equivalence class. It divides the nodes into buckets. The nodes of a bucket are all
 // feasible or all infeasible, and their scores differ only by resource score:

@@ -19,7 +19,7 @@ type index struct {
 	// filled and risen are how much of the lists of resources has been applied.
 	filled, risen int
 
-	// width is the number of values of a bucket: values[i*width:] are those of bucket i.
+	// width is the number of values of a bucket: the values of bucket i start at values[i*width].
 	width   int
 	values  []int64
 	byValue map[string]int32 // buckets by cell and values

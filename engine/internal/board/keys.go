@@ -21,7 +21,7 @@ type key struct {
 	whole   bool // whether it never has cells
 	rejects bool // whether it rejects some values
 
-	groups iter.Seq2[int, *cluster.Group]       // those that may have a weight
+	groups iter.Seq2[int, *cluster.Group]       // groups with a possible weight
 	weight func(g *cluster.Group) int64         // of a pod of a group
 	add    func(node uint32, weight int64) bool // adds a pod, and reports whether its domain changed
 	value  func(node uint32) int64              // of the domain of a node

@@ -53,7 +53,7 @@ func (f *Framework) DisabledGroupPostFilters() api.PostFilters {
 	return f.profile.DisabledGroupPostFilters
 }
 
-// SortRejections sorts rejections by plugin, and those of a plugin by their first node.
+// SortRejections sorts rejections by plugin, and the rejections of a plugin by their first node.
 func (f *Framework) SortRejections(rejections []verdict.Rejection) {
 	order := func(r *verdict.Rejection) int {
 		return slices.IndexFunc(f.all, func(p *plugin.Plugin) bool { return p.Name == r.Plugin })

@@ -101,7 +101,7 @@ type nominatedTo struct {
 	pods []cluster.Nominated
 }
 
-// withNominated returns the pass over those of some nodes that have nominated pods; nil if none has.
+// withNominated returns the pass over the nodes that have nominated pods; nil if none has.
 func (d *Decision) withNominated(nodes nodeset.Set) *withNominated {
 	first, last, some := nodes.Ends()
 	if !some {
@@ -133,7 +133,7 @@ func (d *Decision) withNominated(nodes nodeset.Set) *withNominated {
 // open reports whether any node may still be rejected.
 func (w *withNominated) open() bool { return w != nil && w.rejected.Len() < len(w.nodes) }
 
-// filter runs a plugin on the nodes, with all even on those that it or another plugin rejected.
+// filter runs a plugin on the nodes. With all, it includes nodes that a plugin rejected before.
 func (w *withNominated) filter(p *plugin.Plugin, rules *rule.Set, all bool) {
 	if w == nil {
 		return
@@ -158,7 +158,7 @@ func (w *withNominated) filter(p *plugin.Plugin, rules *rule.Set, all bool) {
 	}
 }
 
-// replace returns rejections of nodes with those of the pass in place of others of the same nodes.
+// replace overrides the rejections of nodes that the pass rejects by the rejections of the pass.
 func (w *withNominated) replace(others []verdict.Rejection) []verdict.Rejection {
 	for i := range others {
 		others[i].Nodes = without(others[i].Nodes, w.rejected)

@@ -68,7 +68,7 @@ func (s *Rejections) keyOf(r *verdict.Rejection) []byte {
 	return s.key
 }
 
-// union adds ascending nodes to others. It moves only those that come after the first of them.
+// union adds ascending nodes to others. It moves only the nodes behind the first added one.
 func union(nodes, add []uint32) []uint32 {
 	i, j := len(nodes)-1, len(add)-1
 	for nodes = append(nodes, add...); j >= 0; {

@@ -131,7 +131,7 @@ func (f *Framework) preScoreError(p *plugin.Plugin, spec *api.PodSpec) string {
 	return p.PreScoreError(spec, f.profile)
 }
 
-// firstInvalid finds the first score that kube-scheduler rejects: that of the first node, and there of the first plugin
+// firstInvalid finds the first score that kube-scheduler rejects: on the first node with one, the score of the first plugin
 // (pkg/scheduler/framework/runtime/framework.go RunScorePlugins, v1.37).
 type firstInvalid struct {
 	at     int // index of the node, or the number of nodes for none

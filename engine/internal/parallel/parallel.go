@@ -28,7 +28,7 @@ type result[T any] struct {
 	value    T
 	err      error
 	panicked any
-	used     chan<- struct{} // told when the result was used; nil for none
+	used     chan<- struct{} // signalled when the result was used; nil for none
 }
 
 // Each computes n values and uses each of them, in ascending order of index unless it is Unordered. At most a bounded number of

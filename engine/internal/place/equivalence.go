@@ -37,8 +37,8 @@ type Class struct {
 	searchedAt int
 	failure    *decide.Failure // of kube-scheduler to score the last pod; nil for none
 
-	// yields is set if the pods must leave room for nominated pods. The board then has the nodes of open without those of
-	// blocked, which their nominated pods make infeasible. changed counts how often blocked changed.
+	// yields is set if the pods must leave room for nominated pods. The board then has the nodes of open, except for nodes of blocked,
+	// which are infeasible because of their nominated pods. changed counts how often blocked changed.
 	yields        bool
 	rules         *rule.Set
 	open, blocked nodeset.Set

@@ -96,14 +96,14 @@ type pass struct {
 	preempted int
 }
 
-// kin are classes of a queue and of those that are made from it.
+// kin are classes shared by a queue and the queues made from it.
 type kin struct {
 	within, restarted []*Class // of queues of Within, and of Restart
 	// appended are the classes of the entries of Append; nil if there are none.
 	appended map[classKey]*Class
 }
 
-// scratch is memory of scan, which a queue and those that are made from it take in turn.
+// scratch is memory of scan, shared by a queue and the queues made from it. One queue uses it at a time.
 type scratch struct {
 	feasible []uint32
 	totals   []int64
@@ -268,13 +268,13 @@ func (q *Queue) Next(ctx context.Context, c *Class, result *verdict.Placement) (
 	return q.best(ctx, c, result)
 }
 
-// Evicted tells the queue that pods were evicted, or that the cluster of the state is another one.
+// Evicted notifies the queue that pods were evicted, or that the state has another cluster.
 func (q *Queue) Evicted() {
 	q.moves++
 	q.board = nil
 }
 
-// Renominated tells the queue that nominations began or ended.
+// Renominated notifies the queue that nominations began or ended.
 func (q *Queue) Renominated() { q.moves++ }
 
 // unblocks reports whether the nodes changed that are infeasible for a class because of nominated pods.

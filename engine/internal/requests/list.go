@@ -2,8 +2,8 @@
 //
 // A sum distinguishes an absent resource from an amount of 0, because scoring has defaults for absent ones.
 //
-// kube-scheduler adds up the requests of a pod without bound, and uses the lowest 64 bits of the sum. A negative amount
-// here is that of a pod with requests of 2^63 or more.
+// kube-scheduler adds up the requests of a pod without bound, and uses the lowest 64 bits of the sum. A negative amount here belongs
+// to a pod with requests of 2^63 or more.
 package requests
 
 import "github.com/stowage-scheduler/stowage/engine/api"

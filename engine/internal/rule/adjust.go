@@ -41,7 +41,7 @@ func one(counts bool) int64 {
 	return 0
 }
 
-// SetUsage replaces the amounts of a vector by those of a pod.
+// SetUsage replaces the amounts of a vector by the amounts of a pod.
 func (s *Set) SetUsage(v Vector, u *cluster.Usage) {
 	needs := v[s.Places():]
 	for i := range needs {
@@ -97,8 +97,8 @@ func (v Vector) at(i int) int64 {
 	return v[i]
 }
 
-// RejectWith returns the rejection of one node by a plugin with an adjustment of the node's pods, and whether there is one.
-// The counts are those of now, so it may be asked again after Add.
+// RejectWith returns the rejection of one node by a plugin with an adjustment of the node's pods, and whether there is one. It uses
+// the current counts, so the result may differ after Add.
 func (s *Set) RejectWith(by verdict.Plugin, node uint32, v Vector) (verdict.Rejection, bool) {
 	a := s.parts(v)
 	code, reason := s.rejecting(node)
@@ -230,7 +230,7 @@ func (s *Set) FreeSlots(node uint32, v Vector, leaving func(yield func(*cluster.
 	}
 }
 
-// held returns the number of slots that the pods of a node hold and none of those that leave it does.
+// held returns the number of slots that pods of a node hold, except for slots held by pods that leave it.
 func (e *Exclusion) held(node uint32, leaving func(yield func(*cluster.Group) bool)) int64 {
 	if e.holders == nil {
 		e.holders = make(map[uint32][]*cluster.Group)

@@ -37,7 +37,7 @@ type Kind interface {
 	Rule() verdict.PodRule
 	// Column is the topology key of the domains; nil if each node is a domain.
 	Column() *topology.Column
-	// Rejection is that of the nodes that the rule rejects.
+	// Rejection is the code and reason for the nodes that the rule rejects.
 	Rejection() (verdict.Code, verdict.Reason)
 	// Rejected returns the nodes that the rule rejects, which must not be changed.
 	Rejected() nodeset.Set

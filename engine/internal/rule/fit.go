@@ -24,7 +24,7 @@ type Need struct {
 	Amount   int64
 	// Plugin requires it.
 	Plugin verdict.Plugin
-	// Reason is that of a rejection; nil for kube-scheduler's text about a resource.
+	// Reason is the reason of a rejection; nil for kube-scheduler's text about a resource.
 	Reason *verdict.Reason
 	// words are the amounts of nodes; nil for a resource that is no lane.
 	words []*cluster.Word
@@ -64,7 +64,7 @@ func NewNeed(s *cluster.State, by verdict.Plugin, reason verdict.Reason, q api.Q
 	f := NewFit(s, api.Resources{q})
 	need := &f.needs[len(f.needs)-1]
 	need.Plugin, need.Reason = by, &reason
-	f.needs = f.needs[1:] // without that of room for a pod
+	f.needs = f.needs[1:] // without the need for room for a pod
 	return f
 }
 

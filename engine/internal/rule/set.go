@@ -56,8 +56,8 @@ func (s *Set) StaticByID() []Static {
 	return merged
 }
 
-// Reject returns the nodes of in that the rules allow, and the rejections of the others by a plugin. The reason of a node is
-// that of the first rule that rejects it.
+// Reject returns the nodes of in that the rules allow, and the rejections of the others by a plugin. A node's reason comes from the
+// first rule that rejects it.
 func (s *Set) Reject(by verdict.Plugin, in nodeset.Set) (allowed nodeset.Set, rejections []verdict.Rejection) {
 	r := rejecting{rest: in}
 	for i := range s.Static {

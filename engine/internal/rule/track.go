@@ -17,8 +17,8 @@ type Tracked struct {
 	node uint32
 	// room is what is free on the node by need.
 	room []int64
-	// excluded is by exclusion the weight of the pods in the domain of the node. Without Tracking.Leaving, those that were there count
-	// as one.
+	// excluded is, by exclusion, the weight of the pods in the domain of the node. Without Tracking.Leaving, the pods that were there
+	// count as one.
 	excluded []int64
 	spread   []trackedSpread
 	numbers  int
@@ -34,8 +34,7 @@ type Tracked struct {
 type Tracking struct {
 	// Recount lets spread rules count as Pods do, and find their minimum over all domains.
 	Recount bool
-	// Leaving are pods of the node that are going to leave it, at least those that may ever do, by group. With nil, no pod that is
-	// there leaves.
+	// Leaving are pods of the node by group: at least all pods that may ever leave it. With nil, no existing pod leaves.
 	Leaving iter.Seq2[*cluster.Group, int64]
 }
 
@@ -45,7 +44,7 @@ type trackedSpread struct {
 	critical
 	// extra is how many nominated pods of the node count.
 	extra int64
-	// exact reports by domain whether it counts for a minimum over all of them; nil for that of critical.
+	// exact reports by domain whether the domain counts for a minimum over all domains; nil for the minimum of critical.
 	exact []bool
 }
 
@@ -263,10 +262,10 @@ func (s *trackedSpread) least(domain int32, pods int64) int64 {
 	return minimum
 }
 
-// critical is two domains with few pods. The first has the minimum. It is exact while pods come to one domain only
-// or leave it: kube-scheduler forgets the domains beyond the second (pkg/scheduler/framework/plugins/podtopologyspread/
-// filtering.go criticalPaths, v1.37), and so takes a minimum that is too high once pods have come to both. kube-scheduler
-// looks at the domains in the order of a map; here it is that of their first nodes.
+// critical is two domains with few pods. The first has the minimum. It is exact while pods come to one domain only or leave it:
+// kube-scheduler forgets the domains beyond the second (pkg/scheduler/framework/plugins/podtopologyspread/ filtering.go
+// criticalPaths, v1.37), and so takes a minimum that is too high once pods have come to both. kube-scheduler looks at the domains in
+// the order of a map; here the order is by their first nodes.
 type critical [2]struct {
 	domain int32
 	pods   int64

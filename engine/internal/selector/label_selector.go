@@ -51,7 +51,7 @@ func (s *Selector) And(o *Selector) *Selector {
 	return &Selector{requirements: slices.Concat(s.requirements, o.requirements)}
 }
 
-// Overridden returns a selector with the requirements of o, and those of s on keys that o has no requirement on.
+// Overridden returns a selector with the requirements of o, and the requirements of s on keys without a requirement in o.
 func (s *Selector) Overridden(o *Selector) *Selector {
 	c := &Selector{requirements: slices.Clone(o.requirements)}
 	for _, r := range s.requirements {

@@ -84,7 +84,7 @@ func countTile(
 	}
 }
 
-// between returns those of nodes that are from first to end-1.
+// between returns the nodes from first to end-1.
 func between(nodes []uint32, first, end uint32) []uint32 {
 	if n := len(nodes); n > 0 && nodes[n-1] >= end {
 		to, _ := slices.BinarySearch(nodes, end)

@@ -117,7 +117,7 @@ func compileExisting(c *plugin.Cycle) []*rule.Exclusion {
 	return rules
 }
 
-// ofExisting returns the rule of the terms of existing pods with a topology key. groups are those of the pods.
+// ofExisting returns the rule of existing pods' terms with a topology key. groups are the groups of these pods.
 func ofExisting(c *plugin.Cycle, key intern.ID, groups []int) *rule.Exclusion {
 	return rule.NewExclusion(c.State, rule.Exclusion{
 		ID:     id(c, verdict.ExistingPodAntiAffinity, 0, key),

@@ -22,7 +22,7 @@ var Plugin = &plugin.Plugin{
 	OwnRules: true,
 }
 
-// preFilter restricts the nodes to those that the terms name, if every term names nodes.
+// preFilter restricts the nodes to the nodes that the terms name, if every term names nodes.
 func preFilter(spec *api.PodSpec) plugin.PreFilterResult {
 	if spec.NodeAffinity == nil {
 		return plugin.PreFilterResult{}

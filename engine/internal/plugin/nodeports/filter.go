@@ -18,7 +18,7 @@ var Plugin = &plugin.Plugin{
 	Explain: explain,
 }
 
-// waits returns which pods are waited for: those that leave with a port that conflicts (node_ports.go
+// waits returns a predicate for the pods whose departure may help: pods with a conflicting port (node_ports.go
 // isSchedulableAfterAssignedPodDeleted, v1.37).
 func waits(c *plugin.Cycle) func(*plugin.Event) bool {
 	wanted := newPorts(c.Pod.HostPorts)

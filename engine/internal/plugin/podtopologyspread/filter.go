@@ -32,8 +32,8 @@ func preFilter(spec *api.PodSpec) plugin.PreFilterResult {
 	return plugin.PreFilterResult{}
 }
 
-// waits returns which pods are waited for: those of the pod's namespace that a hard constraint selects (plugin.go
-// isSchedulableAfterAssignedPodChange, v1.37).
+// waits returns a predicate for the pods whose arrival or departure may help: pods of the pod's namespace that a hard constraint
+// selects (plugin.go isSchedulableAfterAssignedPodChange, v1.37).
 func waits(c *plugin.Cycle) func(*plugin.Event) bool {
 	hard := constraints(c, false)
 	return func(e *plugin.Event) bool {
