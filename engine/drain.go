@@ -41,7 +41,7 @@ type DrainOptions struct {
 	IgnoreBudgets bool
 	// Force, DeleteEmptyDirData and RefuseDaemonSetPods are as in drain.Filters.
 	Force, DeleteEmptyDirData, RefuseDaemonSetPods bool
-	// Moves asks for Drain.Moves.
+	// Moves requests Drain.Moves.
 	Moves bool
 	// Steps is the step budget of DrainLargestSet.
 	Steps int

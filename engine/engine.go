@@ -164,9 +164,9 @@ type FilterOptions struct {
 	// Candidates are the nodes to consider, in ascending order without duplicates; nil for all.
 	Candidates []uint32
 	Explain    bool
-	// Changes asks for Filter.Changes.
+	// Changes requests Filter.Changes.
 	Changes bool
-	// Preempt asks for Filter.Preemption if no node is feasible; nil for none.
+	// Preempt requests Filter.Preemption if no node is feasible; nil for none.
 	Preempt *PreemptOptions
 	// Key is a cache key. Calls with equal keys, other than "", must have equal pods, with equal names if the cluster has
 	// nominated pods, and equal profiles. The cluster may
@@ -178,14 +178,14 @@ type FilterOptions struct {
 
 // PreemptOptions are the options of preemption.
 type PreemptOptions struct {
-	// All asks for Preemption.Candidates.
+	// All requests Preemption.Candidates.
 	All bool
 	// RecountSpread lets PodTopologySpread count as Filter does, without terminating pods and without the pods that an empty selector
 	// selects. kube-scheduler's dry run subtracts such victims, though it never counted them.
 	RecountSpread bool
-	// Safe asks for Preemption.Safe; nil for none.
+	// Safe requests Preemption.Safe; nil for none.
 	Safe *SafeOptions
-	// AcrossSteps asks for Preemption.Across with a budget of steps; 0 for none.
+	// AcrossSteps requests Preemption.Across with a budget of steps; 0 for none.
 	AcrossSteps int
 }
 
@@ -205,7 +205,7 @@ type ScoreOptions struct {
 	Key string
 	// TotalsOnly leaves out Score.Plugins.
 	TotalsOnly bool
-	// Rejections asks for Score.Rejections.
+	// Rejections requests Score.Rejections.
 	Rejections bool
 	// Memory is for Score.Nodes and Score.Totals; nil for new memory.
 	Memory *Memory

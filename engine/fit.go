@@ -29,9 +29,9 @@ type FitOptions struct {
 	FewestPods bool
 	// Units is the number of units to stop at.
 	Units int
-	// TopologyKey asks for Fit.Domains of a topology key; empty for none. FitDomains must not exceed MaxFitDomains.
+	// TopologyKey requests Fit.Domains of a topology key; empty for none. FitDomains must not exceed MaxFitDomains.
 	TopologyKey string
-	// Changes asks for Fit.Changes.
+	// Changes requests Fit.Changes.
 	Changes bool
 }
 

@@ -35,9 +35,9 @@ type PlaceOptions struct {
 	// lowest position by the seed xor that number. From 4095 on, numbers of pods count as equal.
 	FewestPods bool
 	Explain    bool
-	// Changes asks for Placement.Changes.
+	// Changes requests Placement.Changes.
 	Changes bool
-	// Preempt asks for Placement.Preemption.
+	// Preempt requests Placement.Preemption.
 	Preempt bool
 	// Scheduler places the queue as kube-scheduler's does: by priority, with preemption, and with further attempts. Groups count
 	// as not joint then, without Preferred, and with their first key only.
@@ -47,7 +47,7 @@ type PlaceOptions struct {
 	Groups []PodGroup
 	// StopAtUnplaced ends the queue after the first entry or group with an unplaced pod. Not with Scheduler.
 	StopAtUnplaced bool
-	// Partial asks for the placements so far when the context's deadline comes.
+	// Partial returns the placements so far if the context's deadline comes.
 	Partial bool
 	// Watch receives placements as they are decided; may be nil.
 	Watch Watcher

@@ -11,8 +11,9 @@ import (
 // MaxJointPods bounds the pods of a group that is placed jointly.
 const MaxJointPods = gang.MaxJointPods
 
-// Grouped returns groups of a queue with the entries that are in none of them and whose pods name a group: one of these, or one that
-// find returns. The latter follow, in the order of their first entries; those with too many pods are placed in order.
+// Grouped adds to the groups of a queue the entries that are in no group yet and whose pods name one, either a group of the list or
+// a group that find returns. Groups from find follow the listed ones, in the order of their first entries. Groups from find with too
+// many pods are placed in order instead of jointly.
 func Grouped(queue []Pending, groups []PodGroup, find func(name string) *api.PodGroup) []PodGroup {
 	if !slices.ContainsFunc(queue, func(p Pending) bool { return p.Pod.Template.Spec.SchedulingGroup != "" }) {
 		return groups

@@ -38,7 +38,7 @@ type Scenario struct {
 // NodeEvictions is pods of a node that are evicted.
 type NodeEvictions struct {
 	Node uint32
-	// Drained asks for all pods that kubectl drain evicts. Named and Counted are empty then.
+	// Drained selects all pods that kubectl drain evicts. Named and Counted are empty then.
 	Drained bool
 	// Named are positions in NamedPods, each once.
 	Named []int

@@ -14,7 +14,7 @@ type PodGroup struct {
 	Priority *int32
 	// DisruptAll reports whether preemption evicts the group's pods only all together.
 	DisruptAll bool
-	// Joint asks for a placement of the group as a whole within a number of Steps.
+	// Joint requests a placement of the group as a whole within a number of Steps.
 	Joint bool
 	Steps int
 	// Keys are topology keys, in order of preference. The group is placed in one domain: of the first key that has a
@@ -22,6 +22,6 @@ type PodGroup struct {
 	// last key, or else on any candidates. Pods that have a node determine the domain.
 	Keys      []string
 	Preferred bool
-	// Constrained says that the group has a topology, even if that has no key.
+	// Constrained is set if the group has a topology, even without a key.
 	Constrained bool
 }

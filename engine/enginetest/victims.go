@@ -8,8 +8,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// RandomVictims gives the nodes of a random cluster more pods, named and counted, with priorities and start times, adds
-// PodDisruptionBudgets, and lets the pods to place ask for more than most nodes have free.
+// RandomVictims adds pods to the nodes of a random cluster, named and counted, with priorities and start times. It adds
+// PodDisruptionBudgets, and raises the requests of the pods to place above what most nodes have free.
 func RandomVictims(rng *rand.Rand, c *api.Cluster, pods []api.Pod) {
 	for i := range 3 {
 		p := randomPod(rng, "")

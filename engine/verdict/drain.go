@@ -56,7 +56,7 @@ type UnplacedPod struct {
 	Pod PodReference
 	// Message is the event text of the first one.
 	Message string
-	// Unknown reports whether the cluster does not say what comes back.
+	// Unknown reports whether the cluster does not specify what comes back.
 	Unknown bool
 }
 

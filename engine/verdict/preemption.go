@@ -91,7 +91,7 @@ type Replacement struct {
 	Nodes    []uint32
 	Unplaced int
 	Message  string
-	// Unknown reports whether the cluster does not say what comes back, or whether there are doubts about it.
+	// Unknown reports whether the cluster does not specify what comes back, or whether there are doubts about it.
 	Unknown bool
 	// Evicted are the pods that these preempt.
 	Evicted []PodReference

@@ -13,6 +13,6 @@ type Requeued struct {
 	Pod PodReference
 	// Preempted reports whether a pod of the queue preempted them.
 	Preempted bool
-	// Unknown reports whether the cluster does not say what comes back. The pods count as unplaced.
+	// Unknown reports whether the cluster does not specify what comes back. The pods count as unplaced.
 	Unknown bool
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// The ranks of changes, the likeliest remedy first. A policy of a spread constraint comes before the nodes that it does not count: where
-// it helps, the pod has room on nodes that it may use. Next is what an operator does in one command to a node that is there, then
-// what looks like an oversight in the pod's spec, then rules that become looser, then what costs: less for the pod, waiting for a node,
-// more nodes, other pods. Last are changes that work against what a taint or a request says.
+// The ranks of changes, the likeliest remedy first. A policy of a spread constraint comes before the nodes that it does not count:
+// where it helps, the pod has room on nodes that it may use. Next are single commands on an existing node, then fixes of likely
+// oversights in the pod's spec, then looser rules. Changes with a cost follow: less for the pod, waiting for a node, more nodes,
+// eviction of other pods. Last are changes that contradict a taint or a request.
 const (
 	rankGates = iota + 1
 	rankSpreadPolicy

@@ -127,8 +127,8 @@ func preferNodes(spec *api.PodSpec) {
 	spec.NodeSelector, spec.NodeAffinity = nil, &own
 }
 
-// lowerRequests looks for the highest sufficient request of each resource, above 0: who needs none of a resource does not ask for
-// it.
+// lowerRequests looks for the highest sufficient request of each resource. Requests of 0 are not offered, because a pod that needs
+// none of a resource does not request it.
 func (s *search) lowerRequests() error {
 	nodes := s.passingBut(noderesources.Fit)
 	if nodes.Empty() {

@@ -12,9 +12,9 @@ import (
 type Replacement struct {
 	// Pod is the pod to be placed; nil if no controller creates one.
 	Pod *api.Pod
-	// Own reports whether the pod may only go to the victim's own node, whatever its spec says.
+	// Own reports whether the pod may only go to the victim's own node, regardless of its spec.
 	Own bool
-	// Unknown reports whether the request does not say what the controller creates.
+	// Unknown reports whether the request does not specify what the controller creates.
 	Unknown bool
 }
 

@@ -11,10 +11,10 @@ import (
 
 // boundOf returns a lower bound of the cost after any actions that follow a state.
 //
-// Candidates that cannot be drained keep their price. Of the others, the pods that come back need amounts. The nodes that
-// stay in any case have some of that free. The rest has to be on candidates that stay, each of which has what its own pods
-// need and what is free on it, or on new nodes. The cheapest way to have it, with parts of nodes, costs no more than any
-// actions do.
+// Candidates that cannot be drained keep their price. The pods that come back from the other candidates need resources. Nodes that
+// stay in any case have some of these free. The rest must come from new nodes or from candidates that stay; such a candidate
+// provides what its own pods need plus its free resources. The cheapest way to cover the rest, with fractions of nodes allowed, is a
+// lower bound of the cost of any actions.
 func (s *solver) boundOf(ctx context.Context, st *state) (int64, error) {
 	w, err := s.weigh(ctx, st)
 	if err != nil {

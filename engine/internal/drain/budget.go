@@ -71,9 +71,9 @@ func (r *run) becomeReady(b *batch, entry, count int) {
 	}
 }
 
-// regain lets a budget regain what the disruption controller computes once a pod is ready
-// (pkg/controller/disruption/disruption.go updatePdbStatus, v1.37). A budget whose status does not specify how many pods are to be
-// healthy gains nothing from a pod more that is. regain reports whether as many pods are healthy as are to be, and were not before.
+// regain lets a budget regain what the disruption controller computes once a pod is ready (pkg/controller/disruption/disruption.go
+// updatePdbStatus, v1.37). A budget whose status does not specify the desired number of healthy pods gains nothing from another
+// healthy pod. regain reports whether the number of healthy pods has just reached the desired number.
 func (r *run) regain(g regained) (complete bool) {
 	b := &r.budgets[g.budget]
 	switch {

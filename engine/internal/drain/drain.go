@@ -36,7 +36,7 @@ type Options struct {
 	// IgnoreBudgets evicts pods whatever their budgets allow.
 	IgnoreBudgets bool
 	Filters
-	// Moves asks for Drain.Moves.
+	// Moves requests Drain.Moves.
 	Moves bool
 	// Steps is the step budget of Largest.
 	Steps int

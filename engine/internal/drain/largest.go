@@ -79,18 +79,18 @@ type search struct {
 type limits struct {
 	// fit is set if pods' requests have to fit, and only drains free resources on nodes.
 	fit bool
-	// asks is the demand of a fate's pods on nodes that are not drained, by resource; nil if the pods may stay on drained nodes.
-	asks map[fateKey]*asks
+	// demands is the demand of a fate's pods on nodes that are not drained, by resource; nil if the pods may stay on drained nodes.
+	demands map[fateKey]*demand
 }
 
 // resources are the lanes, and room for pods.
 const resources = cluster.Lanes
 
-type asks [resources]int64
+type demand [resources]int64
 
 // limits returns the limits of the search.
 func (p *plan) limits(d *drainer) (limits, error) {
-	l := limits{asks: make(map[fateKey]*asks)}
+	l := limits{demands: make(map[fateKey]*demand)}
 	cordons := false // whether any filter keeps pods off cordoned nodes
 	for _, of := range p.framework.Filters {
 		l.fit = l.fit || of.Name == verdict.NodeResourcesFit
@@ -113,9 +113,9 @@ func (p *plan) limits(d *drainer) (limits, error) {
 		if !cordons || tainttoleration.Tolerate(pod.Spec().Tolerations, &cluster.UnschedulableTaint, profile) {
 			continue
 		}
-		a := asks{cluster.Pods: 1}
+		a := demand{cluster.Pods: 1}
 		copy(a[:], pod.Usage().Amounts[:])
-		l.asks[f.of] = &a
+		l.demands[f.of] = &a
 	}
 	return l, d.ctx.Err()
 }
@@ -161,7 +161,7 @@ func (s *search) never(f *fate, r api.Readiness) bool {
 }
 
 // free returns what is free on all targets that are not drained.
-func (s *search) free() (sum asks) {
+func (s *search) free() (sum demand) {
 	for node := range s.Targets.All() {
 		if s.drained[node] {
 			continue
@@ -174,9 +174,9 @@ func (s *search) free() (sum asks) {
 }
 
 // freeOn returns what is free on a node, nothing below 0.
-func (d *drainer) freeOn(node uint32) asks { return freeOn(d.state.Resources, node) }
+func (d *drainer) freeOn(node uint32) demand { return freeOn(d.state.Resources, node) }
 
-func freeOn(r *cluster.Resources, node uint32) (free asks) {
+func freeOn(r *cluster.Resources, node uint32) (free demand) {
 	w := r.Words()[node/cluster.PageNodes]
 	for lane := range free {
 		free[lane] = max(0, saturating.Sub(w.At(node, cluster.Allocatable(lane)), w.At(node, cluster.Requested(lane))))
@@ -185,7 +185,7 @@ func freeOn(r *cluster.Resources, node uint32) (free asks) {
 }
 
 // weight returns how much less is free for others once a node is drained: what its pods need elsewhere, and what is free on it.
-func (s *search) weight(node uint32) (sum asks) {
+func (s *search) weight(node uint32) (sum demand) {
 	if s.Targets.Has(node) {
 		sum = s.freeOn(node)
 	}
@@ -196,9 +196,9 @@ func (s *search) weight(node uint32) (sum asks) {
 }
 
 // needs returns what the pods of a node need elsewhere.
-func (s *search) needs(node uint32) (sum asks) {
+func (s *search) needs(node uint32) (sum demand) {
 	for _, o := range s.state.Occupants(node) {
-		a := s.limits.asks[s.fateOn(node, &o).of]
+		a := s.limits.demands[s.fateOn(node, &o).of]
 		if a == nil {
 			continue
 		}
@@ -209,8 +209,8 @@ func (s *search) needs(node uint32) (sum asks) {
 	return sum
 }
 
-// bound returns a bound of the number of nodes that can be drained in all, once a number are. For each resource, the nodes
-// that take the least of what is free are as many as can be drained.
+// bound returns an upper bound of the total number of drained nodes, once a number of nodes are drained. For each resource, it
+// counts the nodes with the smallest demand until the free amount is used up.
 func (s *search) bound(drained int) int {
 	all := len(s.nodes)
 	if !s.limits.fit {

@@ -26,8 +26,8 @@ type batch struct {
 	spent        bool     // whether the evictions used up the budget
 	message      string   // of the last attempt to place them
 	placed       []uint32 // nodes of the pods that the attempts placed
-	// preempted reports whether the pods come again after a preemption, which used the budgets owed up. Those of undecided pods met the
-	// bound of a chain.
+	// preempted is set if the pods come back after a preemption, which used up the budgets in owed. undecided is set if the pods met
+	// the bound of a chain.
 	preempted, undecided bool
 	owed                 []int32
 }
@@ -85,8 +85,8 @@ func (d *drainer) drain(nodes []uint32, probe bool) (*verdict.Drain, error) {
 	return r.out, nil
 }
 
-// occupants returns the pods of a node in the order in which they are evicted. Those that came in earlier drains are last, by the
-// round in which they were placed and then as they were evicted. In a round, a queue of its own has another order of placing.
+// occupants returns the pods of a node in the order of eviction. Pods that came in earlier drains are last, by the round of their
+// placement. Within a round they are ordered by their eviction, because a queue of its own may place them in another order.
 func (d *drainer) occupants(node uint32) []cluster.Occupant {
 	pods := d.state.Occupants(node)
 	if d.Scheduler { // each round has entries of its own, in the order of evictions

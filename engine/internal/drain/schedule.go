@@ -9,8 +9,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// attemptQueue places the pending pods by one run of kube-scheduler's queue, and returns the preempted pods that come again. A
-// preempted pod uses up its budgets, and nominations end with the run, as does what the queue knows about ports
+// attemptQueue places the pending pods by one run of kube-scheduler's queue, and returns the preempted pods that come back. A
+// preempted pod uses up its budgets. Nominations end with the run, and so does the queue's knowledge of ports
 // (cluster.State.LeavePorts).
 func (r *run) attemptQueue() (again []batch, err error) {
 	entries, preempts := make([]place.Pending, len(r.pending)), make([]bool, len(r.pending))

@@ -86,7 +86,7 @@ func (t *Trials) Apply(ctx context.Context, nodes []uint32) (*verdict.Drain, *cl
 }
 
 // Amounts are amounts of the resources that bound drains.
-type Amounts = asks
+type Amounts = demand
 
 // FreeOn returns what is free on a node of a cluster, nothing below 0.
 func FreeOn(c *cluster.Cluster, node uint32) Amounts {
@@ -108,7 +108,7 @@ type Weight struct {
 	Pods int // that have to leave
 	// Fixed reports whether the node cannot be drained, whatever is drained before.
 	Fixed bool
-	// Needs is what the pods that come back take at least on other nodes, Free what is free on the node.
+	// Needs is the least amount that the pods that come back take on other nodes. Free is the free amount on the node.
 	Needs, Free Amounts
 }
 

@@ -33,7 +33,7 @@ type Problem struct {
 	FewestPods bool
 	// Key is the topology key of Fit.Domains, with at most MaxDomains domains; empty for none.
 	Key string
-	// Changes asks for Fit.Changes.
+	// Changes requests Fit.Changes.
 	Changes bool
 }
 

@@ -21,9 +21,9 @@ type Confinement struct {
 // (pkg/scheduler/framework/runtime/framework.go RunPlacementGeneratePlugins, v1.37).
 const NoPlacements = "no feasible placements found"
 
-// Confine returns what the group of a pod means for it, beside the members that have a node. decided is false for a group whose
-// other pending pods matter, too: it cannot reach its minimum with this pod alone, or may go to several domains. It is true for a
-// pod without a group.
+// Confine returns the restrictions that a pod's group imposes on it, including the members that have a node. decided is false if
+// other pending pods of the group matter, too: the group cannot reach its minimum with this pod alone, or may go to several domains.
+// decided is true for a pod without a group.
 func Confine(s *cluster.State, pod *api.Pod, candidates nodeset.Set) (c Confinement, decided bool) {
 	c.Candidates = candidates
 	name := cluster.PodGroupOf(pod.Template)

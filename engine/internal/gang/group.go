@@ -97,7 +97,7 @@ func (g *queued) have(scheduled []cluster.Member) {
 // constrained reports whether the group has a topology, which kube-scheduler's DynamicResources leaves alone.
 func (g *queued) constrained() bool { return g.Constrained || len(g.Keys) > 0 }
 
-// mirrored reports whether the group asks for nothing that kube-scheduler does not do.
+// mirrored reports whether kube-scheduler supports everything that the group requests.
 func (g *queued) mirrored() bool { return !g.Joint && !g.Preferred && len(g.Keys) <= 1 }
 
 // all is the number of the group's pods that must have a node afterwards.

@@ -33,14 +33,14 @@ const (
 	claimsFailed = "not found"
 )
 
-// preempts reports whether kube-scheduler runs preemption for a group after a trial, and the call asks for it.
+// preempts reports whether the call requests preemption, and kube-scheduler runs it for a group after a trial.
 func (p *placer) preempts(g *queued, t *trial) bool {
 	return p.Options.Preempt != nil && g.mirrored() && t.failure == "" && t.placed < g.minimum
 }
 
-// postFilter looks for victims with whose eviction a group can be placed: all pods that it may preempt leave, the group is placed,
-// and those come back that leave its pods where they are (pkg/scheduler/framework/preemption/podgrouppreemption.go Preempt,
-// v1.37). The state is what it was afterwards.
+// postFilter looks for victims whose eviction makes room for a group. All pods that the group may preempt leave, the group is
+// placed, and then the pods come back whose return leaves the group's pods in place
+// (pkg/scheduler/framework/preemption/podgrouppreemption.go Preempt, v1.37). The state is unchanged afterwards.
 func (p *placer) postFilter(ctx context.Context, g *queued, t *trial) (*postFilter, error) {
 	disabled := p.Framework.DisabledGroupPostFilters()
 	if !disabled.DynamicResources && !g.constrained() && !p.filtered(g, t) {

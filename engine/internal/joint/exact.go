@@ -255,8 +255,8 @@ func (x *exact) tenable(k int) bool {
 // compare compares two nodes of a class by free room. Equal ones are equivalent.
 func (x *exact) compare(a, b int) int { return slices.Compare(x.freeOn(a), x.freeOn(b)) }
 
-// state returns what the pods from the k-th on find: by class the free room of nodes that have pods. Of nodes that
-// none of these pods fits on it has the number alone, and it leaves out classes of such nodes.
+// state returns a key of what the pods from the k-th on find: by class, the free room of nodes that have pods. Nodes where none of
+// these pods fits are only counted, and classes of only such nodes are left out.
 func (x *exact) state(k int) string {
 	x.key = binary.AppendUvarint(x.key[:0], uint64(k))
 	for _, leave := range x.leave {

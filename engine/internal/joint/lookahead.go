@@ -44,8 +44,8 @@ func (s *search) allows(r, c int) bool {
 	return true
 }
 
-// attainable reports whether an affinity term of a pod in a cell holds or can still come to hold. A term with a single key
-// is left to packing. Assigned says that the pod is assigned to the cell.
+// attainable reports whether an affinity term of a pod in a cell holds or can still become true. Terms with a single key are left to
+// packing. assigned is set if the pod is assigned to the cell.
 func (s *search) attainable(i int, cell *cell, assigned bool) bool {
 	t := &s.terms[i]
 	own := t.own() * count(assigned)

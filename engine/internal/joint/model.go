@@ -25,7 +25,7 @@ type model struct {
 type key struct {
 	name   string
 	column *topology.Column // nil: each node is a domain
-	// single says that no domain has more than one node for the group. Such a key does not divide the nodes into cells.
+	// single is set if no domain has more than one node for the group. Such a key does not divide the nodes into cells.
 	single bool
 	// equivalent numbers the domains. Equivalent domains have equal numbers: swapping them changes nothing. cells are the cells of each
 	// domain. Both are nil for a single key.

@@ -203,7 +203,7 @@ func matching(matches []bool, bin []int) (pods int64) {
 	return pods
 }
 
-// settle matches the bins anew with the affinity terms with single keys, once all pods are assigned.
+// settle matches the bins with the affinity terms with single keys again, once all pods are assigned.
 func (p *packing) settle() bool {
 	if !p.all || !p.s.settles() {
 		return true

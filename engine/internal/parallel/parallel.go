@@ -46,7 +46,7 @@ func Each[T any](
 	}
 	outer := ctx
 	ctx, cancel := context.WithCancel(outer)
-	ctx = asking{ctx, outer}
+	ctx = polling{ctx, outer}
 	ended := make(chan struct{}, workers)
 	defer func() {
 		cancel()
@@ -146,13 +146,13 @@ func (f *flight[T]) land(ctx context.Context, use func(int, T) error) error {
 	return nil
 }
 
-// asking is a context that asks the one that it was derived from as well: a caller's context may let others have a turn then.
-type asking struct {
+// polling is a context that also polls its parent, because a caller's context may yield to other goroutines when polled.
+type polling struct {
 	context.Context
 	outer context.Context
 }
 
-func (a asking) Err() error {
+func (a polling) Err() error {
 	if err := a.Context.Err(); err != nil {
 		return err
 	}

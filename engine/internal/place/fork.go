@@ -6,8 +6,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// fork returns a queue with the same entries in the same state, without classes. What is not here begins anew in every queue that is
-// made from another one.
+// fork returns a queue with the same entries in the same state, without classes. Fields that are not set here start empty in every
+// queue made from another one.
 func (q *Queue) fork() *Queue {
 	return &Queue{
 		State: q.State, Framework: q.Framework, Candidates: q.Candidates, Pending: q.Pending, Options: q.Options, Offset: q.Offset,

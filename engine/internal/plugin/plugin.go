@@ -25,9 +25,9 @@ type Plugin struct {
 	PreFilter func(*api.PodSpec) PreFilterResult
 	// Compile adds the plugin's rules to a set. The state must not change until the rules have counted.
 	Compile func(*Cycle, *rule.Set)
-	// WithNominated returns the rules for one node when pods that are nominated to it count, from the compiled ones; nil if
-	// they are the same. It follows from the nominated pods and what the compiled rules reach (rule.Set.Reaches), and so do
-	// decisions by what it returns.
+	// WithNominated derives from the compiled rules the rules for one node when the pods nominated to the node count; nil if they are
+	// the same. The result, and decisions by it, depend only on the nominated pods and on what the compiled rules reach
+	// (rule.Set.Reaches).
 	WithNominated func(*Cycle, *rule.Set, []cluster.Nominated) *rule.Set
 	// Static is set if all rules are static, so that placing pods changes nothing about them.
 	Static bool

@@ -11,11 +11,11 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Across finds victims of lower priority on any nodes that make one candidate feasible: those with the smallest cost. It ends
-// after a number of steps.
+// Across finds victims of lower priority, on any nodes, that make one candidate feasible at the smallest cost. It ends after a
+// number of steps.
 //
-// For each candidate it asks the rules that reject it which pods have to go. Any set of victims that makes the node feasible
-// has at least one pod of each answer, so that no other sets have to be looked at. A step is one such question.
+// For each candidate, the rules that reject it name the pods that may have to go. Every set of victims that makes the node feasible
+// has at least one pod of each such list, so only these sets are searched. A step is the computation of one list.
 func Across(ctx context.Context, d *decide.Decision, candidates nodeset.Set, steps int) (*verdict.AcrossNodes, error) {
 	return newAcross(ctx, d, candidates, steps).search(candidates)
 }

@@ -119,7 +119,7 @@ func (a *across) takeOne(d demand) error {
 	return nil
 }
 
-// fits reports whether the current node takes the pod, by a decision that is made anew.
+// fits reports whether the current node takes the pod, by a decision from scratch.
 func (a *across) fits() (bool, error) {
 	outcome, err := decide.New(a.Framework, a.State, a.Pod).FilterAll(a.ctx, nodeset.Of(a.State.Len(), []uint32{a.node}))
 	return err == nil && outcome.Feasible.Has(a.node), err

@@ -48,7 +48,7 @@ func (a *across) appendKey(b []byte, n uint32) []byte {
 	return append(b, 0)
 }
 
-// demand asks the rules what has to go for the current node.
+// demand collects from the rules which pods have to leave to make the current node feasible.
 func (a *across) demand() demand {
 	best := demand{none: true}
 	for place, c := range a.rules.Counters() {

@@ -20,7 +20,7 @@ import (
 
 // Options are the options of Find.
 type Options struct {
-	// All asks for Preemption.Candidates.
+	// All requests Preemption.Candidates.
 	All bool
 	// RecountSpread lets topology spread count as Filter does.
 	RecountSpread bool

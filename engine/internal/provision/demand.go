@@ -35,7 +35,7 @@ func (s *solver) weight(k *kind) float64 {
 // demands returns what the unplaced pods of a trial need. Pods that must be spread over domains, or be apart, are divided evenly
 // over the domains of templates that take them.
 //
-// times is for how many times as many pods there is to be room: pods of other kinds may take what is meant for these.
+// times multiplies the number of pods that get room, because pods of other kinds may take the room meant for them.
 func (s *solver) demands(ctx context.Context, from *trial, active []int, times int) (demands []demand, err error) {
 	for _, k := range s.unplaced(from) {
 		if ctx.Err() != nil {

@@ -11,8 +11,9 @@ import (
 // maxEven bounds the sizes of nodes that are tried alone.
 const maxEven = 3
 
-// even tries nodes of one size alone, as many in each domain, which scores fill alike: of the sizes that cost the least by
-// rows, as many nodes as these ask for. The trials that place the most pods come first.
+// even tries fleets of nodes of one size, with equal numbers in each domain, because scores fill such nodes evenly. It tries the
+// cheapest sizes according to rows, each with the number of nodes that the rows require. The trials that place the most pods come
+// first.
 func (s *solver) even(ctx context.Context, active []int) ([]*trial, error) {
 	sizes, err := s.sizes(ctx, active)
 	if err != nil {
@@ -30,7 +31,7 @@ func (s *solver) even(ctx context.Context, active []int) ([]*trial, error) {
 	return tried, err
 }
 
-// size is templates that differ only in their domains, and how many nodes of them rows ask for.
+// size is templates that differ only in their domains, and the number of their nodes that rows require.
 type size struct {
 	templates []int
 	least     int

@@ -18,7 +18,7 @@ const (
 	maxText               = 64 << 20 // bytes of their messages
 )
 
-// explain says for the unplaced pods why one more node of a template would not take the first of them.
+// explain reports for the unplaced pods why one more node of a template would not take the first of them.
 func (s *solver) explain(ctx context.Context, out *verdict.Provision) error {
 	type unplaced struct {
 		entry int // the first one of the kind

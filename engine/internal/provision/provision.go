@@ -228,8 +228,8 @@ func sum(counts []int) (all int) {
 	return all
 }
 
-// place places the queue on the cluster with new nodes. Only if explain is set the result says why pods are unplaced, which costs
-// as much as placing them.
+// place places the queue on the cluster with new nodes. The result reports why pods are unplaced only if explain is set, because
+// explaining costs as much as placing them.
 func (s *solver) place(ctx context.Context, counts []int, nodes []api.Node, explain bool) (*trial, error) {
 	c, candidates, err := s.with(ctx, nodes)
 	if err != nil {

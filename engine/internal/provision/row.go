@@ -210,8 +210,8 @@ func (s *solver) sets(ctx context.Context, kinds []*kind) ([][]*kind, error) {
 	return append(out, kinds), nil
 }
 
-// fillRow sets what a row needs beyond what the cluster has, and what templates bring. It reports whether more is needed, and some
-// template brings it.
+// fillRow sets what a row needs beyond the existing cluster, and what templates contribute to it. It reports whether the row needs
+// more, and some template contributes.
 func (s *solver) fillRow(r *row, brings func(n uint32) int64) bool {
 	for n := range s.Candidates.All() {
 		if r.need -= min(r.need, brings(n)); r.need == 0 {

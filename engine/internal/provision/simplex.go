@@ -2,7 +2,7 @@ package provision
 
 import "context"
 
-// linearProgram asks for as much gain as possible, within the limits, which are more than 0.
+// linearProgram maximizes the gain within the limits, which are positive.
 type linearProgram struct {
 	limit, gain []float64
 	use         [][]float64 // by limit, then by gain

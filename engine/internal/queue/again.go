@@ -29,7 +29,7 @@ type Returns struct {
 	// fields. A preempted pod of the queue comes back to its entry.
 	Entries []verdict.PodReference
 	Unread  [][]api.UnreadField
-	// Gone are pods whose controllers do not create them again, or whose controllers are unknown. Late are pods that met a bound.
+	// Gone are pods whose controllers do not recreate them, or whose controllers' behavior is unknown. Late are pods that met a bound.
 	Gone, Late []verdict.PodReference
 }
 

@@ -83,14 +83,14 @@ func compare(a, b *pods) int {
 // Options are the arguments of Place.
 type Options struct {
 	Explain, Changes bool
-	// Preempt asks for Placement.Preemption.
+	// Preempt requests Placement.Preemption.
 	Preempt bool
 	// Groups are the groups of gang.Cycle, with the same restrictions. Results has the same length and receives the results of the
 	// groups. Profile is the profile of the queue.
 	Groups  []gang.PodGroup
 	Results []verdict.PodGroupPlacement
 	Profile *api.Profile
-	// Returns asks for preempted pods to come back, and receives them; nil for none.
+	// Returns lets preempted pods come back, and records them; nil if they stay away.
 	Returns *Returns
 }
 

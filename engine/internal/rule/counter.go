@@ -18,7 +18,7 @@ import (
 type Counter interface {
 	// Weight returns what one pod counts; 0 for nothing.
 	Weight(*cluster.Group) int64
-	// Domain returns the domain in which pods on a node count, and whether they count at all.
+	// Domain returns the domain in which pods on a node count. in is false if they do not count.
 	Domain(node uint32) (domain int32, in bool)
 	// Add counts a weight on a node; a negative weight leaves it. It reports whether that matters to the nodes of the domain.
 	Add(node uint32, weight int64) bool

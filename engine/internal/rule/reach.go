@@ -5,9 +5,9 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Reach is what a rule reads beyond the node that it decides about, with whatever pods on it: the counts of the node's
-// domain, and some numbers about all domains. Where these are equal for all rules of a set, and nothing has changed on the
-// node itself, the set decides alike.
+// Reach is everything that a rule reads outside the node under decision, whatever pods the node has: the counts of the node's
+// domain, and some numbers about all domains. If these are equal for all rules of a set and the node itself is unchanged, the set
+// decides alike.
 type Reach struct {
 	ID     verdict.PodRule
 	Column *topology.Column

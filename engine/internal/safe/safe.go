@@ -1,5 +1,5 @@
-// Package safe finds preemption after which all victims that come back have a node. kube-scheduler does not ask where its
-// victims go (kubernetes#141227).
+// Package safe finds preemption after which all victims that come back have a node. kube-scheduler does not check where its victims
+// could run (kubernetes#141227).
 package safe
 
 import (
