@@ -96,7 +96,7 @@ func (c *Cluster) Names() []string {
 // Node returns the index of the node with a name, and whether there is one.
 func (c *Cluster) Node(name string) (uint32, bool) { return c.compiled.Node(name) }
 
-// Bytes estimates the memory of the cluster, including its caches and what it shares with other clusters.
+// Bytes estimates the memory of the cluster, including its caches and the memory shared with other clusters.
 func (c *Cluster) Bytes() int64 { return c.compiled.Bytes() + c.cache.Taken() }
 
 // MaxBytes is the limit of Bytes when all caches are full.

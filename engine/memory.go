@@ -5,8 +5,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
-// Memory is memory for the long lists of an answer, which are most of what a call allocates. A call with it returns lists that are
-// valid until the next call gets it. Calls must not share it at the same time.
+// Memory is reusable memory for the long lists of an answer, which are most of a call's allocations. The lists of a call are valid
+// until the next call with the same Memory. Concurrent calls must not share it.
 type Memory struct {
 	nodes          []uint32
 	totals, scores []int64

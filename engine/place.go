@@ -21,7 +21,7 @@ type Pending = place.Pending
 // PodGroup is queue entries that are placed together.
 type PodGroup = gang.PodGroup
 
-// Watcher receives placements as they are decided.
+// Watcher receives placements when they are decided.
 type Watcher = place.Watcher
 
 // PlaceOptions are the arguments of Place in addition to the queue.
@@ -49,7 +49,7 @@ type PlaceOptions struct {
 	StopAtUnplaced bool
 	// Partial returns the placements so far if the context's deadline comes.
 	Partial bool
-	// Watch receives placements as they are decided; may be nil.
+	// Watch receives placements when they are decided; may be nil.
 	Watch Watcher
 	// Scan evaluates every node for every pod and disables equivalence classes. It is the reference implementation and
 	// gives the same nodes.

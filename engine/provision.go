@@ -26,7 +26,8 @@ type ProvisionOptions struct {
 	Templates []NodeTemplate
 	// MaxNodes bounds the new nodes. Steps bounds the search; 0 for a budget by the size of the question.
 	MaxNodes, Steps int
-	// Domains has topology spread count the domains of all templates, also those without nodes, which kube-scheduler does not know.
+	// Domains has topology spread count the domains of all templates, including templates without nodes, which kube-scheduler does not
+	// know.
 	Domains bool
 	// Scheduler orders the queue as kube-scheduler's, by priority. Nothing is evicted.
 	Scheduler bool
@@ -37,7 +38,7 @@ type ProvisionOptions struct {
 // MaxProvisionWorkers bounds the memory of Provision: each worker has a cluster of its own.
 const MaxProvisionWorkers = 4
 
-// What Provision keeps in addition to what it copies of the cluster, in bytes.
+// Memory that Provision keeps in addition to its copies of the cluster, in bytes.
 const (
 	newNodeBytes  = 512 // of a new node, with its name and its place in columns
 	newPodBytes   = 64  // of a pod that comes with a new node

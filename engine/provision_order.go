@@ -10,8 +10,8 @@ import (
 )
 
 // provisionByPriority is Provision with the queue in kube-scheduler's order
-// (pkg/scheduler/framework/plugins/queuesort/priority_sort.go, v1.37): by priority, and pods of equal priority as they are queued. The
-// pods of a group have the priority of the group.
+// (pkg/scheduler/framework/plugins/queuesort/priority_sort.go, v1.37): by priority, then by position in the queue. The pods of a
+// group have the priority of the group.
 func (c *Cluster) provisionByPriority(
 	ctx context.Context, queue []Pending, o ProvisionOptions, groups []PodGroup,
 ) (*verdict.Provision, error) {

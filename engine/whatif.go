@@ -221,7 +221,7 @@ func remaining(n int, removed []uint32) []uint32 {
 	return left
 }
 
-// renumber sets the indexes of nodes to those before a removal. Placements of one equivalence class share rejections.
+// renumber sets the indexes of nodes to their indexes before a removal. Placements of one equivalence class share rejections.
 func renumber(p *verdict.Place, before []uint32) {
 	renumbered := make(map[*verdict.Rejection][]verdict.Rejection) // by the first of a list
 	for i := range p.Placements {

@@ -64,8 +64,8 @@ func RandomGroup(rng *rand.Rand) (c *api.Cluster, group []Member, candidates []u
 	return c, group, candidates
 }
 
-// randomMember returns a pod with random rules about pods and nodes. What it draws, and in which order, decides which groups a seed
-// stands for.
+// randomMember returns a pod with random rules about pods and nodes. The number and order of its draws determine the groups of a
+// seed, so changing them changes the test cases.
 func randomMember(rng *rand.Rand, name string) *Pod {
 	p := MakePod(name).Label("app", randomApp(rng))
 	if rng.IntN(8) == 0 {

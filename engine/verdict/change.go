@@ -70,7 +70,7 @@ type NodeRequirement struct {
 	Expression int
 	// From is the requirement. A node selector entry is In with one value.
 	From api.Requirement
-	// To is what it becomes; nil if it is given up.
+	// To is the new requirement; nil if the requirement is removed.
 	To *api.Requirement
 	// Values are alternative values of To, the most similar to the present ones first. Each works alone, and To has the first one.
 	// Empty if the key changes.

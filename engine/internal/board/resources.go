@@ -13,7 +13,7 @@ type resources struct {
 	scorer *noderesources.Scorer
 	score  []int32 // by node; full without room
 	seen   int     // how many of Board.placed are counted
-	// filled are the nodes that became full, risen those whose score rose, in order.
+	// filled are the nodes that became full, and risen the nodes whose score rose, in order.
 	filled, risen []uint32
 	// invalid is set once a node with room has a score that kube-scheduler rejects.
 	invalid bool

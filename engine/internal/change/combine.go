@@ -87,8 +87,8 @@ func someOfEachRank(found []Found) []Found {
 	return out[:min(len(out), maxFirsts)]
 }
 
-// behind returns a change that was found with another one made, with the indexes of the pod's own spec: if the first one takes an
-// entry out of a list, those behind it move up.
+// behind returns a change that was found after another one, with its indexes converted to the pod's original spec: if the first
+// change removes an entry of a list, later entries move up.
 func behind(first *verdict.Change, second verdict.Change) verdict.Change {
 	shift := func(r verdict.PodRule) verdict.PodRule {
 		gone := first.PreferredRule // a spread constraint stays in its list

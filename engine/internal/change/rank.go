@@ -30,7 +30,7 @@ const (
 	rankAddedNode
 	rankVictims
 	rankSystemTaint
-	rankSmallRequest // of less than half of what the pod asks for
+	rankSmallRequest // of less than half of the pod's request
 )
 
 // rank returns the rank of a change. That of a combination is the sum.

@@ -13,9 +13,9 @@ import (
 // (pkg/controller/deployment/sync.go getNewReplicaSet, v1.37).
 const templateHashLabel = "pod-template-hash"
 
-// comesBack reports whether evicting pods of a node is in vain: their controller creates others that are in the pod's way again. That
-// is so for siblings of the pod, which compete for the same places, for pods of a DaemonSet, which return to their node, and for pods
-// of a higher priority, which kube-scheduler places before the pod.
+// comesBack reports whether evicting pods of a node is futile, because their controller creates replacements that are in the pod's
+// way again. This holds for siblings of the pod, which compete for the same places, for pods of a DaemonSet, which return to their
+// node, and for pods of a higher priority, which kube-scheduler places before the pod.
 func (s *search) comesBack(node uint32, o *cluster.Occupant) bool {
 	g := s.State.Group(o.Group)
 	if g.Terminating {

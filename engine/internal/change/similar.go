@@ -91,8 +91,8 @@ func similarityTo(others []string, v string) similarity {
 	return closest
 }
 
-// sortBySimilarity sorts values, those first that are the fewest edits away from one of others. Of these, those come first that begin
-// as it does: typing errors are seldom in the first letters.
+// sortBySimilarity sorts values by their edit distance to the nearest of others. Among values of equal distance, values with the
+// same beginning come first, because typing errors are rare in the first letters.
 func (s *search) sortBySimilarity(values, others []string) error {
 	all := make([]similarity, 0, len(values))
 	for _, v := range values {

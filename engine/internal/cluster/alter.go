@@ -9,7 +9,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// Alteration is a difference of one node that leaves its pods and resources as they are.
+// Alteration is a change of one node that keeps its pods and resources.
 type Alteration struct {
 	Node uint32
 	// Uncordoned takes spec.unschedulable and the taint of cordoned nodes from it.

@@ -196,8 +196,8 @@ func (b *Builder) Build() *Cluster {
 	c.sparseBytes += b.scalars.bytes + b.images.bytes + b.nominees.bytes
 	samePods := b.regroup()
 	sameLabels := !b.added && !b.removed && len(b.relabelled) == 0
-	// Clusters with the same base give their own strings the same ids, so only those without such strings share counts. No node has
-	// a label that is such a string while all nodes have the labels of the base, so that these share columns.
+	// Clusters with the same base give their own strings the same ids, so only clusters without own strings share counts. While all
+	// nodes have the labels of the base, no node has a label with such a string, so these clusters share columns.
 	sameStrings := c.symbols.Len() == base.symbols.Len()
 	c.symbols = c.symbols.Settled()
 	fresh := base.domains == nil // base was not built

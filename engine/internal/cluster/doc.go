@@ -1,9 +1,9 @@
 // Package cluster holds a compiled cluster: columns over dense node indexes, and groups of equal pods.
 //
-// A Cluster is immutable, and any number of requests share it without locks. What it computes on demand and keeps, such
-// as topology columns and counts of terms, is published once by atomic pointer. A cluster that With derives shares with
-// its base what did not change. A State is one request's private view of a cluster: the strings that the cluster does not
-// know, and a journal of assumed and evicted pods, which can be undone to any mark.
+// A Cluster is immutable, and any number of requests share it without locks. Values cached on demand, such as topology columns and
+// counts of terms, are published once by atomic pointer. A cluster derived by With shares the unchanged parts with its base. A State
+// is one request's private view of a cluster: the strings that the cluster does not know, and a journal of assumed and evicted pods,
+// which can be undone to any mark.
 //
 // Node indexes follow the order of the request. Quantities have the units of package api.
 package cluster

@@ -130,7 +130,7 @@ func (s *State) Withdraw(n *Nomination) {
 	})
 }
 
-// withdraw removes a nomination from those to its node, and returns its position among them.
+// withdraw removes a nomination from the nominations of its node, and returns its previous position.
 func (s *State) withdraw(n *Nomination) (i int) {
 	at, _ := s.nominationsTo(n.node)
 	of := &s.nominations[at]

@@ -26,7 +26,7 @@ type Column int
 // Allocatable is the column of the allocatable amounts of a lane.
 func Allocatable(lane int) Column { return Column(lane) }
 
-// Requested is the column of what the pods of a node request of a lane.
+// Requested is the column of the requests of a node's pods for a lane.
 func Requested(lane int) Column { return Column(Lanes + lane) }
 
 // Defaulted is Requested with defaults for containers without a request, for lanes below DefaultedLanes.

@@ -21,8 +21,8 @@ type account struct {
 	described *atomic.Int64
 }
 
-// Bytes estimates the memory of the cluster, including its memos, its indexes and what it shares with other clusters. Only the
-// first call looks at the whole cluster, and none does where a base has been looked at.
+// Bytes estimates the memory of the cluster, including its memos, its indexes and the memory shared with other clusters. Only the
+// first call scans the whole cluster, and not even that one if a base has been scanned.
 func (c *Cluster) Bytes() int64 {
 	described := c.described.Load() - 1
 	if described < 0 {
@@ -114,7 +114,7 @@ func (r *row) bytes() int64 {
 	return allocated(8*cap(r.labels)) + allocated(8*cap(r.pods)) + bytesOf(r.named)
 }
 
-// bytesOf estimates a list of pods with what it refers to.
+// bytesOf estimates a list of pods and the memory that it refers to.
 func bytesOf(pods []NamedPod) int64 {
 	bytes := allocated(sizeOf[NamedPod]() * cap(pods))
 	for i := range pods {

@@ -84,7 +84,7 @@ func indexesOf(base []*groupTerms, groups int) []*groupTerms {
 	return []*groupTerms{{to: groups}}
 }
 
-// unindexedShare is the ratio of all groups to those behind the indexes of a base from which on all are indexed again.
+// unindexedShare is the ratio of all groups to groups missing in the indexes of a base, from which on all groups are indexed again.
 const unindexedShare = 8
 
 // termIndex returns an index of a range of groups.

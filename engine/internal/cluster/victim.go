@@ -33,9 +33,8 @@ func (v *Victim) Started() int64 { return v.started }
 // Assumed returns how many pods the request had assumed before the victim, and whether it assumed the victim at all.
 func (v *Victim) Assumed() (int, bool) { return int(assumedPlace(v.place)), v.place < counted }
 
-// CompareImportance orders the pods of a node, the most important first: by priority, then those in a pod group, then the one that
-// started earlier
-// (pkg/scheduler/framework/preemption/util.go MoreImportantVictim, v1.37), then the one that is listed earlier.
+// CompareImportance orders the pods of a node, the most important first: by priority, then pods in a pod group, then the pod that
+// started earlier (pkg/scheduler/framework/preemption/util.go MoreImportantVictim, v1.37), then the pod listed earlier.
 func CompareImportance(a, b Victim) int {
 	x, y := a.importance(), b.importance()
 	return x.compare(&y)

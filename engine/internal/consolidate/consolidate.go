@@ -43,7 +43,7 @@ type Problem struct {
 	Seed        uint64
 	FewestPods  bool
 	Terminating bool
-	// Steps bounds the search. What is done in any case is not bounded: draining each candidate that is left.
+	// Steps bounds the search. Draining each remaining candidate once is always done, and not bounded.
 	Steps int
 	// Partial returns the actions so far where the context's deadline ends the search.
 	Partial bool

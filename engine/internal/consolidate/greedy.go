@@ -33,8 +33,7 @@ func (s *solver) ended(st *state) bool {
 	return s.cut || len(st.actions) == s.Actions || s.best.cost == s.bound
 }
 
-// order returns the candidates that may go, those first whose price for each pod that has to leave is the highest, then those
-// with the higher price, then by their nodes.
+// order returns the candidates that may go: by falling price per pod that has to leave, then by falling price, then by node.
 func (s *solver) order(ctx context.Context, st *state) ([]int, error) {
 	w, err := s.weigh(ctx, st)
 	if err != nil {
@@ -158,8 +157,8 @@ const setsOfStep = 64
 // maxBatch is how many sets are tried at a time.
 const maxBatch = 64
 
-// sweep tries sets in their order, with a new node of a template or none, and applies each one that can go. What is tried at
-// a time does not depend on the number of workers: one set after one that can go, else twice as many as before.
+// sweep tries sets in their order, with a new node of a template or none, and applies each one that can go. The number of sets tried
+// at a time does not depend on the number of workers, so that results do not: it is one after a success, and otherwise doubles.
 func (s *solver) sweep(ctx context.Context, st *state, template int, sets [][]int) (*state, error) {
 	for batch := 1; len(sets) > 0 && !s.ended(st); {
 		if ctx.Err() != nil {
@@ -203,8 +202,8 @@ func (s *solver) sweep(ctx context.Context, st *state, template int, sets [][]in
 	return st, nil
 }
 
-// receiversLast returns sets with those behind the others that have a node to which pods came in the last action: else these would
-// be moved again and again.
+// receiversLast moves the sets with a node to which pods came in the last action to the end. Otherwise these pods would be moved
+// again and again.
 func (s *solver) receiversLast(st *state, sets [][]int) [][]int {
 	var first, last [][]int
 	for _, set := range sets {

@@ -45,9 +45,9 @@ type Outcome struct {
 	Message    string
 }
 
-// Filter runs PreEnqueue, PreFilter, and then the filters, each over the nodes that passed those before it
-// (pkg/scheduler/schedule_one.go findNodesThatFitPod, v1.37). If the node that the pod is nominated to is feasible, no other
-// is, and none is rejected.
+// Filter runs PreEnqueue, PreFilter, and then the filters, each over the nodes that passed the filters before it
+// (pkg/scheduler/schedule_one.go findNodesThatFitPod, v1.37). If the pod's nominated node is feasible, it is the only feasible node,
+// and no node is rejected.
 func (d *Decision) Filter(ctx context.Context, candidates nodeset.Set) (*Outcome, error) {
 	return d.filter(ctx, candidates, true)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Explain runs each plugin on all candidates and collects the details of its counts, within the budget of the request. What
-// fails on a node that its nominated pods make infeasible is what fails with them; the counts are those without them.
+// Explain runs each plugin on all candidates and collects the details of its counts, within the budget of the request. For a node
+// that is infeasible because of its nominated pods, the failures are determined with these pods, and the counts without them.
 func (d *Decision) Explain(ctx context.Context, candidates nodeset.Set) (*verdict.Explanation, error) {
 	e := &verdict.Explanation{}
 	if !d.State.Explain(0) {

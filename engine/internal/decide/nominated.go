@@ -63,8 +63,8 @@ func (d *Decision) Rejected(p *plugin.Plugin, rules *rule.Set, in nodeset.Set) n
 	return w.rejected
 }
 
-// Blocked returns the nodes that all the pod's rules reject because of nominated pods. The rules may have counted pods that
-// were placed after they were compiled. Nodes that they reject anyhow stay as they were before.
+// Blocked returns the nodes that all the pod's rules reject because of nominated pods. The rules may have counted pods that were
+// placed after they were compiled. Nodes that they reject without nominated pods keep their value of before.
 func (d *Decision) Blocked(rules *rule.Set, nodes, before nodeset.Set) nodeset.Set {
 	blocked := nodeset.New(d.State.Len())
 	w := d.withNominated(nodes)

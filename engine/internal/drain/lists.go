@@ -8,7 +8,7 @@ type Lists struct{ left, text int }
 // NewLists returns the bounds of a call.
 func NewLists() Lists { return Lists{left: verdict.MaxListedPods, text: verdict.MaxListedText} }
 
-// Cut shortens the lists of a drain to what is left. What is cut off can be freed.
+// Cut shortens the lists of a drain to the remaining limits. The removed entries can be freed.
 func (l *Lists) Cut(d *verdict.Drain) {
 	for i := range d.Moves {
 		m := &d.Moves[i]

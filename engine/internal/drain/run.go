@@ -57,7 +57,7 @@ type run struct {
 	regained []regained
 }
 
-// drain drains nodes, ascending, together. What it does to the state stays.
+// drain drains the nodes together; they are ascending. Its changes to the state stay.
 func (d *drainer) drain(nodes []uint32, probe bool) (*verdict.Drain, error) {
 	d.state.Cordon(nodes)
 	d.forgetDecisions()
@@ -184,7 +184,7 @@ func (r *run) first() (now []batch) {
 func (r *run) next() (now []batch) {
 	var budgets []int32
 	for _, b := range r.regained {
-		if r.regain(b) { // pods that are not ready need not wait for those before them
+		if r.regain(b) { // pods that are not ready need not wait for earlier pods
 			r.waiting[b.budget] = slices.DeleteFunc(r.waiting[b.budget], func(u *unit) bool {
 				if free := !r.spends(u); free && u.Count > 0 {
 					now = append(now, r.take(u, u.Count))

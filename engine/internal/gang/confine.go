@@ -8,9 +8,9 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Confinement is what a pod group means for one more pod, if no other pod of the group is pending: the candidates that the pod
-// group cycle considers, those outside of the domain that the group is in, or why kube-scheduler fails the group. Nowhere reports
-// that the domain has no candidates.
+// Confinement is the effect of a pod group on one more pod, if no other pod of the group is pending: the candidates of the pod group
+// cycle, the candidates outside of the group's domain, or the reason why kube-scheduler fails the group. Nowhere reports that the
+// domain has no candidates.
 type Confinement struct {
 	Candidates, Outside nodeset.Set
 	Nowhere             bool
@@ -21,8 +21,8 @@ type Confinement struct {
 // (pkg/scheduler/framework/runtime/framework.go RunPlacementGeneratePlugins, v1.37).
 const NoPlacements = "no feasible placements found"
 
-// Confine returns the restrictions that a pod's group imposes on it, including the members that have a node. decided is false if
-// other pending pods of the group matter, too: the group cannot reach its minimum with this pod alone, or may go to several domains.
+// Confine returns the restrictions that a pod's group imposes on it, given the members that have a node. decided is false if other
+// pending pods of the group matter, too: the group cannot reach its minimum with this pod alone, or may go to several domains.
 // decided is true for a pod without a group.
 func Confine(s *cluster.State, pod *api.Pod, candidates nodeset.Set) (c Confinement, decided bool) {
 	c.Candidates = candidates

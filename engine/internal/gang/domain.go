@@ -158,7 +158,7 @@ func (s *survey) best(
 	for _, d := range domains {
 		if best != nil && reached == most {
 			if least := best.score(s, most); d.score < least || d.score == least && p.before(best.domain, d) < 0 {
-				break // it and those after it cannot be better
+				break // it and the domains after it cannot be better
 			}
 		}
 		a, err := s.attempt(ctx, d, found)

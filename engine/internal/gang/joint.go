@@ -128,9 +128,9 @@ func (j *Joining) find(ctx context.Context, expected [][]uint32, result *verdict
 	return ctx.Err()
 }
 
-// avoidNominated searches on the nodes without nominated pods that a pod of the group must leave room for. The rules of the
-// search know no nominated pods: what it proves to be impossible is impossible with them, too, but a placement that it finds
-// may leave them too little room. That this search finds none proves nothing.
+// avoidNominated searches on the nodes without nominated pods for which a pod of the group must leave room. The rules of the joint
+// search ignore nominated pods. So whatever it proves impossible is impossible with nominated pods, too, but its placements may
+// leave them too little room. If avoidNominated finds no placement, that proves nothing.
 func (j *Joining) avoidNominated(ctx context.Context) error {
 	nodes := j.Candidates.Clone()
 	for _, d := range j.decisions {

@@ -57,7 +57,7 @@ func (j *Joining) tryOrder(ctx context.Context, queue []run) error {
 	return err
 }
 
-// placeInOrder places pods one by one. With an error, the placements are those until then.
+// placeInOrder places pods one by one. With an error, it returns the placements so far.
 func (j *Joining) placeInOrder(ctx context.Context, pending []place.Pending) ([]verdict.Placement, error) {
 	defer j.state.Undo(j.state.Mark())
 	q, err := place.New(ctx, j.framework, j.state, j.Candidates, pending, place.Options{Seed: j.Seed, FewestPods: j.FewestPods})

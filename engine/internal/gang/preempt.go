@@ -13,7 +13,7 @@ import (
 
 // postFilter is what kube-scheduler does for a group that is not placed.
 type postFilter struct {
-	found   *verdict.GroupPreemption // nil if there is no room for what it lists
+	found   *verdict.GroupPreemption // nil if there is no room for its lists
 	message string
 	waits   bool // for victims to be gone
 	failed  bool // an internal error of the group

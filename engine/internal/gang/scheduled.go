@@ -30,7 +30,7 @@ type member struct {
 	never    bool
 }
 
-// disagreement returns in what the pods of a group do not agree, empty for nothing. pending are those without a node.
+// disagreement returns the property in which the pods of a group differ; empty for none. pending are the pods without a node.
 func (g *queued) disagreement(pending []member) string {
 	all := pending
 	for i := range g.scheduled {

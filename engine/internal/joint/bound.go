@@ -8,9 +8,9 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
-// bound returns how many pods of a tier have a node at most, with a number of pods of each higher one. It takes several sets of
-// nodes, small ones first, and the pods that may go to no other nodes: at most as many of these have a node as the set has room
-// for, and as sets within it and the pods outside of those allow.
+// bound returns an upper bound of the pods of a tier with a node, given the number of pods of each higher tier. It considers several
+// sets of nodes, small ones first, and the pods limited to each set. The number of these pods with a node is bounded by the room of
+// the set, and by the bounds of the sets within it plus the pods outside of those sets.
 func (p *packer) bound(t int, counts []int) int {
 	sets := p.sets(t)
 	caps := make([]int, len(sets))

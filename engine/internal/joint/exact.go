@@ -223,7 +223,8 @@ func (x *exact) take(n int, need []int64, by int64) {
 	}
 }
 
-// tenable reports whether the nodes that any of the pods from the k-th on fits on have room for all of them but those left outside.
+// tenable reports whether the remaining nodes have room for all pods from the k-th on, except for the pods that stay outside.
+// Remaining nodes are nodes where any of these pods fits.
 func (x *exact) tenable(k int) bool {
 	for d := range x.dims {
 		need := x.rest[k][d]
@@ -255,8 +256,8 @@ func (x *exact) tenable(k int) bool {
 // compare compares two nodes of a class by free room. Equal ones are equivalent.
 func (x *exact) compare(a, b int) int { return slices.Compare(x.freeOn(a), x.freeOn(b)) }
 
-// state returns a key of what the pods from the k-th on find: by class, the free room of nodes that have pods. Nodes where none of
-// these pods fits are only counted, and classes of only such nodes are left out.
+// state returns a key of the state for the pods from the k-th on: by class, the free room of nodes that have pods. Nodes where none
+// of these pods fits are only counted, and classes of only such nodes are left out.
 func (x *exact) state(k int) string {
 	x.key = binary.AppendUvarint(x.key[:0], uint64(k))
 	for _, leave := range x.leave {

@@ -8,7 +8,7 @@ import (
 // way is a way of placing pods one by one, each on the fullest node that it fits on.
 type way struct {
 	large    bool // large pods first, instead of small ones
-	confined bool // before that, those first that have the least room where they may go
+	confined bool // before that, pods with the least room on their allowed nodes come first
 	spare    bool // on the nodes first that other pods need least
 }
 

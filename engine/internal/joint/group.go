@@ -48,7 +48,7 @@ type Group struct {
 	resources  []resource
 }
 
-// replicas are equal pods with their rules, except for those about resources.
+// replicas are equal pods with their rules, except for rules about resources.
 type replicas struct {
 	count      int
 	limits     []nodeset.Set // nodes rejected by rules that do not depend on the group's pods

@@ -16,7 +16,7 @@ const ahead = 8
 type Options[T any] struct {
 	// Workers is the number of goroutines, GOMAXPROCS if it is 0.
 	Workers int
-	// Unordered uses results as they are known.
+	// Unordered uses results in the order of completion.
 	Unordered bool
 	// Large reports whether a result is so large that its worker waits until it was used, so that few are kept; nil for none.
 	Large func(T) bool

@@ -175,7 +175,7 @@ func (q *Queue) nominated(c *Class) bool {
 	return on.Len()*yieldedShare > q.State.Len() && !q.Options.Tuning.Board
 }
 
-// yieldedShare is the ratio of all nodes to those with nominated pods from which on the board pays.
+// yieldedShare is the ratio of all nodes to nodes with nominated pods from which on the board pays off.
 const yieldedShare = 16
 
 // pays reports whether the board costs less than scanning for a number of pods. The board costs about one scan.
@@ -209,7 +209,8 @@ func (q *Queue) selected() map[string]bool {
 	return keys
 }
 
-// readable returns the labels that a rule may read, those with the keys of selected, and a string that is equal for equal labels.
+// readable returns the labels that a rule may read, which are the labels with keys in selected, and a string that is equal for equal
+// labels.
 func (q *Queue) readable(labels api.Labels, selected map[string]bool) (api.Labels, string) {
 	var only api.Labels
 	var b []byte

@@ -23,7 +23,7 @@ type Pending struct {
 	Count int
 }
 
-// Watcher receives placements as they are decided. An error that it returns ends the call.
+// Watcher receives placements when they are decided. An error from it ends the call.
 type Watcher interface {
 	// Evicted reports all evictions of a kube-scheduler queue, and the number of pods that were placed and evicted, before the
 	// pods that are left.

@@ -7,11 +7,9 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Memory is what searches for the pods of an equivalence class found by node. What they found on a node holds as long as
-// nothing on it changes: its pods, the pods that are nominated to it, its occupied ports. Whoever changes that calls Forget
-// before the next search. Whether before the change or after it does not matter, as long as nothing is searched for between
-// them.
-// What the rules count elsewhere is compared at the beginning of each search.
+// Memory caches search results by node for the pods of an equivalence class. The result of a node is valid until its pods, the pods
+// nominated to it or its occupied ports change. Callers that change them must call Forget before or after the change, with no search
+// between the two. Each search begins by comparing the rules' counts on other nodes.
 type Memory struct {
 	found      []remembered
 	rejections []*verdict.Rejection // the different ones in found, and some that were

@@ -19,7 +19,7 @@ type part struct {
 	from, to int
 }
 
-// withPart appends the part of a plugin, whose vector follows those before it.
+// withPart appends the part of a plugin. Its vector follows the vectors of the parts before it.
 func withPart(parts []part, p *plugin.Plugin, r rules) []part {
 	from := 0
 	if n := len(parts); n > 0 {

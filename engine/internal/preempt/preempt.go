@@ -1,11 +1,11 @@
-// Package preempt is kube-scheduler's DefaultPreemption: which pods of a node have to go so that a pod without feasible nodes
-// fits there, and on which node they are the least loss (pkg/scheduler/framework/preemption and
+// Package preempt is kube-scheduler's DefaultPreemption: which pods of a node have to go so that a pod without feasible nodes fits
+// there, and on which node they are the least loss (pkg/scheduler/framework/preemption and
 // pkg/scheduler/framework/plugins/defaultpreemption, v1.37).
 //
-// It evaluates all nodes, as with minCandidateNodesPercentage 100. The rules of the pod are compiled once; a node is decided
-// about with an adjustment of the counts on it, so that nothing is copied for it.
+// It evaluates all nodes, as with minCandidateNodesPercentage 100. The rules of the pod are compiled once. The decision about a node
+// adjusts the counts on it, so nothing is copied per node.
 //
-// Across goes beyond it: victims on any nodes.
+// Across extends kube-scheduler's search to victims on any nodes.
 package preempt
 
 import (

@@ -23,8 +23,8 @@ type Assigned struct {
 // maxTracked bounds the numbers of 8 bytes that the rules of all assigned pods take.
 const maxTracked = 1 << 26
 
-// Reprieve brings those units back with which all assigned pods still fit, and returns the others. All units are evicted, and
-// none of the assigned pods is assumed. The result is nil if the rules of the assigned pods count too much.
+// Reprieve brings back the units beside which all assigned pods still fit, and returns the others. All units are evicted, and none
+// of the assigned pods is assumed. The result is nil if the rules of the assigned pods count too much.
 func (all *Units) Reprieve(ctx context.Context, assigned []Assigned) (*verdict.GroupPreemption, error) {
 	r, err := all.reprieving(ctx, assigned)
 	if err != nil || r == nil {
@@ -126,8 +126,8 @@ type countedIn struct {
 	spreads bool
 }
 
-// reprieving compiles the rules of the assigned pods, each with those before it in place, as in the scheduling cycle that
-// assigned them.
+// reprieving compiles the rules of the assigned pods, each with the earlier ones in place, as in the scheduling cycle that assigned
+// them.
 func (all *Units) reprieving(ctx context.Context, assigned []Assigned) (*reprieving, error) {
 	s := all.state
 	r := &reprieving{state: s, on: make(map[uint32][]int32), counts: make(map[int32][]countedIn)}

@@ -162,8 +162,8 @@ func (s *search) evaluate(ctx context.Context, node uint32) error {
 	return nil
 }
 
-// reprieveRest brings back those victims that violate no budget, as far as they can come back, and evicts the others. It ends early
-// and reports true when only another node can be the best one.
+// reprieveRest brings back the victims that violate no budget, if the pod still fits, and evicts the others. It ends early and
+// reports true when only another node can be the best one.
 func (s *search) reprieveRest(ctx context.Context, node uint32) (exceeds bool, err error) {
 	for rest, together := s.victims, s.monotone(node); len(rest) > 0; {
 		if err := s.ended(ctx); err != nil {
@@ -315,7 +315,7 @@ func (s *search) bringBack(node uint32, victims []cluster.Victim) bool {
 	return true
 }
 
-// evict adds those victims to the current loss that do not come back.
+// evict adds the victims that do not come back to the current loss.
 func (s *search) evict(v cluster.Victim, kept int32) {
 	if v.Count -= kept; v.Count == 0 {
 		return

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// demand is pods of a kind that are to be put on new nodes, in one domain of a key if there is one.
+// demand is pods of a kind for new nodes, in one domain of a key if there is one.
 type demand struct {
 	*kind
 	left       int

@@ -16,13 +16,13 @@ func (s *solver) price(t int) float64 { return float64(s.Templates[t].Price) + 1
 type filling struct {
 	*solver
 	demands []demand
-	room    [][]int64 // by template, for those in use, and resource
+	room    [][]int64 // by template in use and by resource
 	used    []int64   // by resource
 	total   []float64 // by resource
 	taken   []bool    // by number of kinds that exclude each other: whether the node has a pod of them
 }
 
-// newFilling prepares an estimate of what the unplaced pods of a trial need.
+// newFilling prepares an estimate of the needs of a trial's unplaced pods.
 func (s *solver) newFilling(ctx context.Context, from *trial, active []int, times int) (*filling, error) {
 	demands, err := s.demands(ctx, from, active, times)
 	if err != nil {
@@ -111,8 +111,8 @@ func (s *solver) estimate(ctx context.Context, from *trial, active []int, first,
 	return counts, nil
 }
 
-// fill returns how many pods of each demand a new node of a template takes, and what they are worth. It takes of each demand its
-// share of what the node has room for, as pods come to nodes in any order, and then the largest that fit.
+// fill returns how many pods of each demand a new node of a template takes, and what they are worth. It first takes a share of each
+// demand in proportion to the node's room, because pods come to nodes in any order, and then the largest pods that fit.
 func (f *filling) fill(t int) (fill []int, worth float64) {
 	node, room := f.first(t), f.room[t]
 	clear(f.used)

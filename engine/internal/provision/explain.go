@@ -10,7 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Bounds of what is said about templates.
+// Bounds of the explanations of templates.
 const (
 	maxExplainedTemplates = 64
 	maxExplained          = 10_000   // of pods and templates

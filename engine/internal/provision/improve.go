@@ -40,7 +40,7 @@ func (s *solver) mayBeComplete(counts []int) bool { return !s.complete(s.best) |
 const (
 	// maxExchanged is how many nodes of one template are exchanged at a time, and for how many of another one.
 	maxExchanged = 4
-	// maxInVain is how many exchanges in a row are tried in vain.
+	// maxInVain is the number of successive failed exchanges after which the search stops.
 	maxInVain = 64
 	// maxExchanges bounds the exchanges under consideration to the ones with the highest savings.
 	maxExchanges = 1 << 14

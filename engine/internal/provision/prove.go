@@ -113,7 +113,8 @@ func (s *solver) better(ctx context.Context, bound int64) (all [][]int, ended bo
 	return all, true, nil
 }
 
-// pick is a set of nodes: those before, and one more of a template that is not before theirs in the order of prices.
+// pick is a set of nodes: the nodes of an earlier pick, and one more node of a template that is not before theirs in the order of
+// prices.
 type pick struct {
 	before *pick
 	at     int

@@ -36,7 +36,7 @@ type Problem struct {
 	// Templates have distinct names.
 	Templates []Template
 	MaxNodes  int
-	// Domains has topology spread count the domains of all templates, also those without nodes.
+	// Domains has topology spread count the domains of all templates, including templates without nodes.
 	Domains bool
 	// Steps bounds the search; 0 for defaultSteps, or for the steps of defaultTrials if these are more. Mandatory work counts, too, so
 	// more steps may be used: the trial without new nodes, and the explanation of unplaced pods.

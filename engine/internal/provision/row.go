@@ -18,8 +18,8 @@ type row struct {
 	brings []int64 // by template
 	most   int64   // of brings, more than 0
 	weight float64 // of a need of most, in the bound of all rows together
-	// What needs it: pods of a kind alone, or of kinds that exclude each other, or the amount of a resource for the kinds of a
-	// set, or of all kinds.
+	// The need of the row: pods of a single kind, or of kinds that exclude each other, or the amount of a resource for the kinds of a
+	// set, or for all kinds.
 	only     *kind
 	apart    int // noApart for no such kinds
 	resource string

@@ -7,8 +7,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// attempt is one scheduling cycle (pkg/scheduler/schedule_one.go scheduleOnePod, v1.37) for the first of some pods, and for all
-// of them if it changes nothing. It reports whether any are left.
+// attempt is one scheduling cycle (pkg/scheduler/schedule_one.go scheduleOnePod, v1.37) for the first of some equal pods. If it
+// changes nothing, it stands for all of them. It reports whether pods are left.
 func (q *queue) attempt(p *pods) (left bool, err error) {
 	if p.group != nil {
 		return q.attemptGroup(p)

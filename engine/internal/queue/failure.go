@@ -24,7 +24,7 @@ type failure struct {
 	victims    []preempt.VictimOn // that leave for the pod
 }
 
-// failure returns why no node is feasible for a pod of a class. Pods of a class share it as long as nothing changes.
+// failure returns why no node is feasible for a pod of a class. Pods of a class share it until something changes.
 func (q *queue) failure(c *place.Class) (*failure, error) {
 	if known := q.known[c]; known != nil && known.version == len(q.changes) {
 		return known, nil
@@ -80,7 +80,7 @@ func (q *queue) findVictims(c *place.Class, rejections []verdict.Rejection) (*ve
 	return preempt.FindVictims(q.ctx, c.Decision, q.Candidates, rejections, o)
 }
 
-// memory returns what still holds of what the searches for victims found for a class; nil for a pod that is nominated.
+// memory returns the results of searches for victims of a class that are still valid; nil for a nominated pod.
 func (q *queue) memory(c *place.Class) *preempt.Memory {
 	if nominated(c) || q.Queue.Options.Scan || q.Queue.Options.Tuning.Forget {
 		return nil
@@ -105,7 +105,7 @@ func (q *queue) memory(c *place.Class) *preempt.Memory {
 // reports: of pods that are not the first unplaced one of their entry, and of pods that are attempted again.
 const maxStored = 4 * verdict.MaxListedNodes
 
-// store lets a failure keep what it lists, as long as there is room.
+// store lets a failure keep its lists if there is room.
 func (q *queue) store(why *failure, rejections []verdict.Rejection) {
 	why.round = q.rounds
 	if nodes := q.Candidates.Len(); q.stored+nodes <= maxStored {

@@ -23,7 +23,7 @@ type group struct {
 	index    int
 	priority int32
 	minimum  int
-	// members are its pods without a node, in the order in which they are attempted: by priority, then as they were created.
+	// members are the group's pods without a node, in the order of attempts: by priority, then by creation.
 	members []*pods
 	placed  []int                // indexes in queue.placed
 	gated   *decide.PodRejection // of the first pod with gates, which is of gatedEntry; nil for none
@@ -69,8 +69,8 @@ func (q *queue) join(g *group, p *pods, gated *decide.PodRejection) {
 	g.members = append(g.members, p)
 }
 
-// gateGroups takes the groups out of the queue that have a pod with gates (scheduling_queue.go runPreEnqueuePlugins), and those with
-// fewer pods than their minimum (gangscheduling.go PreEnqueue). It puts the members of the others into their order
+// gateGroups removes groups that have a pod with gates (scheduling_queue.go runPreEnqueuePlugins) from the queue, and groups with
+// fewer pods than their minimum (gangscheduling.go PreEnqueue). It sorts the members of the other groups
 // (pkg/scheduler/framework/types.go PodGroupMemberPodsOrderingFunc, v1.37).
 func (q *queue) gateGroups() {
 	for _, g := range q.groups {
@@ -265,7 +265,7 @@ func (g *group) nominations(a *gang.Attempt) []verdict.GroupNomination {
 	return out
 }
 
-// storeGroup keeps an attempt with what it lists, as long as there is room.
+// storeGroup keeps an attempt, including its lists if there is room.
 func (q *queue) storeGroup(g *group, a *gang.Attempt) {
 	if g.last != nil && g.round == q.rounds {
 		q.stored -= g.last.Listed

@@ -1,17 +1,18 @@
 // Package queue attempts the pods of a queue as kube-scheduler's scheduling queue does (pkg/scheduler/backend/queue, v1.37).
 //
-// All pods are created at once, in the given order, and nothing takes time: victims have left, all events are seen and placed
-// pods are bound before the next pod is attempted. Pods that no event moves wait for the flush of unschedulable pods, which
-// comes when no other pod is left to attempt (scheduling_queue.go flushUnschedulableEntitiesLeftover). The queue ends with a
-// flush after which no pod was placed or evicted.
+// All pods are created at once, in the given order, and nothing takes time: victims have left, all events are seen and placed pods
+// are bound before the next pod is attempted. Pods that no event moves wait for the flush of unschedulable pods, which comes when no
+// other pod is left to attempt (scheduling_queue.go flushUnschedulableEntitiesLeftover). The queue ends with a flush after which no
+// pod was placed or evicted.
 //
 // A pod group is one entity of the queue: see group.
 //
 // With Options.Returns, preempted pods come back, a number of times: see Returns.
 //
-// It ends: each pod leaves at most once, so that finitely many are placed or evicted. In between, a pod is attempted again only
-// after another one lost its nomination, and it gets no new one without an eviction. The pods of a group may: its preemption may
-// find that it has room without victims, which its attempts never find. But a group that is not placed waits for the flush.
+// The queue terminates. Each pod leaves at most once, so the number of placements and evictions is finite. Between them, a pod is
+// attempted again only after another pod lost its nomination, and a pod gets no new nomination without an eviction. Pods of a group
+// are an exception: the group's preemption may find room without victims that its attempts never find. But an unplaced group waits
+// for the flush.
 package queue
 
 import (
@@ -258,7 +259,7 @@ func (q *queue) run() error {
 	}
 }
 
-// next attempts the pod at the head of the queue, if there is one, and those behind it that fare alike.
+// next attempts the pod at the head of the queue, if there is one, and the pods behind it with the same outcome.
 func (q *queue) next() (more bool, err error) {
 	switch {
 	case len(q.active) > 0:

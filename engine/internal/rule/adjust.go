@@ -140,7 +140,7 @@ func (s *Set) CountsAllow(node uint32, v Vector) bool {
 	return code == 0
 }
 
-// Small reports whether all numbers of a vector, taken as often as given, are from 0 to a quarter of what would overflow.
+// Small reports whether all numbers of a vector, multiplied by count, are between 0 and a quarter of the overflow limit.
 func (v Vector) Small(count int64) bool {
 	for _, n := range v {
 		if n < 0 || n > quarter/count {

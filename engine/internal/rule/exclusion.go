@@ -48,7 +48,7 @@ func NewTermExclusion(s *cluster.State, t *cluster.Term, e Exclusion) *Exclusion
 	return &e
 }
 
-// EachExclusion passes the exclusions to a function: those with each node as a domain, or the others.
+// EachExclusion passes exclusions to a function: with byNode the exclusions whose domains are single nodes, otherwise the others.
 func (s *Set) EachExclusion(byNode bool, use func(*Exclusion)) {
 	for _, e := range s.Exclusions {
 		if (e.Column == nil) == byNode {
@@ -92,7 +92,7 @@ func (e *Exclusion) Counts() []int64 {
 // Counted reports whether Counts was called, so that Add counts.
 func (e *Exclusion) Counted() bool { return e.counts != nil }
 
-// Bytes is about the memory of what the rule found out.
+// Bytes is the approximate memory of the rule's results.
 func (e *Exclusion) Bytes() int64 { return 8 * int64(len(e.counts)+len(e.rejected)) }
 
 func (e *Exclusion) count() {

@@ -1,11 +1,10 @@
-// Package rule defines the kinds of rules that plugins compile pods into. A kind is the only code that knows its
-// arithmetic.
+// Package rule defines the kinds of rules that plugins compile pods into. A kind is the only code that knows its arithmetic.
 //
-// Static rules depend on nodes alone. The other kinds count pods or their requests: Fit by node, Exclusion, Affinity
-// and Spread by topology domain. What these have in common is a Counter. A plugin may have a Kind of its own, which everything
-// that decides honours as a counter. A rule rejects a set of nodes, decides about one node, and adds and removes pods.
+// Static rules depend on nodes alone. The other kinds count pods or their requests: Fit by node, Exclusion, Affinity and Spread by
+// topology domain. Their common interface is Counter. A plugin may define a Kind of its own, which all decisions honour as a
+// counter. A rule rejects a set of nodes, decides about one node, and adds and removes pods.
 //
-// A plugin compiles a pod into a Set. Everything that decides reads the Set, and thereby honours every plugin alike.
+// A plugin compiles a pod into a Set. All decisions read the Set, so they honour every plugin alike.
 package rule
 
 import (

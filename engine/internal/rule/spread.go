@@ -10,7 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// Spread rejects the nodes without the topology key, and those in whose domain the pod would exceed maxSkew.
+// Spread rejects the nodes without the topology key, and the nodes in whose domain the pod would exceed maxSkew.
 type Spread struct {
 	ID         verdict.PodRule
 	Column     *topology.Column
@@ -305,7 +305,8 @@ func (r *Spread) adds(g *cluster.Group) bool {
 	return r.Pods.matches(g)
 }
 
-// HighestMinimum returns the highest minimum that a number of additional pods can reach, at most bound or what it is now.
+// HighestMinimum returns the highest minimum that a number of additional pods can reach. It is at most bound, unless the current
+// minimum is higher.
 func (r *Spread) HighestMinimum(pods int, bound int64) int64 {
 	minimum := r.Count().minimum
 	if r.least == 0 {

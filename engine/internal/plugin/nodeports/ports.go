@@ -49,8 +49,8 @@ func (p ports) conflict(other []api.HostPort) (api.HostPort, bool) {
 
 func everyAddress(ip string) bool { return ip == "" || ip == "0.0.0.0" }
 
-// slots returns a function that numbers those ports of a list that conflict with p. A node's occupied ports are a set, which a
-// pod that leaves removes its ports from (pkg/scheduler/framework/types.go NodeInfo.updateUsedPorts, v1.37).
+// slots returns a function that numbers the ports of a list that conflict with p. A node's occupied ports are a set, from which a
+// leaving pod removes its ports (pkg/scheduler/framework/types.go NodeInfo.updateUsedPorts, v1.37).
 func (p ports) slots() func([]api.HostPort) []int {
 	known := make(map[api.HostPort]int)
 	return func(list []api.HostPort) []int {

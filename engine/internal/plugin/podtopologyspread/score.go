@@ -119,8 +119,8 @@ func (k *constraint) Term(count int64, weight float64) float64 {
 	return float64(float64(count)*weight) + float64(k.MaxSkew-1)
 }
 
-// NormalizingWeight returns the weight of a constraint by its number of scored domains, or scored nodes with
-// HostnameKey. It keeps constraints with few domains from counting less than those with many.
+// NormalizingWeight returns the weight of a constraint by its number of scored domains, or scored nodes with HostnameKey. Without
+// it, constraints with few domains would count less than constraints with many.
 func NormalizingWeight(domains int) float64 { return math.Log(float64(domains + 2)) }
 
 // addUp sets the nodes' raw scores. It adds up the terms in kube-scheduler's order.
