@@ -110,7 +110,7 @@ func TestDifferencesAreFound(t *testing.T) {
 				}
 			}
 		},
-		"that of the content": func(s *service) {
+		"the content's": func(s *service) {
 			s.frames.change = func(name string, a *answer) {
 				if len(a.parts) > 0 && name == "PutSnapshot" {
 					a.parts[0], _ = proto.Marshal(&stowagev1.PutSnapshotResponse{Address: strings.Repeat("0", 64)})
