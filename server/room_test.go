@@ -132,7 +132,9 @@ func TestAThousandPuts(t *testing.T) {
 	for i := range conns {
 		_ = conns[i].Close()
 	}
-	<-r.ended
+	if err := <-r.ended; err != nil {
+		t.Error(err)
+	}
 	freed := filled - settledHeap()
 	if max(after, freed) < c.MaxSnapshotBytes/2 || min(after, freed) > c.MaxSnapshotBytes+connected {
 		t.Errorf("%d bytes more than before, %d more than afterwards, there is room for %d bytes of snapshots", after, freed, c.MaxSnapshotBytes)
