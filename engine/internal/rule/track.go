@@ -133,24 +133,22 @@ func (t *Tracked) Weights(g *cluster.Group) Vector { return t.set.weights(g, t.r
 
 // Add counts a pod with weights that comes to a node, or that leaves it with a sign of -1.
 func (t *Tracked) Add(node uint32, weights Vector, sign int64) {
+	w := t.set.parts(weights)
 	for i := range t.spread {
-		if weights[i] != 0 {
+		if w.spread[i] != 0 {
 			t.spread[i].add(node, sign)
 		}
 	}
-	at := len(t.spread)
-	if n := weights[at]; n != 0 {
+	if w.affinity != 0 {
 		t.set.Affinity.Add(node, sign)
 	}
-	at++
 	for i, e := range t.set.Exclusions {
-		if n := weights[at+i]; n != 0 && e.SameDomain(node, t.node) {
+		if n := w.exclusions[i]; n != 0 && e.SameDomain(node, t.node) {
 			t.excluded[i] += sign * n
 		}
 	}
-	at += len(t.set.Exclusions)
 	for i, k := range t.set.Others {
-		if n := weights[at+i]; n != 0 {
+		if n := w.others[i]; n != 0 {
 			k.Add(node, sign*n)
 		}
 	}
