@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/remedy"
-	"github.com/stowage-scheduler/stowage/clients/report"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -74,7 +76,7 @@ func (q *Question) apart(ctx context.Context) ([]Advice, error) {
 	if len(out) > 0 && scaled[workload.Kind] { // pending pods are deleted first, and the others have nodes
 		out = append(out, Advice{
 			Kind: FewerReplicas, Replicas: fits,
-			Text: fmt.Sprintf("%s of %s in place of %d", report.Plural(int(fits), "replica"), workload.Kind+" "+workload.Name, all),
+			Text: fmt.Sprintf("%s of %s in place of %d", words.Plural(int(fits), "replica"), workload.Kind+" "+workload.Name, all),
 			Fix:  remedy.Scaled(remedy.Workload(workload), fits),
 		})
 	}

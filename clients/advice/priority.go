@@ -10,10 +10,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/remedy"
-	"github.com/stowage-scheduler/stowage/clients/report"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -99,7 +99,7 @@ func (q *Question) priorities(own int32) []higher {
 
 // raised advises a higher priority, and says whom it evicts.
 func (q *Question) raised(p higher, evictions []*stowagev1.Eviction) Advice {
-	x := report.Explanation{Cluster: q.Snapshot.Cluster}
+	x := words.Explanation{Cluster: q.Snapshot.Cluster}
 	var victims []string
 	for _, e := range evictions {
 		victims = append(victims, x.Pods(e.GetVictims()))

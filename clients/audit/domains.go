@@ -6,12 +6,14 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
+
 	corev1 "k8s.io/api/core/v1"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/review"
 )
 
@@ -111,7 +113,7 @@ func (a *audit) budgets() {
 				Severity: review.Warning, Rule: ZoneBudget, Object: review.Object(b.Origin), At: b.At, Field: "spec.minAvailable",
 				Pods: lost, Nodes: a.nodeNames(on),
 				Message: fmt.Sprintf("it demands %d healthy pods, there are %d, and %s", s.DesiredHealthy, s.CurrentHealthy,
-					report.Names(without)),
+					words.Names(without)),
 			})
 		}
 	}

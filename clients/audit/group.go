@@ -3,8 +3,8 @@ package audit
 import (
 	"fmt"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/review"
 )
 
@@ -47,7 +47,7 @@ func (a *audit) report(g *groups, s review.Severity, rule review.Rule, message f
 		nodes := a.nodeNames(of.nodes)
 		a.found = append(a.found, review.Finding{
 			Severity: s, Rule: rule, Object: review.Object(of.workload), Pods: of.pods, Nodes: nodes,
-			Message: message(report.Plural(of.pods, "pod"), report.Names(nodes), of.why),
+			Message: message(words.Plural(of.pods, "pod"), words.Names(nodes), of.why),
 		})
 	}
 }

@@ -6,8 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/review"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -105,8 +106,8 @@ func (a *audit) shortages(ctx context.Context, name string, nodes []uint32) erro
 			Severity: review.Broken, Rule: Overcommitted, Object: review.Object{Kind: "Node", Name: n.Name},
 			Field: "status.allocatable[" + s.GetResource() + "]", Nodes: []string{n.Name},
 			Message: fmt.Sprintf("its pods request %s of %s, and it has %s",
-				report.Quantity(s.GetResource(), s.GetUsed()), s.GetResource(),
-				report.Quantity(s.GetResource(), s.GetAllocatable())),
+				words.Quantity(s.GetResource(), s.GetUsed()), s.GetResource(),
+				words.Quantity(s.GetResource(), s.GetAllocatable())),
 		})
 	}
 	return nil

@@ -7,12 +7,16 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
+
 	corev1 "k8s.io/api/core/v1"
+
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 
-	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/review"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -105,7 +109,7 @@ func (a *audit) whyBroken(ctx context.Context, profile *stowagev1.Profile, broke
 		return err
 	}
 	a.report(&found, review.Broken, RuleBroken, func(pods, nodes, why string) string {
-		if pods != report.Plural(1, "pod") {
+		if pods != words.Plural(1, "pod") {
 			return fmt.Sprintf("%s on %s: each of them alone would be rejected there today: %s", pods, nodes, why)
 		}
 		return fmt.Sprintf("%s on %s would be rejected there today: %s", pods, nodes, why)

@@ -7,13 +7,16 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/review"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -39,7 +42,7 @@ func (a *audit) softRules(p *stowagev1.Pod) []softRule {
 		if len(t.GetPreference().GetMatchExpressions())+len(t.GetPreference().GetMatchFields()) == 0 {
 			continue // an empty preference prefers nothing
 		}
-		add("node affinity to "+report.NodeTerm(t.GetPreference()), &stowagev1.PodSpec{Affinity: &stowagev1.Affinity{NodeAffinity: &stowagev1.NodeAffinity{
+		add("node affinity to "+words.NodeTerm(t.GetPreference()), &stowagev1.PodSpec{Affinity: &stowagev1.Affinity{NodeAffinity: &stowagev1.NodeAffinity{
 			Required: &stowagev1.NodeSelector{Terms: []*stowagev1.NodeSelectorTerm{t.GetPreference()}},
 		}}})
 	}
@@ -174,7 +177,7 @@ func (a *audit) softFinding(m *misses) review.Finding {
 	}
 	return review.Finding{
 		Severity: review.Note, Rule: SoftRule, Object: review.Object(m.workload), Pods: len(m.pods), Nodes: a.nodeNames(on),
-		Message: fmt.Sprintf("preferences do not hold for %d of %s on nodes: %s", len(m.pods), report.Plural(all, "pod"), strings.Join(rules, ", ")),
+		Message: fmt.Sprintf("preferences do not hold for %d of %s on nodes: %s", len(m.pods), words.Plural(all, "pod"), strings.Join(rules, ", ")),
 	}
 }
 

@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"github.com/stowage-scheduler/stowage/clients/advice"
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // advice finds changes of a workload that give its pods a node which have none, alone or after the other pending pods.
-func (q *question) advice(a *asked, of []kube.Entry, answer *stowagev1.FilterResponse, after *report.After) ([]advice.Advice, error) {
+func (q *question) advice(a *asked, of []kube.Entry, answer *stowagev1.FilterResponse, after *words.After) ([]advice.Advice, error) {
 	asked := &advice.Question{
 		Mode: stowagev1.QueueMode_QUEUE_MODE_IN_ORDER, Returning: stowagev1.QueueMode_QUEUE_MODE_IN_ORDER,
 		Snapshot: a.snapshot, Profile: a.scheduler.Profile, Pods: of, Offered: answer.GetChanges(),
@@ -39,8 +39,8 @@ func (q *question) advice(a *asked, of []kube.Entry, answer *stowagev1.FilterRes
 	return asked.Find(a.ctx)
 }
 
-// words are pieces of advice in words.
-func words(all []advice.Advice) []string {
+// textsOf are pieces of advice in words.
+func textsOf(all []advice.Advice) []string {
 	var out []string
 	for i := range all {
 		out = append(out, all[i].Text)

@@ -5,10 +5,11 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -22,7 +23,7 @@ func (a *asked) placeRequest(mode stowagev1.QueueMode) *stowagev1.PlaceRequest {
 
 // after says what becomes of pods that have a feasible node once the queue is placed as place does it; nil if no other pod is
 // pending. Of other pods it only tells that those are not placed before. request is that of an error.
-func (q *question) after(a *asked, of []kube.Entry, feasible bool) (out *report.After, request proto.Message, err error) {
+func (q *question) after(a *asked, of []kube.Entry, feasible bool) (out *words.After, request proto.Message, err error) {
 	others := otherPods(a.snapshot, of[0])
 	queued := slices.ContainsFunc(a.snapshot.Queue, func(e kube.Entry) bool { return e.Pods == of[0].Pods })
 	if !feasible && queued && len(others) > 0 {
@@ -61,7 +62,7 @@ func (q *question) after(a *asked, of []kube.Entry, feasible bool) (out *report.
 }
 
 // later says that pods without a feasible node have one once others are placed, without evictions; nil if they do not.
-func (q *question) later(a *asked, of []kube.Entry) (out *report.After, request proto.Message, err error) {
+func (q *question) later(a *asked, of []kube.Entry) (out *words.After, request proto.Message, err error) {
 	mode := stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
 	if inOrderOnly(a.snapshot) == "" {
 		mode = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
@@ -86,12 +87,12 @@ func (q *question) later(a *asked, of []kube.Entry) (out *report.After, request 
 }
 
 // fate is what becomes of pods in the answer about the queue.
-func fate(snapshot *kube.Snapshot, of []kube.Entry, answer *stowagev1.PlaceResponse) *report.After {
+func fate(snapshot *kube.Snapshot, of []kube.Entry, answer *stowagev1.PlaceResponse) *words.After {
 	asked := map[*stowagev1.PendingPods]bool{}
 	for _, e := range of {
 		asked[e.Pods] = true
 	}
-	out := &report.After{}
+	out := &words.After{}
 	for i, p := range answer.GetPlacements() {
 		if !asked[snapshot.Queue[i].Pods] {
 			continue

@@ -8,11 +8,13 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/audit"
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/review"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -64,10 +66,10 @@ func (c *auditCommand) Run(s *session, code *answered) error {
 func writeAudit(w io.Writer, width int, found *audit.Result) {
 	sum := found.Summary
 	quote.Fprintf(w, "%d broken, %s, %s: %s, %s on them, %d pending\n", sum.Broken,
-		report.Plural(sum.Warnings, "warning"), report.Plural(sum.Notes, "note"),
-		report.Plural(sum.Nodes, "node"), report.Plural(sum.Pods, "pod"), sum.Pending)
+		words.Plural(sum.Warnings, "warning"), words.Plural(sum.Notes, "note"),
+		words.Plural(sum.Nodes, "node"), words.Plural(sum.Pods, "pod"), sum.Pending)
 	if sum.Others > 0 {
-		quote.Fprintf(w, "%s of other schedulers: their rules are not judged, see --scheduler-name\n", report.Plural(sum.Others, "pod"))
+		quote.Fprintf(w, "%s of other schedulers: their rules are not judged, see --scheduler-name\n", words.Plural(sum.Others, "pod"))
 	}
-	report.Findings(w, found.Findings, width)
+	text.Findings(w, found.Findings, width)
 }

@@ -4,18 +4,20 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/advice"
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // beyond adds to an explanation of the first of some pods what goes beyond the answer: how their rollout goes on, what changes do for
 // all of them, what becomes of pods that make room, and what changes of their workload do, which it returns, too. request is that of an error.
-func (q *question) beyond(a *asked, of []kube.Entry, answer *stowagev1.FilterResponse, x *report.Explain) (all []advice.Advice, request proto.Message, err error) {
+func (q *question) beyond(a *asked, of []kube.Entry, answer *stowagev1.FilterResponse, x *text.Explain) (all []advice.Advice, request proto.Message, err error) {
 	if all, err = q.advice(a, of, answer, x.After); err != nil {
 		return nil, nil, err
 	}
-	x.Advice = words(all)
+	x.Advice = textsOf(all)
 	if x.Rollout, err = q.underWay(a, of[0], answer, x.After); err != nil {
 		return nil, nil, err
 	}
@@ -30,7 +32,7 @@ func (q *question) beyond(a *asked, of []kube.Entry, answer *stowagev1.FilterRes
 }
 
 // returning decides what becomes of the pods that changes take off their nodes.
-func (q *question) returning(a *asked, e kube.Entry, changes []*stowagev1.Change, x *report.Explain) (proto.Message, error) {
+func (q *question) returning(a *asked, e kube.Entry, changes []*stowagev1.Change, x *text.Explain) (proto.Message, error) {
 	request := &stowagev1.WhatIfRequest{Context: a.about(a.snapshot.Cluster)}
 	var of []*stowagev1.Change
 	for _, c := range changes {
@@ -42,9 +44,9 @@ func (q *question) returning(a *asked, e kube.Entry, changes []*stowagev1.Change
 	if len(of) == 0 {
 		return nil, nil
 	}
-	x.Returning = map[*stowagev1.Change]*report.Returning{}
+	x.Returning = map[*stowagev1.Change]*words.Returning{}
 	err := whatIf(a.ctx, a, request, func(answer *stowagev1.WhatIfResponse) {
-		out := &report.Returning{}
+		out := &words.Returning{}
 		all := answer.GetPlacement().GetPlacements()
 		for i, r := range answer.GetRequeued() {
 			switch p := all[len(all)-len(answer.GetRequeued())+i]; {

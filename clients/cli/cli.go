@@ -12,7 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
@@ -58,7 +58,7 @@ type session struct {
 	application    *kong.Application
 	command        string // its name
 	width          int    // of tables and lines
-	ink            report.Ink
+	ink            text.Ink
 	progress       *progressLine // nil if stderr is no terminal
 }
 

@@ -5,10 +5,12 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/result"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -45,7 +47,7 @@ func (c *consolidateCommand) Run(s *session, code *answered) error {
 func (c *consolidateCommand) priced(a *asked) error {
 	_, unpriced, err := a.snapshot.ConsolidateRequest(c.Nodes)
 	if len(unpriced) > 0 {
-		quote.Fprintf(a.stderr, "stowage: without a price, and therefore not removed: %s\n", report.Names(unpriced))
+		quote.Fprintf(a.stderr, "stowage: without a price, and therefore not removed: %s\n", words.Names(unpriced))
 	}
 	return err
 }
@@ -75,12 +77,12 @@ func (c *consolidateCommand) print(
 			e.Drained(true, removed...)
 			for _, k := range answer.Kept {
 				e.Drained(false, k.GetDrain().GetNodes().GetNames()...)
-				e.Reason(report.WhyKept(k), k.GetDrain().GetNodes().GetNames()...)
+				e.Reason(words.WhyKept(k), k.GetDrain().GetNodes().GetNames()...)
 			}
 		},
 	}
 	return c.printAnswer(s, of, func(w io.Writer, width int) {
-		(&report.Consolidate{Cluster: snapshot.Cluster, Moves: c.Moves, Width: width}).Write(w, answer)
+		(&text.Consolidate{Cluster: snapshot.Cluster, Moves: c.Moves, Width: width}).Write(w, answer)
 	})
 }
 

@@ -9,9 +9,11 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/result"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -73,7 +75,7 @@ func (c *drainCommand) print(s *session, snapshot *kube.Snapshot, parts []*stowa
 		c.doubt(snapshot, "", part)
 	}
 	*code = c.verdict(s, snapshot, c.success(parts))
-	r := &report.Drain{
+	r := &text.Drain{
 		Cluster: snapshot.Cluster, Moves: c.moves(), LargestSet: c.LargestSet, Verbose: c.Verbose, Width: s.width, Ink: s.ink,
 		Caveat: c.caveat,
 	}
@@ -82,7 +84,7 @@ func (c *drainCommand) print(s *session, snapshot *kube.Snapshot, parts []*stowa
 		c.writeDoubts(s)
 		return nil
 	}
-	d, err := result.NewDrain(r, report.TopologyKey(snapshot.Cluster, nil), parts)
+	d, err := result.NewDrain(r, words.TopologyKey(snapshot.Cluster, nil), parts)
 	if err != nil {
 		return err
 	}
@@ -185,7 +187,7 @@ func names(of []kube.Origin) string {
 	for _, o := range of {
 		out = append(out, o.Namespace+"/"+o.Name)
 	}
-	return report.Names(out)
+	return words.Names(out)
 }
 
 // drainFlag returns the flag that sets a field of a request to drain.

@@ -8,11 +8,13 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -70,7 +72,7 @@ type explainedWhole struct {
 }
 
 // after sets what x says about the pods after the others, and about all of them.
-func (e *explained) after(x *report.Explain, answer *stowagev1.FilterResponse) (err error) {
+func (e *explained) after(x *text.Explain, answer *stowagev1.FilterResponse) (err error) {
 	changes := answer.GetChanges()
 	if x.After.Later() != "" {
 		e.After = x.After.Nodes
@@ -202,7 +204,7 @@ func (c *explainCommand) found(snapshot *kube.Snapshot) ([]*chosen, error) {
 
 // explain answers one target and, in a table, prints the answer. request is that of an error.
 func (c *explainCommand) explain(a *asked, t *chosen) (one explained, code answered, request proto.Message, err error) {
-	c.notes, c.doubts = c.beside(), report.Doubts{} // of the targets before
+	c.notes, c.doubts = c.beside(), words.Doubts{} // of the targets before
 	one = explained{Target: t.text, Namespace: t.namespace(), Pod: t.name(), Alike: podCount(t.pending)}
 	var answer *stowagev1.FilterResponse
 	switch {
@@ -210,7 +212,7 @@ func (c *explainCommand) explain(a *asked, t *chosen) (one explained, code answe
 		one.Node = a.snapshot.Cluster.Nodes[t.on.Node].GetName()
 		answer, request, err = c.moving(a, t)
 	case c.Fix:
-		var after *report.After
+		var after *words.After
 		if answer, after, request, err = c.fixed(a, t.pending, t.heading()); after.Later() != "" {
 			one.After = after.Nodes
 		}
@@ -275,7 +277,7 @@ func (c *explainCommand) waiting(a *asked, t *chosen, one *explained) (answer *s
 }
 
 // printOne prints the answer about the only target as a name, a page or a picture.
-func (c *explainCommand) printOne(a *asked, x *report.Explain, pod kube.Origin, answer *stowagev1.FilterResponse) error {
+func (c *explainCommand) printOne(a *asked, x *text.Explain, pod kube.Origin, answer *stowagev1.FilterResponse) error {
 	if c.drawn() {
 		return c.printExplained(a, x, pod, answer)
 	}
@@ -336,7 +338,7 @@ func (c *explainCommand) moving(a *asked, t *chosen) (*stowagev1.FilterResponse,
 // writeMoving writes whether a pod on a node could move.
 func (c *explainCommand) writeMoving(a *asked, t *chosen, cluster *stowagev1.Cluster, answer *stowagev1.FilterResponse) {
 	pod, node := t.on.Object, cluster.Nodes[t.on.Node].GetName()
-	m := report.Moving{Namespace: pod.Namespace, Pod: pod.Name, Node: node, Width: a.width}
+	m := text.Moving{Namespace: pod.Namespace, Pod: pod.Name, Node: node, Width: a.width}
 	if t.Kind != "Pod" {
 		m.Of = t.text
 	}

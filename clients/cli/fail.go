@@ -9,14 +9,18 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/suggest"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -66,7 +70,7 @@ func (f *failAnswer) domains(key string) map[string]result.DomainNote {
 	}
 	out := map[string]result.DomainNote{}
 	for _, a := range f.Failures {
-		out[a.Name] = result.DomainNote{Text: "if it fails: " + report.Outcome(a), Good: a.Survives}
+		out[a.Name] = result.DomainNote{Text: "if it fails: " + text.Outcome(a), Good: a.Survives}
 	}
 	return out
 }
@@ -121,7 +125,7 @@ func (c *failCommand) print(
 ) error {
 	ok := !slices.ContainsFunc(out.Failures, func(f *whatif.Failure) bool { return !f.Survives })
 	*code = c.verdict(s, snapshot, ok)
-	r := report.Fail{Key: c.Each, Moves: c.Moves, Verbose: c.Verbose}
+	r := text.Fail{Key: c.Each, Moves: c.Moves, Verbose: c.Verbose}
 	of := result.AnswerOf{
 		Kind: "FailReport", Title: "If nodes fail", Verdict: r.Verdict(out.Failures), Good: ok, Value: out, Cluster: snapshot.Cluster,
 		Names: podNames(withoutNode(out.Failures)), Effect: out.effect(snapshot, failures), TopologyKey: c.Each,
@@ -193,7 +197,7 @@ func (c *failCommand) failures(snapshot *kube.Snapshot) ([]*kube.Disruption, err
 		if err != nil {
 			return nil, fmt.Errorf("--node: %w", err)
 		}
-		fail(report.Names(nodes.GetNames()), nodes.GetNames())
+		fail(words.Names(nodes.GetNames()), nodes.GetNames())
 	}
 	d := &kube.Disruption{Name: strings.Join(names, ", ")}
 	for _, n := range snapshot.Cluster.Nodes {
@@ -227,6 +231,6 @@ func inDomain(snapshot *kube.Snapshot, domain string) ([]string, error) {
 		return nil, fmt.Errorf("no node has the label %s", key)
 	default:
 		known := slices.Sorted(maps.Keys(domains))
-		return nil, fmt.Errorf("no node has %s, only %s%s", domain, report.Names(known), suggest.DidYouMean(value, slices.Values(known)))
+		return nil, fmt.Errorf("no node has %s, only %s%s", domain, words.Names(known), suggest.DidYouMean(value, slices.Values(known)))
 	}
 }

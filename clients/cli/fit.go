@@ -10,8 +10,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/result"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -50,7 +51,7 @@ func (c *fitCommand) Run(s *session, code *answered) error {
 		if c.MaxUnits > 0 {
 			request.MaxUnits = &c.MaxUnits
 		}
-		r := report.Fit{Cluster: snapshot.Cluster, TopologyKey: c.By, Changes: c.Changes, Width: s.width}
+		r := text.Fit{Cluster: snapshot.Cluster, TopologyKey: c.By, Changes: c.Changes, Width: s.width}
 		var answer *stowagev1.FitResponse
 		for i, m := range mix {
 			r.Names, r.Counts = append(r.Names, m.Name), append(r.Counts, m.Pods.GetCount())

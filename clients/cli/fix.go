@@ -7,9 +7,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/advice"
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/remedy"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -24,7 +26,7 @@ func (c *explainCommand) fix(s *session, code *answered) error {
 		}
 		answer, after, request, err := c.fixed(a, entries, "")
 		if err == nil {
-			x := report.Explain{After: after}
+			x := text.Explain{After: after}
 			*code = c.verdict(s, a.snapshot, x.Good(answer))
 		}
 		return request, err
@@ -33,7 +35,7 @@ func (c *explainCommand) fix(s *session, code *answered) error {
 
 // fixed prints how to make the first such change that would place the first of some pods. One with a feasible node needs none.
 // heading may be empty; after and request are as those of waiting.
-func (c *explainCommand) fixed(a *asked, of []kube.Entry, heading string) (answer *stowagev1.FilterResponse, after *report.After, request proto.Message, err error) {
+func (c *explainCommand) fixed(a *asked, of []kube.Entry, heading string) (answer *stowagev1.FilterResponse, after *words.After, request proto.Message, err error) {
 	entry := of[0]
 	if entry.Message != "" {
 		comment(a, heading)
@@ -52,7 +54,7 @@ func (c *explainCommand) fixed(a *asked, of []kube.Entry, heading string) (answe
 		return nil, nil, request, err
 	}
 	comment(a, heading)
-	x := report.Explanation{Cluster: a.snapshot.Cluster, Width: a.width}
+	x := text.Explanation{Explanation: &words.Explanation{Cluster: a.snapshot.Cluster}, Width: a.width}
 	changes := answer.GetChanges()
 	if after.String() != "" {
 		comment(a, after.String())
@@ -82,7 +84,7 @@ func (c *explainCommand) fixed(a *asked, of []kube.Entry, heading string) (answe
 }
 
 // firstFix prints how to make the first change that has a patch or commands, and why those before it have none.
-func firstFix(a *asked, x *report.Explanation, entry kube.Entry, changes []*stowagev1.Change, all []advice.Advice) error {
+func firstFix(a *asked, x *text.Explanation, entry kube.Entry, changes []*stowagev1.Change, all []advice.Advice) error {
 	owner := remedy.WorkloadOf(entry.Origin, entry.Object())
 	for _, c := range changes {
 		comment(a, x.Change(c))
@@ -104,9 +106,9 @@ func firstFix(a *asked, x *report.Explanation, entry kube.Entry, changes []*stow
 }
 
 // comment prints a text as comments, nothing if it is empty.
-func comment(a *asked, text string) {
-	if text != "" {
-		report.WriteWrapped(a.stdout, "# ", text, a.width)
+func comment(a *asked, line string) {
+	if line != "" {
+		text.WriteWrapped(a.stdout, "# ", line, a.width)
 	}
 }
 

@@ -10,11 +10,13 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -82,9 +84,9 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 	s, snapshot := a.session, a.snapshot
 	key := c.TopologyKey
 	if key == "" {
-		key = report.TopologyKey(snapshot.Cluster, snapshot.QueueGroups())
+		key = words.TopologyKey(snapshot.Cluster, snapshot.QueueGroups())
 	}
-	p := &report.Place{Snapshot: snapshot, TopologyKey: key, Width: s.width, Changes: c.Changes, Verbose: c.Verbose, Ink: s.ink}
+	p := &text.Place{Snapshot: snapshot, TopologyKey: key, Width: s.width, Changes: c.Changes, Verbose: c.Verbose, Ink: s.ink}
 	var answer *stowagev1.PlaceResponse
 	if c.Watch || c.Partial {
 		answer, err = c.inParts(ctx, s, a, request, p)
@@ -119,7 +121,7 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 		}
 	case c.Output == table:
 		p.Write(s.stdout, answer)
-		report.Rollouts(s.stdout, p.Rollouts, s.width)
+		text.Rollouts(s.stdout, p.Rollouts, s.width)
 		c.writeDoubts(s)
 	default:
 		d, err := result.NewPlace(p, answer)

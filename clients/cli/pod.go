@@ -5,10 +5,12 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/result"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -43,8 +45,8 @@ func (q *onePod) filter(s *session, code *answered, explain bool) error {
 		default:
 			return request, q.printMessage(s.stdout, answer)
 		}
-		report.Filter(s.stdout, answer, s.width)
-		x := report.Explanation{Cluster: a.snapshot.Cluster, Width: s.width}
+		text.Filter(s.stdout, answer, s.width)
+		x := text.Explanation{Explanation: &words.Explanation{Cluster: a.snapshot.Cluster}, Width: s.width}
 		x.WriteOutcome(s.stdout, "", answer.GetPreemption())
 		q.writeDoubts(s)
 		return request, nil
@@ -76,18 +78,18 @@ func (q *onePod) explained(s *session, code *answered, a *asked, feasible bool, 
 }
 
 // explanation renders the answer about a pod in a cluster.
-func (q *question) explanation(a *asked, cluster *stowagev1.Cluster, nominated string) *report.Explain {
-	return &report.Explain{
-		Explanation: report.Explanation{
-			Cluster: cluster, Width: a.width, Ink: a.ink, NoPreemption: a.scheduler.NoPreemption(),
+func (q *question) explanation(a *asked, cluster *stowagev1.Cluster, nominated string) *text.Explain {
+	return &text.Explain{
+		Explanation: text.Explanation{
+			Explanation: &words.Explanation{Cluster: cluster, NoPreemption: a.scheduler.NoPreemption()}, Width: a.width, Ink: a.ink,
 		},
 		Verbose: q.Verbose, Nominated: nominated,
 	}
 }
 
 // printExplained prints the answer about a pod in another format than a table.
-func (q *question) printExplained(a *asked, x *report.Explain, pod kube.Origin, answer *stowagev1.FilterResponse) error {
-	d, err := result.NewExplain(x, pod, report.TopologyKey(x.Cluster, nil), answer)
+func (q *question) printExplained(a *asked, x *text.Explain, pod kube.Origin, answer *stowagev1.FilterResponse) error {
+	d, err := result.NewExplain(x, pod, words.TopologyKey(x.Cluster, nil), answer)
 	if err != nil {
 		return err
 	}
@@ -116,7 +118,7 @@ func (c *scoreCommand) Run(s *session, code *answered) error {
 		default:
 			return request, c.printMessage(s.stdout, answer)
 		}
-		report.Score(s.stdout, answer, s.width)
+		text.Score(s.stdout, answer, s.width)
 		c.writeDoubts(s)
 		return request, nil
 	})

@@ -5,7 +5,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -47,7 +49,7 @@ func (c *preemptCommand) Run(s *session, code *answered) error {
 		if c.Output != table {
 			return request, c.printMessage(s.stdout, answer)
 		}
-		x := report.Explanation{Cluster: a.snapshot.Cluster, Width: s.width, NoPreemption: a.scheduler.NoPreemption()}
+		x := text.Explanation{Explanation: &words.Explanation{Cluster: a.snapshot.Cluster, NoPreemption: a.scheduler.NoPreemption()}, Width: s.width}
 		x.WritePreempt(s.stdout, pod.GetNominatedNodeName(), answer)
 		c.writeDoubts(s)
 		return request, nil

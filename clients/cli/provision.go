@@ -7,8 +7,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/result"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -60,7 +61,7 @@ func (c *provisionCommand) print(s *session, snapshot *kube.Snapshot, answer *st
 		Effect:    func(e *result.Effect) { e.Place(snapshot, answer.Place.Placements, answer.Place.Evictions) },
 	}
 	return c.printAnswer(s, of, func(w io.Writer, width int) {
-		(&report.Provision{Snapshot: snapshot, TemplateDomains: c.CountTemplateDomains, Width: width}).Write(w, answer)
+		(&text.Provision{Snapshot: snapshot, TemplateDomains: c.CountTemplateDomains, Width: width}).Write(w, answer)
 	})
 }
 

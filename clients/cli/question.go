@@ -12,14 +12,15 @@ import (
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/apply"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/review"
 	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -48,7 +49,7 @@ type question struct {
 	rollouts  bool             // whether the command decides those of Deployments
 	findings  []review.Finding // for an answer that lists them; nil for none
 	notes     []string         // what was said beside the answer
-	doubts    report.Doubts    // what the answer does not decide
+	doubts    words.Doubts     // what the answer does not decide
 	caveat    string           // of a yes, in its headline
 
 	execute func(io.Writer, any) error // the template of --output
@@ -163,10 +164,10 @@ func (q *question) built(s *session, r *manifest.Reader) (*kube.Snapshot, error)
 		q.note(s, "the pods of these count only where the manifests state them: %s", strings.Join(q.workloads, ", "))
 	}
 	if len(out.Suspended) > 0 {
-		q.note(s, "suspended, so without pods: %s", report.Names(kinds(out.Suspended)))
+		q.note(s, "suspended, so without pods: %s", words.Names(kinds(out.Suspended)))
 	}
 	if len(out.OnDelete) > 0 {
-		q.note(s, "updated when their pods are deleted (OnDelete): %s", report.Names(kinds(out.OnDelete)))
+		q.note(s, "updated when their pods are deleted (OnDelete): %s", words.Names(kinds(out.OnDelete)))
 	}
 	if n := out.LeftOut; n > 0 {
 		q.note(s, "left out by --namespace and --selector, though kube-scheduler places them too: %s",
@@ -202,7 +203,7 @@ func (q *question) others(s *session, pods []kube.Entry) {
 		names[e.SchedulerName] = append(names[e.SchedulerName], e.Origin.String())
 	}
 	for _, scheduler := range slices.Sorted(maps.Keys(names)) {
-		q.note(s, "left to the scheduler %q, see --scheduler-name: %s", scheduler, report.Names(slices.Compact(names[scheduler])))
+		q.note(s, "left to the scheduler %q, see --scheduler-name: %s", scheduler, words.Names(slices.Compact(names[scheduler])))
 	}
 }
 
@@ -300,7 +301,7 @@ func (q *question) homeless(s *session, pods []kube.HomelessPod) {
 			q.note(s, "and so with the pods of %d more nodes", len(order)-i)
 			break
 		}
-		which := report.Names(names[f])
+		which := words.Names(names[f])
 		if f.stays == "" {
 			q.note(s, "node %s is not in the manifests, so its pods are pending: %s", f.node, which)
 		} else {

@@ -7,8 +7,9 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/result"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -65,7 +66,7 @@ func (c *scaleDownCommand) print(s *session, snapshot *kube.Snapshot, w *kube.Sc
 	}
 	of.Names = podNames(pods)
 	return c.printAnswer(s, of, func(to io.Writer, width int) {
-		r := &report.ScaleDown{Cluster: snapshot.Cluster, Workload: w, Width: width}
+		r := &text.ScaleDown{Cluster: snapshot.Cluster, Workload: w, Width: width}
 		r.Write(to, answer)
 		r.WriteCommands(to, answer)
 	})

@@ -12,8 +12,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -41,7 +42,7 @@ type screen struct {
 	w       io.Writer
 	size    func() (columns, rows int)
 	now     func() time.Time
-	place   *report.Place
+	place   *text.Place
 	parts   *stowage.Parts
 	last    *stowagev1.PlaceStreamResponse
 	start   time.Time
@@ -49,7 +50,7 @@ type screen struct {
 	drawing time.Duration // duration of the last frame
 }
 
-func newScreen(w io.Writer, terminal *os.File, p *report.Place, parts *stowage.Parts) *screen {
+func newScreen(w io.Writer, terminal *os.File, p *text.Place, parts *stowage.Parts) *screen {
 	s := &screen{w: w, now: time.Now, place: p, parts: parts, start: time.Now(), last: &stowagev1.PlaceStreamResponse{}}
 	s.size = func() (int, int) {
 		columns, rows, err := term.GetSize(int(terminal.Fd()))

@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -26,7 +27,7 @@ func frames(nodes, columns, rows int) (*screen, *bytes.Buffer) {
 	out := &bytes.Buffer{}
 	s := &screen{
 		w: out, size: func() (int, int) { return columns, rows }, now: func() time.Time { return time.Unix(2, 0) },
-		place: &report.Place{Snapshot: snapshot, TopologyKey: "rack", Width: width}, parts: stowage.NewParts(snapshot.PlaceRequest()),
+		place: &text.Place{Snapshot: snapshot, TopologyKey: "rack", Width: width}, parts: stowage.NewParts(snapshot.PlaceRequest()),
 		start: time.Unix(0, 0), last: &stowagev1.PlaceStreamResponse{},
 	}
 	return s, out

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
 )
 
 // target is an object that an argument names.
@@ -75,7 +75,7 @@ func (t target) named(snapshot *kube.Snapshot) (target, error) {
 	}
 	for _, o := range found {
 		if o.Kind != found[0].Kind {
-			return t, fmt.Errorf("there are several objects %q, name one of %s", t.text, report.Names(arguments(found)))
+			return t, fmt.Errorf("there are several objects %q, name one of %s", t.text, words.Names(arguments(found)))
 		}
 	}
 	t.Kind = found[0].Kind // choose tells namespaces apart
@@ -155,7 +155,7 @@ func (t *target) running(snapshot *kube.Snapshot) (kube.OnNode, error) {
 	case len(found) == 0:
 		return kube.OnNode{}, fmt.Errorf("there is no pod %q on a node%s", t.text, t.didYouMean(snapshot))
 	case len(found) > 1:
-		return kube.OnNode{}, fmt.Errorf("there are several pods %q on nodes, name one of %s", t.text, report.Names(where))
+		return kube.OnNode{}, fmt.Errorf("there are several pods %q on nodes, name one of %s", t.text, words.Names(where))
 	}
 	return found[0], nil
 }
@@ -250,7 +250,7 @@ func (t *target) choose(snapshot *kube.Snapshot) ([]*chosen, error) {
 	}
 	switch {
 	case len(namespaces) > 1:
-		return nil, fmt.Errorf("%q is in several namespaces, name one of %s", t.text, report.Names(namespaces))
+		return nil, fmt.Errorf("%q is in several namespaces, name one of %s", t.text, words.Names(namespaces))
 	case len(out) > 0:
 		return out, nil
 	case misread != nil:

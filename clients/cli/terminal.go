@@ -6,7 +6,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 )
 
 // width is the width of tables and of lines of names where the output is no terminal: it must not depend on its destination.
@@ -23,7 +23,7 @@ func (q *question) dress(s *session) {
 			s.width = max(minimumWidth, columns)
 		}
 	}
-	s.ink = report.Ink(q.Color == "always" || q.Color == "auto" && s.terminal != nil && os.Getenv("NO_COLOR") == "")
+	s.ink = text.Ink(q.Color == "always" || q.Color == "auto" && s.terminal != nil && os.Getenv("NO_COLOR") == "")
 	if q.Output == table {
 		s.stdout = quote.Terminal(s.raw, bool(s.ink))
 	}

@@ -1,18 +1,20 @@
 package cli
 
 import (
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/rollout"
 	"github.com/stowage-scheduler/stowage/clients/simulate"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // underWay decides how the rollout goes on whose pod has no node; nil if there is none.
-func (q *question) underWay(a *asked, e kube.Entry, answer *stowagev1.FilterResponse, after *report.After) (*whatif.Rollout, error) {
+func (q *question) underWay(a *asked, e kube.Entry, answer *stowagev1.FilterResponse, after *words.After) (*whatif.Rollout, error) {
 	if after.Later() != "" || len(answer.GetFeasibleNodes().GetIndexes()) > 0 && after.String() == "" {
 		return nil, nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/quote"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -44,7 +45,7 @@ func (q *question) doubt(snapshot *kube.Snapshot, subject string, responses ...p
 func (q *question) beside() []string { return slices.Concat(q.notes, q.doubts.Lines()) }
 
 // writeDoubts writes the doubts of the answer.
-func (q *question) writeDoubts(s *session) { q.doubts.Write(s.stdout, s.width) }
+func (q *question) writeDoubts(s *session) { text.Doubts(s.stdout, &q.doubts, s.width) }
 
 // verdict returns the exit code of an answer whose doubts are known. Success becomes unsure if there are any, or if objects or pods
 // are missing, unless that is allowed.

@@ -10,9 +10,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -20,7 +21,7 @@ import (
 // in JSON or YAML. If the stream ends early, it returns the pods placed so far, nil if nothing arrived. With --partial, a
 // deadline is then no error: large responses take long to arrive.
 func (c *placeCommand) inParts(ctx context.Context, s *session, client stowagev1.PlacementServiceClient, request *stowagev1.PlaceRequest,
-	p *report.Place,
+	p *text.Place,
 ) (*stowagev1.PlaceResponse, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -101,7 +102,7 @@ type view interface {
 	close()
 }
 
-func (c *placeCommand) view(s *session, p *report.Place, parts *stowage.Parts) view {
+func (c *placeCommand) view(s *session, p *text.Place, parts *stowage.Parts) view {
 	switch {
 	case !c.Watch:
 		return unseen{}
@@ -124,7 +125,7 @@ func (unseen) close()                                    {}
 // lines shows parts as lines, for output that cannot be overwritten.
 type lines struct {
 	w     io.Writer
-	place *report.Place
+	place *text.Place
 	begun bool
 }
 

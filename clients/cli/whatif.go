@@ -11,13 +11,15 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/review"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -158,7 +160,7 @@ func (c *whatIfCommand) print(s *session, before, after *whatif.State, out *what
 	c.doubtRollouts(after.Snapshot, out.Rollouts)
 	*code = c.verdict(s, after.Snapshot, out.Fine)
 	of := result.AnswerOf{
-		Kind: "WhatIfReport", Title: "What if", Verdict: report.WhatIfVerdict(out), Good: out.Fine, Value: out,
+		Kind: "WhatIfReport", Title: "What if", Verdict: text.WhatIfVerdict(out), Good: out.Fine, Value: out,
 		Cluster: after.Snapshot.Cluster, Before: before.Snapshot.Cluster, Effect: func(e *result.Effect) {
 			e.States(result.Removed, after.Disruption.Lost...)
 			e.Disrupt(after.Snapshot, after.Disruption, after.Answer)
@@ -172,8 +174,8 @@ func (c *whatIfCommand) print(s *session, before, after *whatif.State, out *what
 	}
 	of.Names = podNames(pods)
 	return c.printAnswer(s, of, func(w io.Writer, width int) {
-		(&report.WhatIf{Width: width}).Write(w, out)
-		report.Rollouts(w, out.Rollouts, width)
+		(&text.WhatIf{Width: width}).Write(w, out)
+		text.Rollouts(w, out.Rollouts, width)
 	})
 }
 
@@ -237,7 +239,7 @@ func (c *whatIfCommand) edit(s *session, r *manifest.Reader) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--add-node=%s: %w", text, err)
 		}
-		out = append(out, "add "+counted(count, "node", "nodes")+" like "+like+": "+report.Names(names))
+		out = append(out, "add "+counted(count, "node", "nodes")+" like "+like+": "+words.Names(names))
 	}
 	return out, nil
 }
@@ -271,7 +273,7 @@ func newNodes(text string) (like string, count int, zone string, err error) {
 
 // disruption returns what happens to nodes and pods, and says it in words.
 func (c *whatIfCommand) disruption(snapshot *kube.Snapshot) (*kube.Disruption, []string, error) {
-	d, words := &kube.Disruption{}, []string(nil)
+	d, lines := &kube.Disruption{}, []string(nil)
 	for _, of := range []struct {
 		flag, word string
 		names      []string
@@ -283,7 +285,7 @@ func (c *whatIfCommand) disruption(snapshot *kube.Snapshot) (*kube.Disruption, [
 		}
 		for _, name := range nodes.GetNames() {
 			*of.into = append(*of.into, name)
-			words = append(words, of.word+" node "+name)
+			lines = append(lines, of.word+" node "+name)
 		}
 	}
 	for _, text := range c.Evict {
@@ -299,7 +301,7 @@ func (c *whatIfCommand) disruption(snapshot *kube.Snapshot) (*kube.Disruption, [
 			return nil, nil, fmt.Errorf("--evict: %s: %s, and makes it again there", p.Object, why)
 		}
 		d.Evicted = append(d.Evicted, p.Object)
-		words = append(words, "evict "+p.Object.String())
+		lines = append(lines, "evict "+p.Object.String())
 	}
-	return d, words, nil
+	return d, lines, nil
 }

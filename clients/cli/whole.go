@@ -5,13 +5,14 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // forAll is whole for the changes that an answer about one of the pods has, or what becomes of them after the others.
-func (q *question) forAll(a *asked, of []kube.Entry, answer *stowagev1.FilterResponse, after *report.After) (*report.Whole, proto.Message, error) {
+func (q *question) forAll(a *asked, of []kube.Entry, answer *stowagev1.FilterResponse, after *words.After) (*words.Whole, proto.Message, error) {
 	switch {
 	case after.Later() != "":
 	case after != nil && after.First != nil:
@@ -24,7 +25,7 @@ func (q *question) forAll(a *asked, of []kube.Entry, answer *stowagev1.FilterRes
 
 // whole says what changes that would place one of a workload's pods do for all of them; nil if it has a single one, or if pods of
 // others are pending. Of its pods, placed have a node without a change. request is that of an error.
-func (q *question) whole(a *asked, of []kube.Entry, placed uint32, changes []*stowagev1.Change) (*report.Whole, proto.Message, error) {
+func (q *question) whole(a *asked, of []kube.Entry, placed uint32, changes []*stowagev1.Change) (*words.Whole, proto.Message, error) {
 	pods := uint32(podCount(of))
 	if len(of) < len(a.snapshot.Queue) {
 		return q.wholeQueue(a)
@@ -32,7 +33,7 @@ func (q *question) whole(a *asked, of []kube.Entry, placed uint32, changes []*st
 	if pods < 2 || of[0].Pods.GetPodGroup() != "" {
 		return nil, nil, nil
 	}
-	out := &report.Whole{Pods: pods}
+	out := &words.Whole{Pods: pods}
 	fit := &stowagev1.FitRequest{
 		Context: a.about(a.snapshot.Cluster), Mix: []*stowagev1.FitPod{{Pod: of[0].Pods.Pod}}, MaxUnits: &pods, IncludeChanges: true,
 	}
@@ -75,7 +76,7 @@ func (q *question) whole(a *asked, of []kube.Entry, placed uint32, changes []*st
 const maximumTogether = 100
 
 // wholeQueue says if the pending pods of several workloads have nodes together; nil if they do not, or belong to groups.
-func (q *question) wholeQueue(a *asked) (*report.Whole, proto.Message, error) {
+func (q *question) wholeQueue(a *asked) (*words.Whole, proto.Message, error) {
 	pods := podCount(a.snapshot.Queue)
 	grouped := func(e kube.Entry) bool { return e.Pods.GetPodGroup() != "" }
 	if pods > maximumTogether || slices.ContainsFunc(a.snapshot.Queue, grouped) {
@@ -86,7 +87,7 @@ func (q *question) wholeQueue(a *asked) (*report.Whole, proto.Message, error) {
 	if err != nil || jointly.UnplacedCount > 0 {
 		return nil, request, err
 	}
-	return &report.Whole{Pods: uint32(pods), Joint: true, Queue: true}, nil, nil
+	return &words.Whole{Pods: uint32(pods), Joint: true, Queue: true}, nil, nil
 }
 
 // nodesLike asks for nodes like one of the cluster, as a change adds one.

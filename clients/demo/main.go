@@ -11,7 +11,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/scenarios"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 )
@@ -48,7 +48,7 @@ func run(ctx context.Context, binary, examples string) (held bool, err error) {
 		return false, err
 	}
 	defer client.Close()
-	show := &show{w: os.Stdout, ink: report.Ink(isTerminal(os.Stdout))}
+	show := &show{w: os.Stdout, ink: text.Ink(isTerminal(os.Stdout))}
 	good := 0
 	for i := range cases {
 		ok, err := show.scenario(ctx, &cases[i], scenarios.Client(client))

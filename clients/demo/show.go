@@ -9,8 +9,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/scenarios"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -20,7 +22,7 @@ const width = 100
 // show renders the demo.
 type show struct {
 	w   io.Writer
-	ink report.Ink
+	ink text.Ink
 }
 
 func isTerminal(f *os.File) bool {
@@ -53,7 +55,7 @@ func (s *show) scenario(ctx context.Context, c *scenarios.Case, decide scenarios
 		}
 		if i == 0 && q.Place == nil && holdsPods(q.Snapshot.Cluster) {
 			fmt.Fprintln(s.w)
-			p := report.Picture{Cluster: q.Snapshot.Cluster, TopologyKey: c.TopologyKey, Width: width}
+			p := text.Picture{Cluster: q.Snapshot.Cluster, TopologyKey: c.TopologyKey, Width: width}
 			p.Draw(s.w)
 		}
 		s.step(q, a)
@@ -64,7 +66,7 @@ func (s *show) scenario(ctx context.Context, c *scenarios.Case, decide scenarios
 		mark = s.ink.Bad("✗")
 	}
 	fmt.Fprintln(s.w)
-	report.WriteWrapped(s.w, "", mark+" "+c.Why, width)
+	text.WriteWrapped(s.w, "", mark+" "+c.Why, width)
 	return held, nil
 }
 
@@ -93,7 +95,7 @@ func (s *show) beside(q [2]*scenarios.Question, a [2]*scenarios.Answer) {
 	var columns [2][]string
 	for i := range q {
 		var b strings.Builder
-		p := report.Place{Snapshot: q[i].Snapshot, TopologyKey: q[i].Case.TopologyKey, Width: half}
+		p := text.Place{Snapshot: q[i].Snapshot, TopologyKey: q[i].Case.TopologyKey, Width: half}
 		p.Draw(&b, a[i].Place)
 		columns[i] = append([]string{q[i].Step.Name}, strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")...)
 	}
@@ -114,7 +116,7 @@ func (s *show) beside(q [2]*scenarios.Question, a [2]*scenarios.Answer) {
 	}
 	for i := range q {
 		fmt.Fprintf(s.w, "\n%s: ", s.ink.Bold(q[i].Step.Name))
-		p := report.Place{Snapshot: q[i].Snapshot, TopologyKey: q[i].Case.TopologyKey, Width: width}
+		p := text.Place{Snapshot: q[i].Snapshot, TopologyKey: q[i].Case.TopologyKey, Width: width}
 		p.Tell(s.w, a[i].Place)
 	}
 }
@@ -129,18 +131,18 @@ func (s *show) step(q *scenarios.Question, a *scenarios.Answer) {
 		s.filter(q, a.Filter)
 	case q.Score != nil:
 		fmt.Fprintf(s.w, "\n%s\n", s.ink.Bold(q.Step.Name))
-		report.Score(s.w, a.Score, width)
+		text.Score(s.w, a.Score, width)
 	case q.Preempt != nil:
 		fmt.Fprintf(s.w, "\n%s\n", s.ink.Bold(q.Step.Name))
-		x := report.Explanation{Cluster: q.Snapshot.Cluster, Width: width}
+		x := text.Explanation{Explanation: &words.Explanation{Cluster: q.Snapshot.Cluster}, Width: width}
 		x.WritePreempt(s.w, "", a.Preempt)
 	case q.ScaleDown != nil:
 		fmt.Fprintf(s.w, "\n%s\n", s.ink.Bold(q.Step.Name))
-		r := &report.ScaleDown{Cluster: q.Snapshot.Cluster, Workload: q.Scalable, Width: width}
+		r := &text.ScaleDown{Cluster: q.Snapshot.Cluster, Workload: q.Scalable, Width: width}
 		r.Write(s.w, a.ScaleDown)
 	default:
 		fmt.Fprintf(s.w, "\n%s\n", s.ink.Bold(q.Step.Name))
-		p := report.Place{Snapshot: q.Snapshot, TopologyKey: q.Case.TopologyKey, Width: width, Changes: q.Place.GetIncludeChanges()}
+		p := text.Place{Snapshot: q.Snapshot, TopologyKey: q.Case.TopologyKey, Width: width, Changes: q.Place.GetIncludeChanges()}
 		p.Write(s.w, a.Place)
 	}
 }
@@ -153,13 +155,13 @@ func (s *show) filter(q *scenarios.Question, a *stowagev1.FilterResponse) {
 	}
 	fmt.Fprintf(s.w, "\n%s: %s can take it\n", s.ink.Bold(q.Step.Name), feasible)
 	if a.GetMessage() != "" {
-		report.WriteWrapped(s.w, "  ", a.GetMessage(), width)
+		text.WriteWrapped(s.w, "  ", a.GetMessage(), width)
 	} else {
 		for _, r := range a.GetRejections() {
 			fmt.Fprintf(s.w, "  %s: %s\n", strings.Join(r.GetNodes().GetNames(), ", "), r.GetReasons()[0].GetMessage())
 		}
 	}
-	x := report.Explanation{Cluster: q.Snapshot.Cluster, Width: width}
+	x := text.Explanation{Explanation: &words.Explanation{Cluster: q.Snapshot.Cluster}, Width: width}
 	x.WriteOutcome(s.w, "  ", a.GetPreemption())
 	x.WriteWhy(s.w, "  ", a.GetExplanation())
 	if len(q.Step.Filter.Changes) > 0 {

@@ -7,10 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/stowage-scheduler/stowage/clients/report"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -214,11 +215,11 @@ func editRequirement(spec *corev1.PodSpec, r *stowagev1.ChangedNodeRequirement) 
 // editRequest lowers the request of the container that has the pod's request alone. A limit of an extended resource, which equals the
 // request, follows.
 func editRequest(spec *corev1.PodSpec, r *stowagev1.LoweredRequest) error {
-	from, err := resource.ParseQuantity(report.Quantity(r.GetResource(), r.GetFrom()))
+	from, err := resource.ParseQuantity(words.Quantity(r.GetResource(), r.GetFrom()))
 	if err != nil {
 		return err
 	}
-	lowered, err := resource.ParseQuantity(report.Quantity(r.GetResource(), r.GetTo()))
+	lowered, err := resource.ParseQuantity(words.Quantity(r.GetResource(), r.GetTo()))
 	if err != nil {
 		return err
 	}

@@ -6,14 +6,16 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/yaml"
 
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/engine/nodestate"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -87,7 +89,7 @@ func ofNode(c *stowagev1.Change, nodes []*stowagev1.Node) ([]string, error) {
 		var commands []string
 		for _, t := range k.ClearedTaints.GetTaints() {
 			if nodestate.Has(t.GetKey()) {
-				return nil, fmt.Errorf("a controller removes the taint %s when that state ends", report.Taint(t))
+				return nil, fmt.Errorf("a controller removes the taint %s when that state ends", words.Taint(t))
 			}
 			commands = append(commands, quote.Command("kubectl taint node", []string{
 				name(k.ClearedTaints.GetNodeIndex()), fmt.Sprintf("%s:%s-", t.GetKey(), effects[t.GetEffect()]),

@@ -8,9 +8,11 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/page"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/review"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -24,7 +26,7 @@ type Answer struct {
 	value any
 	below []page.Section
 	names []string
-	pods  report.Picture
+	pods  text.Picture
 }
 
 type answerFields struct {
@@ -88,7 +90,7 @@ func NewAnswer(of AnswerOf) (*Answer, error) {
 	}
 	head := NewHeader(of.Kind, cmp.Or(of.Verdict, first))
 	head.Findings = of.Findings
-	key := cmp.Or(of.TopologyKey, report.TopologyKey(of.Cluster, nil))
+	key := cmp.Or(of.TopologyKey, words.TopologyKey(of.Cluster, nil))
 	return &Answer{
 		answerFields: answerFields{head, key, e.nodes(key), of.Pods, e.moves}, title: of.Title, good: of.Good,
 		warn: of.Warn, notes: of.Domains, value: of.Value,

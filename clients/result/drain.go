@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/page"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -16,8 +18,8 @@ import (
 type Drain struct {
 	drainFields
 	drains []*stowagev1.NodeDrain
-	pods   report.Picture
-	words  *report.Drain
+	pods   text.Picture
+	words  *text.Drain
 	parts  []*stowagev1.DrainResponse
 }
 
@@ -45,7 +47,7 @@ type Move struct {
 }
 
 // NewDrain returns the document of an answer. d has its cluster.
-func NewDrain(d *report.Drain, key string, parts []*stowagev1.DrainResponse) (*Drain, error) {
+func NewDrain(d *text.Drain, key string, parts []*stowagev1.DrainResponse) (*Drain, error) {
 	e, err := newEffect(d.Cluster)
 	if err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func NewDrain(d *report.Drain, key string, parts []*stowagev1.DrainResponse) (*D
 		drained := a.GetStatus() == stowagev1.DrainStatus_DRAIN_STATUS_DRAINED
 		e.Drained(drained, a.GetNodes().GetNames()...)
 		if !drained {
-			e.Reason(report.Result(a), a.GetNodes().GetNames()...)
+			e.Reason(words.Result(a), a.GetNodes().GetNames()...)
 		}
 	}
 	out.Nodes, out.pods = e.nodes(key), e.pods
@@ -128,14 +130,14 @@ func (d *Drain) Names() []string {
 // Page is the answer for a browser.
 func (d *Drain) Page() *page.Page {
 	out := &page.Page{
-		Title: "Draining nodes", Verdict: d.Verdict, Good: report.Drained(d.drains) == len(d.drains),
+		Title: "Draining nodes", Verdict: d.Verdict, Good: text.Drained(d.drains) == len(d.drains),
 		Warn:    d.words.Caveat != "",
 		Picture: picture(d.TopologyKey, d.Nodes, &d.pods, nil),
 	}
 	drains := page.Section{Title: "Drains", Columns: []string{"Node", "Result", "Evicted", "Placed", "Staying"}}
 	for _, a := range d.drains {
 		drains.Rows = append(drains.Rows, []string{
-			report.Names(a.GetNodes().GetNames()), report.Result(a), fmt.Sprint(a.GetEvictedCount()), fmt.Sprint(a.GetPlacedCount()),
+			words.Names(a.GetNodes().GetNames()), words.Result(a), fmt.Sprint(a.GetEvictedCount()), fmt.Sprint(a.GetPlacedCount()),
 			fmt.Sprint(a.GetStayingCount()),
 		})
 	}

@@ -6,11 +6,14 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/clients/render/text"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/fill"
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -18,7 +21,7 @@ import (
 type Effect struct {
 	cluster       *stowagev1.Cluster
 	before, after *fill.Nodes // after is nil if no pods move
-	pods          report.Picture
+	pods          text.Picture
 	moves         []Move
 	moved         map[kube.Origin]bool
 	said          map[string]*Node // by name of a node
@@ -55,7 +58,7 @@ func newEffect(c *stowagev1.Cluster) (*Effect, error) {
 		return nil, err
 	}
 	return &Effect{
-		cluster: c, before: before, pods: report.Picture{Cluster: c, New: map[string][]string{}}, moved: map[kube.Origin]bool{},
+		cluster: c, before: before, pods: text.Picture{Cluster: c, New: map[string][]string{}}, moved: map[kube.Origin]bool{},
 		said: map[string]*Node{},
 	}, nil
 }
@@ -124,7 +127,7 @@ func (e *Effect) now() *fill.Nodes {
 // name.
 func (e *Effect) Move(p *stowagev1.PodReference, to *stowagev1.NodeList) {
 	e.now().Move(p, to.GetIndexes())
-	who := (&report.Drain{Cluster: e.cluster}).Who(p)
+	who := (&text.Drain{Cluster: e.cluster}).Who(p)
 	from := e.cluster.GetNodes()[p.GetNodeIndex()].GetName()
 	gone := proto.CloneOf(p)
 	for gone.Name == "" && gone.Count > 0 {

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/fill"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/page"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -18,7 +20,7 @@ import (
 type Explain struct {
 	explainFields
 	answer *stowagev1.FilterResponse
-	words  *report.Explain
+	words  *text.Explain
 }
 
 type explainFields struct {
@@ -45,7 +47,7 @@ type PodName struct {
 }
 
 // NewExplain returns the document of an answer about a pod.
-func NewExplain(x *report.Explain, pod kube.Origin, key string, a *stowagev1.FilterResponse) (*Explain, error) {
+func NewExplain(x *text.Explain, pod kube.Origin, key string, a *stowagev1.FilterResponse) (*Explain, error) {
 	before, err := fill.Of(x.Cluster)
 	if err != nil {
 		return nil, err
@@ -64,7 +66,7 @@ func NewExplain(x *report.Explain, pod kube.Origin, key string, a *stowagev1.Fil
 	case len(a.GetFeasibleNodes().GetIndexes()) > 0 || x.After.Later() != "":
 		changes = nil
 	}
-	out.Remedies = x.Remedies(report.Remedies(changes, preemption))
+	out.Remedies = x.Remedies(words.Remedies(changes, preemption))
 	verdicts(out.Nodes, a)
 	return out, nil
 }
@@ -117,7 +119,7 @@ func (x *Explain) Page() *page.Page {
 		Title: "Nodes for " + x.Pod.Namespace + "/" + x.Pod.Name, Verdict: x.Verdict,
 		Good:    x.words.Good(x.answer),
 		Warn:    x.words.Caveat != "",
-		Picture: picture(x.TopologyKey, x.Nodes, &report.Picture{Cluster: x.words.Cluster, TopologyKey: x.TopologyKey}, nil),
+		Picture: picture(x.TopologyKey, x.Nodes, &text.Picture{Cluster: x.words.Cluster, TopologyKey: x.TopologyKey}, nil),
 	}
 	if now := x.words.Now(x.answer); now != x.Verdict {
 		out.Notes = append(out.Notes, now)
@@ -132,7 +134,7 @@ func (x *Explain) Page() *page.Page {
 	}
 	reasons := page.Section{Title: "Reasons", Columns: []string{"Nodes", "Verdict", "Plugin", "Which"}}
 	if len(feasible) > 0 {
-		reasons.Rows = append(reasons.Rows, []string{fmt.Sprint(len(feasible)), "can take it", "", report.Names(feasible)})
+		reasons.Rows = append(reasons.Rows, []string{fmt.Sprint(len(feasible)), "can take it", "", words.Names(feasible)})
 	}
 	for _, r := range x.answer.GetRejections() {
 		var texts []string
@@ -141,7 +143,7 @@ func (x *Explain) Page() *page.Page {
 		}
 		names := r.GetNodes().GetNames()
 		reasons.Rows = append(reasons.Rows, []string{
-			fmt.Sprint(len(names)), strings.Join(texts, ", "), report.Plugin(r.GetPlugin()), report.Names(names),
+			fmt.Sprint(len(names)), strings.Join(texts, ", "), words.Plugin(r.GetPlugin()), words.Names(names),
 		})
 	}
 	out.Sections = append(out.Sections, reasons)

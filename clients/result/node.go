@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/render/text"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/fill"
 	"github.com/stowage-scheduler/stowage/clients/page"
-	"github.com/stowage-scheduler/stowage/clients/report"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -74,10 +76,10 @@ type DomainNote struct {
 }
 
 // picture draws nodes by domain, with their pods and what is said of the domains.
-func picture(key string, nodes []Node, pods *report.Picture, notes map[string]DomainNote) *page.Picture {
+func picture(key string, nodes []Node, pods *text.Picture, notes map[string]DomainNote) *page.Picture {
 	out := &page.Picture{TopologyKey: key}
 	index := map[string]int{}
-	pods.Nodes(func(i int, added, there, gone report.Pods) {
+	pods.Nodes(func(i int, added, there, gone text.Pods) {
 		n := &nodes[i]
 		at, ok := index[n.Domain]
 		if !ok {
@@ -95,7 +97,7 @@ func picture(key string, nodes []Node, pods *report.Picture, notes map[string]Do
 		for i := range d.Nodes {
 			names = append(names, d.Nodes[i].Name)
 		}
-		for i, name := range report.Shortened(names, out.NameLength()) {
+		for i, name := range text.Shortened(names, out.NameLength()) {
 			d.Nodes[i].Name = name
 		}
 	}
@@ -131,21 +133,21 @@ func (n *Node) meaning() (good, bad string) {
 }
 
 // box is the node in a picture.
-func (n *Node) box(added, there, gone report.Pods) page.Node {
+func (n *Node) box(added, there, gone text.Pods) page.Node {
 	f := n.filled()
 	out := page.Node{Name: n.Name, There: page.Pods(there), Added: page.Pods(added), Gone: page.Pods(gone)}
-	text := []string{strings.TrimSuffix(n.Name+", "+string(n.State), ", ")}
-	for _, r := range report.Resources(f) {
+	lines := []string{strings.TrimSuffix(n.Name+", "+string(n.State), ", ")}
+	for _, r := range text.Resources(f) {
 		out.Shares = append(out.Shares, share(f, r))
-		text = append(text, string(r)+" "+report.Share(f, r))
+		lines = append(lines, string(r)+" "+text.Share(f, r))
 	}
-	text = append(text, "pods "+report.Share(f, corev1.ResourcePods))
+	lines = append(lines, "pods "+text.Share(f, corev1.ResourcePods))
 	for _, said := range []struct {
 		what string
-		pods report.Pods
+		pods text.Pods
 	}{{"new: ", added}, {"gone: ", gone}, {"", there}} {
 		if said.pods.Count > 0 {
-			text = append(text, said.what+listed(said.pods.Kinds))
+			lines = append(lines, said.what+listed(said.pods.Kinds))
 		}
 	}
 	for _, verdict := range []*bool{n.Feasible, n.Drained} {
@@ -163,7 +165,7 @@ func (n *Node) box(added, there, gone report.Pods) page.Node {
 	case n.State != "" || len(n.Reasons) > 0 && out.State == page.None:
 		out.State = page.Bad
 	}
-	out.Text = strings.Join(append(text, n.Reasons...), "\n")
+	out.Text = strings.Join(append(lines, n.Reasons...), "\n")
 	return out
 }
 
@@ -179,7 +181,7 @@ func listed(kinds []string) string {
 
 // share is the part of a resource that is requested. Devices are counted.
 func share(n *fill.Node, name corev1.ResourceName) page.Share {
-	out := page.Share{Resource: report.ShortResource(name)}
+	out := page.Share{Resource: text.ShortResource(name)}
 	out.Percent, _ = n.Percent(name)
 	if name != corev1.ResourceCPU && name != corev1.ResourceMemory {
 		requested, has := n.Requested[name], n.Allocatable[name]
@@ -209,8 +211,8 @@ func table(key string, nodes []Node) page.Section {
 			verdict = strings.Join(n.Reasons, ", ")
 		}
 		out.Rows = append(out.Rows, []string{
-			n.Name, n.Domain, report.Share(f, corev1.ResourceCPU), report.Share(f, corev1.ResourceMemory),
-			report.Share(f, corev1.ResourcePods), before.String(), verdict,
+			n.Name, n.Domain, text.Share(f, corev1.ResourceCPU), text.Share(f, corev1.ResourceMemory),
+			text.Share(f, corev1.ResourcePods), before.String(), verdict,
 		})
 	}
 	return out

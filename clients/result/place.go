@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/page"
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -16,7 +18,7 @@ import (
 type Place struct {
 	placeFields
 	answer *stowagev1.PlaceResponse
-	words  *report.Place
+	words  *text.Place
 }
 
 type placeFields struct {
@@ -80,7 +82,7 @@ type NodeCount struct {
 }
 
 // NewPlace returns the document of an answer. p has its snapshot, topology key and rollouts.
-func NewPlace(p *report.Place, a *stowagev1.PlaceResponse) (*Place, error) {
+func NewPlace(p *text.Place, a *stowagev1.PlaceResponse) (*Place, error) {
 	before, after, err := p.Fill(a)
 	if err != nil {
 		return nil, err
@@ -95,7 +97,7 @@ func NewPlace(p *report.Place, a *stowagev1.PlaceResponse) (*Place, error) {
 	return out, nil
 }
 
-func workload(p *report.Place, l *report.Workload) Workload {
+func workload(p *text.Place, l *text.Workload) Workload {
 	out := Workload{
 		Namespace: l.Origin.Namespace, Name: l.Origin.Name, Kind: l.Origin.Kind, Nodes: []NodeCount{}, Unplaced: []Unplaced{},
 		Pods: len(l.Nodes) + int(l.Unplaced+l.Evicted), Placed: len(l.Nodes), Evicted: int(l.Evicted),
@@ -115,7 +117,7 @@ func workload(p *report.Place, l *report.Workload) Workload {
 			Pods: int(r.Pods), Reason: r.First.GetMessage(), Why: x.Why(r.First.GetExplanation()),
 			Preemption: x.Preemption(r.First.GetPreemption()),
 		}
-		for _, c := range report.Remedies(r.First.GetChanges(), r.First.GetPreemption()) {
+		for _, c := range words.Remedies(r.First.GetChanges(), r.First.GetPreemption()) {
 			u.Changes = append(u.Changes, x.Change(c))
 		}
 		out.Unplaced = append(out.Unplaced, u)
@@ -152,7 +154,7 @@ func (p *Place) Page() *page.Page {
 	pods := page.Section{Title: "Pods", Columns: []string{"Pods", "Kind", "Placed", "Nodes"}}
 	for _, w := range p.Workloads {
 		pods.Rows = append(pods.Rows, []string{
-			w.Namespace + "/" + w.Name, w.Kind, fmt.Sprintf("%d/%d", w.Placed, w.Pods), report.Names(w.nodes()),
+			w.Namespace + "/" + w.Name, w.Kind, fmt.Sprintf("%d/%d", w.Placed, w.Pods), words.Names(w.nodes()),
 		})
 	}
 	out.Sections = append(out.Sections, pods)
@@ -165,9 +167,9 @@ func (p *Place) Page() *page.Page {
 		out.Sections = append(out.Sections, page.Section{Title: "Pod groups", Plain: text})
 	}
 	if len(p.Rollouts) > 0 {
-		var text strings.Builder
-		report.Rollouts(&text, p.Rollouts, p.words.Width)
-		out.Sections = append(out.Sections, page.Section{Title: "Rollouts", Plain: strings.TrimSpace(text.String())})
+		var plain strings.Builder
+		text.Rollouts(&plain, p.Rollouts, p.words.Width)
+		out.Sections = append(out.Sections, page.Section{Title: "Rollouts", Plain: strings.TrimSpace(plain.String())})
 	}
 	out.Sections = append(out.Sections, table(cmp.Or(p.TopologyKey, "Domain"), p.Nodes))
 	return out
@@ -193,7 +195,7 @@ func (p *Place) without() []page.Section {
 		}
 	}
 	for i := range out {
-		out[i].Title = report.WithoutNode(names[i], pods[i])
+		out[i].Title = words.WithoutNode(names[i], pods[i])
 	}
 	return out
 }
@@ -210,7 +212,7 @@ func (p *Place) pending() string {
 	if pods == 0 {
 		return ""
 	}
-	return report.Plural(pods, "pod") + " without a node: " + report.Names(names)
+	return words.Plural(pods, "pod") + " without a node: " + words.Names(names)
 }
 
 func (u *Unplaced) section() page.Section {
@@ -221,7 +223,7 @@ func (u *Unplaced) section() page.Section {
 		}
 	}
 	if len(u.Changes) > 0 {
-		out.Text = append(out.Text, "Any one of these would place "+report.OneOf(uint32(u.Pods))+":")
+		out.Text = append(out.Text, "Any one of these would place "+words.OneOf(uint32(u.Pods))+":")
 	}
 	return out
 }

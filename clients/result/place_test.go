@@ -10,14 +10,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stowage-scheduler/stowage/clients/render/text"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
 	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/embedded"
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
 	"github.com/stowage-scheduler/stowage/clients/result"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -47,7 +49,7 @@ func large(t *testing.T) *kube.Snapshot {
 	return out
 }
 
-func placed(t *testing.T, s *kube.Snapshot) (*report.Place, *stowagev1.PlaceResponse) {
+func placed(t *testing.T, s *kube.Snapshot) (*text.Place, *stowagev1.PlaceResponse) {
 	client, stop, err := embedded.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +61,7 @@ func placed(t *testing.T, s *kube.Snapshot) (*report.Place, *stowagev1.PlaceResp
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &report.Place{Snapshot: s, TopologyKey: "topology.kubernetes.io/zone", Width: 100}, answer
+	return &text.Place{Snapshot: s, TopologyKey: "topology.kubernetes.io/zone", Width: 100}, answer
 }
 
 // TestReportsOfALargeClusterAreReadable holds that equal pods are one row, and that pages and texts stay small.

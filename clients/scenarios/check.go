@@ -8,11 +8,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
+
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/stowage-scheduler/stowage/clients/compact"
-	"github.com/stowage-scheduler/stowage/clients/report"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -195,7 +197,7 @@ func (k *checker) changes(what string, want []string, got []*stowagev1.Change) {
 	if want == nil {
 		return
 	}
-	x := report.Explanation{Cluster: k.q.Snapshot.Cluster, PodName: k.podName}
+	x := words.Explanation{Cluster: k.q.Snapshot.Cluster, PodName: k.podName}
 	var changes []string
 	for _, c := range got {
 		changes = append(changes, x.Change(c))
@@ -226,7 +228,7 @@ func (k *checker) score(want *Score, a *stowagev1.ScoreResponse) {
 		for i, name := range a.GetNodes().GetNames() {
 			column[name] = p.WeightedScores[i]
 		}
-		got[report.Plugin(p.Plugin)] = column
+		got[words.Plugin(p.Plugin)] = column
 	}
 	for _, plugin := range slices.Sorted(maps.Keys(want.Scores)) {
 		k.same(plugin, want.Scores[plugin], got[plugin])

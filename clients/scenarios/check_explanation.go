@@ -3,7 +3,8 @@ package scenarios
 import (
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -21,7 +22,7 @@ func (k *checker) explanation(what string, want *Explanation, got *stowagev1.Exp
 	if want.Taints != nil {
 		taints := map[string][]string{}
 		for _, t := range got.UntoleratedTaints {
-			taints[report.Taint(t.Taint)] = t.GetNodes().GetNames()
+			taints[words.Taint(t.Taint)] = t.GetNodes().GetNames()
 		}
 		k.same(what+": taints", want.Taints, taints)
 	}
@@ -35,7 +36,7 @@ func (k *checker) explanation(what string, want *Explanation, got *stowagev1.Exp
 		at := what + ": " + w.Rule + " by " + key
 		// The order distinguishes several rules of one kind and key.
 		n := slices.IndexFunc(got.TopologyCounts, func(c *stowagev1.TopologyCounts) bool {
-			return report.Rule(c.Rule) == w.Rule && c.TopologyKey == key && !used[slices.Index(got.TopologyCounts, c)]
+			return words.Rule(c.Rule) == w.Rule && c.TopologyKey == key && !used[slices.Index(got.TopologyCounts, c)]
 		})
 		if n < 0 {
 			k.differences = append(k.differences, at+": is missing")
@@ -62,7 +63,7 @@ func (k *checker) counts(at string, want *Counts, got *stowagev1.TopologyCounts)
 		slices.Sort(conflicts[d.Value])
 	}
 	for _, u := range got.UncountedNodes {
-		uncounted[report.Uncounted(u.Reason)] = u.GetNodes().GetNames()
+		uncounted[words.Uncounted(u.Reason)] = u.GetNodes().GetNames()
 	}
 	if want.Domains != nil {
 		k.same(at+": domains", want.Domains, domains)

@@ -4,7 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -18,7 +19,7 @@ func (k *checker) groups(a *stowagev1.PlaceResponse) {
 		}
 		got, at := a.PodGroups[i], "group "+name+": "
 		if want.Status != nil {
-			k.same(at+"status", *want.Status, report.GroupStatus(got.Status))
+			k.same(at+"status", *want.Status, words.GroupStatus(got.Status))
 		}
 		if want.Placed != nil {
 			k.same(at+"placed", *want.Placed, int(got.PlacedCount))
@@ -57,9 +58,9 @@ func (k *checker) groups(a *stowagev1.PlaceResponse) {
 func (k *checker) rule(r *stowagev1.PodRule) string {
 	out := k.q.Snapshot.Queue[r.GetQueueIndex()].Origin.Name + ": "
 	if r.Rule == stowagev1.TopologyRule_TOPOLOGY_RULE_UNSPECIFIED {
-		out += report.Plugin(r.Plugin)
+		out += words.Plugin(r.Plugin)
 	} else {
-		out += report.Rule(r.Rule)
+		out += words.Rule(r.Rule)
 	}
 	if r.TopologyKey != "" {
 		out += " by " + r.TopologyKey

@@ -1,7 +1,8 @@
 package scenarios
 
 import (
-	"github.com/stowage-scheduler/stowage/clients/report"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -12,7 +13,7 @@ func (k *checker) scaleDown(want *ScaleDown, a *stowagev1.ScaleDownResponse) {
 	}
 	if len(a.GetDeletions()) > 0 {
 		for _, r := range a.Deletions[0].GetBrokenRules() {
-			broken = append(broken, report.BrokenRule(r))
+			broken = append(broken, text.BrokenRule(r))
 		}
 	}
 	domains := map[string]int{}

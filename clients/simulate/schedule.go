@@ -7,10 +7,13 @@ import (
 	"strconv"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/report"
+
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -73,7 +76,7 @@ func (o *order) why(message string, rejections []*stowagev1.Rejection, internal 
 	out := &Why{Message: message, InternalError: internal}
 	for _, r := range rejections {
 		to := Rejection{
-			Plugin: report.Plugin(r.Plugin), Nodes: o.named(r.GetNodes().GetIndexes()),
+			Plugin: words.Plugin(r.Plugin), Nodes: o.named(r.GetNodes().GetIndexes()),
 			Unresolvable: r.Code == stowagev1.StatusCode_STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE,
 		}
 		for _, reason := range r.Reasons {

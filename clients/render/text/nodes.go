@@ -1,0 +1,67 @@
+package text
+
+import (
+	"fmt"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
+	"github.com/stowage-scheduler/stowage/clients/fill"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Fill returns how full the nodes are before and after an answer.
+func (p *Place) Fill(a *stowagev1.PlaceResponse) (before, after *fill.Nodes, err error) {
+	if before, err = fill.Of(p.Snapshot.Cluster); err != nil {
+		return nil, nil, err
+	}
+	after = before.Clone()
+	for i, placement := range a.GetPlacements() {
+		pod := p.Snapshot.Entry(i).Pods.GetPod()
+		for _, node := range placement.GetNodes().GetIndexes() {
+			after.Add(node, pod, 1)
+		}
+	}
+	for _, e := range a.GetEvictions() {
+		for _, v := range e.GetVictims() {
+			after.Move(v, nil)
+		}
+	}
+	turnover := p.turnover()
+	for _, a := range turnover.added {
+		after.Add(a.node, a.pod, a.n)
+	}
+	for _, g := range turnover.gone {
+		after.Move(g, nil)
+	}
+	return before, after, nil
+}
+
+// nodes writes how full the nodes are.
+func (p *Place) nodes(w io.Writer, a *stowagev1.PlaceResponse) {
+	before, after, err := p.Fill(a)
+	if err != nil || len(after.All) == 0 {
+		return // an answer is about a cluster that the server has read
+	}
+	rows := [][]string{{"NODE", "CPU", "MEMORY", "PODS", "BEFORE"}}
+	for i, n := range p.Snapshot.Cluster.GetNodes() {
+		pods := before.All[i].Requested[corev1.ResourcePods]
+		rows = append(rows, []string{
+			n.GetName(), Share(&after.All[i], corev1.ResourceCPU), Share(&after.All[i], corev1.ResourceMemory),
+			Share(&after.All[i], corev1.ResourcePods), pods.String(),
+		})
+	}
+	fmt.Fprintln(w)
+	tableWithin(w, p.Width, rows...)
+}
+
+// Share says how much of a resource of a node is requested.
+func Share(n *fill.Node, name corev1.ResourceName) string {
+	has, requested := n.Allocatable[name], n.Requested[name]
+	percent, ok := n.Percent(name)
+	if !ok {
+		return words.Brief(requested) + " of none"
+	}
+	return fmt.Sprintf("%s of %s (%d%%)", words.Brief(requested), words.Brief(has), percent)
+}
