@@ -37,13 +37,13 @@ func TestAThousandPuts(t *testing.T) {
 	c.MaxSnapshotBytes = 8 << 20
 	c.MaxReceiveMessageBytes, c.MaxInFlightBytes = 64<<10, 64<<10
 	r := run(t, c, io.Discard, nil, nil)
-	clients, conns := make([]stowagev1.PlacementServiceClient, connections), make([]*grpc.ClientConn, connections)
+	clients := make([]stowagev1.PlacementServiceClient, connections)
 	for i := range clients {
 		conn, err := grpc.NewClient(r.Address().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		conns[i] = conn
+		defer conn.Close()
 		clients[i] = stowagev1.NewPlacementServiceClient(conn)
 		if !unknown(clients[i].Filter(t.Context(), filterOn(strings.Repeat("0", 64), nil))) {
 			t.Fatal("a snapshot is there already")
@@ -84,7 +84,7 @@ func TestAThousandPuts(t *testing.T) {
 			t.Errorf("Filter: %v, %d feasible nodes", err, len(got.GetFeasibleNodes().GetIndexes()))
 		}
 	}
-	before := settledHeap()
+	before := liveHeap()
 	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	done, peak := make(chan struct{}), make(chan int64)
 	go func() {
@@ -118,6 +118,9 @@ func TestAThousandPuts(t *testing.T) {
 	if refused.Load() == 0 || gone == 0 || gone == callers {
 		t.Error("no limit was reached, or nothing stays")
 	}
+	if after < c.MaxSnapshotBytes/2 || after > c.MaxSnapshotBytes+connected {
+		t.Errorf("the heap has %d bytes more than before, there is room for %d bytes of snapshots", after, c.MaxSnapshotBytes)
+	}
 	if most > c.MaxSnapshotBytes+inProgress {
 		t.Errorf("the heap had %d bytes more", most)
 	}
@@ -126,35 +129,6 @@ func TestAThousandPuts(t *testing.T) {
 		return status.Code(err) == codes.InvalidArgument
 	})
 	call(callers)
-	// Memory of tests before this one may come back at any time: it falls between two of the measurements.
-	filled := liveHeap()
-	r.stop()
-	for i := range conns {
-		_ = conns[i].Close()
-	}
-	if err := <-r.ended; err != nil {
-		t.Error(err)
-	}
-	freed := filled - settledHeap()
-	if max(after, freed) < c.MaxSnapshotBytes/2 || min(after, freed) > c.MaxSnapshotBytes+connected {
-		t.Errorf("%d bytes more than before, %d more than afterwards, there is room for %d bytes of snapshots", after, freed, c.MaxSnapshotBytes)
-	}
-}
-
-// settledHeap is liveHeap once what tests before have left is gone.
-func settledHeap() int64 {
-	heap := liveHeap()
-	for range 50 {
-		before := heap
-		for range 5 { // on a busy machine a server that has ended may keep its memory for a while
-			time.Sleep(200 * time.Millisecond)
-			heap = min(heap, liveHeap())
-		}
-		if heap > before-64<<10 {
-			break
-		}
-	}
-	return heap
 }
 
 func liveHeap() int64 {

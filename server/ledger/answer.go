@@ -14,15 +14,12 @@ import (
 const least = 4 << 10
 
 // answer is an encoded answer that counts until gRPC has written it or its connection is closed. It is the pool to which gRPC
-// returns its buffer.
+// returns its buffer. gRPC drops the answers of a closed connection without returning them, so nothing else may refer to an answer:
+// its bytes would stay in the heap uncounted.
 type answer struct {
 	encoded wire.Encoded
-	conn    *Conn
 	held    *unread
 	freed   atomic.Bool
-	// waits closes a connection whose client reads nothing. written is the number of bytes written at the last check.
-	waits   atomic.Pointer[time.Timer]
-	written int64
 }
 
 // unread is the charge of an account for unwritten answers on a connection. A connection has a list of them, which begins with its
@@ -30,7 +27,21 @@ type answer struct {
 // accounts.
 type unread struct {
 	holding
+	conn *Conn
 	next atomic.Pointer[unread]
+	// timer closes the connection if its client reads nothing while answers wait; nil for no limit. written is the number of bytes
+	// written at the first answer, or at the last check.
+	timer   *time.Timer
+	written atomic.Int64
+}
+
+func newUnread(c *Conn, client account) *unread {
+	u := &unread{holding: holding{account: client}, conn: c}
+	if timeout := c.ledger.settings.SendTimeout; timeout > 0 {
+		u.timer = time.AfterFunc(timeout, u.check)
+		u.timer.Stop()
+	}
+	return u
 }
 
 // of returns the entry of an account, which it appends if there is none.
@@ -38,7 +49,7 @@ func (u *unread) of(client account) *unread {
 	for u.account != client {
 		next := u.next.Load()
 		if next == nil {
-			next = &unread{holding: holding{account: client}}
+			next = newUnread(u.conn, client)
 			if !u.next.CompareAndSwap(nil, next) {
 				next = u.next.Load()
 			}
@@ -46,6 +57,37 @@ func (u *unread) of(client account) *unread {
 		u = next
 	}
 	return u
+}
+
+// charge adds the bytes of an answer. It reports false if the connection is closed.
+func (u *unread) charge(bytes int64) bool {
+	total := u.bytes.Add(bytes)
+	if total == bytes && u.timer != nil {
+		u.written.Store(u.conn.written.Load())
+		u.timer.Reset(u.conn.ledger.settings.SendTimeout)
+	}
+	return total >= 0
+}
+
+// check closes a connection that has written nothing since the last check.
+func (u *unread) check() {
+	if u.bytes.Load() <= 0 { // the next answer starts the timer
+		return
+	}
+	written := u.conn.written.Load()
+	if u.written.Swap(written) == written {
+		_ = u.conn.Close()
+		return
+	}
+	u.timer.Reset(u.conn.ledger.settings.SendTimeout)
+}
+
+// end removes all bytes, for good, and returns the number that the caller must give back.
+func (u *unread) end() int64 {
+	if u.timer != nil {
+		u.timer.Stop()
+	}
+	return u.holding.end()
 }
 
 // answer charges a message that is an answer, and returns the message to send.
@@ -60,7 +102,7 @@ func (c *Call) answer(ctx context.Context, m any) (any, error) {
 		return nil, l.refused(Unread)
 	}
 	held := c.conn.unread.of(client)
-	if !held.add(bytes) { // the connection is closed
+	if !held.charge(bytes) { // the connection is closed
 		l.unread.give(client, bytes)
 		return m, nil
 	}
@@ -68,11 +110,7 @@ func (c *Call) answer(ctx context.Context, m any) (any, error) {
 		l.unread.give(client, held.end())
 		return m, nil
 	}
-	a := &answer{encoded: encoded, conn: c.conn, held: held, written: c.conn.written.Load()}
-	if l.settings.SendTimeout > 0 {
-		a.waits.Store(time.AfterFunc(l.settings.SendTimeout, a.overdue))
-	}
-	return a, nil
+	return &answer{encoded: encoded, held: held}, nil
 }
 
 // payer returns the account charged for an answer, and the number of parts of the room of which it may use one. A caller whose token
@@ -95,20 +133,6 @@ func (a *answer) Buffer() mem.Buffer {
 // Size implements wire.Buffered.
 func (a *answer) Size() int { return len(a.encoded) }
 
-// overdue closes a connection that has written nothing since the last check.
-func (a *answer) overdue() {
-	if a.freed.Load() {
-		return
-	}
-	written := a.conn.written.Load()
-	if written == a.written {
-		_ = a.conn.Close()
-		return
-	}
-	a.written = written
-	a.waits.Load().Reset(a.conn.ledger.settings.SendTimeout)
-}
-
 // Get implements mem.BufferPool. gRPC takes no buffer from it.
 func (*answer) Get(length int) *[]byte { return mem.DefaultBufferPool().Get(length) }
 
@@ -116,11 +140,7 @@ func (*answer) Get(length int) *[]byte { return mem.DefaultBufferPool().Get(leng
 func (a *answer) Put(*[]byte) { a.release() }
 
 func (a *answer) release() {
-	if a.freed.Swap(true) {
-		return
+	if !a.freed.Swap(true) {
+		a.held.conn.ledger.unread.give(a.held.account, a.held.remove(int64(len(a.encoded))))
 	}
-	if t := a.waits.Load(); t != nil {
-		t.Stop()
-	}
-	a.conn.ledger.unread.give(a.held.account, a.held.remove(int64(len(a.encoded))))
 }

@@ -33,7 +33,7 @@ type Conn struct {
 	stranger bool
 	at       *list.Element
 	// unread is the charge of unwritten answers, by the caller's account.
-	unread unread
+	unread *unread
 	// written is the number of bytes written so far.
 	written atomic.Int64
 
@@ -64,7 +64,7 @@ func (l *Ledger) newConn(under net.Conn, client string, parts int64) *Conn {
 	if !l.connections.takeOf(c.client, connectionBytes, parts) && !(parts > 1 && l.displace(c.client) && l.connections.takeOf(c.client, connectionBytes, parts)) {
 		return nil
 	}
-	c.unread.account = c.client
+	c.unread = newUnread(c, c.client)
 	c.fixed.Store(&holding{account: c.client})
 	c.fixed.Load().add(connectionBytes)
 	c.stranger = parts > 1
@@ -191,7 +191,7 @@ func (c *Conn) Close() error {
 	}
 	fixed := c.fixed.Load()
 	c.ledger.connections.give(fixed.account, fixed.end())
-	for u := &c.unread; u != nil; u = u.next.Load() {
+	for u := c.unread; u != nil; u = u.next.Load() {
 		c.ledger.unread.give(u.account, u.end())
 	}
 	return c.Conn.Close()

@@ -7,9 +7,11 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
+	"weak"
 
 	"golang.org/x/net/http2"
 
@@ -207,4 +209,23 @@ func TestConnectionThatTakesNothingIsClosed(t *testing.T) {
 			t.Fatalf("%d bytes count", l.unread.total.Load())
 		}
 	}
+}
+
+// TestClosedConnectionKeepsNoAnswers: gRPC drops the answers of a closed connection, which nothing else refers to.
+func TestClosedConnectionKeepsNoAnswers(t *testing.T) {
+	l := New(Settings{UnreadBytes: 1 << 30, ConnectionBytes: 1 << 30, SendTimeout: time.Hour})
+	conn, call := connected(t, l, "")
+	encoded := make([]byte, least)
+	kept := weak.Make(&encoded[0])
+	if _, err := call.answer(t.Context(), wire.Encoded(encoded)); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	if kept.Value() != nil {
+		t.Error("an answer stays after its connection")
+	}
+	runtime.KeepAlive(call)
 }
