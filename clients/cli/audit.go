@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/audit"
 	"github.com/stowage-scheduler/stowage/clients/quote"
@@ -45,7 +46,7 @@ func (c *auditCommand) Run(s *session, code *answered) error {
 		of := result.AnswerOf{
 			Kind: "AuditReport", Title: "Audit", Good: found.Summary.Broken == 0,
 			Warn: found.Summary.Warnings > 0, Value: found, Cluster: a.snapshot.Cluster,
-			Effect: func(e *result.Effect) {
+			Effect: func(e *answer.Effect) {
 				for _, f := range found.Findings {
 					if f.At = ""; f.Severity == review.Broken { // the object says enough
 						e.Reason(f.String(), f.Nodes...)

@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/quote"
@@ -35,11 +36,11 @@ func (c *consolidateCommand) Run(s *session, code *answered) error {
 		}
 		request.Context.Profile, request.TieBreak, request.TieBreakSeed = a.scheduler.Profile, c.tieBreak(), c.Seed
 		request.MaxActions, request.MaxNodesPerAction, request.MaxSteps = c.MaxActions, c.MaxNodesPerAction, c.MaxSteps
-		answer, err := a.Consolidate(s.ctx, request)
+		response, err := a.Consolidate(s.ctx, request)
 		if err != nil {
 			return request, err
 		}
-		return request, c.print(s, a.snapshot, answer, code)
+		return request, c.print(s, a.snapshot, response, code)
 	})
 }
 
@@ -54,35 +55,35 @@ func (c *consolidateCommand) priced(a *asked) error {
 
 // print prints an answer.
 func (c *consolidateCommand) print(
-	s *session, snapshot *kube.Snapshot, answer *stowagev1.ConsolidateResponse, code *answered,
+	s *session, snapshot *kube.Snapshot, response *stowagev1.ConsolidateResponse, code *answered,
 ) error {
 	var removed, added []string
-	for _, a := range answer.Actions {
+	for _, a := range response.Actions {
 		removed = append(removed, a.GetDrain().GetNodes().GetNames()...)
 		if a.NewNodeIndex != nil {
 			added = append(added, a.GetNewNodeName())
 		}
 	}
 	c.notePending(s, snapshot, "actions")
-	for _, a := range answer.Actions {
+	for _, a := range response.Actions {
 		c.doubt(snapshot, "", a)
 	}
 	*code = c.verdict(s, snapshot, len(removed) > 0)
 	of := result.AnswerOf{
-		Kind: "ConsolidateReport", Title: "Which nodes can go", Good: len(removed) > 0, Value: answer, Cluster: snapshot.Cluster,
-		Names: nodeNames(removed), Added: added, Templates: snapshot.NodeTemplates, Effect: func(e *result.Effect) {
-			for _, a := range answer.Actions {
+		Kind: "ConsolidateReport", Title: "Which nodes can go", Good: len(removed) > 0, Value: response, Cluster: snapshot.Cluster,
+		Names: nodeNames(removed), Added: added, Templates: snapshot.NodeTemplates, Effect: func(e *answer.Effect) {
+			for _, a := range response.Actions {
 				e.Moves(a.GetDrain())
 			}
 			e.Drained(true, removed...)
-			for _, k := range answer.Kept {
+			for _, k := range response.Kept {
 				e.Drained(false, k.GetDrain().GetNodes().GetNames()...)
 				e.Reason(words.WhyKept(k), k.GetDrain().GetNodes().GetNames()...)
 			}
 		},
 	}
 	return c.printAnswer(s, of, func(w io.Writer, width int) {
-		(&text.Consolidate{Cluster: snapshot.Cluster, Moves: c.Moves, Width: width}).Write(w, answer)
+		(&text.Consolidate{Cluster: snapshot.Cluster, Moves: c.Moves, Width: width}).Write(w, response)
 	})
 }
 

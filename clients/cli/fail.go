@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
 
@@ -54,23 +55,23 @@ type failAnswer struct {
 }
 
 // effect is what a failure does to the nodes. Several failures, each alone, leave the nodes as they are.
-func (f *failAnswer) effect(snapshot *kube.Snapshot, failures []*kube.Disruption) func(*result.Effect) {
-	return func(e *result.Effect) {
+func (f *failAnswer) effect(snapshot *kube.Snapshot, failures []*kube.Disruption) func(*answer.Effect) {
+	return func(e *answer.Effect) {
 		if len(failures) == 1 {
-			e.States(result.Failed, failures[0].Lost...)
+			e.States(answer.Failed, failures[0].Lost...)
 			e.Disrupt(snapshot, failures[0], f.answers[0])
 		}
 	}
 }
 
 // domains are what the failure of each domain leads to, if each fails alone.
-func (f *failAnswer) domains(key string) map[string]result.DomainNote {
+func (f *failAnswer) domains(key string) map[string]answer.DomainNote {
 	if key == "" {
 		return nil
 	}
-	out := map[string]result.DomainNote{}
+	out := map[string]answer.DomainNote{}
 	for _, a := range f.Failures {
-		out[a.Name] = result.DomainNote{Text: "if it fails: " + text.Outcome(a), Good: a.Survives}
+		out[a.Name] = answer.DomainNote{Text: "if it fails: " + text.Outcome(a), Good: a.Survives}
 	}
 	return out
 }

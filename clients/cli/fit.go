@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/result"
@@ -52,40 +53,40 @@ func (c *fitCommand) Run(s *session, code *answered) error {
 			request.MaxUnits = &c.MaxUnits
 		}
 		r := text.Fit{Cluster: snapshot.Cluster, TopologyKey: c.By, Changes: c.Changes, Width: s.width}
-		var answer *stowagev1.FitResponse
+		var response *stowagev1.FitResponse
 		for i, m := range mix {
 			r.Names, r.Counts = append(r.Names, m.Name), append(r.Counts, m.Pods.GetCount())
-			if answer == nil && m.Message != "" { // kube-scheduler does not queue it
-				answer = notQueued(mix, i)
+			if response == nil && m.Message != "" { // kube-scheduler does not queue it
+				response = notQueued(mix, i)
 			}
 		}
-		if answer == nil {
-			if answer, err = a.Fit(s.ctx, request); err != nil {
+		if response == nil {
+			if response, err = a.Fit(s.ctx, request); err != nil {
 				return request, err
 			}
 		}
-		for _, d := range answer.GetDoubts() {
+		for _, d := range response.GetDoubts() {
 			c.doubt(snapshot, mix[d.GetPod().GetQueueIndex()].Name, d)
 		}
-		*code = c.verdict(s, snapshot, answer.GetUnits() > 0)
+		*code = c.verdict(s, snapshot, response.GetUnits() > 0)
 		of := result.AnswerOf{
-			Kind: "FitReport", Title: "How many more fit", Good: answer.GetUnits() > 0, Value: answer, Findings: c.findings,
-			Cluster: snapshot.Cluster, TopologyKey: c.By, Effect: func(e *result.Effect) { counts(e, mix, answer) },
+			Kind: "FitReport", Title: "How many more fit", Good: response.GetUnits() > 0, Value: response, Findings: c.findings,
+			Cluster: snapshot.Cluster, TopologyKey: c.By, Effect: func(e *answer.Effect) { counts(e, mix, response) },
 		}
-		for _, p := range answer.GetPods() {
+		for _, p := range response.GetPods() {
 			of.Names = append(of.Names, nodeNames(p.GetNodes().GetNames())...)
 		}
 		of.Names = slices.Compact(of.Names)
 		return request, c.printAnswer(s, of, func(w io.Writer, width int) {
 			r.Width = width
-			r.Write(w, answer)
+			r.Write(w, response)
 		})
 	})
 }
 
 // counts places the pods that fit.
-func counts(e *result.Effect, mix []*kube.Counted, answer *stowagev1.FitResponse) {
-	for i, p := range answer.GetPods() {
+func counts(e *answer.Effect, mix []*kube.Counted, response *stowagev1.FitResponse) {
+	for i, p := range response.GetPods() {
 		_, name, _ := strings.Cut(mix[i].Name, "/")
 		for j, node := range p.GetNodes().GetIndexes() {
 			e.Add(node, mix[i].Pods.GetPod(), name, int(p.GetCounts()[j]))

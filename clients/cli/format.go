@@ -31,10 +31,10 @@ const (
 	asTemplate = "go-template"
 )
 
-// documented are the commands whose answers are documents of package result. named are those whose answers also have names.
+// documented are the commands whose answers are documents of package result. withNames are those whose answers also have names.
 var (
 	documented = []string{"place", "explain", "drain", "fail", "what-if", "fit", "provision", "consolidate", "scale-down", "audit"}
-	named      = append([]string{"filter", "score"}, documented...)
+	withNames  = append([]string{"filter", "score"}, documented...)
 )
 
 // format parses --output, and refuses what the command does not have.
@@ -55,8 +55,8 @@ func (q *question) format(command string) error {
 			return errors.New("must be one of table, wide, json, yaml, name, html, svg, jsonpath=TEMPLATE, go-template=TEMPLATE")
 		}
 		switch {
-		case name == asName && !slices.Contains(named, command):
-			return fmt.Errorf("only %s have it", strings.Join(named, ", "))
+		case name == asName && !slices.Contains(withNames, command):
+			return fmt.Errorf("only %s have it", strings.Join(withNames, ", "))
 		case (name == asHTML || name == asSVG) && !slices.Contains(documented, command):
 			return fmt.Errorf("only %s have it", strings.Join(documented, ", "))
 		}
@@ -155,6 +155,11 @@ func (q *question) printText(w io.Writer, text []byte) error {
 		}
 		text = slices.Concat(bytes.TrimSuffix(bytes.TrimSpace(text), []byte("}")), []byte(`,"notes":`), notes, []byte("}"))
 	}
+	return q.printEncoded(w, text)
+}
+
+// printEncoded prints a JSON object as JSON, as YAML, or through a template.
+func (q *question) printEncoded(w io.Writer, text []byte) error {
 	switch q.Output {
 	case asYAML:
 		return writeYAML(w, text)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	questions "github.com/stowage-scheduler/stowage/clients/answer"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
@@ -71,7 +73,9 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		}
 		return c.review(a, a.snapshot.StatedPending(), c.Watch || c.tellsFindings())
 	}, func(a *asked) (proto.Message, error) {
-		request := a.placeRequest(mode)
+		request := a.snapshot.PlaceRequest()
+		request.QueueMode, request.Context.Profile = mode, a.scheduler.Profile
+		request.IncludePreemption = true
 		request.TieBreak, request.TieBreakSeed = c.tieBreak(), c.Seed
 		request.Explain, request.AllowPartial = c.Output == table || c.Output == asHTML, c.Partial
 		request.IncludeChanges = c.Changes
@@ -138,7 +142,7 @@ func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.P
 
 // tellRetries says if kube-scheduler's queue, which tries pods again once others are placed, places more than one try each.
 func (c *placeCommand) tellRetries(ctx context.Context, a *asked, request *stowagev1.PlaceRequest, answer *stowagev1.PlaceResponse) error {
-	if answer.GetUnplacedCount() == 0 || len(request.Queue) < 2 || inOrderOnly(a.snapshot) != "" {
+	if answer.GetUnplacedCount() == 0 || len(request.Queue) < 2 || questions.InOrderOnly(a.snapshot) != "" {
 		return nil
 	}
 	again := &stowagev1.PlaceRequest{

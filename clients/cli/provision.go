@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/result"
@@ -38,30 +39,30 @@ func (c *provisionCommand) Run(s *session, code *answered) error {
 		if c.MaxSteps > 0 {
 			request.MaxSteps = &c.MaxSteps
 		}
-		answer, err := a.Provision(s.ctx, request)
+		response, err := a.Provision(s.ctx, request)
 		if err != nil {
 			return request, err
 		}
-		return request, c.print(s, a.snapshot, answer, code)
+		return request, c.print(s, a.snapshot, response, code)
 	})
 }
 
 // print prints an answer.
-func (c *provisionCommand) print(s *session, snapshot *kube.Snapshot, answer *stowagev1.ProvisionResponse, code *answered) error {
-	snapshot.Complete(answer.Place)
-	c.doubt(snapshot, "", answer)
-	*code = c.verdict(s, snapshot, answer.Place.UnplacedCount == 0)
+func (c *provisionCommand) print(s *session, snapshot *kube.Snapshot, response *stowagev1.ProvisionResponse, code *answered) error {
+	snapshot.Complete(response.Place)
+	c.doubt(snapshot, "", response)
+	*code = c.verdict(s, snapshot, response.Place.UnplacedCount == 0)
 	if c.nothingAsked(s, snapshot) {
 		*code = exitUnsure
 	}
 	of := result.AnswerOf{
-		Kind: "ProvisionReport", Title: "Nodes to add", Good: answer.Place.UnplacedCount == 0, Value: answer, Cluster: snapshot.Cluster,
-		Names: nodeNames(answer.NodeNames), Pods: result.NewPodNames(snapshot).Answer(answer.Place), Added: answer.NodeNames,
+		Kind: "ProvisionReport", Title: "Nodes to add", Good: response.Place.UnplacedCount == 0, Value: response, Cluster: snapshot.Cluster,
+		Names: nodeNames(response.NodeNames), Pods: answer.NewPlacements(snapshot).Answer(response.Place), Added: response.NodeNames,
 		Templates: snapshot.NodeTemplates,
-		Effect:    func(e *result.Effect) { e.Place(snapshot, answer.Place.Placements, answer.Place.Evictions) },
+		Effect:    func(e *answer.Effect) { e.Place(snapshot, response.Place.Placements, response.Place.Evictions) },
 	}
 	return c.printAnswer(s, of, func(w io.Writer, width int) {
-		(&text.Provision{Snapshot: snapshot, TemplateDomains: c.CountTemplateDomains, Width: width}).Write(w, answer)
+		(&text.Provision{Snapshot: snapshot, TemplateDomains: c.CountTemplateDomains, Width: width}).Write(w, response)
 	})
 }
 

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -13,7 +13,7 @@ type queueFlag struct {
 
 // queueMode returns how the queue is placed by a value of --queue, and says so if it is not as asked for.
 func (a *asked) queueMode(queue string) stowagev1.QueueMode {
-	why := inOrderOnly(a.snapshot)
+	why := answer.InOrderOnly(a.snapshot)
 	switch {
 	case queue == "in-order", queue == "auto" && !a.snapshot.Live:
 		return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
@@ -23,19 +23,4 @@ func (a *asked) queueMode(queue string) stowagev1.QueueMode {
 	}
 	quote.Fprintf(a.stderr, "stowage: the queue is tried once, in order, and no pod is evicted, as %s\n", why)
 	return stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
-}
-
-// inOrderOnly returns why the server refuses the groups of a queue with KUBE_SCHEDULER; empty if it does not.
-func inOrderOnly(snapshot *kube.Snapshot) string {
-	for _, g := range snapshot.QueueGroups() {
-		switch t := g.GetTopology(); {
-		case g.GetMode() == stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT:
-			return "pod group " + g.GetName() + " is placed as a whole"
-		case t.GetPolicy() == stowagev1.PodGroupTopologyPolicy_POD_GROUP_TOPOLOGY_POLICY_PREFERRED:
-			return "pod group " + g.GetName() + " only prefers its topology"
-		case len(t.GetKeys()) > 1:
-			return "pod group " + g.GetName() + " has several topology keys"
-		}
-	}
-	return ""
 }

@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
@@ -28,19 +29,19 @@ func (c *scaleDownCommand) Run(s *session, code *answered) error {
 	}, func(a *asked) (proto.Message, error) {
 		request := a.snapshot.ScaleDownRequest(w, c.Replicas)
 		request.Context.Profile = a.scheduler.Profile
-		answer, err := a.ScaleDown(s.ctx, request)
+		response, err := a.ScaleDown(s.ctx, request)
 		if err != nil {
 			return request, err
 		}
-		return request, c.print(s, a.snapshot, w, answer, code)
+		return request, c.print(s, a.snapshot, w, response, code)
 	})
 }
 
 // print prints an answer.
-func (c *scaleDownCommand) print(s *session, snapshot *kube.Snapshot, w *kube.Scalable, answer *stowagev1.ScaleDownResponse,
+func (c *scaleDownCommand) print(s *session, snapshot *kube.Snapshot, w *kube.Scalable, response *stowagev1.ScaleDownResponse,
 	code *answered,
 ) error {
-	c.doubt(snapshot, w.Origin.String(), answer)
+	c.doubt(snapshot, w.Origin.String(), response)
 	*code = c.verdict(s, snapshot, true)
 	if w.Controller != nil {
 		where := ", which is not in the manifests"
@@ -53,21 +54,21 @@ func (c *scaleDownCommand) print(s *session, snapshot *kube.Snapshot, w *kube.Sc
 		quote.Fprintf(s.stderr, "stowage: StatefulSet %s/%s will delete the pods with the highest ordinals, whatever their costs\n", w.Namespace, w.Name)
 	}
 	of := result.AnswerOf{
-		Kind: "ScaleDownReport", Title: "Which replicas to delete", Good: true, Value: answer, Cluster: snapshot.Cluster,
-		Effect: func(e *result.Effect) {
-			for _, d := range answer.GetDeletions() {
+		Kind: "ScaleDownReport", Title: "Which replicas to delete", Good: true, Value: response, Cluster: snapshot.Cluster,
+		Effect: func(e *answer.Effect) {
+			for _, d := range response.GetDeletions() {
 				e.Move(d.GetPod(), nil)
 			}
 		},
 	}
 	var pods []string
-	for _, d := range answer.GetDeletions() {
+	for _, d := range response.GetDeletions() {
 		pods = append(pods, d.GetPod().GetName())
 	}
 	of.Names = podNames(pods)
 	return c.printAnswer(s, of, func(to io.Writer, width int) {
 		r := &text.ScaleDown{Cluster: snapshot.Cluster, Workload: w, Width: width}
-		r.Write(to, answer)
-		r.WriteCommands(to, answer)
+		r.Write(to, response)
+		r.WriteCommands(to, response)
 	})
 }

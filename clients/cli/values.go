@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/target"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
@@ -58,11 +59,11 @@ func values(s *kube.Snapshot, of string) map[string]bool {
 	out := map[string]bool{}
 	switch of {
 	case "namespace":
-		for o := range objectsOf(s) {
+		for o := range target.Objects(s) {
 			out[o.Namespace] = true
 		}
 	case "target":
-		for o := range objectsOf(s) {
+		for o := range target.Objects(s) {
 			out[o.Argument()] = true
 		}
 	default:

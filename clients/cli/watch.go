@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/result"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
@@ -107,7 +108,7 @@ func (c *placeCommand) view(s *session, p *text.Place, parts *stowage.Parts) vie
 	case !c.Watch:
 		return unseen{}
 	case c.Output != table:
-		return &messages{w: s.stdout, yaml: c.Output == asYAML, names: result.NewPodNames(p.Snapshot)}
+		return &messages{w: s.stdout, yaml: c.Output == asYAML, names: answer.NewPlacements(p.Snapshot)}
 	case s.terminal != nil:
 		return newScreen(s.raw, s.terminal, p, parts)
 	}
@@ -148,12 +149,12 @@ func (l *lines) close() {
 type messages struct {
 	w     io.Writer
 	yaml  bool
-	names *result.PodNames
+	names *answer.Placements
 }
 
 func (m *messages) part(part *stowagev1.PlaceStreamResponse) error {
 	text, err := result.With(struct {
-		Pods []result.Pod `json:"pods"`
+		Pods []answer.Pod `json:"pods"`
 	}{m.names.Part(part)}, part)
 	if err != nil {
 		return err

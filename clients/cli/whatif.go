@@ -11,6 +11,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
+	"github.com/stowage-scheduler/stowage/clients/answer/target"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
@@ -161,8 +163,8 @@ func (c *whatIfCommand) print(s *session, before, after *whatif.State, out *what
 	*code = c.verdict(s, after.Snapshot, out.Fine)
 	of := result.AnswerOf{
 		Kind: "WhatIfReport", Title: "What if", Verdict: text.WhatIfVerdict(out), Good: out.Fine, Value: out,
-		Cluster: after.Snapshot.Cluster, Before: before.Snapshot.Cluster, Effect: func(e *result.Effect) {
-			e.States(result.Removed, after.Disruption.Lost...)
+		Cluster: after.Snapshot.Cluster, Before: before.Snapshot.Cluster, Effect: func(e *answer.Effect) {
+			e.States(answer.Removed, after.Disruption.Lost...)
 			e.Disrupt(after.Snapshot, after.Disruption, after.Answer)
 		},
 	}
@@ -215,7 +217,7 @@ func (c *whatIfCommand) edit(s *session, r *manifest.Reader) ([]string, error) {
 		if !found || err != nil || n < 0 {
 			return nil, fmt.Errorf("--scale=%s: is not KIND/NAME=NUMBER, such as deploy/web=20", text)
 		}
-		t, err := parseTarget(object, c.Namespace, nil)
+		t, err := target.Parse(object, c.Namespace, nil)
 		if err != nil {
 			return nil, fmt.Errorf("--scale: %w", err)
 		}
@@ -289,11 +291,11 @@ func (c *whatIfCommand) disruption(snapshot *kube.Snapshot) (*kube.Disruption, [
 		}
 	}
 	for _, text := range c.Evict {
-		t, err := parseTarget(text, c.Namespace, nil)
+		t, err := target.Parse(text, c.Namespace, nil)
 		if err != nil {
 			return nil, nil, fmt.Errorf("--evict: %w", err)
 		}
-		p, err := t.running(snapshot)
+		p, err := t.Running(snapshot)
 		if err != nil {
 			return nil, nil, fmt.Errorf("--evict: %w", err)
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/preempt"
+	"github.com/stowage-scheduler/stowage/clients/answer/score"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/scenarios"
@@ -131,11 +133,10 @@ func (s *show) step(q *scenarios.Question, a *scenarios.Answer) {
 		s.filter(q, a.Filter)
 	case q.Score != nil:
 		fmt.Fprintf(s.w, "\n%s\n", s.ink.Bold(q.Step.Name))
-		text.Score(s.w, a.Score, width)
+		text.Score(s.w, &score.Answer{Response: a.Score}, text.Style{Width: width})
 	case q.Preempt != nil:
 		fmt.Fprintf(s.w, "\n%s\n", s.ink.Bold(q.Step.Name))
-		x := text.Explanation{Explanation: &words.Explanation{Cluster: q.Snapshot.Cluster}, Width: width}
-		x.WritePreempt(s.w, "", a.Preempt)
+		text.Preempt(s.w, &preempt.Answer{Cluster: q.Snapshot.Cluster, Response: a.Preempt}, text.Style{Width: width})
 	case q.ScaleDown != nil:
 		fmt.Fprintf(s.w, "\n%s\n", s.ink.Bold(q.Step.Name))
 		r := &text.ScaleDown{Cluster: q.Snapshot.Cluster, Workload: q.Scalable, Width: width}

@@ -8,8 +8,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
-	"github.com/stowage-scheduler/stowage/clients/page"
+	"github.com/stowage-scheduler/stowage/clients/render/html"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/review"
 
@@ -22,9 +23,9 @@ type Answer struct {
 	title string
 	good  bool
 	warn  bool
-	notes map[string]DomainNote
+	notes map[string]answer.DomainNote
 	value any
-	below []page.Section
+	below []html.Section
 	names []string
 	pods  text.Picture
 }
@@ -32,11 +33,11 @@ type Answer struct {
 type answerFields struct {
 	Header
 	// TopologyKey is the node label by which nodes are grouped, empty for none.
-	TopologyKey string `json:"topologyKey,omitempty"`
-	Nodes       []Node `json:"nodes"`
+	TopologyKey string        `json:"topologyKey,omitempty"`
+	Nodes       []answer.Node `json:"nodes"`
 	// Pods are those of the queue, and Moves those that move; absent if the answer does not have them.
-	Pods  []Pod  `json:"pods,omitzero"`
-	Moves []Move `json:"moves,omitzero"`
+	Pods  []answer.Pod  `json:"pods,omitzero"`
+	Moves []answer.Move `json:"moves,omitzero"`
 }
 
 // AnswerOf is what an Answer is made of.
@@ -49,17 +50,17 @@ type AnswerOf struct {
 	// Warn says that a yes comes with warnings.
 	Warn bool
 	// Domains are what the answer says of domains of the topology key; nil for nothing.
-	Domains map[string]DomainNote
+	Domains map[string]answer.DomainNote
 	// Value is a message or a value with fields in JSON.
 	Value any
 	// Findings are absent where Value has them.
 	Findings []review.Finding
 	// Names are as those of a Document.
 	Names []string
-	Pods  []Pod
+	Pods  []answer.Pod
 	// Cluster is that of the question. Effect, which may be nil, is what the answer does to it.
 	Cluster *stowagev1.Cluster
-	Effect  func(*Effect)
+	Effect  func(*answer.Effect)
 	// Added are the names of the nodes of Templates that the answer adds to the cluster.
 	Added     []string
 	Templates []*stowagev1.NodeTemplate
@@ -71,13 +72,13 @@ type AnswerOf struct {
 
 // NewAnswer returns a document.
 func NewAnswer(of AnswerOf) (*Answer, error) {
-	e, err := newEffect(withNodes(of.Cluster, of.Templates, of.Added))
+	e, err := answer.NewEffect(answer.WithNodes(of.Cluster, of.Templates, of.Added))
 	if err != nil {
 		return nil, err
 	}
-	e.States(Added, of.Added...)
+	e.States(answer.Added, of.Added...)
 	if of.Before != nil {
-		if err := e.was(of.Before); err != nil {
+		if err := e.Was(of.Before); err != nil {
 			return nil, err
 		}
 	}
@@ -86,15 +87,15 @@ func NewAnswer(of AnswerOf) (*Answer, error) {
 	}
 	first, below := of.Text.Sections()
 	if of.Verdict != "" && of.Verdict != first {
-		below = append([]page.Section{{Text: []string{first}}}, below...)
+		below = append([]html.Section{{Text: []string{first}}}, below...)
 	}
 	head := NewHeader(of.Kind, cmp.Or(of.Verdict, first))
 	head.Findings = of.Findings
 	key := cmp.Or(of.TopologyKey, words.TopologyKey(of.Cluster, nil))
 	return &Answer{
-		answerFields: answerFields{head, key, e.nodes(key), of.Pods, e.moves}, title: of.Title, good: of.Good,
+		answerFields: answerFields{head, key, e.Nodes(key), of.Pods, e.AllMoves()}, title: of.Title, good: of.Good,
 		warn: of.Warn, notes: of.Domains, value: of.Value,
-		below: below, names: of.Names, pods: e.pods,
+		below: below, names: of.Names, pods: text.Picture{Cluster: e.Cluster(), New: e.New, Gone: e.Gone},
 	}, nil
 }
 
@@ -118,10 +119,10 @@ func (a *Answer) MarshalJSON() ([]byte, error) {
 func (a *Answer) Names() []string { return a.names }
 
 // Page is the answer for a browser.
-func (a *Answer) Page() *page.Page {
-	return &page.Page{
+func (a *Answer) Page() *html.Page {
+	return &html.Page{
 		Title: a.title, Verdict: a.Verdict, Good: a.good, Warn: a.warn,
-		Picture:  picture(a.TopologyKey, a.Nodes, &a.pods, a.notes),
-		Sections: append(slices.Clip(a.below), table(cmp.Or(a.TopologyKey, "Domain"), a.Nodes)),
+		Picture:  html.PictureOf(a.TopologyKey, a.Nodes, &a.pods, a.notes),
+		Sections: append(slices.Clip(a.below), html.NodeTable(cmp.Or(a.TopologyKey, "Domain"), a.Nodes)),
 	}
 }

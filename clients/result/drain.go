@@ -5,10 +5,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
-	"github.com/stowage-scheduler/stowage/clients/page"
+	"github.com/stowage-scheduler/stowage/clients/render/html"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -26,34 +26,23 @@ type Drain struct {
 type drainFields struct {
 	Header
 	// TopologyKey is the node label by which nodes are grouped, empty for none.
-	TopologyKey string `json:"topologyKey,omitempty"`
-	Nodes       []Node `json:"nodes"`
+	TopologyKey string        `json:"topologyKey,omitempty"`
+	Nodes       []answer.Node `json:"nodes"`
 	// Moves are the pods that move and their new nodes, where the answer has them.
-	Moves []Move `json:"moves"`
+	Moves []answer.Move `json:"moves"`
 	// Drains and Summary are the parts of the answer: NodeDrain and DrainSummary of the contract.
 	Drains  []json.RawMessage `json:"drains"`
 	Summary json.RawMessage   `json:"summary,omitempty"`
 }
 
-// Move is pods that move from one node.
-type Move struct {
-	Namespace string `json:"namespace"`
-	// Name is empty for pods that are only counted.
-	Name  string      `json:"name"`
-	From  string      `json:"from"`
-	Pods  int         `json:"pods"`
-	To    []NodeCount `json:"to"`
-	Round int         `json:"round"`
-}
-
 // NewDrain returns the document of an answer. d has its cluster.
 func NewDrain(d *text.Drain, key string, parts []*stowagev1.DrainResponse) (*Drain, error) {
-	e, err := newEffect(d.Cluster)
+	e, err := answer.NewEffect(d.Cluster)
 	if err != nil {
 		return nil, err
 	}
 	out := &Drain{words: d, parts: parts, drainFields: drainFields{
-		Header: NewHeader("DrainReport", d.Verdict(parts)), TopologyKey: key, Moves: []Move{}, Drains: []json.RawMessage{},
+		Header: NewHeader("DrainReport", d.Verdict(parts)), TopologyKey: key, Moves: []answer.Move{}, Drains: []json.RawMessage{},
 	}}
 	for _, p := range parts {
 		if err := out.part(p); err != nil {
@@ -70,7 +59,7 @@ func NewDrain(d *text.Drain, key string, parts []*stowagev1.DrainResponse) (*Dra
 			e.Reason(words.Result(a), a.GetNodes().GetNames()...)
 		}
 	}
-	out.Nodes, out.pods = e.nodes(key), e.pods
+	out.Nodes, out.pods = e.Nodes(key), text.Picture{Cluster: d.Cluster, New: e.New, Gone: e.Gone}
 	return out, nil
 }
 
@@ -85,24 +74,9 @@ func (d *Drain) part(p *stowagev1.DrainResponse) error {
 	text, err := Message(a)
 	d.drains, d.Drains = append(d.drains, a), append(d.Drains, compacted(text))
 	for _, m := range a.GetMoves() {
-		d.Moves = append(d.Moves, moveOf(d.words.Cluster, m))
+		d.Moves = append(d.Moves, answer.MoveOf(d.words.Cluster, m))
 	}
 	return err
-}
-
-func moveOf(c *stowagev1.Cluster, m *stowagev1.PodMove) Move {
-	out := Move{
-		Namespace: m.GetPod().GetNamespace(), Name: m.GetPod().GetName(), Pods: int(m.GetPod().GetCount()), Round: int(m.GetRound()),
-		From: c.GetNodes()[m.GetPod().GetNodeIndex()].GetName(), To: []NodeCount{},
-	}
-	for _, n := range m.GetNodes().GetNames() {
-		if i := slices.IndexFunc(out.To, func(c NodeCount) bool { return c.Name == n }); i >= 0 {
-			out.To[i].Pods++
-		} else {
-			out.To = append(out.To, NodeCount{n, 1})
-		}
-	}
-	return out
 }
 
 func compacted(text []byte) json.RawMessage {
@@ -128,13 +102,13 @@ func (d *Drain) Names() []string {
 }
 
 // Page is the answer for a browser.
-func (d *Drain) Page() *page.Page {
-	out := &page.Page{
+func (d *Drain) Page() *html.Page {
+	out := &html.Page{
 		Title: "Draining nodes", Verdict: d.Verdict, Good: text.Drained(d.drains) == len(d.drains),
 		Warn:    d.words.Caveat != "",
-		Picture: picture(d.TopologyKey, d.Nodes, &d.pods, nil),
+		Picture: html.PictureOf(d.TopologyKey, d.Nodes, &d.pods, nil),
 	}
-	drains := page.Section{Title: "Drains", Columns: []string{"Node", "Result", "Evicted", "Placed", "Staying"}}
+	drains := html.Section{Title: "Drains", Columns: []string{"Node", "Result", "Evicted", "Placed", "Staying"}}
 	for _, a := range d.drains {
 		drains.Rows = append(drains.Rows, []string{
 			words.Names(a.GetNodes().GetNames()), words.Result(a), fmt.Sprint(a.GetEvictedCount()), fmt.Sprint(a.GetPlacedCount()),
@@ -144,14 +118,14 @@ func (d *Drain) Page() *page.Page {
 	out.Sections = append(out.Sections, drains)
 	for _, s := range d.words.Lists(d.parts) {
 		if len(s.Lines) > 0 {
-			out.Sections = append(out.Sections, page.Section{Title: s.Title, List: s.Lines})
+			out.Sections = append(out.Sections, html.Section{Title: s.Title, List: s.Lines})
 		}
 	}
 	if rows := d.words.MoveRows(d.parts); d.words.Moves && len(rows) > 0 {
-		out.Sections = append(out.Sections, page.Section{
+		out.Sections = append(out.Sections, html.Section{
 			Title: "Moves", Columns: []string{"Pod", "From", "To", "Round"}, Rows: rows, Folded: true,
 		})
 	}
-	out.Sections = append(out.Sections, table(cmp.Or(d.TopologyKey, "Domain"), d.Nodes))
+	out.Sections = append(out.Sections, html.NodeTable(cmp.Or(d.TopologyKey, "Domain"), d.Nodes))
 	return out
 }

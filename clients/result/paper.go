@@ -4,13 +4,13 @@ import (
 	"math"
 	"strings"
 
-	"github.com/stowage-scheduler/stowage/clients/page"
+	"github.com/stowage-scheduler/stowage/clients/render/html"
 )
 
 // Paper is a writer that makes sections of a report, which empty lines separate. Indented lines are a list. The line above them is
 // the title, as is a first line that ends with a colon.
 type Paper struct {
-	sections []page.Section
+	sections []html.Section
 	text     strings.Builder // since the last table
 }
 
@@ -25,7 +25,7 @@ func (p *Paper) Table(rows [][]string) {
 	text := p.text.String()
 	p.flush()
 	if len(p.sections) == 0 || strings.HasSuffix("\n"+text, "\n\n") {
-		p.sections = append(p.sections, page.Section{})
+		p.sections = append(p.sections, html.Section{})
 	}
 	last := &p.sections[len(p.sections)-1]
 	last.Columns, last.Rows = rows[0], rows[1:]
@@ -41,8 +41,8 @@ func (p *Paper) flush() {
 	p.text.Reset()
 }
 
-func sectionOf(lines []string) page.Section {
-	var out page.Section
+func sectionOf(lines []string) html.Section {
+	var out html.Section
 	for _, line := range lines {
 		switch text := strings.TrimPrefix(strings.TrimLeft(line, " "), "- "); {
 		case strings.HasPrefix(line, "kubectl "):
@@ -61,7 +61,7 @@ func sectionOf(lines []string) page.Section {
 }
 
 // Sections returns the first line, and what is below it.
-func (p *Paper) Sections() (first string, below []page.Section) {
+func (p *Paper) Sections() (first string, below []html.Section) {
 	p.flush()
 	if len(p.sections) == 0 {
 		return "", nil

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/page"
+	"github.com/stowage-scheduler/stowage/clients/render/html"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 
@@ -24,14 +25,14 @@ type Place struct {
 type placeFields struct {
 	Header
 	// TopologyKey is the node label by which nodes are grouped, empty for none.
-	TopologyKey string `json:"topologyKey,omitempty"`
-	Pods        []Pod  `json:"pods"`
+	TopologyKey string       `json:"topologyKey,omitempty"`
+	Pods        []answer.Pod `json:"pods"`
 	// Rollouts are those of Deployments that were decided with the pods.
 	Rollouts []*whatif.Rollout `json:"rollouts,omitempty"`
 	// Leavers are pods that leave their nodes, as their workloads are to have fewer replicas.
-	Leavers   []Leaver   `json:"leavers,omitempty"`
-	Workloads []Workload `json:"workloads"`
-	Nodes     []Node     `json:"nodes"`
+	Leavers   []Leaver      `json:"leavers,omitempty"`
+	Workloads []Workload    `json:"workloads"`
+	Nodes     []answer.Node `json:"nodes"`
 }
 
 // Workload is what happens to the pods of one object, or to those that one controller made.
@@ -44,7 +45,7 @@ type Workload struct {
 	Placed  int `json:"placed"`
 	Evicted int `json:"evicted"`
 	// Nodes are the nodes that they are placed on, each once.
-	Nodes []NodeCount `json:"nodes"`
+	Nodes []answer.NodeCount `json:"nodes"`
 	// Unplaced are its pods without a node, by reason, but for those of pod groups that are kept from nodes as a whole.
 	Unplaced []Unplaced `json:"unplaced"`
 }
@@ -75,12 +76,6 @@ func leavers(s *kube.Snapshot) []Leaver {
 	return out
 }
 
-// NodeCount is a node and a number of pods.
-type NodeCount struct {
-	Name string `json:"name"`
-	Pods int    `json:"pods"`
-}
-
 // NewPlace returns the document of an answer. p has its snapshot, topology key and rollouts.
 func NewPlace(p *text.Place, a *stowagev1.PlaceResponse) (*Place, error) {
 	before, after, err := p.Fill(a)
@@ -89,7 +84,7 @@ func NewPlace(p *text.Place, a *stowagev1.PlaceResponse) (*Place, error) {
 	}
 	out := &Place{answer: a, words: p, placeFields: placeFields{
 		Header: NewHeader("PlaceReport", p.Headline(a)), Leavers: leavers(p.Snapshot), TopologyKey: p.TopologyKey,
-		Pods: NewPodNames(p.Snapshot).Answer(a), Rollouts: p.Rollouts, Workloads: []Workload{}, Nodes: nodesOf(p.Snapshot.Cluster, p.TopologyKey, before, after),
+		Pods: answer.NewPlacements(p.Snapshot).Answer(a), Rollouts: p.Rollouts, Workloads: []Workload{}, Nodes: answer.NodesOf(p.Snapshot.Cluster, p.TopologyKey, before, after),
 	}}
 	for _, l := range p.Workloads(a, nil) {
 		out.Workloads = append(out.Workloads, workload(p, l))
@@ -99,7 +94,7 @@ func NewPlace(p *text.Place, a *stowagev1.PlaceResponse) (*Place, error) {
 
 func workload(p *text.Place, l *text.Workload) Workload {
 	out := Workload{
-		Namespace: l.Origin.Namespace, Name: l.Origin.Name, Kind: l.Origin.Kind, Nodes: []NodeCount{}, Unplaced: []Unplaced{},
+		Namespace: l.Origin.Namespace, Name: l.Origin.Name, Kind: l.Origin.Kind, Nodes: []answer.NodeCount{}, Unplaced: []Unplaced{},
 		Pods: len(l.Nodes) + int(l.Unplaced+l.Evicted), Placed: len(l.Nodes), Evicted: int(l.Evicted),
 	}
 	index := map[string]int{}
@@ -107,7 +102,7 @@ func workload(p *text.Place, l *text.Workload) Workload {
 		i, ok := index[n]
 		if !ok {
 			i = len(out.Nodes)
-			index[n], out.Nodes = i, append(out.Nodes, NodeCount{Name: n})
+			index[n], out.Nodes = i, append(out.Nodes, answer.NodeCount{Name: n})
 		}
 		out.Nodes[i].Pods++
 	}
@@ -146,12 +141,12 @@ func (p *Place) Names() []string {
 }
 
 // Page is the answer for a browser.
-func (p *Place) Page() *page.Page {
-	out := &page.Page{
+func (p *Place) Page() *html.Page {
+	out := &html.Page{
 		Title: "Where pods go", Verdict: p.Verdict, Good: p.good(), Warn: p.words.Caveat != "",
-		Picture: picture(p.TopologyKey, p.Nodes, p.words.Picture(p.answer), nil),
+		Picture: html.PictureOf(p.TopologyKey, p.Nodes, p.words.Picture(p.answer), nil),
 	}
-	pods := page.Section{Title: "Pods", Columns: []string{"Pods", "Kind", "Placed", "Nodes"}}
+	pods := html.Section{Title: "Pods", Columns: []string{"Pods", "Kind", "Placed", "Nodes"}}
 	for _, w := range p.Workloads {
 		pods.Rows = append(pods.Rows, []string{
 			w.Namespace + "/" + w.Name, w.Kind, fmt.Sprintf("%d/%d", w.Placed, w.Pods), words.Names(w.nodes()),
@@ -161,23 +156,23 @@ func (p *Place) Page() *page.Page {
 	out.Sections = append(out.Sections, p.without()...)
 	out.Picture.Pending = p.pending()
 	if lines := p.words.Evictions(p.answer.GetEvictions()); len(lines) > 0 {
-		out.Sections = append(out.Sections, page.Section{Title: "Evictions", List: lines})
+		out.Sections = append(out.Sections, html.Section{Title: "Evictions", List: lines})
 	}
 	if text := p.words.Groups(p.answer.GetPodGroups()); text != "" {
-		out.Sections = append(out.Sections, page.Section{Title: "Pod groups", Plain: text})
+		out.Sections = append(out.Sections, html.Section{Title: "Pod groups", Plain: text})
 	}
 	if len(p.Rollouts) > 0 {
 		var plain strings.Builder
 		text.Rollouts(&plain, p.Rollouts, p.words.Width)
-		out.Sections = append(out.Sections, page.Section{Title: "Rollouts", Plain: strings.TrimSpace(plain.String())})
+		out.Sections = append(out.Sections, html.Section{Title: "Rollouts", Plain: strings.TrimSpace(plain.String())})
 	}
-	out.Sections = append(out.Sections, table(cmp.Or(p.TopologyKey, "Domain"), p.Nodes))
+	out.Sections = append(out.Sections, html.NodeTable(cmp.Or(p.TopologyKey, "Domain"), p.Nodes))
 	return out
 }
 
 // without are sections about the pods without a node, one for workloads with the same reason.
-func (p *Place) without() []page.Section {
-	var out []page.Section
+func (p *Place) without() []html.Section {
+	var out []html.Section
 	var names [][]string
 	var pods []int
 	index := map[string]int{}
@@ -215,8 +210,8 @@ func (p *Place) pending() string {
 	return words.Plural(pods, "pod") + " without a node: " + words.Names(names)
 }
 
-func (u *Unplaced) section() page.Section {
-	out := page.Section{Text: []string{u.Reason}, List: u.Changes}
+func (u *Unplaced) section() html.Section {
+	out := html.Section{Text: []string{u.Reason}, List: u.Changes}
 	for _, text := range []string{u.Preemption, u.Why} {
 		if text != "" {
 			out.Text = append(out.Text, text)

@@ -120,7 +120,7 @@ func TestWhatNodesHaveAfterwards(t *testing.T) {
 	if err := json.Unmarshal(text, &read); err != nil {
 		t.Fatal(err)
 	}
-	if read.APIVersion != result.APIVersion || read.Kind != "PlaceReport" || len(read.Nodes) != 500 {
+	if read.APIVersion != "stowage.scheduling/v1" || read.Kind != "PlaceReport" || len(read.Nodes) != 500 {
 		t.Errorf("%s %s of %d nodes", read.APIVersion, read.Kind, len(read.Nodes))
 	}
 	for name, each := range map[corev1.ResourceName]int64{corev1.ResourceCPU: 12_000, corev1.ResourceMemory: 256 << 20, corev1.ResourcePods: 1} {

@@ -10,15 +10,11 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stowage-scheduler/stowage/clients/page"
-	"github.com/stowage-scheduler/stowage/clients/review"
+	"github.com/stowage-scheduler/stowage/clients/answer"
+	"github.com/stowage-scheduler/stowage/clients/render/html"
 )
-
-// APIVersion is the version of the documents.
-const APIVersion = "stowage.scheduling/v1"
 
 // Document is an answer.
 type Document interface {
@@ -26,30 +22,17 @@ type Document interface {
 	// Names are the names that the answer is, as kubectl prints them: pod/web-1, node/a.
 	Names() []string
 	// Page is the answer for a browser.
-	Page() *page.Page
+	Page() *html.Page
 }
 
-// Header says what a document is.
-type Header struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	// Verdict is the answer in a sentence.
-	Verdict string `json:"verdict"`
-	// Findings are placement rules that have no effect or look like mistakes; absent if the answer does not look for them.
-	Findings []review.Finding `json:"findings,omitzero"`
-}
+// Header is the head of a document.
+type Header = answer.Header
 
 // NewHeader returns the header of a document.
-func NewHeader(kind, verdict string) Header {
-	return Header{APIVersion: APIVersion, Kind: kind, Verdict: verdict}
-}
+func NewHeader(kind, verdict string) Header { return answer.NewHeader(kind, verdict) }
 
-// Message encodes a message of the contract in JSON with every scalar, list and map, also those that are 0 or empty: scripts then
-// find each index in its place. Absent messages and optional fields are left out. protojson varies its white space from build to
-// build, so the result has to be formatted.
-func Message(m proto.Message) ([]byte, error) {
-	return protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
-}
+// Message encodes a message of the contract as package answer does.
+func Message(m proto.Message) ([]byte, error) { return answer.Message(m) }
 
 // With encodes a message of the contract as Message does, with the fields of head before its own. Both have fields.
 func With(head any, m proto.Message) ([]byte, error) {

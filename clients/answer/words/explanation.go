@@ -92,3 +92,9 @@ func (x *Explanation) template(p *stowagev1.PodReference) *stowagev1.PodTemplate
 	}
 	return nil
 }
+
+// Who names pods on a node by their controller, or else by their name, without the namespace.
+func (x *Explanation) Who(p *stowagev1.PodReference) string {
+	_, name, _ := strings.Cut(x.Reference(p), "/")
+	return name
+}

@@ -112,12 +112,6 @@ func (d *Drain) moveRows(drains []*stowagev1.NodeDrain) [][]string {
 	return out
 }
 
-// Who names pods on a node by what they are counted as.
-func (d *Drain) Who(p *stowagev1.PodReference) string {
-	_, name, _ := strings.Cut((&words.Explanation{Cluster: d.Cluster}).Reference(p), "/")
-	return name
-}
-
 // Verdict says how many nodes can be drained, and what makes that unsure.
 func (d *Drain) Verdict(parts []*stowagev1.DrainResponse) string {
 	text := d.outcome(parts)

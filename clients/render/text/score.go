@@ -12,9 +12,9 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Score writes each node's weighted scores by plugin, the best nodes first; "*" marks the nodes that kube-scheduler would
+// scores writes each node's weighted scores by plugin, the best nodes first; "*" marks the nodes that kube-scheduler would
 // choose from.
-func Score(w io.Writer, a *stowagev1.ScoreResponse, width int) {
+func scores(w io.Writer, a *stowagev1.ScoreResponse, width int) {
 	if a.GetMessage() != "" {
 		WriteWrapped(w, "", a.GetMessage(), width)
 		return

@@ -40,15 +40,6 @@ func table(w io.Writer, rows ...[]string) {
 	}
 }
 
-// Filter writes the feasible nodes of a pod, and why the others are not.
-func Filter(w io.Writer, a *stowagev1.FilterResponse, width int) {
-	tableWithin(w, width, verdicts(a)...)
-	if a.GetMessage() != "" {
-		fmt.Fprintln(w)
-		WriteWrapped(w, "", a.GetMessage(), width)
-	}
-}
-
 // verdicts are the rows of the feasible nodes and of the others, by plugin and reason.
 func verdicts(a *stowagev1.FilterResponse) [][]string {
 	rows := [][]string{{"NODES", "VERDICT", "PLUGIN", "WHICH"}}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/filter"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -15,7 +16,7 @@ func TestLongReasonsAreWrapped(t *testing.T) {
 	reason := `parsing pod: requiredAntiAffinityTerms: key: Invalid value: "app": values[0][app]: Invalid value: "ssd,hdd": ` +
 		`a valid label must be an empty string or consist of alphanumeric characters`
 	var b strings.Builder
-	text.Filter(&b, &stowagev1.FilterResponse{
+	text.Filter(&b, &filter.Answer{Response: &stowagev1.FilterResponse{
 		Rejections: []*stowagev1.Rejection{
 			{
 				Plugin: stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY, Reasons: []*stowagev1.Reason{{Message: reason}},
@@ -28,7 +29,7 @@ func TestLongReasonsAreWrapped(t *testing.T) {
 			},
 		},
 		Message: "0/3 nodes are available: 2 " + reason + ".",
-	}, 100)
+	}}, text.Style{Width: 100})
 	want := `
 NODES   VERDICT                                                                      PLUGIN             WHICH
 2       parsing pod: requiredAntiAffinityTerms: key: Invalid value: "app":           InterPodAffinity   a, b

@@ -1,4 +1,4 @@
-package result
+package answer
 
 import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
@@ -26,19 +26,19 @@ const notAttempted = "not attempted: the deadline passed"
 // Evicted is the reason of pods that another pod of the queue preempted.
 const Evicted = "placed and then evicted"
 
-// PodNames names the pods of a snapshot's placements. It counts the replicas, so that an answer may come in parts.
-type PodNames struct {
+// Placements names the pods of a snapshot's placements. It counts the replicas, so that an answer may come in parts.
+type Placements struct {
 	snapshot *kube.Snapshot
 	replicas map[Pod]int
 }
 
-// NewPodNames returns names for the pods of a snapshot.
-func NewPodNames(s *kube.Snapshot) *PodNames {
-	return &PodNames{s, map[Pod]int{}}
+// NewPlacements returns names for the pods of a snapshot.
+func NewPlacements(s *kube.Snapshot) *Placements {
+	return &Placements{s, map[Pod]int{}}
 }
 
 // Answer lists the pods of an answer, each beside its node.
-func (n *PodNames) Answer(a *stowagev1.PlaceResponse) []Pod {
+func (n *Placements) Answer(a *stowagev1.PlaceResponse) []Pod {
 	out := []Pod{}
 	for i, p := range a.GetPlacements() {
 		out = n.placement(out, i, p)
@@ -47,7 +47,7 @@ func (n *PodNames) Answer(a *stowagev1.PlaceResponse) []Pod {
 }
 
 // Part lists the pods of one part of an answer.
-func (n *PodNames) Part(a *stowagev1.PlaceStreamResponse) []Pod {
+func (n *Placements) Part(a *stowagev1.PlaceStreamResponse) []Pod {
 	out := []Pod{}
 	for _, p := range a.GetPlacements() {
 		out = n.placement(out, int(p.GetQueueIndex()), p.GetPlacement())
@@ -57,7 +57,7 @@ func (n *PodNames) Part(a *stowagev1.PlaceStreamResponse) []Pod {
 
 // placement appends the pods of a placement of entry i: first those with a node, then those that found none, then those that
 // were not attempted, then those that were evicted.
-func (n *PodNames) placement(out []Pod, i int, p *stowagev1.Placement) []Pod {
+func (n *Placements) placement(out []Pod, i int, p *stowagev1.Placement) []Pod {
 	entry := n.snapshot.Entry(i)
 	pod := Pod{Namespace: entry.Origin.Namespace, Name: entry.Origin.Name, Kind: entry.Origin.Kind, From: entry.Gone}
 	if pod.Kind == "StatefulSet" {

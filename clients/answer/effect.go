@@ -1,4 +1,4 @@
-package result
+package answer
 
 import (
 	"fmt"
@@ -7,28 +7,30 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stowage-scheduler/stowage/clients/render/text"
-
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/fill"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Effect is what an answer does to the nodes of a cluster and their pods, and what it says of the nodes.
+// Effect is what an answer does to the nodes of a cluster and their pods, and what it reports of the nodes.
 type Effect struct {
+	// New are the names of new pods by node, Gone are pods that leave their nodes.
+	New  map[string][]string
+	Gone []*stowagev1.PodReference
+
 	cluster       *stowagev1.Cluster
 	before, after *fill.Nodes // after is nil if no pods move
-	pods          text.Picture
 	moves         []Move
 	moved         map[kube.Origin]bool
 	said          map[string]*Node // by name of a node
 }
 
-// withNodes returns a cluster with new nodes of templates. Their names are those of the templates with a number.
-func withNodes(c *stowagev1.Cluster, templates []*stowagev1.NodeTemplate, names []string) *stowagev1.Cluster {
+// WithNodes returns a cluster with new nodes of templates. Their names are those of the templates with a number.
+func WithNodes(c *stowagev1.Cluster, templates []*stowagev1.NodeTemplate, names []string) *stowagev1.Cluster {
 	if len(names) == 0 {
 		return c
 	}
@@ -52,19 +54,19 @@ func withNodes(c *stowagev1.Cluster, templates []*stowagev1.NodeTemplate, names 
 	return out
 }
 
-func newEffect(c *stowagev1.Cluster) (*Effect, error) {
+// NewEffect returns the effect of an answer that does nothing yet.
+func NewEffect(c *stowagev1.Cluster) (*Effect, error) {
 	before, err := fill.Of(c)
 	if err != nil {
 		return nil, err
 	}
 	return &Effect{
-		cluster: c, before: before, pods: text.Picture{Cluster: c, New: map[string][]string{}}, moved: map[kube.Origin]bool{},
-		said: map[string]*Node{},
+		cluster: c, before: before, New: map[string][]string{}, moved: map[kube.Origin]bool{}, said: map[string]*Node{},
 	}, nil
 }
 
-// was says that the cluster was another one before.
-func (e *Effect) was(c *stowagev1.Cluster) error {
+// Was sets the cluster before the changes of objects that the question makes.
+func (e *Effect) Was(c *stowagev1.Cluster) error {
 	before, err := fill.Of(c)
 	if err != nil {
 		return err
@@ -127,24 +129,24 @@ func (e *Effect) now() *fill.Nodes {
 // name.
 func (e *Effect) Move(p *stowagev1.PodReference, to *stowagev1.NodeList) {
 	e.now().Move(p, to.GetIndexes())
-	who := (&text.Drain{Cluster: e.cluster}).Who(p)
+	who := (&words.Explanation{Cluster: e.cluster}).Who(p)
 	from := e.cluster.GetNodes()[p.GetNodeIndex()].GetName()
 	gone := proto.CloneOf(p)
 	for gone.Name == "" && gone.Count > 0 {
-		i := slices.Index(e.pods.New[from], who)
+		i := slices.Index(e.New[from], who)
 		if i < 0 {
 			break
 		}
-		e.pods.New[from] = slices.Delete(e.pods.New[from], i, i+1)
+		e.New[from] = slices.Delete(e.New[from], i, i+1)
 		gone.Count--
 	}
 	if gone.Count > 0 {
-		e.pods.Gone = append(e.pods.Gone, gone)
+		e.Gone = append(e.Gone, gone)
 	}
 	e.moved[kube.Origin{Kind: "Pod", Namespace: p.GetNamespace(), Name: p.GetName()}] = true
 	for _, i := range to.GetIndexes() {
 		node := e.cluster.GetNodes()[i].GetName()
-		e.pods.New[node] = append(e.pods.New[node], who)
+		e.New[node] = append(e.New[node], who)
 	}
 }
 
@@ -154,7 +156,7 @@ func (e *Effect) Moves(d *stowagev1.NodeDrain) {
 		e.moves = []Move{}
 	}
 	for _, m := range d.GetMoves() {
-		e.moves = append(e.moves, moveOf(e.cluster, m))
+		e.moves = append(e.moves, MoveOf(e.cluster, m))
 		e.Move(m.GetPod(), m.GetNodes())
 	}
 }
@@ -164,7 +166,7 @@ func (e *Effect) Add(node uint32, pod *stowagev1.Pod, who string, pods int) {
 	e.now().Add(node, pod, pods)
 	name := e.cluster.GetNodes()[node].GetName()
 	for range pods {
-		e.pods.New[name] = append(e.pods.New[name], who)
+		e.New[name] = append(e.New[name], who)
 	}
 }
 
@@ -219,9 +221,9 @@ func (e *Effect) Disrupt(s *kube.Snapshot, d *kube.Disruption, a *stowagev1.What
 	e.Place(s, queue, evictions)
 }
 
-// nodes lists the nodes with what is said of them.
-func (e *Effect) nodes(key string) []Node {
-	out := nodesOf(e.cluster, key, e.before, e.after)
+// Nodes lists the nodes with what the answer reports of them.
+func (e *Effect) Nodes(key string) []Node {
+	out := NodesOf(e.cluster, key, e.before, e.after)
 	for i := range out {
 		if n := e.said[out[i].Name]; n != nil {
 			out[i].State, out[i].Drained, out[i].Reasons = n.State, n.Drained, n.Reasons
@@ -229,3 +231,9 @@ func (e *Effect) nodes(key string) []Node {
 	}
 	return out
 }
+
+// Cluster is the cluster of the answer, with the nodes that it adds.
+func (e *Effect) Cluster() *stowagev1.Cluster { return e.cluster }
+
+// AllMoves are the moves of drains, nil if there are no drains.
+func (e *Effect) AllMoves() []Move { return e.moves }

@@ -1,4 +1,4 @@
-package page_test
+package html_test
 
 import (
 	"bytes"
@@ -13,26 +13,26 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stowage-scheduler/stowage/clients/page"
+	"github.com/stowage-scheduler/stowage/clients/render/html"
 )
 
-func sample() *page.Page {
-	cpu := func(percent int) []page.Share { return []page.Share{{Resource: "cpu", Percent: percent}} }
-	full := append(cpu(25), page.Share{Resource: "mem", Percent: 98}, page.Share{Resource: "gpu", Percent: 75, Text: "6/8"})
-	return &page.Page{
+func sample() *html.Page {
+	cpu := func(percent int) []html.Share { return []html.Share{{Resource: "cpu", Percent: percent}} }
+	full := append(cpu(25), html.Share{Resource: "mem", Percent: 98}, html.Share{Resource: "gpu", Percent: 75, Text: "6/8"})
+	return &html.Page{
 		Title: "Where pods go", Verdict: "2 of 3 pods placed", Notes: []string{"A note with <b> & \"quotes\"."},
-		Picture: &page.Picture{TopologyKey: "zone", Domains: []page.Domain{
-			{Name: "a", Nodes: []page.Node{
+		Picture: &html.Picture{TopologyKey: "zone", Domains: []html.Domain{
+			{Name: "a", Nodes: []html.Node{
 				{
 					Name: "node-a", Text: "node-a\ncpu 1 of 4 (25%)", Shares: full,
-					There: page.Pods{Count: 30, Kinds: []string{"web ×29", "a-pod-with-a-very-long-name-indeed"}},
-					Added: page.Pods{Count: 2, Kinds: []string{"api ×2"}}, Gone: page.Pods{Count: 1, Kinds: []string{"db"}},
+					There: html.Pods{Count: 30, Kinds: []string{"web ×29", "a-pod-with-a-very-long-name-indeed"}},
+					Added: html.Pods{Count: 2, Kinds: []string{"api ×2"}}, Gone: html.Pods{Count: 1, Kinds: []string{"db"}},
 				},
-				{Name: "a-node-with-a-very-long-name-indeed", Text: "x", Shares: cpu(150), State: page.Bad},
-			}, Note: "if it fails: 2 of 33 pods without a node", State: page.Bad},
-			{Nodes: []page.Node{{Name: "alone", State: page.Good}}},
+				{Name: "a-node-with-a-very-long-name-indeed", Text: "x", Shares: cpu(150), State: html.Bad},
+			}, Note: "if it fails: 2 of 33 pods without a node", State: html.Bad},
+			{Nodes: []html.Node{{Name: "alone", State: html.Good}}},
 		}},
-		Sections: []page.Section{
+		Sections: []html.Section{
 			{Title: "Pods", Columns: []string{"Pods", "Nodes"}, Rows: [][]string{{"shop/web", "node-a ×2"}}},
 			{Title: "Changes", Text: []string{"Any one of these:"}, List: []string{"one more node", "a <lower> request"}},
 			{Title: "Checks", Plain: "NODES   REASON\n1       taint", Folded: true},
@@ -42,8 +42,8 @@ func sample() *page.Page {
 
 // TestGolden compares with testdata. UPDATE=1 rewrites it; read the difference, and look at it in a browser.
 func TestGolden(t *testing.T) {
-	for name, write := range map[string]func(*page.Page, io.Writer) error{
-		"page.html": (*page.Page).HTML, "picture.svg": (*page.Page).SVG,
+	for name, write := range map[string]func(*html.Page, io.Writer) error{
+		"page.html": (*html.Page).HTML, "picture.svg": (*html.Page).SVG,
 	} {
 		var got bytes.Buffer
 		if err := write(sample(), &got); err != nil {
@@ -82,7 +82,7 @@ func TestAnyTextIsShownAsItIs(t *testing.T) {
 	p := sample()
 	p.Title, p.Verdict = odd, odd
 	p.Picture.Domains[0].Name, p.Picture.Domains[0].Nodes[0].Name, p.Picture.Domains[0].Nodes[0].Text = odd, odd, odd
-	p.Sections = append(p.Sections, page.Section{
+	p.Sections = append(p.Sections, html.Section{
 		Title: odd, Text: []string{odd}, List: []string{odd}, Plain: odd, Columns: []string{odd}, Rows: [][]string{{odd}},
 	})
 	var picture, whole strings.Builder
@@ -114,20 +114,20 @@ func TestThePageNeedsNothingBeside(t *testing.T) {
 
 // TestLargeClustersAreBounded holds that the rest of many nodes and rows is counted, and that nodes that change are drawn.
 func TestLargeClustersAreBounded(t *testing.T) {
-	p := &page.Page{Picture: &page.Picture{TopologyKey: "zone"}}
+	p := &html.Page{Picture: &html.Picture{TopologyKey: "zone"}}
 	for z := range 3 {
-		d := page.Domain{Name: fmt.Sprint("zone-", z)}
+		d := html.Domain{Name: fmt.Sprint("zone-", z)}
 		for i := range 2000 {
-			d.Nodes = append(d.Nodes, page.Node{Name: fmt.Sprintf("node-%d-%d", z, i), There: page.Pods{Count: 110}})
+			d.Nodes = append(d.Nodes, html.Node{Name: fmt.Sprintf("node-%d-%d", z, i), There: html.Pods{Count: 110}})
 		}
 		d.Nodes[1999].Added.Count, d.Nodes[1999].Name = 1, fmt.Sprint("changed-", z)
 		p.Picture.Domains = append(p.Picture.Domains, d)
 	}
-	rows := page.Section{Title: "Nodes", Columns: []string{"Node"}}
+	rows := html.Section{Title: "Nodes", Columns: []string{"Node"}}
 	for i := range 6000 {
 		rows.Rows = append(rows.Rows, []string{fmt.Sprint("row-", i)})
 	}
-	p.Sections = []page.Section{rows}
+	p.Sections = []html.Section{rows}
 	var got bytes.Buffer
 	if err := p.HTML(&got); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package result
+package answer
 
 import (
 	"testing"
@@ -22,7 +22,7 @@ func TestPodsOfParts(t *testing.T) {
 		Nodes:         &stowagev1.NodeList{Indexes: []uint32{1}, Names: []string{"b"}},
 		UnplacedCount: 2, UnattemptedCount: 1, Message: "full",
 	}
-	names := NewPodNames(snapshot)
+	names := NewPlacements(snapshot)
 	var got []Pod
 	for _, p := range []*stowagev1.Placement{first, last} {
 		part := &stowagev1.PlaceStreamResponse{Placements: []*stowagev1.QueuePlacement{{QueueIndex: 0, Placement: p}}}
@@ -41,7 +41,7 @@ func TestPodsOfParts(t *testing.T) {
 		Nodes:         &stowagev1.NodeList{Indexes: []uint32{0, 1}, Names: []string{"a", "b"}},
 		UnplacedCount: 2, UnattemptedCount: 1, Message: "full",
 	}}}
-	if d := cmp.Diff(want, NewPodNames(snapshot).Answer(whole)); d != "" {
+	if d := cmp.Diff(want, NewPlacements(snapshot).Answer(whole)); d != "" {
 		t.Error(d)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// WritePreempt writes the response to a PreemptRequest. nominated is as in WritePreemption.
-func (x *Explanation) WritePreempt(w io.Writer, nominated string, a *stowagev1.PreemptResponse) {
+// writePreempt writes the response to a PreemptRequest. nominated is as in WritePreemption.
+func (x *Explanation) writePreempt(w io.Writer, nominated string, a *stowagev1.PreemptResponse) {
 	if nodes := a.GetFeasibleNodes().GetIndexes(); len(nodes) > 0 {
 		var names []string
 		for _, n := range nodes {

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stowage-scheduler/stowage/clients/answer/words"
+	"github.com/stowage-scheduler/stowage/clients/answer/preempt"
+	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -69,8 +70,8 @@ func TestWritePreempt(t *testing.T) {
 		},
 	} {
 		var out bytes.Buffer
-		x := text.Explanation{Explanation: &words.Explanation{Cluster: cluster}, Width: 200}
-		x.WritePreempt(&out, "c", test.answer)
+		pod := &stowagev1.PendingPods{Pod: &stowagev1.Pod{NominatedNodeName: "c"}}
+		text.Preempt(&out, &preempt.Answer{Cluster: cluster, Response: test.answer, Entry: kube.Entry{Pods: pod}}, text.Style{Width: 200})
 		for _, text := range test.want {
 			if !strings.Contains(out.String(), text) {
 				t.Errorf("%s: no %q in\n%s", name, text, out.String())

@@ -1,83 +1,29 @@
-package result
+package html
 
 import (
 	"cmp"
 	"fmt"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/fill"
-	"github.com/stowage-scheduler/stowage/clients/page"
-
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
-
-// Node is how full a node is, and what the answer says of it.
-type Node struct {
-	Name string `json:"name"`
-	// Domain is the node's value of the topology key.
-	Domain string `json:"domain,omitempty"`
-	// Allocatable is what the node has for pods. Requested is what its pods request, with their number as "pods", and RequestedAfter
-	// is that after the answer; it is absent if the answer moves no pods, or several answers move them differently.
-	Allocatable    corev1.ResourceList `json:"allocatable"`
-	Requested      corev1.ResourceList `json:"requested"`
-	RequestedAfter corev1.ResourceList `json:"requestedAfter,omitempty"`
-	// Feasible is whether the node can take the pod; only in an ExplainReport.
-	Feasible *bool `json:"feasible,omitempty"`
-	// State is what becomes of the node by the answer.
-	State NodeState `json:"state,omitempty"`
-	// Drained is whether the node can be drained; of the nodes to drain, and of those that may be removed.
-	Drained *bool `json:"drained,omitempty"`
-	// Reasons are why it cannot, in kube-scheduler's words where it has them.
-	Reasons []string `json:"reasons,omitempty"`
-}
-
-// NodeState is what becomes of a node.
-type NodeState string
-
-// The states.
-const (
-	Added   NodeState = "added"
-	Removed NodeState = "removed"
-	Failed  NodeState = "failed"
-)
-
-// nodesOf lists the nodes of a cluster. after is nil if no pods move.
-func nodesOf(c *stowagev1.Cluster, key string, before, after *fill.Nodes) []Node {
-	out := make([]Node, len(c.GetNodes()))
-	for i, n := range c.GetNodes() {
-		out[i] = Node{
-			Name: n.GetName(), Domain: compact.Labels(c, n)[key],
-			Allocatable: before.All[i].Allocatable, Requested: before.All[i].Requested,
-		}
-		if after != nil {
-			out[i].RequestedAfter = after.All[i].Requested
-		}
-	}
-	return out
-}
 
 // filled is how full the node is in a picture: after the answer.
-func (n *Node) filled() *fill.Node {
+func filled(n *answer.Node) *fill.Node {
 	if n.RequestedAfter != nil {
 		return &fill.Node{Allocatable: n.Allocatable, Requested: n.RequestedAfter}
 	}
 	return &fill.Node{Allocatable: n.Allocatable, Requested: n.Requested}
 }
 
-// DomainNote is what an answer says of a domain as a whole, and whether that is good.
-type DomainNote struct {
-	Text string
-	Good bool
-}
-
-// picture draws nodes by domain, with their pods and what is said of the domains.
-func picture(key string, nodes []Node, pods *text.Picture, notes map[string]DomainNote) *page.Picture {
-	out := &page.Picture{TopologyKey: key}
+// PictureOf draws nodes by domain, with their pods and what is said of the domains.
+func PictureOf(key string, nodes []answer.Node, pods *text.Picture, notes map[string]answer.DomainNote) *Picture {
+	out := &Picture{TopologyKey: key}
 	index := map[string]int{}
 	pods.Nodes(func(i int, added, there, gone text.Pods) {
 		n := &nodes[i]
@@ -87,10 +33,10 @@ func picture(key string, nodes []Node, pods *text.Picture, notes map[string]Doma
 			index[n.Domain] = at
 			out.Domains = append(out.Domains, domain(n.Domain, notes))
 		}
-		good, bad := n.meaning()
+		good, bad := meaning(n)
 		out.Good, out.Bad = cmp.Or(out.Good, good), cmp.Or(out.Bad, bad)
 		d := &out.Domains[at]
-		d.Nodes = append(d.Nodes, n.box(added, there, gone))
+		d.Nodes = append(d.Nodes, drawn(n, added, there, gone))
 	})
 	for _, d := range out.Domains {
 		var names []string
@@ -104,26 +50,26 @@ func picture(key string, nodes []Node, pods *text.Picture, notes map[string]Doma
 	return out
 }
 
-func domain(name string, notes map[string]DomainNote) page.Domain {
-	out := page.Domain{Name: name}
+func domain(name string, notes map[string]answer.DomainNote) Domain {
+	out := Domain{Name: name}
 	if note, ok := notes[name]; ok && name != "" {
-		out.Note, out.State = note.Text, page.Bad
+		out.Note, out.State = note.Text, Bad
 		if note.Good {
-			out.State = page.Good
+			out.State = Good
 		}
 	}
 	return out
 }
 
 // meaning is what a good or a bad node is, by what the answer says of this one.
-func (n *Node) meaning() (good, bad string) {
+func meaning(n *answer.Node) (good, bad string) {
 	switch {
 	case n.Feasible != nil:
 		return "that can take the pod", "that cannot take the pod"
 	case n.Drained != nil:
 		return "that can be drained", "that cannot be drained"
-	case n.State == Added:
-		return string(Added), ""
+	case n.State == answer.Added:
+		return string(answer.Added), ""
 	case n.State != "":
 		return "", string(n.State)
 	case len(n.Reasons) > 0:
@@ -133,9 +79,9 @@ func (n *Node) meaning() (good, bad string) {
 }
 
 // box is the node in a picture.
-func (n *Node) box(added, there, gone text.Pods) page.Node {
-	f := n.filled()
-	out := page.Node{Name: n.Name, There: page.Pods(there), Added: page.Pods(added), Gone: page.Pods(gone)}
+func drawn(n *answer.Node, added, there, gone text.Pods) Node {
+	f := filled(n)
+	out := Node{Name: n.Name, There: Pods(there), Added: Pods(added), Gone: Pods(gone)}
 	lines := []string{strings.TrimSuffix(n.Name+", "+string(n.State), ", ")}
 	for _, r := range text.Resources(f) {
 		out.Shares = append(out.Shares, share(f, r))
@@ -154,16 +100,16 @@ func (n *Node) box(added, there, gone text.Pods) page.Node {
 		switch {
 		case verdict == nil:
 		case *verdict:
-			out.State = page.Good
+			out.State = Good
 		default:
-			out.State = page.Bad
+			out.State = Bad
 		}
 	}
 	switch {
-	case n.State == Added:
-		out.State = page.Good
-	case n.State != "" || len(n.Reasons) > 0 && out.State == page.None:
-		out.State = page.Bad
+	case n.State == answer.Added:
+		out.State = Good
+	case n.State != "" || len(n.Reasons) > 0 && out.State == None:
+		out.State = Bad
 	}
 	out.Text = strings.Join(append(lines, n.Reasons...), "\n")
 	return out
@@ -180,8 +126,8 @@ func listed(kinds []string) string {
 }
 
 // share is the part of a resource that is requested. Devices are counted.
-func share(n *fill.Node, name corev1.ResourceName) page.Share {
-	out := page.Share{Resource: text.ShortResource(name)}
+func share(n *fill.Node, name corev1.ResourceName) Share {
+	out := Share{Resource: text.ShortResource(name)}
 	out.Percent, _ = n.Percent(name)
 	if name != corev1.ResourceCPU && name != corev1.ResourceMemory {
 		requested, has := n.Requested[name], n.Allocatable[name]
@@ -190,15 +136,15 @@ func share(n *fill.Node, name corev1.ResourceName) page.Share {
 	return out
 }
 
-// table lists how full the nodes are.
-func table(key string, nodes []Node) page.Section {
-	out := page.Section{
+// NodeTable lists how full the nodes are.
+func NodeTable(key string, nodes []answer.Node) Section {
+	out := Section{
 		Title: fmt.Sprintf("Nodes (%d)", len(nodes)), Folded: true,
 		Columns: []string{"Node", key, "CPU", "Memory", "Pods", "Pods before", "Verdict"},
 	}
 	for i := range nodes {
 		n := &nodes[i]
-		f := n.filled()
+		f := filled(n)
 		before := n.Requested[corev1.ResourcePods]
 		verdict := string(n.State)
 		switch {

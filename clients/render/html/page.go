@@ -1,7 +1,7 @@
-// Package page writes answers for browsers: a page of HTML that needs nothing beside it, and its picture alone as SVG.
+// Package html writes answers for browsers: a page of HTML that needs nothing beside it, and its picture alone as SVG.
 //
 // A page has no script, and takes nothing from the network. Equal pages are equal bytes.
-package page
+package html
 
 import (
 	"embed"

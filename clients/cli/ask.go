@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/clients/answer"
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/quote"
+	"github.com/stowage-scheduler/stowage/clients/render/html"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
+	"github.com/stowage-scheduler/stowage/clients/review"
+	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
+)
+
+// open reads what the flags name and connects. stop closes the connection.
+func (q *question) open(s *session, queue answer.QueueMode) (out *answer.Question, stop func(), err error) {
+	if err := errors.Join(q.check(), q.format(s.command)); err != nil {
+		return nil, nil, err
+	}
+	q.dress(s)
+	var snapshot *kube.Snapshot
+	var scheduler *schedulerconfig.Scheduler
+	err = s.progress.during("reading", slices.Contains(q.File, "-"), func() (err error) {
+		snapshot, scheduler, err = q.read(s)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	out = q.about(s, snapshot, scheduler)
+	out.Queue = queue
+	out.Client, stop, err = q.simulator(s.ctx)
+	return out, stop, err
+}
+
+// about returns the question about a snapshot, without a client.
+func (q *question) about(s *session, snapshot *kube.Snapshot, scheduler *schedulerconfig.Scheduler) *answer.Question {
+	return &answer.Question{
+		Snapshot: snapshot, Scheduler: scheduler, InputNotes: q.notes,
+		Gaps: answer.Gaps{Forbidden: len(q.forbidden), Workloads: q.workloads, Deciding: q.deciding, Incomplete: !q.live()},
+		Note: func(note string) { quote.Fprintf(s.stderr, "stowage: %s\n", note) },
+	}
+}
+
+// decided returns the answer of ask. An error names the files and flags of the fields that the server refuses.
+func decided[A any](s *session, q *question, of *answer.Question, ask func() (A, error)) (out A, err error) {
+	err = s.progress.during("deciding", false, func() (err error) {
+		out, err = ask()
+		return err
+	})
+	var refused *answer.RequestError
+	if errors.As(err, &refused) {
+		err = q.located(refused.Err, of.Snapshot, refused.Request)
+	}
+	return out, err
+}
+
+// exit returns the exit code of an answer, and prints why it is unsure.
+func (q *question) exit(s *session, j *answer.Judgement) answered {
+	if j.Status != answer.Unsure || len(j.Caveats) == 0 || q.AllowUnread {
+		return answered(j.ExitStatus(q.AllowUnread))
+	}
+	remedy := "--allow-unread"
+	if len(q.deciding) > 0 {
+		remedy = "--ignore KIND or --allow-unread"
+	}
+	quote.Fprintf(s.stderr, "stowage: kube-scheduler might decide otherwise, as %s: exit status 3 (%s makes it 0)\n",
+		strings.Join(j.Caveats, " and "), remedy)
+	return exitUnsure
+}
+
+// writeFindings writes findings to standard error, for answers that do not list them.
+func (q *question) writeFindings(s *session, found []review.Finding) {
+	for i := range found {
+		if i == maximumFindings {
+			more := counted(len(found)-i, "more finding", "more findings")
+			quote.Fprintf(s.stderr, "stowage: and %s about placement rules: -o json has all\n", more)
+			break
+		}
+		quote.Fprintf(s.stderr, "stowage: %s: %v\n", found[i].Severity, &found[i])
+	}
+}
+
+// style is how text is laid out.
+func (q *question) style(s *session) text.Style {
+	return text.Style{Width: s.width, Ink: s.ink, Verbose: q.Verbose}
+}
+
+// named is a document with names.
+type named interface {
+	json.Marshaler
+	// Names are the names that the answer is, as kubectl prints them: pod/web-1, node/a.
+	Names() []string
+}
+
+// document prints an answer in another format than a table. page makes the page of it.
+func (q *question) document(w io.Writer, d named, page func() *html.Page) error {
+	switch q.Output {
+	case asName:
+		return printNames(w, d.Names())
+	case asHTML:
+		return page().HTML(w)
+	case asSVG:
+		return page().SVG(w)
+	}
+	return q.encode(w, d)
+}
+
+// encode prints a document as JSON, as YAML, or through a template.
+func (q *question) encode(w io.Writer, d json.Marshaler) error {
+	text, err := d.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	return q.printEncoded(w, text)
+}

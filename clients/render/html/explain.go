@@ -1,0 +1,53 @@
+package html
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/clients/answer/explain"
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
+	"github.com/stowage-scheduler/stowage/clients/render/text"
+)
+
+// Explain is the page about one pending pod.
+func Explain(r *explain.Report) *Page {
+	p := r.Answer()
+	feasible := p.Response.GetFeasibleNodes().GetNames()
+	out := &Page{
+		Title: "Nodes for " + r.Pod.Namespace + "/" + r.Pod.Name, Verdict: r.Verdict, Good: p.Good(), Warn: len(p.Caveats) > 0,
+		Picture: PictureOf(r.TopologyKey, r.Nodes, &text.Picture{Cluster: p.Words.Cluster, TopologyKey: r.TopologyKey}, nil),
+	}
+	if now := p.Now(); now != r.Verdict {
+		out.Notes = append(out.Notes, now)
+	}
+	for _, note := range []string{r.Why, r.Preemption} {
+		if note != "" {
+			out.Notes = append(out.Notes, note)
+		}
+	}
+	if len(r.Remedies) > 0 {
+		out.Sections = append(out.Sections, Section{Title: "Any one of these would place it", List: r.Remedies})
+	}
+	reasons := Section{Title: "Reasons", Columns: []string{"Nodes", "Verdict", "Plugin", "Which"}}
+	if len(feasible) > 0 {
+		reasons.Rows = append(reasons.Rows, []string{fmt.Sprint(len(feasible)), "can take it", "", words.Names(feasible)})
+	}
+	for _, rejected := range p.Response.GetRejections() {
+		var texts []string
+		for _, reason := range rejected.GetReasons() {
+			texts = append(texts, reason.GetMessage())
+		}
+		names := rejected.GetNodes().GetNames()
+		reasons.Rows = append(reasons.Rows, []string{
+			fmt.Sprint(len(names)), strings.Join(texts, ", "), words.Plugin(rejected.GetPlugin()), words.Names(names),
+		})
+	}
+	out.Sections = append(out.Sections, reasons)
+	if checks := text.Checks(p, text.Style{Width: 100}); checks != "" {
+		out.Sections = append(out.Sections, Section{Title: "Every failing check", Plain: checks, Folded: true})
+	}
+	out.Sections = append(out.Sections, NodeTable(cmp.Or(r.TopologyKey, "Domain"), r.Nodes))
+	out.Notes = append(out.Notes, p.Remarks()...)
+	return out
+}
