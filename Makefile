@@ -4,9 +4,14 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-TOOL := go tool -modfile=go.tools.mod
+# The modules of go.work, whose packages the go command's pattern "work" means. Each has to be in order without the others' versions, too.
+MODULES := . engine proto
+# Modules of their own are left out of go.work: they would raise the versions of the others.
+APART := GOWORK=off go -C
+
+# The go command takes no other go.mod in a workspace.
+TOOL := GOWORK=off go tool -modfile=go.tools.mod
 BUF := $(TOOL) buf
-GOLANGCI := $(TOOL) golangci-lint
 PROTOVALIDATE := build/protovalidate/buf/validate/validate.proto
 # How long `make fuzz` spends on each fuzz target. `make check` gives a number of runs: at the end of a time, Go 1.26 may report
 # the end itself as a failure (golang/go#75804).
@@ -40,7 +45,7 @@ SHORT ?= -short
 .PHONY: test
 test: ## Test every package, random cases cut short: some minutes, the first time more. SHORT= for all cases.
 	@echo "Each package is a line, printed when its tests have run. The first time, dependencies are compiled before."
-	@$(GOTEST) -vet=off $(SHORT) -timeout 1h ./engine/... ./proto/... ./server/... ./clients/... ./bench/... ./deploy/...
+	@$(GOTEST) -vet=off $(SHORT) -timeout 1h ./engine/... ./proto/... ./server/... work
 	@echo "All passed. make check runs all random cases, the race detector everywhere, the linters and short fuzzing as well."
 
 .PHONY: check
@@ -54,13 +59,13 @@ CONCURRENT := ./server/... ./clients/batch ./clients/extender ./clients/live ./c
 .PHONY: unit
 unit: ## Run all tests with all their cases, and with the race detector.
 	$(GOTEST) -race $(RACE) -timeout 1h $(CONCURRENT)
-	$(GOTEST) -race -short -timeout 1h $$(comm -23 <(go list ./... | sort) <(go list $(CONCURRENT) | sort))
+	$(GOTEST) -race -short -timeout 1h $$(comm -23 <(go list work | sort) <(go list $(CONCURRENT) | sort))
 	@$(MAKE) --no-print-directory test SHORT=
-	go -C deploy/image test -timeout 5m ./...
+	$(APART) deploy/image test -timeout 5m ./...
 	@$(MAKE) --no-print-directory chart
 
 # Helm's and Prometheus' own code, as Go modules. Their module needs a newer Go than the others, which the go command fetches.
-CHECK := GOTOOLCHAIN=auto go -C deploy/check
+CHECK := GOTOOLCHAIN=auto $(APART) deploy/check
 .PHONY: chart
 chart: ## Test the Helm chart as helm lint and helm template do, the dashboards and the alert rules.
 	$(CHECK) test -timeout 10m ./...
@@ -71,8 +76,8 @@ lint: $(PROTOVALIDATE) ## Check format and style of protos and Go code.
 	$(BUF) format --diff --exit-code proto
 	@unformatted=$$(git ls-files '*.go' | grep -v '\.pb\.go$$' | xargs gofmt -l); \
 	  if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
-	$(GOLANGCI) run
-	go -C deploy/image tool -modfile=../../go.tools.mod golangci-lint run
+	$$($(TOOL) -n golangci-lint) run $(MODULES:%=./%/...)
+	$(APART) deploy/image tool -modfile=../../go.tools.mod golangci-lint run
 	$(CHECK) tool -modfile=../../go.tools.mod golangci-lint run
 
 .PHONY: generate
@@ -90,7 +95,7 @@ generated: $(PROTOVALIDATE) ## Check that generated code is current.
 
 .PHONY: tidy
 tidy: ## Check that go.mod and go.sum are tidy.
-	go mod tidy -diff
+	@for dir in $(MODULES); do $(APART) $$dir mod tidy -diff || exit 1; done
 
 # The candidate of the contract, as buf's image of it. What it has stays: `make breaking` fails on any other contract.
 CANDIDATE := proto/candidate.binpb.gz
@@ -131,11 +136,11 @@ BENCH_OUT ?= build
 .PHONY: bench
 bench: ## Measure Stowage against floors and kube-scheduler's own plugins, in one table of ratios.
 	@mkdir -p $(BENCH_OUT)
-	go -C bench/parity run ./cmd/bench -markdown $(abspath $(BENCH_OUT))/figures.md -chart $(abspath $(BENCH_OUT))/figures.svg
+	$(APART) bench/parity run ./cmd/bench -markdown $(abspath $(BENCH_OUT))/figures.md -chart $(abspath $(BENCH_OUT))/figures.svg
 
 .PHONY: bench-small
 bench-small: ## The same on 1,000 nodes, in a minute and a half; fails where an order of magnitude is lost.
-	go -C bench/parity run ./cmd/bench -small
+	$(APART) bench/parity run ./cmd/bench -small
 
 # The time that each answer has in `make bench-solver`, and the instances of each kind.
 SOLVER_BUDGET ?= 1s
@@ -150,7 +155,7 @@ bench-solver: ## Compare joint placement with OR-Tools CP-SAT in equal time. Nee
 KARPENTER_FLAGS ?=
 .PHONY: bench-karpenter
 bench-karpenter: ## Compare Provision and Drain with Karpenter's own simulation. KARPENTER_FLAGS=-small for a minute.
-	GOTOOLCHAIN=go1.26.9+auto go -C bench/karpenter run . $(KARPENTER_FLAGS)
+	GOTOOLCHAIN=go1.26.9+auto $(APART) bench/karpenter run . $(KARPENTER_FLAGS)
 
 .PHONY: faults
 faults: ## Test a server whose log stalls, whose disk is full, that has few descriptors or 512 MiB, or that is stopped for 10 s.
@@ -187,7 +192,7 @@ SEED ?= 0
 PROFILE ?= all
 .PHONY: parity
 parity: ## Compare CASES random cases (default 100,000) from SEED on with kube-scheduler's own code, and Place with scanning.
-	go -C bench/parity test ./...
+	$(APART) bench/parity test ./...
 	bench/parity/hack/parity.sh -profile $(PROFILE) -cases $(CASES) -seed-from $(SEED) -workers $$(nproc)
 	go test ./engine -timeout 2h -run TestPlaceEqualsScanning -placements $$((20 * $(CASES)))
 
@@ -223,7 +228,7 @@ WITH_NETWORK := . deploy/image deploy/check bench/parity bench/e2e/tools bench/k
 
 .PHONY: update
 update: ## Bring the modules that verify tokens or speak TLS and HTTP/2 to their newest versions everywhere, and test what uses them.
-	@for dir in $(WITH_NETWORK); do \
+	@export GOWORK=off; for dir in $(WITH_NETWORK); do \
 	  echo "== $$dir"; \
 	  [ $$dir = . ] || export GOTOOLCHAIN=auto; \
 	  kubernetes() { go -C $$dir mod edit -json | grep -A1 '"k8s.io/' | sort; }; \
@@ -234,14 +239,14 @@ update: ## Bring the modules that verify tokens or speak TLS and HTTP/2 to their
 	  [ "$$before" = "$$(kubernetes)" ] || { echo "$$dir: the version of Kubernetes would change"; exit 1; }; \
 	done
 	$(GOTEST) -short -timeout 20m ./server/... ./clients/connect ./clients/stowage ./clients/live ./clients/process ./bench/e2e
-	go -C deploy/image test -timeout 5m ./...
-	@for dir in deploy/check bench/parity bench/karpenter; do GOTOOLCHAIN=auto go -C $$dir build ./... || exit 1; done
+	$(APART) deploy/image test -timeout 5m ./...
+	@for dir in deploy/check bench/parity bench/karpenter; do GOTOOLCHAIN=auto $(APART) $$dir build ./... || exit 1; done
 	@git diff --stat -- '*go.mod'
 
 .PHONY: vulnerabilities
 vulnerabilities: ## Check which known vulnerabilities the code reaches. Needs the Go vulnerability database.
-	go -C deploy/release tool govulncheck -C $(CURDIR) ./...
-	go -C deploy/release tool govulncheck -C $(CURDIR)/deploy/image ./...
+	$(APART) deploy/release tool govulncheck -C $(CURDIR) ./...
+	$(APART) deploy/release tool govulncheck -C $(CURDIR)/deploy/image ./...
 
 .PHONY: proto-deps
 proto-deps: $(PROTOVALIDATE) ## Fetch the protos that ours import.
@@ -249,5 +254,5 @@ proto-deps: $(PROTOVALIDATE) ## Fetch the protos that ours import.
 # protovalidate's annotations come from the Go module that go.tools.mod pins and go.tools.sum verifies.
 $(PROTOVALIDATE): go.tools.mod
 	@mkdir -p $(@D)
-	@dir=$$(go mod download -modfile=go.tools.mod -json github.com/bufbuild/protovalidate | awk -F'"' '/"Dir":/{print $$4}') && \
+	@dir=$$(GOWORK=off go mod download -modfile=go.tools.mod -json github.com/bufbuild/protovalidate | awk -F'"' '/"Dir":/{print $$4}') && \
 	  install -m 0644 "$$dir/proto/protovalidate/buf/validate/validate.proto" $@ && touch $@

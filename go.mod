@@ -102,6 +102,8 @@ require (
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/otlptranslator v1.0.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
+	github.com/stowage-scheduler/stowage/engine v0.0.0
+	github.com/stowage-scheduler/stowage/proto v0.0.0
 	github.com/x448/float16 v0.8.4 // indirect
 	github.com/xlab/treeprint v1.2.0 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
@@ -135,3 +137,7 @@ require (
 	k8s.io/utils v0.0.0-20260626114624-be93311217bd // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
 )
+
+replace github.com/stowage-scheduler/stowage/engine => ./engine
+
+replace github.com/stowage-scheduler/stowage/proto => ./proto

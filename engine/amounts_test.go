@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stowage-scheduler/stowage/bench/raced"
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
+	"github.com/stowage-scheduler/stowage/engine/enginetest/raced"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

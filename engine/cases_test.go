@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/stowage-scheduler/stowage/bench/raced"
+	"github.com/stowage-scheduler/stowage/engine/enginetest/raced"
 )
 
 // portion is the environment's: one of so many random cases is tried, so that a check on every change takes minutes.

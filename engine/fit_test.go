@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stowage-scheduler/stowage/bench/raced"
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/enginetest"
+	"github.com/stowage-scheduler/stowage/engine/enginetest/raced"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 

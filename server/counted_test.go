@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/stowage-scheduler/stowage/bench/lists"
-	"github.com/stowage-scheduler/stowage/bench/raced"
+	"github.com/stowage-scheduler/stowage/engine/enginetest/raced"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/count"
 	"github.com/stowage-scheduler/stowage/server/wire"

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/stowage-scheduler/stowage/bench/conformance"
-	"github.com/stowage-scheduler/stowage/bench/raced"
+	"github.com/stowage-scheduler/stowage/engine/enginetest/raced"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server"
 	"github.com/stowage-scheduler/stowage/server/placement"

@@ -4,6 +4,7 @@ go 1.26.9
 
 require (
 	github.com/stowage-scheduler/stowage v0.0.0
+	github.com/stowage-scheduler/stowage/proto v0.0.0
 	google.golang.org/protobuf v1.36.12
 	k8s.io/api v0.37.1
 	k8s.io/apimachinery v0.37.1
@@ -81,6 +82,7 @@ require (
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/stoewer/go-strcase v1.3.1 // indirect
+	github.com/stowage-scheduler/stowage/engine v0.0.0 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/contrib/bridges/otelslog v0.21.0 // indirect
@@ -148,3 +150,7 @@ require (
 )
 
 replace github.com/stowage-scheduler/stowage => ../..
+
+replace github.com/stowage-scheduler/stowage/engine => ../../engine
+
+replace github.com/stowage-scheduler/stowage/proto => ../../proto

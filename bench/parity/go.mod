@@ -8,6 +8,8 @@ require (
 	github.com/go-logr/logr v1.4.4
 	github.com/google/go-cmp v0.7.0
 	github.com/stowage-scheduler/stowage v0.0.0-00010101000000-000000000000
+	github.com/stowage-scheduler/stowage/engine v0.0.0
+	github.com/stowage-scheduler/stowage/proto v0.0.0
 	go.uber.org/goleak v1.3.0
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12
@@ -211,3 +213,7 @@ replace (
 	k8s.io/sample-controller => k8s.io/sample-controller v0.37.1
 	k8s.io/streaming => k8s.io/streaming v0.37.1
 )
+
+replace github.com/stowage-scheduler/stowage/engine => ../../engine
+
+replace github.com/stowage-scheduler/stowage/proto => ../../proto

@@ -9,9 +9,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/stowage-scheduler/stowage/bench/raced"
 	"github.com/stowage-scheduler/stowage/clients/cli"
 	"github.com/stowage-scheduler/stowage/clients/servertest"
+	"github.com/stowage-scheduler/stowage/engine/enginetest/raced"
 )
 
 func TestMain(m *testing.M) {

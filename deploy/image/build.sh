@@ -6,6 +6,7 @@
 # for the other commands the same in OUT_DIR/COMMAND. Needs Go and its module proxy, no container engine and no registry. The
 # same commit gives the same bytes; SOURCE_DATE_EPOCH replaces the commit's time.
 set -euo pipefail
+export GOWORK=off # versions are what each go.mod says
 
 out=$(mkdir -p "${1:?usage: build.sh OUT_DIR}" && cd "$1" && pwd)
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

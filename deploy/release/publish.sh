@@ -6,6 +6,7 @@
 # identity that the workflow has, and logs that in public.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+export GOWORK=off
 
 registry=${1:?usage: publish.sh REGISTRY}
 read -ra sign <<<"${SIGN:---yes}"

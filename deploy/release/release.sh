@@ -6,6 +6,7 @@
 # the same bytes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+export GOWORK=off # versions are what each go.mod says
 
 tools=$PWD/build/release-tools parts=$PWD/build/release-parts
 flags=(--clean --skip=publish -f deploy/release/goreleaser.yaml)

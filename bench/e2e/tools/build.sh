@@ -4,6 +4,7 @@
 # Go's cache serves both. From an empty cache it takes some 9 CPU-minutes, 5 of them if bench/parity is built, and 2 GiB to link.
 set -euo pipefail
 cd "$(dirname "$0")"
+export GOWORK=off
 version=$(go list -m -f '{{.Version}}' k8s.io/kubernetes)
 key=$version-$(go env GOVERSION)-$(cat go.mod go.sum build.sh | sha256sum | head -c 12)
 out=${E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stowage/e2e}/$key

@@ -4,6 +4,7 @@
 # closed feature gates) and is never reached.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export GOWORK=off
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 plugins=k8s.io/kubernetes/pkg/scheduler/framework/plugins

@@ -24,7 +24,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
-	"github.com/stowage-scheduler/stowage/bench/raced"
+	"github.com/stowage-scheduler/stowage/engine/enginetest/raced"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 

@@ -1,4 +1,4 @@
-package content_test
+package bench
 
 import (
 	"context"
