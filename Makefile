@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 # The modules of go.work, whose packages the go command's pattern "work" means. Each has to be in order without the others' versions, too.
-MODULES := . engine proto
+MODULES := . clients/stowage engine proto
 # Modules of their own are left out of go.work: they would raise the versions of the others.
 APART := GOWORK=off go -C
 

@@ -102,6 +102,7 @@ require (
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/otlptranslator v1.0.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
+	github.com/stowage-scheduler/stowage/clients/stowage v0.0.0
 	github.com/stowage-scheduler/stowage/engine v0.0.0
 	github.com/stowage-scheduler/stowage/proto v0.0.0
 	github.com/x448/float16 v0.8.4 // indirect
@@ -141,3 +142,5 @@ require (
 replace github.com/stowage-scheduler/stowage/engine => ./engine
 
 replace github.com/stowage-scheduler/stowage/proto => ./proto
+
+replace github.com/stowage-scheduler/stowage/clients/stowage => ./clients/stowage

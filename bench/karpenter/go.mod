@@ -4,6 +4,7 @@ go 1.26.9
 
 require (
 	github.com/stowage-scheduler/stowage v0.0.0
+	github.com/stowage-scheduler/stowage/clients/stowage v0.0.0
 	github.com/stowage-scheduler/stowage/proto v0.0.0
 	google.golang.org/protobuf v1.36.12
 	k8s.io/api v0.37.1
@@ -154,3 +155,5 @@ replace github.com/stowage-scheduler/stowage => ../..
 replace github.com/stowage-scheduler/stowage/engine => ../../engine
 
 replace github.com/stowage-scheduler/stowage/proto => ../../proto
+
+replace github.com/stowage-scheduler/stowage/clients/stowage => ../../clients/stowage

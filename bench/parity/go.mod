@@ -107,6 +107,7 @@ require (
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
+	github.com/stowage-scheduler/stowage/clients/stowage v0.0.0 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	github.com/xlab/treeprint v1.2.0 // indirect
 	go.etcd.io/etcd/api/v3 v3.7.0 // indirect
@@ -217,3 +218,5 @@ replace (
 replace github.com/stowage-scheduler/stowage/engine => ../../engine
 
 replace github.com/stowage-scheduler/stowage/proto => ../../proto
+
+replace github.com/stowage-scheduler/stowage/clients/stowage => ../../clients/stowage

@@ -23,6 +23,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/cli"
 	"github.com/stowage-scheduler/stowage/clients/servertest"
+	"github.com/stowage-scheduler/stowage/clients/stowage/loopback"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -42,7 +43,7 @@ func startDoubting(t *testing.T, server string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener := servertest.Listen(t, "127.0.0.1:0")
+	listener := loopback.Listen(t, "127.0.0.1:0")
 	s := grpc.NewServer(grpc.UnknownServiceHandler((&doubting{conn}).handle))
 	done := make(chan struct{})
 	go func() { defer close(done); _ = s.Serve(listener) }()

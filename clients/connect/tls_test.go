@@ -24,7 +24,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/stowage-scheduler/stowage/clients/connect"
-	"github.com/stowage-scheduler/stowage/clients/servertest"
+	"github.com/stowage-scheduler/stowage/clients/stowage/loopback"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -220,7 +220,7 @@ func (placing) Place(context.Context, *stowagev1.PlaceRequest) (*stowagev1.Place
 func TestAClientReadsItsFilesAgain(t *testing.T) {
 	server, client := newAuthority(t, "stowage"), newAuthority(t, "shim")
 	serve := func(address string) (*grpc.Server, string) {
-		listener := servertest.Listen(t, address)
+		listener := loopback.Listen(t, address)
 		s := grpc.NewServer(grpc.Creds(credentials.NewTLS(&tls.Config{
 			Certificates: []tls.Certificate{server.pair(t)}, ClientCAs: client.pool(t), ClientAuth: tls.RequireAndVerifyClientCert,
 		})))
@@ -228,7 +228,7 @@ func TestAClientReadsItsFilesAgain(t *testing.T) {
 		go func() { _ = s.Serve(listener) }()
 		return s, listener.Addr().String()
 	}
-	first, address := serve(net.JoinHostPort(servertest.Host(), "0"))
+	first, address := serve(net.JoinHostPort(loopback.Host(), "0"))
 	dial := func(c connect.Stowage) (func() error, func() error) {
 		c.StowageAddress = []string{address}
 		conn, err := c.Dial(slog.New(slog.DiscardHandler))

@@ -3,16 +3,13 @@ package servertest
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
-	"runtime"
 	"testing"
-	"time"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/stowage-scheduler/stowage/clients/stowage/loopback"
 	"github.com/stowage-scheduler/stowage/server"
 	"github.com/stowage-scheduler/stowage/server/config"
 )
@@ -28,7 +25,7 @@ type Server struct {
 // Start starts a server with the default configuration, which stops when the test ends.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{t: t, Address: net.JoinHostPort(Host(), "0")}
+	s := &Server{t: t, Address: net.JoinHostPort(loopback.Host(), "0")}
 	s.Resume()
 	t.Cleanup(s.Stop)
 	return s
@@ -47,7 +44,7 @@ func (s *Server) Resume() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running *server.Server
-	inTime(s.t, func() error {
+	loopback.InTime(s.t, func() error {
 		running, err = server.New(ctx, c, slog.New(slog.DiscardHandler))
 		return err
 	})
@@ -67,40 +64,5 @@ func (s *Server) Stop() {
 	if s.stop != nil {
 		s.stop()
 		s.stop = nil
-	}
-}
-
-// Host is a loopback address whose ports no other process uses, so that a listener can come back later. Ports of 127.0.0.1
-// may be taken by then; only Linux has more addresses.
-func Host() string {
-	if runtime.GOOS != "linux" {
-		return "127.0.0.1"
-	}
-	return fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
-}
-
-// Listen listens at an address that may still be in use for a moment.
-func Listen(t testing.TB, address string) (l net.Listener) {
-	t.Helper()
-	inTime(t, func() (err error) {
-		l, err = net.Listen("tcp", address)
-		return err
-	})
-	return l
-}
-
-// inTime retries until it succeeds, and fails the test after 30 s.
-func inTime(t testing.TB, try func() error) {
-	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	for {
-		err := try()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }

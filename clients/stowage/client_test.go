@@ -18,8 +18,8 @@ import (
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
+	"github.com/stowage-scheduler/stowage/clients/stowage/loopback"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -58,12 +58,12 @@ func (r *replica) look(request *stowagev1.PlaceRequest) error {
 
 func start(t *testing.T, failures ...error) *replica {
 	t.Helper()
-	return startAt(t, net.JoinHostPort(servertest.Host(), "0"), failures...)
+	return startAt(t, net.JoinHostPort(loopback.Host(), "0"), failures...)
 }
 
 func startAt(t *testing.T, address string, failures ...error) *replica {
 	t.Helper()
-	listener := servertest.Listen(t, address)
+	listener := loopback.Listen(t, address)
 	r := &replica{failures: failures, address: listener.Addr().String(), health: health.NewServer(), server: grpc.NewServer()}
 	stowagev1.RegisterPlacementServiceServer(r.server, r)
 	grpc_health_v1.RegisterHealthServer(r.server, r.health)

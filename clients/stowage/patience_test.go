@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
-	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
+	"github.com/stowage-scheduler/stowage/clients/stowage/loopback"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -101,7 +101,7 @@ func TestPatienceEndsThoughTheServerComesBack(t *testing.T) {
 	t.Parallel()
 	var connection atomic.Pointer[net.Conn]
 	var tried atomic.Int64
-	server, listener := grpc.NewServer(), servertest.Listen(t, net.JoinHostPort(servertest.Host(), "0"))
+	server, listener := grpc.NewServer(), loopback.Listen(t, net.JoinHostPort(loopback.Host(), "0"))
 	stowagev1.RegisterPlacementServiceServer(server, &crashing{crash: func() { (*connection.Load()).Close() }})
 	grpc_health_v1.RegisterHealthServer(server, health.NewServer())
 	done := make(chan struct{})

@@ -17,7 +17,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/stowage-scheduler/stowage/bench/bigcluster"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -147,6 +146,19 @@ func clusterOf(names ...string) *stowagev1.Cluster {
 	c := &stowagev1.Cluster{}
 	for _, name := range names {
 		c.Nodes = append(c.Nodes, &stowagev1.Node{Name: name})
+	}
+	return c
+}
+
+// largeCluster returns a cluster whose nodes take about a kilobyte each.
+func largeCluster(nodes int) *stowagev1.Cluster {
+	c := &stowagev1.Cluster{}
+	for i := range nodes {
+		labels := map[string]string{}
+		for j := range 16 {
+			labels[fmt.Sprintf("example.com/a-label-of-nodes-%02d", j)] = fmt.Sprintf("some-value-%06d", i)
+		}
+		c.Nodes = append(c.Nodes, &stowagev1.Node{Name: fmt.Sprintf("node-%06d", i), Labels: labels})
 	}
 	return c
 }
@@ -286,7 +298,7 @@ func TestLateAnswersPutNothingAgain(t *testing.T) {
 func TestManyCallersPutASnapshotOnce(t *testing.T) {
 	a, b := start(t), start(t)
 	c := serving(t, a, b)
-	s := snapshot(t, bigcluster.Compact(bigcluster.New(500)))
+	s := snapshot(t, largeCluster(500))
 	put(t, c, s)
 	a.forget()
 	b.forget()
@@ -371,7 +383,7 @@ func TestSnapshotsGoInParts(t *testing.T) {
 	r := start(t)
 	c := dial(t, r)
 	for _, cluster := range []*stowagev1.Cluster{
-		{}, bigcluster.Compact(bigcluster.New(2000)), bigcluster.StatedInFull(bigcluster.New(200)),
+		{}, largeCluster(2000), largeCluster(8000),
 	} {
 		s := snapshot(t, cluster)
 		put(t, c, s)
@@ -460,7 +472,7 @@ func TestPutsAreTriedAgainWhereThatHelps(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
-			err := dial(t, r).Put(ctx, snapshot(t, bigcluster.New(500)))
+			err := dial(t, r).Put(ctx, snapshot(t, largeCluster(500)))
 			if status.Code(err) != c.want || streams != c.streams {
 				t.Errorf("%v after %d streams, want %v after %d", err, streams, c.want, c.streams)
 			}

@@ -11,6 +11,7 @@ require (
 	github.com/prometheus/common v0.72.1
 	github.com/prometheus/prometheus v0.316.0
 	github.com/stowage-scheduler/stowage v0.0.0
+	github.com/stowage-scheduler/stowage/clients/stowage v0.0.0
 	github.com/stowage-scheduler/stowage/proto v0.0.0
 	go.opentelemetry.io/otel/metric v1.47.0
 	go.yaml.in/yaml/v3 v3.0.5
@@ -197,3 +198,5 @@ require (
 replace github.com/stowage-scheduler/stowage/engine => ../../engine
 
 replace github.com/stowage-scheduler/stowage/proto => ../../proto
+
+replace github.com/stowage-scheduler/stowage/clients/stowage => ../../clients/stowage

@@ -30,6 +30,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
+	"github.com/stowage-scheduler/stowage/clients/stowage/loopback"
 	"github.com/stowage-scheduler/stowage/proto/grpcplugin"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admission"
@@ -116,7 +117,7 @@ func (w *work) serve() {
 	}
 	server := grpc.NewServer(grpc.StatsHandler(tel.StatsHandler()))
 	stowagev1.RegisterPlacementServiceServer(server, stowagev1.UnimplementedPlacementServiceServer{})
-	listener := servertest.Listen(w.t, "127.0.0.1:0")
+	listener := loopback.Listen(w.t, "127.0.0.1:0")
 	go func() { _ = server.Serve(listener) }()
 	w.t.Cleanup(server.Stop)
 	client, err := stowage.Dial([]string{listener.Addr().String()})

@@ -1,4 +1,4 @@
-package stowage_test
+package embedded_test
 
 import (
 	"cmp"
@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stowage-scheduler/stowage/clients/embedded"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server"
 )
 
 // binder is what a batch scheduler needs of an API server: in a cluster, informers' stores and the pods' binding
@@ -78,12 +78,11 @@ func priority(p *corev1.Pod) int32 {
 func Example_batchScheduler() {
 	ctx := context.Background()
 	// In a cluster: stowage.Dial([]string{"dns:///stowage:7433"}).
-	conn, stop, err := server.NewEmbedded(ctx)
+	client, stop, err := embedded.Dial(ctx)
 	if err != nil {
 		panic(err)
 	}
 	defer func() { _ = stop() }()
-	client := stowagev1.NewPlacementServiceClient(conn)
 
 	cluster := &memory{
 		nodes: []*corev1.Node{node("a", "2"), node("b", "2")},

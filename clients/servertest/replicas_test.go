@@ -1,4 +1,4 @@
-package stowage_test
+package servertest_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
@@ -19,6 +20,17 @@ import (
 	"github.com/stowage-scheduler/stowage/server"
 	"github.com/stowage-scheduler/stowage/server/config"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newSnapshot(t *testing.T, cluster *stowagev1.Cluster) *stowage.Snapshot {
+	t.Helper()
+	s, err := stowage.NewSnapshot(cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 // serve runs a server that has so much room for snapshots, and returns its address.
 func serve(t *testing.T, room int64) string {
@@ -47,7 +59,7 @@ func serve(t *testing.T, room int64) string {
 // snapshot that the server does not have. Every response is that to the cluster in full.
 func TestServersThatForgetAnswerAll(t *testing.T) {
 	cluster := bigcluster.Compact(bigcluster.Random(300))
-	s := snapshot(t, cluster)
+	s := newSnapshot(t, cluster)
 	single, err := stowage.Dial([]string{serve(t, 1<<30)})
 	if err != nil {
 		t.Fatal(err)
