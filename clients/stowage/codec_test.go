@@ -23,7 +23,7 @@ func TestSameEncoding(t *testing.T) {
 	}
 	var first []byte
 	for range 20 {
-		b, err := newCodec().Marshal(proto.CloneOf(in))
+		b, err := newCodec().Marshal(proto.Clone(in))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,9 +66,9 @@ func resolve(w *stowagev1.WhatIfResponse, doubts []*stowagev1.Doubt) {
 		if entry < 0 || entry >= len(w.GetRequeued()) {
 			continue
 		}
-		pod := proto.CloneOf(w.GetRequeued()[entry].GetPod())
+		pod := proto.Clone(w.GetRequeued()[entry].GetPod()).(*stowagev1.PodReference)
 		pod.Count = d.GetPod().GetCount()
-		doubts[i] = proto.CloneOf(d)
+		doubts[i] = proto.Clone(d).(*stowagev1.Doubt)
 		doubts[i].Pod = pod
 	}
 }

@@ -32,7 +32,7 @@ func TestDoubtsOfRequeuedPods(t *testing.T) {
 		Requeued: []*stowagev1.RequeuedPod{{Pod: named}, {Pod: counted}},
 	}
 	before := proto.Clone(response)
-	resolved := proto.CloneOf(named)
+	resolved := proto.Clone(named).(*stowagev1.PodReference)
 	resolved.Count = 2
 	want := []*stowagev1.Doubt{limit(entry(0)), limit(resolved), limit(counted), limit(entry(3)), limit(named)}
 	if d := cmp.Diff(want, stowage.Doubts(response), protocmp.Transform()); d != "" {

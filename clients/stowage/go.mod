@@ -7,7 +7,7 @@ require (
 	github.com/stowage-scheduler/stowage/proto v0.0.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/sync v0.8.0
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20240814211410-ddb44dafa142
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20250106144421-5f5ef82da422
 	google.golang.org/grpc v1.67.0
 	google.golang.org/protobuf v1.36.5
 )

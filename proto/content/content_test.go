@@ -197,7 +197,7 @@ func TestPages(t *testing.T) {
 		content := mustOf(t, c)
 		for round := range 3 {
 			d := &stowagev1.ClusterDelta{}
-			c = proto.CloneOf(c)
+			c = proto.Clone(c).(*stowagev1.Cluster)
 			var stay []*stowagev1.Node
 			for _, n := range c.Nodes {
 				switch rapid.IntRange(0, 40).Draw(t, "fate") {

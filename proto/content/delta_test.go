@@ -225,7 +225,7 @@ func (s *sound) pods(c *stowagev1.Cluster) *stowagev1.NodePodsDelta {
 	}
 	for _, count := range c.Nodes[i].PodCounts {
 		if rapid.Bool().Draw(s.t, "remove") {
-			count = proto.CloneOf(count)
+			count = proto.Clone(count).(*stowagev1.PodCount)
 			count.Count = rapid.SampledFrom([]uint32{0, 1, 2, count.Count}).Draw(s.t, "count")
 			d.RemovedPodCounts = append(d.RemovedPodCounts, count)
 		}
@@ -247,7 +247,7 @@ func (s *sound) removed(pods []*stowagev1.Pod) (names []*stowagev1.NamespacedNam
 
 // replay applies a change to the nodes of a cluster.
 func replay(c *stowagev1.Cluster, change *Effect) *stowagev1.Cluster {
-	c = proto.CloneOf(&stowagev1.Cluster{Nodes: c.Nodes})
+	c = proto.Clone(&stowagev1.Cluster{Nodes: c.Nodes}).(*stowagev1.Cluster)
 	for _, i := range slices.Backward(change.Removed) {
 		c.Nodes = slices.Delete(c.Nodes, int(i), int(i)+1)
 	}

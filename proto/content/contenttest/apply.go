@@ -17,8 +17,8 @@ import (
 //
 //nolint:funlen // one field after the other
 func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluster, ok bool) {
-	c = proto.CloneOf(c)
-	d = proto.CloneOf(d)
+	c = proto.Clone(c).(*stowagev1.Cluster)
+	d = proto.Clone(d).(*stowagev1.ClusterDelta)
 	findNode := func(name string) int {
 		return slices.IndexFunc(c.Nodes, func(n *stowagev1.Node) bool { return n.Name == name })
 	}

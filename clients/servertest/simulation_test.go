@@ -1,4 +1,4 @@
-package stowage_test
+package servertest_test
 
 import (
 	"errors"
@@ -29,14 +29,14 @@ func all[M any](t *testing.T, stream grpc.ServerStreamingClient[M], err error) (
 
 // Each server is asked by every RPC of SimulationService about a snapshot that it does not have.
 func TestSimulationsAboutAnUnknownSnapshotPutIt(t *testing.T) {
-	cluster := clusterOf("x", "y")
+	cluster := &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "x"}, {Name: "y"}}}
 	ten, controller := new(int64(10)), &stowagev1.ControllerReference{ApiVersion: "apps/v1", Kind: "ReplicaSet", Name: "web"}
 	cluster.PodTemplates = []*stowagev1.PodTemplate{{Controller: controller, Spec: &stowagev1.PodSpec{}}}
 	for _, n := range cluster.Nodes {
 		n.Allocatable = &stowagev1.Resources{Pods: ten}
 		n.PodCounts = []*stowagev1.PodCount{{TemplateIndex: 0, Count: 2}}
 	}
-	s := snapshot(t, cluster)
+	s := newSnapshot(t, cluster)
 	on := &stowagev1.DecisionContext{
 		IncludeNodeNames: true,
 		Base:             &stowagev1.DecisionContext_Snapshot{Snapshot: &stowagev1.SnapshotReference{Address: s.Address()}},
