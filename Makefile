@@ -5,7 +5,8 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 # The modules of go.work, whose packages the go command's pattern "work" means. Each has to be in order without the others' versions, too.
-MODULES := . clients/stowage engine proto
+LIBRARIES := clients/stowage engine proto
+MODULES := . $(LIBRARIES)
 # Modules of their own are left out of go.work: they would raise the versions of the others.
 APART := GOWORK=off go -C
 
@@ -49,7 +50,7 @@ test: ## Test every package, random cases cut short: some minutes, the first tim
 	@echo "All passed. make check runs all random cases, the race detector everywhere, the linters and short fuzzing as well."
 
 .PHONY: check
-check: lint generated tidy unit ## Run everything that must hold: lint, generated code, all tests, short fuzzing. Some twenty minutes.
+check: lint generated tidy unit importers ## Run everything that must hold: lint, generated code, all tests, short fuzzing. Some twenty minutes.
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=1000x
 	@$(MAKE) --no-print-directory breaking
 
@@ -69,6 +70,11 @@ CHECK := GOTOOLCHAIN=auto $(APART) deploy/check
 .PHONY: chart
 chart: ## Test the Helm chart as helm lint and helm template do, the dashboards and the alert rules.
 	$(CHECK) test -timeout 10m ./...
+
+.PHONY: importers
+importers: ## Test each library with the oldest versions that it supports, and imported into modules on Kubernetes 0.34 to 0.37.
+	@for dir in $(filter-out engine,$(LIBRARIES)); do $(APART) $$dir test -short -timeout 20m ./... || exit 1; done
+	IMPORTERS=1 $(GOTEST) -count=1 -timeout 60m ./bench/importers
 
 .PHONY: lint
 lint: $(PROTOVALIDATE) ## Check format and style of protos and Go code.

@@ -39,7 +39,12 @@ func TestRingHashByLineage(t *testing.T) {
 		stowagev1.RegisterPlacementServiceServer(server, named{release: fmt.Sprint(i)})
 		ended := make(chan error, 1)
 		go func() { ended <- server.Serve(listener) }()
-		t.Cleanup(func() { server.Stop(); <-ended })
+		t.Cleanup(func() {
+			server.Stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
 		state.Addresses = append(state.Addresses, resolver.Address{Addr: listener.Addr().String()})
 	}
 	names.InitialState(state)
