@@ -8,17 +8,14 @@ import (
 	"strings"
 	"time"
 
-	questions "github.com/stowage-scheduler/stowage/clients/answer"
-
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stowage-scheduler/stowage/clients/answer/words"
+	"github.com/stowage-scheduler/stowage/clients/answer"
+	"github.com/stowage-scheduler/stowage/clients/answer/place"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/quote"
+	"github.com/stowage-scheduler/stowage/clients/render/html"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
-	"github.com/stowage-scheduler/stowage/clients/result"
-	"github.com/stowage-scheduler/stowage/clients/whatif"
-
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -55,109 +52,54 @@ func (c *placeCommand) Validate() error {
 
 // Run is called by kong.
 func (c *placeCommand) Run(s *session, code *answered) error {
-	ctx := s.ctx
 	c.rollouts = !c.Joint && !c.Watch && !c.Partial
+	q, stop, err := c.open(s, c.mode())
+	if err != nil {
+		return err
+	}
+	defer stop()
+	q.TieBreak, q.Seed = c.tieBreak(), c.Seed
+	ctx := s.ctx
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.Timeout)
 		defer cancel()
 	}
-	var mode stowagev1.QueueMode
-	return c.ask(s, func(a *asked) error {
-		if c.Joint {
-			a.snapshot.PlaceRestJointly(c.AtLeast, c.MaxSteps)
+	o := place.Options{
+		TopologyKey: c.TopologyKey, Joint: c.Joint, AtLeast: c.AtLeast, MaxSteps: c.MaxSteps, Changes: c.Changes, Partial: c.Partial,
+		Explain: c.Output == table || c.Output == asHTML, Rollouts: c.rollouts,
+		Retries: !c.Watch && !c.Partial && c.Timeout == 0 && c.Queue == "auto" && !c.Joint,
+	}
+	a, err := decided(s, &c.question, q, func() (*place.Answer, error) {
+		if !c.Watch {
+			return place.Ask(ctx, q, o)
 		}
-		mode = stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
-		if !c.Joint {
-			mode = a.queueMode(c.Queue)
-		}
-		return c.review(a, a.snapshot.StatedPending(), c.Watch || c.tellsFindings())
-	}, func(a *asked) (proto.Message, error) {
-		request := a.snapshot.PlaceRequest()
-		request.QueueMode, request.Context.Profile = mode, a.scheduler.Profile
-		request.IncludePreemption = true
-		request.TieBreak, request.TieBreakSeed = c.tieBreak(), c.Seed
-		request.Explain, request.AllowPartial = c.Output == table || c.Output == asHTML, c.Partial
-		request.IncludeChanges = c.Changes
-		return request, c.place(ctx, a, request, code)
+		return c.watch(ctx, s, q, o)
 	})
-}
-
-// place puts the question and prints the answer.
-func (c *placeCommand) place(ctx context.Context, a *asked, request *stowagev1.PlaceRequest, code *answered) (err error) {
-	s, snapshot := a.session, a.snapshot
-	key := c.TopologyKey
-	if key == "" {
-		key = words.TopologyKey(snapshot.Cluster, snapshot.QueueGroups())
+	if a != nil && (c.Watch || c.Output == table || c.drawn()) {
+		c.writeFindings(s, a.Findings)
 	}
-	p := &text.Place{Snapshot: snapshot, TopologyKey: key, Width: s.width, Changes: c.Changes, Verbose: c.Verbose, Ink: s.ink}
-	var answer *stowagev1.PlaceResponse
-	if c.Watch || c.Partial {
-		answer, err = c.inParts(ctx, s, a, request, p)
-	} else {
-		answer, err = a.Place(ctx, request)
+	if s.ctx.Err() != nil {
+		err = errors.New("interrupted")
 	}
-	if err == nil {
-		if p.Rollouts, err = c.decideRollouts(ctx, a, answer); err != nil {
-			return err
-		}
+	if a == nil || a.Response == nil {
+		return err
 	}
-	if inTime := !c.Watch && !c.Partial && c.Timeout == 0; err == nil && inTime && c.Queue == "auto" && !c.Joint && request.QueueMode == stowagev1.QueueMode_QUEUE_MODE_IN_ORDER {
-		if err := c.tellRetries(ctx, a, request, answer); err != nil {
-			return err
-		}
-	}
-	if answer != nil {
-		snapshot.Complete(answer)
-		c.doubt(snapshot, "", answer)
-		c.doubtRollouts(snapshot, p.Rollouts)
-		*code = c.verdict(s, snapshot, whatif.AllPlaced(snapshot, answer, p.Rollouts) && whatif.Fine(p.Rollouts))
-		p.Caveat = c.caveat
-		if len(p.Rollouts) == 0 && c.nothingAsked(s, snapshot) {
-			*code = exitUnsure
-		}
+	*code = c.exit(s, &a.Judgement)
+	if pods := q.NothingToPlace(); a.Status == answer.Unsure && len(pods) > 0 {
+		quote.Fprintf(s.stderr, "stowage: there was nothing to place, but these have pods: %s: exit status 3\n", strings.Join(pods, ", "))
 	}
 	switch {
-	case answer == nil:
 	case c.Watch && c.Output != table:
-		for _, e := range snapshot.Waiting { // the parts have the others
+		for _, e := range a.Snapshot.Waiting { // the parts have the others
 			quote.Fprintf(s.stderr, "stowage: %s: pods without a node: %d: %s\n", e.Origin, e.Pods.PodCount(), e.Message)
 		}
 	case c.Output == table:
-		p.Write(s.stdout, answer)
-		text.Rollouts(s.stdout, p.Rollouts, s.width)
-		c.writeDoubts(s)
+		text.Place(s.stdout, a, c.style(s))
 	default:
-		d, err := result.NewPlace(p, answer)
-		if err == nil {
-			d.Findings = c.findings
-			err = c.printDocument(s.stdout, d)
-		}
-		if err != nil {
-			return err
-		}
+		err = errors.Join(err, c.document(s.stdout, a, func() *html.Page { return html.Place(a) }))
 	}
 	return err
-}
-
-// tellRetries says if kube-scheduler's queue, which tries pods again once others are placed, places more than one try each.
-func (c *placeCommand) tellRetries(ctx context.Context, a *asked, request *stowagev1.PlaceRequest, answer *stowagev1.PlaceResponse) error {
-	if answer.GetUnplacedCount() == 0 || len(request.Queue) < 2 || questions.InOrderOnly(a.snapshot) != "" {
-		return nil
-	}
-	again := &stowagev1.PlaceRequest{
-		Context: request.Context, Queue: request.Queue, PodGroups: request.PodGroups, TieBreak: request.TieBreak,
-		TieBreakSeed: request.TieBreakSeed, QueueMode: stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER,
-	}
-	retried, err := a.Place(ctx, again)
-	if err != nil {
-		return err
-	}
-	if retried.GetPlacedCount() > answer.GetPlacedCount() && len(retried.GetEvictions()) == 0 {
-		c.note(a.session, "with --queue kube-scheduler, which tries pods again, %d of %s are placed", retried.GetPlacedCount(),
-			counted(int(retried.GetPlacedCount()+retried.GetUnplacedCount()), "pod", "pods"))
-	}
-	return nil
 }
 
 // jointFlag returns the flag that sets a field of the group that --joint makes.

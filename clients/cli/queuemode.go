@@ -11,6 +11,14 @@ type queueFlag struct {
 	Queue string `enum:"auto,kube-scheduler,in-order" default:"auto" help:"Place pods by kube-scheduler's queue, which preempts and retries, or once, in order: ${enum}. auto means kube-scheduler if the nodes come from a cluster."`
 }
 
+// mode is the value of --queue.
+func (f *queueFlag) mode() answer.QueueMode {
+	if f.Queue == "auto" {
+		return ""
+	}
+	return answer.QueueMode(f.Queue)
+}
+
 // queueMode returns how the queue is placed by a value of --queue, and says so if it is not as asked for.
 func (a *asked) queueMode(queue string) stowagev1.QueueMode {
 	why := answer.InOrderOnly(a.snapshot)

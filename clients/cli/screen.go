@@ -11,9 +11,10 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/place"
+	"github.com/stowage-scheduler/stowage/clients/answer/target"
 	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
-	"github.com/stowage-scheduler/stowage/clients/stowage"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -42,16 +43,14 @@ type screen struct {
 	w       io.Writer
 	size    func() (columns, rows int)
 	now     func() time.Time
-	place   *text.Place
-	parts   *stowage.Parts
 	last    *stowagev1.PlaceStreamResponse
 	start   time.Time
 	shown   bool
 	drawing time.Duration // duration of the last frame
 }
 
-func newScreen(w io.Writer, terminal *os.File, p *text.Place, parts *stowage.Parts) *screen {
-	s := &screen{w: w, now: time.Now, place: p, parts: parts, start: time.Now(), last: &stowagev1.PlaceStreamResponse{}}
+func newScreen(w io.Writer, terminal *os.File) *screen {
+	s := &screen{w: w, now: time.Now, start: time.Now(), last: &stowagev1.PlaceStreamResponse{}}
 	s.size = func() (int, int) {
 		columns, rows, err := term.GetSize(int(terminal.Fd()))
 		if err != nil || columns == 0 || rows == 0 {
@@ -62,7 +61,7 @@ func newScreen(w io.Writer, terminal *os.File, p *text.Place, parts *stowage.Par
 	return s
 }
 
-func (s *screen) part(part *stowagev1.PlaceStreamResponse) error {
+func (s *screen) part(part *stowagev1.PlaceStreamResponse, _ *place.Answer) error {
 	s.last = part
 	return nil
 }
@@ -70,20 +69,18 @@ func (s *screen) part(part *stowagev1.PlaceStreamResponse) error {
 // interval leaves most of the time to the response.
 func (s *screen) interval() time.Duration { return max(frameInterval, 5*s.drawing) }
 
-func (s *screen) tick() {
+func (s *screen) tick(so *place.Answer) {
 	start := s.now()
 	columns, rows := s.size()
 	var picture bytes.Buffer
-	p := *s.place
-	p.Width, p.Ink = columns, false // lines are cut below
-	p.Draw(&picture, s.parts.Answer())
+	text.DrawPlace(&picture, so, text.Style{Width: columns}) // lines are cut below
 	var frame strings.Builder
 	if !s.shown {
 		frame.WriteString(enterScreen)
 		s.shown = true
 	}
 	frame.WriteString(toTheTop)
-	all := append([]string{progress(s.last, s.parts.TotalCount(), start.Sub(s.start), p.Width), ""},
+	all := append([]string{progress(s.last, uint32(target.Count(so.Snapshot.Queue)), start.Sub(s.start), columns), ""},
 		strings.Split(strings.TrimSuffix(picture.String(), "\n"), "\n")...)
 	if len(all) >= rows && rows > 1 {
 		rest := len(all) - rows + 2

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/place"
 	"github.com/stowage-scheduler/stowage/clients/answer/preempt"
 	"github.com/stowage-scheduler/stowage/clients/answer/score"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
@@ -97,8 +98,7 @@ func (s *show) beside(q [2]*scenarios.Question, a [2]*scenarios.Answer) {
 	var columns [2][]string
 	for i := range q {
 		var b strings.Builder
-		p := text.Place{Snapshot: q[i].Snapshot, TopologyKey: q[i].Case.TopologyKey, Width: half}
-		p.Draw(&b, a[i].Place)
+		text.DrawPlace(&b, place.New(q[i].Snapshot, q[i].Case.TopologyKey, a[i].Place), text.Style{Width: half})
 		columns[i] = append([]string{q[i].Step.Name}, strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")...)
 	}
 	fmt.Fprintln(s.w)
@@ -118,8 +118,7 @@ func (s *show) beside(q [2]*scenarios.Question, a [2]*scenarios.Answer) {
 	}
 	for i := range q {
 		fmt.Fprintf(s.w, "\n%s: ", s.ink.Bold(q[i].Step.Name))
-		p := text.Place{Snapshot: q[i].Snapshot, TopologyKey: q[i].Case.TopologyKey, Width: width}
-		p.Tell(s.w, a[i].Place)
+		text.TellPlace(s.w, place.New(q[i].Snapshot, q[i].Case.TopologyKey, a[i].Place), text.Style{Width: width})
 	}
 }
 
@@ -143,8 +142,9 @@ func (s *show) step(q *scenarios.Question, a *scenarios.Answer) {
 		r.Write(s.w, a.ScaleDown)
 	default:
 		fmt.Fprintf(s.w, "\n%s\n", s.ink.Bold(q.Step.Name))
-		p := text.Place{Snapshot: q.Snapshot, TopologyKey: q.Case.TopologyKey, Width: width, Changes: q.Place.GetIncludeChanges()}
-		p.Write(s.w, a.Place)
+		p := place.New(q.Snapshot, q.Case.TopologyKey, a.Place)
+		p.Changes = q.Place.GetIncludeChanges()
+		text.Place(s.w, p, text.Style{Width: width})
 	}
 }
 

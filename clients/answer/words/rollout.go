@@ -30,3 +30,25 @@ func (x *Explanation) InPlace() string {
 }
 
 func OfRollout(r *whatif.Rollout) string { return fmt.Sprintf("%s %s/%s", r.Kind, r.Namespace, r.Name) }
+
+// Rollouts reports in one line how rollouts go.
+func Rollouts(all []*whatif.Rollout) string {
+	if len(all) > 1 {
+		n := 0
+		for _, r := range all {
+			if r.Fine() {
+				n++
+			}
+		}
+		return fmt.Sprintf("%d of %s complete", n, Plural(len(all), "rollout"))
+	}
+	r := all[0]
+	text := fmt.Sprintf("rollout of %s: %d of %s replaced", OfRollout(r), r.Placed, Plural(r.Replicas-r.Partition, "pod"))
+	if !r.Complete {
+		text += ", and it does not go on"
+	}
+	if len(r.Broken) > 0 {
+		text += ", but its rules do not hold in the end"
+	}
+	return text
+}

@@ -44,7 +44,7 @@ func Explain(r *explain.Report) *Page {
 		})
 	}
 	out.Sections = append(out.Sections, reasons)
-	if checks := text.Checks(p, text.Style{Width: 100}); checks != "" {
+	if checks := text.Checks(p, text.Style{Width: text.Width}); checks != "" {
 		out.Sections = append(out.Sections, Section{Title: "Every failing check", Plain: checks, Folded: true})
 	}
 	out.Sections = append(out.Sections, NodeTable(cmp.Or(r.TopologyKey, "Domain"), r.Nodes))

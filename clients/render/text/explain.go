@@ -13,6 +13,9 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
+// Width is a width of lines that suits most readers.
+const Width = 100
+
 // Style is how text is laid out.
 type Style struct {
 	Width int

@@ -7,21 +7,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/place"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
-	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Groups is a table of the groups, then the reasons of those that are not placed; empty if there are none.
-func (p *Place) Groups(groups []*stowagev1.PodGroupPlacement) string {
+// PlaceGroups is a table of the pod groups of an answer, then why groups are not placed; empty if there are none.
+func PlaceGroups(a *place.Answer, s Style) string {
 	var out strings.Builder
-	p.groups(&out, groups)
+	(&placement{a, s}).groups(&out, a.Response.GetPodGroups())
 	return strings.TrimSpace(out.String())
 }
 
 // groups writes a table of the groups, then the reasons of those that are not placed.
-func (p *Place) groups(w io.Writer, groups []*stowagev1.PodGroupPlacement) {
+func (p *placement) groups(w io.Writer, groups []*stowagev1.PodGroupPlacement) {
 	needs := make(map[string]uint32)
 	for _, g := range slices.Concat(p.Snapshot.Cluster.GetPodGroups(), p.Snapshot.PodGroups) {
 		needs[g.GetName()] = g.GetMinCount()
@@ -66,7 +66,7 @@ func (p *Place) groups(w io.Writer, groups []*stowagev1.PodGroupPlacement) {
 }
 
 // group writes why the pods of a group have no nodes.
-func (p *Place) group(w io.Writer, g *stowagev1.PodGroupPlacement) {
+func (p *placement) group(w io.Writer, g *stowagev1.PodGroupPlacement) {
 	what := words.Plural(uint64(g.GetUnplacedCount()), "pod") + " without a node"
 	switch {
 	case g.GetStatus() == stowagev1.PodGroupStatus_POD_GROUP_STATUS_EVICTED:
@@ -80,7 +80,7 @@ func (p *Place) group(w io.Writer, g *stowagev1.PodGroupPlacement) {
 	}
 	p.groupPreemption(w, g.GetPreemption())
 	if g.FirstUnplacedQueueIndex != nil {
-		WriteWrapped(w, "  ", "the first that found no node, beside the others of its group: a pod of "+p.who(g.GetFirstUnplacedQueueIndex()), p.Width)
+		WriteWrapped(w, "  ", "the first that found no node, beside the others of its group: a pod of "+p.Who(g.GetFirstUnplacedQueueIndex()), p.Width)
 	}
 	rules := g.GetConflict()
 	if len(rules) == 0 {
@@ -95,13 +95,13 @@ func (p *Place) group(w io.Writer, g *stowagev1.PodGroupPlacement) {
 	}
 	WriteWrapped(w, "  ", text, p.Width)
 	for _, r := range rules {
-		WriteWrapped(w, "  - ", words.PodRule(p.who(r.GetQueueIndex()), p.spec(r.GetQueueIndex()), r), p.Width)
+		WriteWrapped(w, "  - ", words.PodRule(p.Who(r.GetQueueIndex()), p.Spec(r.GetQueueIndex()), r), p.Width)
 	}
 }
 
 // groupPreemption writes which pods kube-scheduler would evict for a group.
-func (p *Place) groupPreemption(w io.Writer, found *stowagev1.PodGroupPreemption) {
-	x := words.Explanation{Cluster: p.Snapshot.Cluster, PodName: p.podName}
+func (p *placement) groupPreemption(w io.Writer, found *stowagev1.PodGroupPreemption) {
+	x := p.Words()
 	var victims []string
 	for _, v := range found.GetVictims() {
 		victims = append(victims, x.Pod(v)+" on "+x.Node(v.GetNodeIndex()))
@@ -125,25 +125,8 @@ func (p *Place) groupPreemption(w io.Writer, found *stowagev1.PodGroupPreemption
 	WriteWrapped(w, "  ", text, p.Width)
 }
 
-// who names the origin of a queue entry.
-func (p *Place) who(queueIndex uint32) string {
-	if int(queueIndex) >= len(p.Snapshot.Queue) {
-		return fmt.Sprintf("entry %d", queueIndex)
-	}
-	o := p.Snapshot.Queue[queueIndex].Origin
-	return o.Namespace + "/" + o.Name
-}
-
-// spec returns the spec of a queue entry's pods.
-func (p *Place) spec(queueIndex uint32) *stowagev1.PodSpec {
-	if int(queueIndex) >= len(p.Snapshot.Queue) {
-		return nil
-	}
-	return compact.Template(p.Snapshot.Cluster, p.Snapshot.Queue[queueIndex].Pods.GetPod()).GetSpec()
-}
-
-// Part writes the lines of a part of the response. Each begins with the number of pods that are decided, of all.
-func (p *Place) Part(w io.Writer, part *stowagev1.PlaceStreamResponse) {
+// PlacePart writes the lines of a part of the response. Each begins with the number of pods that are decided, of all.
+func PlacePart(w io.Writer, of *place.Answer, part *stowagev1.PlaceStreamResponse) {
 	all := fmt.Sprint(part.GetTotalCount())
 	done := fmt.Sprintf("%*d/%s", len(all), part.GetPlacedCount()+part.GetUnplacedCount(), all)
 	a := &stowagev1.PlaceResponse{}
@@ -151,7 +134,7 @@ func (p *Place) Part(w io.Writer, part *stowagev1.PlaceStreamResponse) {
 	for _, q := range part.GetPlacements() {
 		a.Placements, index = append(a.Placements, q.GetPlacement()), append(index, int(q.GetQueueIndex()))
 	}
-	for _, l := range p.Workloads(a, index) {
+	for _, l := range of.Grouped(a, index) {
 		var what []string
 		if len(l.Nodes) > 0 {
 			what = append(what, words.Names(words.WithCounts(l.Nodes)))

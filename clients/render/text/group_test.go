@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/place"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
@@ -108,8 +109,7 @@ func TestPlaceTellsWhatBecameOfGroups(t *testing.T) {
 		},
 	}
 	var b strings.Builder
-	p := text.Place{Snapshot: snapshot, Width: 100}
-	p.Write(&b, answer)
+	text.Place(&b, place.New(snapshot, "", answer), text.Style{Width: 100})
 	_, got, _ := strings.Cut(b.String(), "\n\n")
 	want := `1 of 4 pods placed
 PODS          KIND         PLACED   NODES
@@ -136,13 +136,13 @@ pod group default/web: 3 pods without a node
 func TestPlaceTellsOfEvictedGroups(t *testing.T) {
 	snapshot := &kube.Snapshot{PodGroups: []*stowagev1.PodGroup{{Name: "default/keeps"}, {Name: "default/loses", MinCount: new(uint32(2))}}}
 	var b strings.Builder
-	(&text.Place{Snapshot: snapshot, Width: 100}).Write(&b, &stowagev1.PlaceResponse{PodGroups: []*stowagev1.PodGroupPlacement{
+	text.Place(&b, place.New(snapshot, "", &stowagev1.PlaceResponse{PodGroups: []*stowagev1.PodGroupPlacement{
 		{Name: "default/keeps", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_COMPLETE},
 		{
 			Name: "default/loses", Status: stowagev1.PodGroupStatus_POD_GROUP_STATUS_EVICTED,
 			Message: "pods with a node: 1 of the 2 required; evicted: 1",
 		},
-	}})
+	}}), text.Style{Width: 100})
 	_, got, _ := strings.Cut(b.String(), "POD GROUP")
 	want := `       STATUS    PLACED   NEEDED   WHERE
 default/loses   evicted   0/0      2

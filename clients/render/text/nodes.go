@@ -8,39 +8,11 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/fill"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Fill returns how full the nodes are before and after an answer.
-func (p *Place) Fill(a *stowagev1.PlaceResponse) (before, after *fill.Nodes, err error) {
-	if before, err = fill.Of(p.Snapshot.Cluster); err != nil {
-		return nil, nil, err
-	}
-	after = before.Clone()
-	for i, placement := range a.GetPlacements() {
-		pod := p.Snapshot.Entry(i).Pods.GetPod()
-		for _, node := range placement.GetNodes().GetIndexes() {
-			after.Add(node, pod, 1)
-		}
-	}
-	for _, e := range a.GetEvictions() {
-		for _, v := range e.GetVictims() {
-			after.Move(v, nil)
-		}
-	}
-	turnover := p.turnover()
-	for _, a := range turnover.added {
-		after.Add(a.node, a.pod, a.n)
-	}
-	for _, g := range turnover.gone {
-		after.Move(g, nil)
-	}
-	return before, after, nil
-}
-
 // nodes writes how full the nodes are.
-func (p *Place) nodes(w io.Writer, a *stowagev1.PlaceResponse) {
-	before, after, err := p.Fill(a)
+func (p *placement) nodes(w io.Writer) {
+	before, after, err := p.Fill()
 	if err != nil || len(after.All) == 0 {
 		return // an answer is about a cluster that the server has read
 	}

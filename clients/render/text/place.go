@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/place"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/quote"
@@ -12,93 +13,40 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Place renders the response to a snapshot's PlaceRequest.
-type Place struct {
-	Snapshot    *kube.Snapshot
-	TopologyKey string
-	Width       int
-	// Changes says that the response has changes that would place pods.
-	Changes bool
-	// Verbose names every node of a workload, and adds a table of how full the nodes are.
-	Verbose bool
-	Ink     Ink
-	// Caveat completes a yes that is not sure.
-	Caveat string
-	// Rollouts are those that were decided with the pods.
-	Rollouts []*whatif.Rollout
-
-	objects objects // what the pods are counted as
+// placement lays out the answer where pods go.
+type placement struct {
+	*place.Answer
+	Style
 }
 
-// Explanation describes answers about pods of the queue.
-func (p *Place) Explanation() *Explanation {
-	return &Explanation{Explanation: &words.Explanation{Cluster: p.Snapshot.Cluster, PodName: p.podName}, Width: p.Width, Ink: p.Ink}
+// Place draws the cluster with the placed pods, then lists the pods without a node and why.
+func Place(w io.Writer, a *place.Answer, s Style) {
+	DrawPlace(w, a, s)
+	fmt.Fprintln(w)
+	TellPlace(w, a, s)
 }
 
-// Headline says how many pods were placed, how rollouts go, and how many pods leave.
-func (p *Place) Headline(a *stowagev1.PlaceResponse) string {
-	var out []string
-	all := uint64(a.GetPlacedCount() + a.GetUnplacedCount() + a.GetEvictedCount())
-	if all > 0 {
-		text := fmt.Sprintf("%d of %s placed", a.GetPlacedCount(), words.Plural(all, "pod"))
-		if n := a.GetEvictedCount(); n > 0 {
-			text += fmt.Sprintf(", %d evicted again", n)
-		}
-		out = append(out, text)
-	}
-	if len(p.Rollouts) > 0 {
-		out = append(out, rolloutsHeadline(p.Rollouts))
-	}
-	if n := len(p.Snapshot.Leavers); n > 0 {
-		out = append(out, words.Plural(uint64(n), "pod")+map[bool]string{true: " leaves", false: " leave"}[n == 1])
-	}
-	if len(out) == 0 {
-		return "no pods to place"
-	}
-	if a.GetUnplacedCount()+a.GetEvictedCount() == 0 && whatif.Fine(p.Rollouts) {
-		out[len(out)-1] += p.Caveat
-	}
-	return strings.Join(out, "; ")
-}
+// DrawPlace draws the cluster with the placed pods.
+func DrawPlace(w io.Writer, a *place.Answer, s Style) { PlacePicture(a, s).Draw(w) }
 
-// Draw draws the cluster with the placed pods.
-func (p *Place) Draw(w io.Writer, a *stowagev1.PlaceResponse) { p.Picture(a).Draw(w) }
-
-// Picture is the cluster with the placed pods.
-func (p *Place) Picture(a *stowagev1.PlaceResponse) *Picture {
-	placed := map[string][]string{}
-	for _, l := range p.Workloads(a, nil) {
-		for _, n := range l.Nodes {
-			placed[n] = append(placed[n], l.Origin.Name)
-		}
-	}
-	turnover := p.turnover()
-	turnover.addTo(placed, p.Snapshot.Cluster.GetNodes())
-	out := &Picture{Cluster: p.Snapshot.Cluster, TopologyKey: p.TopologyKey, New: placed, Width: p.Width, Ink: p.Ink}
-	if _, after, err := p.Fill(a); err == nil { // else the server has refused the cluster
+// PlacePicture is the cluster with the placed pods.
+func PlacePicture(a *place.Answer, s Style) *Picture {
+	out := &Picture{Cluster: a.Snapshot.Cluster, TopologyKey: a.TopologyKey, Width: s.Width, Ink: s.Ink}
+	out.New, out.Gone = a.Moved()
+	if _, after, err := a.Fill(); err == nil { // else the server has refused the cluster
 		out.Fill = after
 	}
-	for _, e := range a.GetEvictions() {
-		out.Gone = append(out.Gone, e.GetVictims()...)
-	}
-	out.Gone = append(out.Gone, turnover.gone...)
 	return out
 }
 
-// Write draws the cluster with the placed pods, then lists the pods without a node and why.
-func (p *Place) Write(w io.Writer, a *stowagev1.PlaceResponse) {
-	p.Draw(w, a)
-	fmt.Fprintln(w)
-	p.Tell(w, a)
-}
-
-// Tell writes how many pods got a node, which did not, and why.
-func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
+// TellPlace writes how many pods have a node, which have none, and why.
+func TellPlace(w io.Writer, answer *place.Answer, s Style) {
+	p, a := &placement{answer, s}, answer.Response
 	good := a.GetUnplacedCount()+a.GetEvictedCount() == 0 && whatif.Fine(p.Rollouts)
-	fmt.Fprintln(w, p.Ink.Verdict(good, filled(p.Headline(a), p.Width)))
+	fmt.Fprintln(w, p.Ink.Verdict(good, filled(answer.Verdict, p.Width)))
 	p.displaced(w, a)
 	p.leavers(w)
-	workloads := p.Workloads(a, nil)
+	workloads := p.Grouped(a, nil)
 	rows := [][]string{{"PODS", "KIND", "PLACED", "NODES"}}
 	for _, l := range workloads {
 		nodes := words.Names(words.WithCounts(l.Nodes))
@@ -113,7 +61,7 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 	if len(workloads) > 0 {
 		tableWithin(w, p.Width, rows...)
 	}
-	p.evictions(w, a.GetEvictions())
+	p.evictions(w)
 	p.groups(w, a.GetPodGroups())
 	var unattempted uint64
 	var of []string
@@ -129,19 +77,21 @@ func (p *Place) Tell(w io.Writer, a *stowagev1.PlaceResponse) {
 	}
 	p.without(w, workloads)
 	if p.Verbose {
-		p.nodes(w, a)
+		p.nodes(w)
 	}
+	Rollouts(w, p.Rollouts, p.Width)
+	Doubts(w, &p.Doubts, p.Width)
 }
 
 // without writes why pods have no node. A reason that several workloads share is written once.
-func (p *Place) without(w io.Writer, workloads []*Workload) {
+func (p *placement) without(w io.Writer, workloads []*place.Group) {
 	var order []string
 	names, pods := map[string][]string{}, map[string]int{} // by the text of the reason
 	for _, l := range workloads {
 		for _, r := range l.Reasons {
 			var text strings.Builder
 			WriteWrapped(&text, "  ", r.First.GetMessage(), p.Width)
-			x := p.Explanation()
+			x := p.explanation(p.Words())
 			x.WriteOutcome(&text, "  ", r.First.GetPreemption())
 			x.WriteWhy(&text, "  ", r.First.GetExplanation())
 			if p.Changes && r.Changeable {
@@ -162,7 +112,7 @@ func (p *Place) without(w io.Writer, workloads []*Workload) {
 }
 
 // displaced writes how many of the pods whose node is gone have another.
-func (p *Place) displaced(w io.Writer, a *stowagev1.PlaceResponse) {
+func (p *placement) displaced(w io.Writer, a *stowagev1.PlaceResponse) {
 	var all, placed uint64
 	for i, placement := range a.GetPlacements() {
 		if entry := p.Snapshot.Entry(i); entry.Gone != "" {
@@ -176,7 +126,7 @@ func (p *Place) displaced(w io.Writer, a *stowagev1.PlaceResponse) {
 }
 
 // leavers writes which pods leave, by workload.
-func (p *Place) leavers(w io.Writer) {
+func (p *placement) leavers(w io.Writer) {
 	pods := map[kube.Origin][]string{}
 	var of []kube.Origin
 	for _, l := range p.Snapshot.Leavers {
@@ -194,8 +144,8 @@ func (p *Place) leavers(w io.Writer) {
 const maximumEvictions = 50
 
 // evictions writes who evicts whom, in the order of time.
-func (p *Place) evictions(w io.Writer, all []*stowagev1.Eviction) {
-	lines := p.Evictions(all)
+func (p *placement) evictions(w io.Writer) {
+	lines := p.Evictions()
 	if len(lines) > 0 {
 		fmt.Fprintln(w)
 	}
@@ -206,29 +156,6 @@ func (p *Place) evictions(w io.Writer, all []*stowagev1.Eviction) {
 		}
 		WriteWrapped(w, "", line, p.Width)
 	}
-}
-
-// Evictions says who evicts whom, in the order of time.
-func (p *Place) Evictions(all []*stowagev1.Eviction) []string {
-	x := p.Explanation()
-	var out []string
-	for _, e := range all {
-		c := &stowagev1.PreemptionCandidate{Victims: e.GetVictims(), PdbViolations: e.GetPdbViolations()}
-		text := p.who(e.GetQueueIndex()) + " evicts " + x.Leaving(e.GetVictims(), words.Names) + words.Violations(c)
-		if g := e.GetPodGroup(); g != "" {
-			text = "pod group " + g + " evicts " + words.Names(x.Victims(e.GetVictims())) + words.Violations(c)
-		}
-		out = append(out, text)
-	}
-	return out
-}
-
-// podName names pods that the same request placed by their origin.
-func (p *Place) podName(c *stowagev1.PodReference) string {
-	if o, ok := c.GetOrigin().(*stowagev1.PodReference_QueueIndex); ok {
-		return p.Snapshot.Queue[o.QueueIndex].Origin.Name
-	}
-	return words.PodName(p.Snapshot.Cluster, c)
 }
 
 // filled wraps a text as WriteWrapped does, and returns its lines.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/place"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
@@ -111,15 +112,15 @@ Any one of these would place it:
 func TestPlaceNamesVictims(t *testing.T) {
 	a := parse(t, &stowagev1.PlaceResponse{}, `{placements: [{nodes: {indexes: [0], names: [a]}}, {unplacedCount: 1, message: "0/1 nodes are available: 1 Insufficient cpu.",
 	  preemption: {bestNodes: {indexes: [0]}, nominated: {nodeIndex: 0, victims: [{namespace: default, count: 1, queueIndex: 0}]}}}], placedCount: 1, unplacedCount: 1}`)
-	p := text.Place{Width: 100, Snapshot: &kube.Snapshot{
+	snapshot := &kube.Snapshot{
 		Cluster: &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "a"}}},
 		Queue: []kube.Entry{
 			{Origin: kube.Origin{Kind: "Deployment", Namespace: "default", Name: "low"}, Pods: &stowagev1.PendingPods{}},
 			{Origin: kube.Origin{Kind: "Pod", Namespace: "default", Name: "high"}, Pods: &stowagev1.PendingPods{}},
 		},
-	}}
+	}
 	var out bytes.Buffer
-	p.Tell(&out, a)
+	text.TellPlace(&out, place.New(snapshot, "", a), text.Style{Width: 100})
 	const want = `1 of 2 pods placed
 PODS           KIND         PLACED   NODES
 default/low    Deployment   1/1      a

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/place"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -37,7 +38,7 @@ func (p *Provision) Write(w io.Writer, a *stowagev1.ProvisionResponse) {
 		p.uncounted(w, a)
 	}
 	fmt.Fprintln(w)
-	(&Place{Snapshot: p.Snapshot, Width: p.Width}).Tell(w, a.GetPlace())
+	TellPlace(w, place.New(p.Snapshot, "", a.GetPlace()), Style{Width: p.Width})
 	for _, u := range p.unplaced(a) {
 		text := fmt.Sprintf("%s/%s: %s without a node: %s", u.of.Namespace, u.of.Name, words.Plural(uint64(u.pods), "pod"), u.why)
 		fmt.Fprintln(w)

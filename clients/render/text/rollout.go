@@ -19,28 +19,6 @@ func Rollouts(w io.Writer, all []*whatif.Rollout, width int) {
 	}
 }
 
-// rolloutsHeadline says in one line how rollouts go.
-func rolloutsHeadline(all []*whatif.Rollout) string {
-	if len(all) > 1 {
-		n := 0
-		for _, r := range all {
-			if r.Fine() {
-				n++
-			}
-		}
-		return fmt.Sprintf("%d of %s complete", n, words.Plural(uint64(len(all)), "rollout"))
-	}
-	r := all[0]
-	text := fmt.Sprintf("rollout of %s: %d of %s replaced", words.OfRollout(r), r.Placed, words.Plural(uint64(r.Replicas-r.Partition), "pod"))
-	if !r.Complete {
-		text += ", and it does not go on"
-	}
-	if len(r.Broken) > 0 {
-		text += ", but its rules do not hold in the end"
-	}
-	return text
-}
-
 func writeRollout(w io.Writer, r *whatif.Rollout, width int) {
 	fmt.Fprintln(w)
 	text := fmt.Sprintf("rollout of %s %s/%s, %s", r.Kind, r.Namespace, r.Name, r.Strategy)

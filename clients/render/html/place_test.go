@@ -1,4 +1,4 @@
-package result_test
+package html_test
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/place"
+	"github.com/stowage-scheduler/stowage/clients/render/html"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,7 +20,6 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/embedded"
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/result"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -49,7 +50,7 @@ func large(t *testing.T) *kube.Snapshot {
 	return out
 }
 
-func placed(t *testing.T, s *kube.Snapshot) (*text.Place, *stowagev1.PlaceResponse) {
+func placed(t *testing.T, s *kube.Snapshot) *place.Answer {
 	client, stop, err := embedded.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -57,37 +58,37 @@ func placed(t *testing.T, s *kube.Snapshot) (*text.Place, *stowagev1.PlaceRespon
 	t.Cleanup(func() { _ = stop() })
 	request := s.PlaceRequest()
 	request.Explain = true
-	answer, err := client.Place(t.Context(), request)
+	response, err := client.Place(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &text.Place{Snapshot: s, TopologyKey: "topology.kubernetes.io/zone", Width: 100}, answer
+	a := place.New(s, "topology.kubernetes.io/zone", response)
+	if err := a.Document(); err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 // TestReportsOfALargeClusterAreReadable holds that equal pods are one row, and that pages and texts stay small.
 func TestReportsOfALargeClusterAreReadable(t *testing.T) {
-	p, answer := placed(t, large(t))
-	if answer.PlacedCount == 0 || answer.UnplacedCount == 0 {
-		t.Fatalf("%d placed, %d not: some should be", answer.PlacedCount, answer.UnplacedCount)
-	}
-	d, err := result.NewPlace(p, answer)
-	if err != nil {
-		t.Fatal(err)
+	d := placed(t, large(t))
+	if r := d.Response; r.PlacedCount == 0 || r.UnplacedCount == 0 {
+		t.Fatalf("%d placed, %d not: some should be", r.PlacedCount, r.UnplacedCount)
 	}
 	if len(d.Pods) != pending || len(d.Workloads) != 1 || d.Workloads[0].Pods != pending || d.Workloads[0].Kind != "ReplicaSet" {
 		t.Errorf("%d pods in %d workloads", len(d.Pods), len(d.Workloads))
 	}
-	var text, html, svg bytes.Buffer
-	p.Write(&text, answer)
-	if err := errors.Join(d.Page().HTML(&html), d.Page().SVG(&svg)); err != nil {
+	var lines, page, svg bytes.Buffer
+	text.Place(&lines, d, text.Style{Width: text.Width})
+	if err := errors.Join(html.Place(d).HTML(&page), html.Place(d).SVG(&svg)); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(text.String(), "\n"); n > 100 {
+	if n := strings.Count(lines.String(), "\n"); n > 100 {
 		t.Errorf("%d lines of text", n)
 	}
-	t.Logf("text %d bytes, html %d, svg %d", text.Len(), html.Len(), svg.Len())
-	if html.Len() > 2_000_000 || svg.Len() > 2_000_000 {
-		t.Errorf("html has %d bytes, svg %d", html.Len(), svg.Len())
+	t.Logf("text %d bytes, html %d, svg %d", lines.Len(), page.Len(), svg.Len())
+	if page.Len() > 2_000_000 || svg.Len() > 2_000_000 {
+		t.Errorf("html has %d bytes, svg %d", page.Len(), svg.Len())
 	}
 	if n := strings.Count(svg.String(), `<g class="node`); n != 500 {
 		t.Errorf("%d nodes are drawn", n)
@@ -103,11 +104,7 @@ func TestReportsOfALargeClusterAreReadable(t *testing.T) {
 
 // TestWhatNodesHaveAfterwards holds that the requests of all nodes grow by those of the placed pods.
 func TestWhatNodesHaveAfterwards(t *testing.T) {
-	p, answer := placed(t, large(t))
-	d, err := result.NewPlace(p, answer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := placed(t, large(t))
 	text, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package text
+package place
 
 import (
 	"strings"
@@ -8,8 +8,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Workload is the result for the pods of one object, or of several pods that one controller made.
-type Workload struct {
+// Group is the result for the pods of one object, or of several pods that one controller made.
+type Group struct {
 	Origin   kube.Origin
 	Nodes    []string // one for each placed pod
 	Unplaced uint32
@@ -31,27 +31,27 @@ type Reason struct {
 
 // reasonOf tells reasons of a workload apart: pods with other specs may need other changes.
 type reasonOf struct {
-	workload      *Workload
+	workload      *Group
 	message, spec string
 }
 
-// Workloads groups the placements by object. queue has the queue index of each placement, nil if they are in order.
-func (p *Place) Workloads(a *stowagev1.PlaceResponse, queue []int) []*Workload {
-	if p.objects == nil {
-		p.objects = objectsOf(p.Snapshot)
+// Grouped groups the placements of a response, which may be a part of the whole one, by object. queue has the queue index of each placement, nil if they are in order.
+func (a *Answer) Grouped(response *stowagev1.PlaceResponse, queue []int) []*Group {
+	if a.objects == nil {
+		a.objects = objectsOf(a.Snapshot)
 	}
-	var out []*Workload
-	index := map[kube.Origin]*Workload{}
+	var out []*Group
+	index := map[kube.Origin]*Group{}
 	reasons := map[reasonOf]*Reason{}
-	for i, placement := range a.GetPlacements() {
+	for i, placement := range response.GetPlacements() {
 		if queue != nil {
 			i = queue[i]
 		}
-		entry := p.Snapshot.Entry(i)
-		origin := p.objects.of(p.Snapshot.Cluster, entry)
+		entry := a.Snapshot.Entry(i)
+		origin := a.objects.of(a.Snapshot.Cluster, entry)
 		l, ok := index[origin]
 		if !ok {
-			l = &Workload{Origin: origin}
+			l = &Group{Origin: origin}
 			index[origin] = l
 			out = append(out, l)
 		}
@@ -61,7 +61,7 @@ func (p *Place) Workloads(a *stowagev1.PlaceResponse, queue []int) []*Workload {
 		l.Unattempted += placement.GetUnattemptedCount()
 		told := entry.Message != "" || entry.Pods.GetPodGroup() == "" || len(placement.GetRejections()) > 0
 		if n := placement.GetUnplacedCount() - placement.GetUnattemptedCount(); n > 0 && told {
-			key := reasonOf{l, placement.GetMessage(), p.Snapshot.SpecOf(entry)}
+			key := reasonOf{l, placement.GetMessage(), a.Snapshot.SpecOf(entry)}
 			if reasons[key] == nil {
 				reasons[key] = &Reason{First: placement, Changeable: entry.Message == ""}
 				l.Reasons = append(l.Reasons, reasons[key])
@@ -129,6 +129,11 @@ func (o objects) of(c *stowagev1.Cluster, e kube.Entry) kube.Origin {
 
 // commonStart is what all names begin with, up to the last dash.
 func commonStart(all []string) string {
-	start := string([]rune(all[0])[:namesOf(all).prefix])
+	start := all[0]
+	for _, name := range all {
+		for !strings.HasPrefix(name, start) {
+			start = start[:len(start)-1]
+		}
+	}
 	return start[:strings.LastIndex(start, "-")+1]
 }
