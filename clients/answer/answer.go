@@ -10,12 +10,14 @@ package answer
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
+	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/review"
 )
 
@@ -115,4 +117,19 @@ func marshal(part any) ([]byte, error) {
 	default:
 		return json.Marshal(part)
 	}
+}
+
+// Encode writes a document as indented JSON, as the command does. Characters that change what a terminal shows are escaped.
+func Encode(w io.Writer, document json.Marshaler) error {
+	text, err := document.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		return err
+	}
+	out.WriteByte('\n')
+	_, err = w.Write(quote.JSON(out.Bytes()))
+	return err
 }

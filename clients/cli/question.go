@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/input"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/apply"
 	"github.com/stowage-scheduler/stowage/clients/kube"
@@ -135,82 +135,15 @@ func (q *question) note(s *session, format string, args ...any) {
 	quote.Fprintf(s.stderr, "stowage: %s\n", text)
 }
 
-// built builds the snapshot, and notes the objects that do not count.
+// built builds the snapshot, and notes what it lacks.
 func (q *question) built(s *session, r *manifest.Reader) (*kube.Snapshot, error) {
-	out, err := r.Snapshot()
-	if err != nil {
-		return nil, err
+	in := &input.Input{
+		Live: q.live(), Rollouts: q.rollouts, Forbidden: q.forbidden,
+		Note: func(note string) { q.note(s, "%s", note) },
 	}
-	if len(out.Cluster.Nodes)+len(out.Queue)+len(out.Waiting)+len(out.Others)+len(out.HomelessPods) == 0 {
-		if q.live() {
-			return nil, errors.New("the cluster has no nodes and no pods")
-		}
-		return nil, errors.New("the manifests have no nodes and no pods")
-	}
-	for _, line := range r.Told() {
-		q.note(s, "%s", line)
-	}
-	for _, u := range out.Undecided {
-		if q.rollouts && out.Rollout(u.Origin) != nil {
-			continue
-		}
-		q.note(s, "not decided: %v", &u)
-	}
-	if skipped := r.Skipped(); len(skipped) > 0 {
-		q.note(s, "not read: %s", strings.Join(skipped, ", "))
-	}
-	q.deciding = r.SkippedDeciding()
-	if q.workloads = r.SkippedWorkloads(); len(q.workloads) > 0 {
-		q.note(s, "the pods of these count only where the manifests state them: %s", strings.Join(q.workloads, ", "))
-	}
-	if len(out.Suspended) > 0 {
-		q.note(s, "suspended, so without pods: %s", words.Names(kinds(out.Suspended)))
-	}
-	if len(out.OnDelete) > 0 {
-		q.note(s, "updated when their pods are deleted (OnDelete): %s", words.Names(kinds(out.OnDelete)))
-	}
-	if n := out.LeftOut; n > 0 {
-		q.note(s, "left out by --namespace and --selector, though kube-scheduler places them too: %s",
-			counted(int(n), "pending pod", "pending pods"))
-	}
-	switch e := out.Existing; {
-	case q.live(): // the pods of those are there
-	case len(e) == 1:
-		q.note(s, "%s %s/%s exists already: its pods are taken from the manifests", e[0].Kind, e[0].Namespace, e[0].Name)
-	case len(e) > 1:
-		q.note(s, "%s %s/%s and %d more exist already: their pods are taken from the manifests",
-			e[0].Kind, e[0].Namespace, e[0].Name, len(e)-1)
-	}
-	q.others(s, out.Others)
-	q.homeless(s, out.HomelessPods)
-	q.misreads(s, out.Misreads)
-	return out, nil
-}
-
-// kinds names objects with their kinds.
-func kinds(of []kube.Origin) []string {
-	var out []string
-	for _, o := range of {
-		out = append(out, o.String())
-	}
-	return out
-}
-
-// others lists the pods of other schedulers, a line for each scheduler.
-func (q *question) others(s *session, pods []kube.Entry) {
-	names := map[string][]string{}
-	for _, e := range pods {
-		names[e.SchedulerName] = append(names[e.SchedulerName], e.Origin.String())
-	}
-	for _, scheduler := range slices.Sorted(maps.Keys(names)) {
-		q.note(s, "left to the scheduler %q, see --scheduler-name: %s", scheduler, words.Names(slices.Compact(names[scheduler])))
-	}
-}
-
-func (q *question) misreads(s *session, all []*kube.Misread) {
-	for _, m := range all {
-		q.note(s, "not understood: %v", m)
-	}
+	out, gaps, err := in.Read(r)
+	q.workloads, q.deciding = gaps.Workloads, gaps.Deciding
+	return out, err
 }
 
 // maximumRefusals bounds how often a question is put again. An error names 32 fields.
@@ -277,35 +210,8 @@ func (q *question) put(a *asked, put func(*asked) (proto.Message, error)) error 
 		if refusals == maximumRefusals || !a.snapshot.Refuse(violations(err)) {
 			return located
 		}
-		q.misreads(a.session, a.snapshot.Misreads[known:])
-	}
-}
-
-// maximumHomes bounds the lines about missing nodes.
-const maximumHomes = 10
-
-// homeless lists the pods on nodes that are not in the manifests, a line for each node and consequence.
-func (q *question) homeless(s *session, pods []kube.HomelessPod) {
-	type fate struct{ node, stays string }
-	var order []fate
-	names := map[fate][]string{}
-	for _, p := range pods {
-		f := fate{p.Node, p.Stays}
-		if names[f] == nil {
-			order = append(order, f)
-		}
-		names[f] = append(names[f], p.Namespace+"/"+p.Name)
-	}
-	for i, f := range order {
-		if i == maximumHomes {
-			q.note(s, "and so with the pods of %d more nodes", len(order)-i)
-			break
-		}
-		which := words.Names(names[f])
-		if f.stays == "" {
-			q.note(s, "node %s is not in the manifests, so its pods are pending: %s", f.node, which)
-		} else {
-			q.note(s, "node %s is not in the manifests; not placed again (%s): %s", f.node, f.stays, which)
+		for _, m := range a.snapshot.Misreads[known:] {
+			q.note(a.session, "not understood: %v", m)
 		}
 	}
 }

@@ -1,0 +1,50 @@
+package explain_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/stowage-scheduler/stowage/clients/answer"
+	"github.com/stowage-scheduler/stowage/clients/answer/explain"
+	"github.com/stowage-scheduler/stowage/clients/answer/input"
+	"github.com/stowage-scheduler/stowage/clients/embedded"
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/manifest"
+)
+
+const example = "../../examples/01-required-zone-anti-affinity/"
+
+// A program explains why a pod is pending, with the remedies that were tried, as `stowage explain deploy/redash -o json` does.
+func ExampleAsk() {
+	ctx := context.Background()
+	client, stop, err := embedded.Dial(ctx) // or stowage.Dial, for a server elsewhere
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = stop() }()
+	r := manifest.NewReader(kube.Options{})
+	for _, file := range []string{"nodes.yaml", "redash.yaml"} {
+		if err := r.ReadPath(example+file, os.Stdin); err != nil {
+			log.Fatal(err)
+		}
+	}
+	q, err := (&input.Input{}).Question(client, r)
+	if err != nil {
+		log.Fatal(err)
+	}
+	a, err := explain.Ask(ctx, q, explain.Options{Targets: []string{"deploy/redash"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	pod := a.Pods[0]
+	fmt.Println(pod.Status == answer.Yes, pod.Verdict())
+	for _, advice := range pod.Advice {
+		fmt.Println("-", advice.Text)
+	}
+	// Output:
+	// false alone each would have a node; after the other pending pods 1 of 4 have none: 0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.
+	// - anti-affinity by topology.kubernetes.io/zone preferred in place of required in all pods of Deployment redash; then all 4 have a node
+	// - 3 replicas of Deployment redash in place of 4
+}
