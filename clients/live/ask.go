@@ -5,12 +5,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// refusalRounds bounds the retries of one request without the objects that the server has rejected. A server names up to 32
-// at a time; the next request handles the rest.
+// refusalRounds bounds the retries of one request without the rejected objects. A server reports up to 32 at a time; the next
+// request handles the rest.
 const refusalRounds = 32
 
-// Ask makes a call that refers to the current cluster. It uploads the snapshot first if needed. If the server rejects
-// objects of the snapshot, Ask leaves them out and calls again with another view. It returns any other error.
+// Ask makes a call that refers to the current cluster. It uploads the snapshot first if needed. If the server rejects objects
+// of the snapshot, Ask leaves them out and calls again with another view. It returns all other errors.
 func (c *Cluster) Ask(ctx context.Context, call func(context.Context, *View) error) error {
 	return c.AskWithout(ctx, nil, call)
 }

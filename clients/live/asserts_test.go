@@ -34,7 +34,7 @@ func (w *world) soon(pod *corev1.Pod, want ...string) {
 	})
 }
 
-// refused is how many objects of a kind are told to be refused.
+// refused is the number of objects of a kind in stowage.live.refused.
 func (w *world) refused(kind string) (n int64) {
 	w.t.Helper()
 	var all metricdata.ResourceMetrics

@@ -12,20 +12,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// assume counts pods on nodes, all or none. It is a decision of the caller, as is forget, and not an event.
+// assume counts pods on nodes, all or none. Like forget it is a decision of the caller, not an event.
 func (m *model) assume(pods []Assumption, deadline time.Time) error {
 	for _, a := range pods {
 		if known := m.pods[a.Pod.UID]; known != nil && !known.assumed {
 			return fmt.Errorf("%w: pod %s/%s is on node %s by now", ErrChanged, a.Pod.Namespace, a.Pod.Name, known.node)
 		}
-		if n := m.nodes[a.Node]; n == nil || n.stated == nil {
+		if n := m.nodes[a.Node]; n == nil || n.message == nil {
 			return fmt.Errorf("%w: there is no node %s any more", ErrChanged, a.Node)
 		}
 	}
 	m.deciding = true
 	for _, a := range pods {
 		m.remove(a.Pod.UID)
-		p := m.podOf(labelled(a.Pod, m.nodes[a.Node].stated.Labels), a.Node)
+		p := m.podOf(labelled(a.Pod, m.nodes[a.Node].message.Labels), a.Node)
 		if p.assumed = true; !a.Held {
 			p.until = deadline
 		}
@@ -34,9 +34,8 @@ func (m *model) assume(pods []Assumption, deadline time.Time) error {
 	return nil
 }
 
-// labelled returns a pod with the labels that the API server copies from the node when the pod is bound
-// (plugin/pkg/admission/podtopologylabels, on by default since v1.35), so that the event that shows the pod bound changes
-// nothing.
+// labelled returns a pod with the labels that the API server copies from the node at binding
+// (plugin/pkg/admission/podtopologylabels, on by default since v1.35), so that the event of the bound pod changes nothing.
 func labelled(p *corev1.Pod, node map[string]string) *corev1.Pod {
 	out := *p
 	out.Labels = maps.Clone(p.Labels)
@@ -63,8 +62,8 @@ func (p *pod) due(now time.Time) bool {
 	return p.assumed && !p.until.IsZero() && now.After(p.until)
 }
 
-// askTimeout bounds reading one assumed pod from the API server.
-const askTimeout = 5 * time.Second
+// readTimeout bounds reading one assumed pod from the API server.
+const readTimeout = 5 * time.Second
 
 // settle reads the pods of overdue assumptions from the API server.
 func (c *Cluster) settle(ctx context.Context) {
@@ -82,7 +81,7 @@ func (c *Cluster) settle(ctx context.Context) {
 	}
 	c.mutex.Unlock()
 	for _, o := range due {
-		asking, cancel := context.WithTimeout(ctx, askTimeout)
+		asking, cancel := context.WithTimeout(ctx, readTimeout)
 		found, err := c.api.CoreV1().Pods(o.namespace).Get(asking, o.name, metav1.GetOptions{})
 		cancel()
 		if err != nil && !apierrors.IsNotFound(err) {

@@ -14,10 +14,10 @@ type base struct {
 	snapshot  *stowage.Snapshot
 	names     []string // of its nodes, by index
 	index     map[string]uint32
-	templates int // how many it has
-	// stated maps its parts to their objects; nil unless the base was built from the model.
-	stated *origins
-	upload upload
+	templates int // number of templates
+	// origins maps its parts to their objects; nil unless the base was built from the model.
+	origins *origins
+	upload  upload
 }
 
 // origins maps the parts of a cluster, by index, to their objects.
@@ -29,10 +29,10 @@ type origins struct {
 	groups     []string
 }
 
-// restate builds a base from the whole model. The caller holds the mutex.
-func (c *Cluster) restate() error {
+// rebuild builds a base from the whole model. The caller holds the mutex.
+func (c *Cluster) rebuild() error {
 	m := c.model
-	c.base = nil // its template indexes are no longer those of the model
+	c.base = nil // the model is about to renumber its templates
 	m.renumber()
 	cluster, from := &stowagev1.Cluster{PodTemplates: m.templates.list}, &origins{}
 	from.namespaces, cluster.Namespaces = m.spaces.all(compareStrings)
@@ -42,7 +42,7 @@ func (c *Cluster) restate() error {
 	var names []string
 	var whole []*stowagev1.Node
 	for _, name := range slices.Sorted(maps.Keys(m.nodes)) {
-		if n := m.nodes[name]; n.stated != nil {
+		if n := m.nodes[name]; n.message != nil {
 			names = append(names, name)
 			whole = append(whole, n.full())
 		}
@@ -60,7 +60,7 @@ func (c *Cluster) restate() error {
 	}
 	c.base = &base{
 		snapshot: snapshot, names: names, index: indexed(names), templates: len(m.templates.list),
-		stated: from,
+		origins: from,
 	}
 	m.settle()
 	m.refused.prune(m.pods, m.nominated)

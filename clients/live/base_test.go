@@ -8,8 +8,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Templates have other numbers once all has begun to be stated anew, so no difference may be stated to the base of before.
-func TestAFailureToStateAllAnewLeavesNoBaseWithOldNumbers(t *testing.T) {
+// A failed rebuild has renumbered the templates, so no delta may refer to the base before it.
+func TestFailedRebuildDropsTheBase(t *testing.T) {
 	m := newModel(slog.New(slog.DiscardHandler))
 	c := &Cluster{model: m}
 	for i := range 2 {
@@ -26,7 +26,7 @@ func TestAFailureToStateAllAnewLeavesNoBaseWithOldNumbers(t *testing.T) {
 	c.view = nil
 	m.spaces.set("bad", &stowagev1.Namespace{Name: "\xff"})
 	if _, err := c.current(); err == nil {
-		t.Fatal("it is stated")
+		t.Fatal("the invalid namespace is accepted")
 	}
 	m.spaces.set("bad", nil)
 	v, err := c.current()

@@ -22,9 +22,9 @@ import (
 )
 
 var (
-	// ErrNotReady is returned until the informers have synced.
+	// ErrNotReady means that the informers have not synced yet.
 	ErrNotReady = errors.New("the informers have not synced yet")
-	// ErrChanged is returned if the cluster has changed since a view.
+	// ErrChanged means that the cluster has changed since a view.
 	ErrChanged = errors.New("the cluster has changed since the decision")
 )
 
@@ -37,11 +37,11 @@ type Options struct {
 	// AssumeFor is how long a pod stays assumed without an event that resolves it, before the Cluster reads the pod from
 	// the API server. DefaultAssumeFor if 0.
 	AssumeFor time.Duration
-	// StartTimes states the name and the start time of each pod on a node, which a caller that preempts needs to evict the
-	// same pods as kube-scheduler. Otherwise equal pods are counted: a base has a fifth of the bytes, and a delta less
-	// still; of pods with equal priority, the text of an event then counts as victims others than kube-scheduler's.
+	// StartTimes adds the name and the start time of each pod on a node to the snapshot. A caller that preempts needs them to
+	// evict the same pods as kube-scheduler. Without StartTimes equal pods are counted, which makes a base five times smaller,
+	// and a delta smaller still. Event texts may then count other pods of the same priority as victims than kube-scheduler does.
 	StartTimes bool
-	// PodGroups asks for PodGroup.
+	// PodGroups makes the Cluster watch PodGroups.
 	PodGroups bool
 }
 
@@ -63,9 +63,9 @@ type Cluster struct {
 	mutex   sync.Mutex
 	model   *model
 	ready   bool
-	changed chan struct{} // closed at the next change
+	changed chan struct{} // closed by the next change
 	view    *View         // nil after a change
-	base    *base         // nil before the first view, and when it has to be rebuilt
+	base    *base         // nil before the first view, and if a rebuild is due
 }
 
 // New returns a Cluster that does not watch yet. Handlers may be added to its informers before Run.
@@ -89,11 +89,11 @@ func New(api kubernetes.Interface, client *stowage.Client, o Options) (*Cluster,
 	return c, c.measure(o.Meter)
 }
 
-// trimmed drops managedFields, which this process does not read and which take much memory. It copies the object: a fake
+// trimmed drops the managedFields, which take much memory and which this process does not read. It copies the object: a fake
 // API server may still hold the original.
 func trimmed(o any) (any, error) {
 	if m, err := meta.Accessor(o); err != nil || len(m.GetManagedFields()) == 0 {
-		return o, nil //nolint:nilerr // what is no object has no managed fields
+		return o, nil //nolint:nilerr // other values have no managed fields
 	}
 	from := reflect.ValueOf(o).Elem()
 	to := reflect.New(from.Type())
@@ -102,7 +102,7 @@ func trimmed(o any) (any, error) {
 	return to.Interface(), nil
 }
 
-// Informers returns the Cluster's informers. The pod informer has every pod that has not ended, pending pods included.
+// Informers returns the Cluster's informers. The pod informer has every pod that has not ended, including pending pods.
 func (c *Cluster) Informers() informers.SharedInformerFactory { return c.informers }
 
 // settleEvery is the interval at which overdue assumptions are resolved.
@@ -162,8 +162,8 @@ func (c *Cluster) WaitReady(ctx context.Context) error {
 	}
 }
 
-// Changed returns a channel that is closed at the next change of a field that decisions about nodes read. Take the channel
-// before reading the state. What only preemption reads, PodDisruptionBudgets and start times, does not count.
+// Changed returns a channel that is closed by the next change of a field that decisions about nodes read. Call it before
+// reading the state. PodDisruptionBudgets and start times, which only preemption reads, do not count.
 func (c *Cluster) Changed() <-chan struct{} {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -192,7 +192,7 @@ func (c *Cluster) publish() {
 	c.model.changed = false
 	c.model.version++
 	if !decided {
-		c.model.told = c.model.version
+		c.model.eventVersion = c.model.version
 	}
 	c.view = nil
 	if c.ready {
@@ -201,18 +201,18 @@ func (c *Cluster) publish() {
 	}
 }
 
-// Assumption is a pod and the node that was decided for it.
+// Assumption is a pod and the node chosen for it.
 type Assumption struct {
 	Pod  *corev1.Pod
 	Node string
-	// Held assumptions count until Extend or Forget: their holder knows the outcome of the bind. Others count for
-	// Options.AssumeFor.
+	// Held assumptions count until Extend or Forget, because their holder knows the outcome of the binding. Other assumptions
+	// count for Options.AssumeFor.
 	Held bool
 }
 
-// Assume counts pods on nodes, all or none. It returns ErrChanged if the decision may not hold any more: if at is not nil
-// and the cluster has changed since, if the informer has shown one of the pods on a node, or if a node is gone. A pod that
-// is assumed already is moved.
+// Assume counts pods on nodes, all or none. It returns ErrChanged if the decision may be outdated: if at is not nil and the
+// cluster has changed since, if the informer has shown one of the pods on a node, or if a node is gone. Assuming a pod again
+// moves it.
 func (c *Cluster) Assume(at *View, pods ...Assumption) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -230,7 +230,7 @@ func (c *Cluster) Assume(at *View, pods ...Assumption) error {
 	return nil
 }
 
-// Extend lets an assumption, held or not, count for Options.AssumeFor from now on. It reports whether the pod is assumed on
+// Extend makes an assumption, held or not, count for Options.AssumeFor from now on. It reports whether the pod is assumed on
 // that node.
 func (c *Cluster) Extend(pod types.UID, node string) bool {
 	c.mutex.Lock()
@@ -259,11 +259,11 @@ func (c *Cluster) HasNode(name string) bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	n := c.model.nodes[name]
-	return n != nil && n.stated != nil
+	return n != nil && n.message != nil
 }
 
-// Found applies the API server's state of an assumed pod, which then counts on its actual node. It does nothing if the pod
-// is not assumed: an event has resolved it.
+// Found applies the API server's state of an assumed pod, which then counts on its actual node. It does nothing if an event
+// has resolved the assumption.
 func (c *Cluster) Found(pod *corev1.Pod) {
 	c.update(func(m *model) {
 		if p := m.pods[pod.UID]; p != nil && p.assumed {

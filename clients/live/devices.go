@@ -15,8 +15,8 @@ import (
 // discoverAgain is the interval between attempts to discover an API.
 const discoverAgain = time.Second
 
-// serves reports whether the API server has a resource. That is read once: a cluster that gets the resource later needs a
-// restart of this process. without is what is missing otherwise.
+// serves reports whether the API server has a resource. It discovers the resource once: if a cluster adds it later, this
+// process needs a restart. without names the feature that needs the resource.
 func (c *Cluster) serves(ctx context.Context, resource schema.GroupVersionResource, without string) (bool, error) {
 	version := resource.GroupVersion().String()
 	for {
@@ -42,7 +42,7 @@ func (c *Cluster) serves(ctx context.Context, resource schema.GroupVersionResour
 	}
 }
 
-// watchDevices applies the events of DeviceClasses to the model if the API server has those of resource.k8s.io/v1.
+// watchDevices applies the events of DeviceClasses to the model if the API server serves resource.k8s.io/v1.
 func (c *Cluster) watchDevices(ctx context.Context) error {
 	served, err := c.serves(ctx, resourcev1.SchemeGroupVersion.WithResource("deviceclasses"),
 		"DeviceClasses: the extended resources that they serve are taken from the nodes' allocatable")
@@ -55,7 +55,7 @@ func (c *Cluster) watchDevices(ctx context.Context) error {
 		})
 }
 
-// deviceSet applies a DeviceClass; one without an extended resource is like none.
+// deviceSet applies a DeviceClass; a class without an extended resource does not count.
 func (m *model) deviceSet(d *resourcev1.DeviceClass) {
 	to := ""
 	if d.Spec.ExtendedResourceName != nil {
@@ -64,14 +64,13 @@ func (m *model) deviceSet(d *resourcev1.DeviceClass) {
 	if m.devices[d.Name] == to {
 		return
 	}
-	m.changed = true // pods that request the resource are decided again
+	m.changed = true // retries pods that request the resource
 	if m.devices[d.Name] = to; to == "" {
 		delete(m.devices, d.Name)
 	}
 }
 
-// DeviceClasses returns the extended resources that DeviceClasses serve, each with the name of one of the classes. It is
-// never nil.
+// DeviceClasses returns the extended resources of DeviceClasses, each with the name of one of its classes. It is never nil.
 func (c *Cluster) DeviceClasses() map[string]string {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

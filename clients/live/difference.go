@@ -15,13 +15,13 @@ func compareStrings(a, b string) int { return cmp.Compare(a, b) }
 // difference adds the changes of a node to a delta, and reports whether there are any. The node may be nil.
 func (n *node) difference(name string, before *was, d *stowagev1.ClusterDelta) bool {
 	switch {
-	case n == nil || n.stated == nil:
-		if before.stated == nil {
+	case n == nil || n.message == nil:
+		if before.message == nil {
 			return false
 		}
 		d.RemovedNodes = append(d.RemovedNodes, name)
 		return true
-	case !same(n.now(), before.stated):
+	case !same(n.now(), before.message):
 		d.Nodes = append(d.Nodes, n.full())
 		return true
 	}
@@ -37,7 +37,7 @@ func (n *node) difference(name string, before *was, d *stowagev1.ClusterDelta) b
 		}
 	}
 	if !maps.EqualFunc(before.named, n.named, same) || !maps.EqualFunc(before.nominated, n.nominated, same) {
-		// A name identifies a pod only while no second pod has it. A pod that terminates and its successor share one.
+		// A name identifies a pod only while it is unique. A terminating pod and its successor share one.
 		d.Nodes = append(d.Nodes, n.full())
 		return true
 	}
@@ -48,11 +48,11 @@ func (n *node) difference(name string, before *was, d *stowagev1.ClusterDelta) b
 	return true
 }
 
-// without returns a delta that also removes pods from their nodes. It skips pods that are not there.
+// without returns a delta that also removes pods from their nodes. It skips unknown pods.
 func (m *model) without(b *base, pods []types.UID) *stowagev1.ClusterDelta {
 	byNode := map[string][]types.UID{}
 	for _, uid := range slices.Compact(slices.Sorted(slices.Values(pods))) {
-		if p := m.pods[uid]; p != nil && m.nodes[p.node].stated != nil {
+		if p := m.pods[uid]; p != nil && m.nodes[p.node].message != nil {
 			byNode[p.node] = append(byNode[p.node], uid)
 		}
 	}
@@ -63,12 +63,12 @@ func (m *model) without(b *base, pods []types.UID) *stowagev1.ClusterDelta {
 	if d == nil {
 		d = &stowagev1.ClusterDelta{}
 	}
-	stated := func(name string) bool { return byNode[name] != nil }
-	d.NodePods = slices.DeleteFunc(d.NodePods, func(n *stowagev1.NodePodsDelta) bool { return stated(n.NodeName) })
+	listed := func(name string) bool { return byNode[name] != nil }
+	d.NodePods = slices.DeleteFunc(d.NodePods, func(n *stowagev1.NodePodsDelta) bool { return listed(n.NodeName) })
 	for _, name := range slices.Sorted(maps.Keys(byNode)) {
 		n := m.nodes[name]
 		left := &node{
-			stated: n.stated, counts: maps.Clone(n.counts), named: maps.Clone(n.named), nominated: n.nominated,
+			message: n.message, counts: maps.Clone(n.counts), named: maps.Clone(n.named), nominated: n.nominated,
 			unclear: maps.Clone(n.unclear),
 		}
 		for _, uid := range byNode[name] {

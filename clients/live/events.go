@@ -44,7 +44,7 @@ func (m *model) podSet(o *corev1.Pod) {
 	m.put(o.UID, fresh)
 }
 
-// started replaces a pod by one that differs in its start time or readiness, which placement does not depend on.
+// started replaces a pod by a version with another start time or readiness, on which placement does not depend.
 func (m *model) started(uid types.UID, fresh *pod) {
 	changed := m.changed
 	m.quiet = true
@@ -107,12 +107,12 @@ func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
 			key, _ = encoding(converted.GetTemplate())
 		}
 	}
-	stated := m.refused.template(converted.GetTemplate(), key)
-	if stated.reason != "" {
-		reasons = append(reasons, stated.reason)
+	kept := m.refused.template(converted.GetTemplate(), key)
+	if kept.reason != "" {
+		reasons = append(reasons, kept.reason)
 	}
-	out := &pod{namespace: o.Namespace, name: o.Name, node: onNode, unclear: unclear || stated.unclear, counted: counted{
-		template: m.templates.intern(stated.template, stated.key), terminating: converted.Terminating,
+	out := &pod{namespace: o.Namespace, name: o.Name, node: onNode, unclear: unclear || kept.unclear, counted: counted{
+		template: m.templates.intern(kept.template, kept.key), terminating: converted.Terminating,
 		readiness: converted.Readiness,
 	}}
 	if len(converted.Labels) > 0 || converted.ResourceStatus != nil || converted.Preempted || m.startTimes {
@@ -126,7 +126,7 @@ func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
 	if len(reasons) == 0 {
 		m.refused.clear("Pod", o.Namespace+"/"+o.Name)
 	} else {
-		m.refused.tell(m.log, "Pod", o.Namespace+"/"+o.Name, strings.Join(reasons, "; "))
+		m.refused.report(m.log, "Pod", o.Namespace+"/"+o.Name, strings.Join(reasons, "; "))
 	}
 	return out
 }
@@ -138,7 +138,7 @@ func (m *model) nodeSet(o *corev1.Node) {
 		_, err = encoding(converted)
 	}
 	if err != nil {
-		m.refused.tell(m.log, "Node", o.Name, err.Error())
+		m.refused.report(m.log, "Node", o.Name, err.Error())
 		m.setNode(o.Name, kube.Bare(&stowagev1.Node{Name: o.Name, Labels: o.Labels}), converted)
 		return
 	}
@@ -158,7 +158,7 @@ func (m *model) namespaceSet(o *corev1.Namespace) {
 	m.refused.clear("Namespace", o.Name)
 	converted := kube.Namespace(o)
 	if _, err := encoding(converted); err != nil {
-		m.refused.tell(m.log, "Namespace", o.Name, err.Error())
+		m.refused.report(m.log, "Namespace", o.Name, err.Error())
 		converted = nil
 	}
 	m.changed = m.spaces.set(o.Name, converted) || m.changed
@@ -176,7 +176,7 @@ func (m *model) selectorSet(key selectorKey, selector *stowagev1.WorkloadSelecto
 	}
 	if err != nil {
 		kind, name := key.object()
-		m.refused.tell(m.log, kind, name, err.Error())
+		m.refused.report(m.log, kind, name, err.Error())
 		selector = nil
 	}
 	m.changed = m.selectors.set(key, selector) || m.changed
@@ -192,7 +192,7 @@ func (m *model) budgetSet(o *policyv1.PodDisruptionBudget) {
 	m.refused.clear("PodDisruptionBudget", name)
 	converted := kube.PodDisruptionBudget(o)
 	if _, err := encoding(converted); err != nil {
-		m.refused.tell(m.log, "PodDisruptionBudget", name, err.Error())
+		m.refused.report(m.log, "PodDisruptionBudget", name, err.Error())
 		converted = nil
 	}
 	m.aside = m.budgets.set(budgetKey{o.Namespace, o.Name}, converted) || m.aside

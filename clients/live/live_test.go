@@ -120,7 +120,7 @@ func TestUnsettledAssumptionsAreAskedAbout(t *testing.T) {
 	if err := w.Assume(nil, live.Assumption{Pod: pending, Node: "a"}, live.Assumption{Pod: gone, Node: "b"}, live.Assumption{Pod: bound, Node: "c"}); err != nil {
 		t.Fatal(err)
 	}
-	// As if the event had got lost: the object is there, and the informer's watch does not tell.
+	// The API server has the object, but the informer's watch lost the event.
 	if err := w.api.Tracker().Add(on(bound, "c")); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestPodsThatWouldBeGone(t *testing.T) {
 	w.feasible(third)
 }
 
-// Nodes that have come since the base was stated keep their indexes, whichever of them pods would be gone from.
+// Nodes newer than the base keep their indexes when AskWithout removes pods from them.
 func TestPodsThatWouldBeGoneFromNewNodes(t *testing.T) {
 	w := start(t, live.Options{}, makeNode("m", "z1"))
 	web := makePod("web", "web", corev1.LabelHostname)
@@ -214,7 +214,7 @@ func TestNotReadyBeforeEverythingIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unread.Ask(t.Context(), func(context.Context, *live.View) error { t.Error("asked"); return nil }); !errors.Is(err, live.ErrNotReady) {
+	if err := unread.Ask(t.Context(), func(context.Context, *live.View) error { t.Error("called"); return nil }); !errors.Is(err, live.ErrNotReady) {
 		t.Error(err)
 	}
 	if err := unread.Assume(nil); !errors.Is(err, live.ErrNotReady) || unread.Ready() {
@@ -237,7 +237,7 @@ func TestRefusedObjectsStopNoCaller(t *testing.T) {
 	resized.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", AllocatedResources: corev1.ResourceList{long: one},
 		Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{long: one}}}}
 	w := start(t, live.Options{}, makeNode("a", "z3"), makeNode("b", "z4"), makeNode("c", "z5"), makeNode("d", "z1"), makeNode("e", "z2"), wrong, negative, pod, odd, resized)
-	// What the pods on a and b take is not known, so these take no pods. All pods count for affinity: z2, z3 and z4 are taken,
+	// What the pods on a and b take is not known, so these accept no pods. All pods count for affinity: z2, z3 and z4 are taken,
 	// z1 has room beside the node that is refused.
 	free := makePod("free", "db", corev1.LabelTopologyZone)
 	w.feasible(free, "c", "d", "e")

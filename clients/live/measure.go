@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// measure registers the metrics. Attributes are few and of fixed values.
+// measure registers the metrics. Attributes have few and fixed values.
 func (c *Cluster) measure(p metric.MeterProvider) error {
 	meter := p.Meter("github.com/stowage-scheduler/stowage/clients/live")
 	var err error
@@ -21,11 +21,11 @@ func (c *Cluster) measure(p metric.MeterProvider) error {
 		return err
 	}
 	refused, err := meter.Int64ObservableGauge("stowage.live.refused", metric.WithUnit("{object}"),
-		metric.WithDescription("Objects that Stowage rejects, by kind, and nodes that take no pods because of a rejected pod."))
+		metric.WithDescription("Objects that Stowage rejects, by kind, and nodes that accept no pods because of a rejected pod."))
 	if err != nil {
 		return err
 	}
-	of := func(kind string) metric.ObserveOption {
+	withKind := func(kind string) metric.ObserveOption {
 		return metric.WithAttributeSet(attribute.NewSet(attribute.String("kind", kind)))
 	}
 	_, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
@@ -43,11 +43,11 @@ func (c *Cluster) measure(p metric.MeterProvider) error {
 			kinds[r.kind]++
 		}
 		kinds["Node"] = len(c.model.refusedNodes()) // including nodes that a pod closes
-		o.ObserveInt64(objects, int64(nodes), of("Node"))
-		o.ObserveInt64(objects, int64(pods), of("Pod"))
-		o.ObserveInt64(objects, int64(assumed), of("assumed"))
+		o.ObserveInt64(objects, int64(nodes), withKind("Node"))
+		o.ObserveInt64(objects, int64(pods), withKind("Pod"))
+		o.ObserveInt64(objects, int64(assumed), withKind("assumed"))
 		for kind, n := range kinds {
-			o.ObserveInt64(refused, int64(n), of(kind))
+			o.ObserveInt64(refused, int64(n), withKind(kind))
 		}
 		return nil
 	}, objects, refused)

@@ -17,54 +17,53 @@ import (
 
 // model is the cluster in messages of the contract, and its changes since the base.
 type model struct {
-	log       *slog.Logger
-	version   uint64
-	changed   bool   // since version
-	deciding  bool   // the current change is a decision of the caller, not an event
-	aside     bool   // what only preemption reads has changed since the view
-	quiet     bool   // the current change is only of that
-	told      uint64 // the last version that an event caused
-	nodes     map[string]*node
-	dirty     map[string]*was // nodes that differ from the base, or may
-	pods      map[types.UID]*pod
-	nominated map[types.UID]*pod // the pending pods with a nominated node, assumed ones among them
-	held      map[types.UID]held // nominations of the caller that no event has shown
-	templates templates
-	spaces    table[string, *stowagev1.Namespace]
-	selectors table[selectorKey, *stowagev1.WorkloadSelector]
-	budgets   table[budgetKey, *stowagev1.PodDisruptionBudget]
-	groups    table[string, *stowagev1.PodGroup]
-	refused   refused
-	closed    map[string]*node  // nodes that are closed
-	devices   map[string]string // extended resources by DeviceClass
-	podGroups map[groupKey]*schedulingv1beta1.PodGroup
+	log          *slog.Logger
+	version      uint64
+	changed      bool   // since version
+	deciding     bool   // the current change is a decision of the caller, not an event
+	aside        bool   // fields that only preemption reads have changed since the view
+	quiet        bool   // the current change is limited to those fields
+	eventVersion uint64 // the last version that an event caused
+	nodes        map[string]*node
+	dirty        map[string]*was // nodes that differ from the base, or may
+	pods         map[types.UID]*pod
+	nominated    map[types.UID]*pod // the pending pods with a nominated node, assumed ones among them
+	held         map[types.UID]held // nominations of the caller that no event has shown
+	templates    templates
+	spaces       table[string, *stowagev1.Namespace]
+	selectors    table[selectorKey, *stowagev1.WorkloadSelector]
+	budgets      table[budgetKey, *stowagev1.PodDisruptionBudget]
+	groups       table[string, *stowagev1.PodGroup]
+	refused      refused
+	closed       map[string]*node  // nodes that are closed
+	devices      map[string]string // extended resources by DeviceClass
+	podGroups    map[groupKey]*schedulingv1beta1.PodGroup
 	// startTimes is Options.StartTimes.
 	startTimes bool
 }
 
 // node is a node and its pods. Pods may arrive before their node, and outlast it.
 type node struct {
-	stated *stowagev1.Node // without pods and class; nil if there is no such node, or it is left out
-	whole  *stowagev1.Node // the converted object, nil if there is none
-	counts map[counted]uint32
-	named  map[types.UID]*stowagev1.Pod
+	message *stowagev1.Node // without pods and class; nil if the node does not exist or is left out
+	whole   *stowagev1.Node // the converted object, nil if there is none
+	counts  map[counted]uint32
+	named   map[types.UID]*stowagev1.Pod
 	// nominated are the pods nominated to it that are not assumed anywhere.
-	nominated map[types.UID]*stowagev1.Pod
-	told      uint64 // the last version that an event on it caused
-	// unclear are its pods whose resources or ports are not known, nominated ones among them. They close the node.
+	nominated    map[types.UID]*stowagev1.Pod
+	eventVersion uint64 // the last version that an event on it caused
+	// unclear are its pods with unknown resources or ports, including nominated pods. They close the node.
 	unclear map[types.UID]bool
 }
 
 // was is a node in the base.
 type was struct {
-	stated *stowagev1.Node // nil if it was not there
-	counts map[counted]uint32
-	named  map[types.UID]*stowagev1.Pod
-	// nominated is as in node.
+	message   *stowagev1.Node // nil if the base did not have the node
+	counts    map[counted]uint32
+	named     map[types.UID]*stowagev1.Pod
 	nominated map[types.UID]*stowagev1.Pod
 }
 
-// counted is the key of pods that are counted together.
+// counted is the key by which equal pods are counted.
 type counted struct {
 	template    uint32
 	terminating bool
@@ -76,7 +75,7 @@ type pod struct {
 	namespace, name string
 	node            string
 	counted         counted
-	// unclear: it takes more of its node than its message says.
+	// unclear: it may use more of its node than its message requests.
 	unclear bool
 	// named is the pod's own message if it has fields of its own or is nominated, or with Options.StartTimes; nil otherwise.
 	// It refers to the template of counted.
@@ -115,14 +114,14 @@ func newModel(log *slog.Logger) *model {
 
 func (m *model) size() (nodes, pods int) {
 	for _, n := range m.nodes {
-		if n.stated != nil {
+		if n.message != nil {
 			nodes++
 		}
 	}
 	return nodes, len(m.pods)
 }
 
-// node returns a node to be changed, and adds it if needed.
+// node returns a node for changes, and adds it if needed.
 func (m *model) node(name string) *node {
 	n := m.nodes[name]
 	if n == nil {
@@ -134,37 +133,37 @@ func (m *model) node(name string) *node {
 	}
 	if m.dirty[name] == nil {
 		m.dirty[name] = &was{
-			stated: n.now(), counts: maps.Clone(n.counts), named: maps.Clone(n.named), nominated: maps.Clone(n.nominated),
+			message: n.now(), counts: maps.Clone(n.counts), named: maps.Clone(n.named), nominated: maps.Clone(n.nominated),
 		}
 	}
 	if !m.deciding && !m.quiet {
-		n.told = m.version + 1
+		n.eventVersion = m.version + 1
 	}
 	return n
 }
 
 // setNode sets the message of a node, nil for a node that is gone.
-func (m *model) setNode(name string, stated, whole *stowagev1.Node) {
+func (m *model) setNode(name string, message, whole *stowagev1.Node) {
 	old := m.nodes[name]
-	if old == nil && stated == nil {
+	if old == nil && message == nil {
 		return
 	}
 	if old != nil {
 		old.whole = whole
-		if same(old.stated, stated) {
+		if same(old.message, message) {
 			m.drop(name)
 			return
 		}
 	}
 	n := m.node(name)
-	n.stated, n.whole = stated, whole
+	n.message, n.whole = message, whole
 	m.changed = true
 	m.drop(name)
 }
 
 // drop removes a node without a message and without pods.
 func (m *model) drop(name string) {
-	if n := m.nodes[name]; n != nil && n.whole == nil && n.stated == nil && len(n.counts)+len(n.named)+len(n.nominated)+len(n.unclear) == 0 {
+	if n := m.nodes[name]; n != nil && n.whole == nil && n.message == nil && len(n.counts)+len(n.named)+len(n.nominated)+len(n.unclear) == 0 {
 		delete(m.nodes, name)
 	}
 }
@@ -196,7 +195,7 @@ func (m *model) put(uid types.UID, p *pod) {
 	}
 	m.templates.use(p.counted.template, 1)
 	m.pods[uid] = p
-	m.changed = m.changed || n.stated != nil
+	m.changed = m.changed || n.message != nil
 }
 
 // remove stops counting a pod on its node.
@@ -216,7 +215,7 @@ func (m *model) remove(uid types.UID) {
 	}
 	m.templates.use(p.counted.template, -1)
 	delete(m.pods, uid)
-	m.changed = m.changed || n.stated != nil
+	m.changed = m.changed || n.message != nil
 	m.drop(p.node)
 	m.show(uid)
 }

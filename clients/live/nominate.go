@@ -10,15 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// held is a nomination that the caller has decided and that no event has shown.
+// held is a nomination by the caller that no event has shown yet.
 type held struct {
 	namespace, name string
 	node            string
 	until           time.Time // when it is overdue, zero while the caller writes it
 }
 
-// Nominate counts a pending pod as nominated to a node before an event shows that. It counts until Nominated or Withdraw,
-// and until an event shows it.
+// Nominate counts a pending pod as nominated to a node before an event shows the nomination. The nomination counts until
+// Nominated or Withdraw, and until an event shows it.
 func (c *Cluster) Nominate(pod *corev1.Pod, node string) {
 	c.update(func(m *model) { m.hold(pod, node) })
 }
@@ -33,8 +33,8 @@ func (m *model) hold(pod *corev1.Pod, node string) {
 	m.held[pod.UID] = held{namespace: pod.Namespace, name: pod.Name, node: node}
 }
 
-// Nominated says that the API server has a nomination. If no event shows it within Options.AssumeFor, the pod is read from
-// the API server.
+// Nominated records that the API server has stored a nomination. If no event shows it within Options.AssumeFor, the Cluster
+// reads the pod from the API server.
 func (c *Cluster) Nominated(pod types.UID) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -44,8 +44,8 @@ func (c *Cluster) Nominated(pod types.UID) {
 	}
 }
 
-// Withdraw ends a nomination that was not written: the pod is nominated as its latest event says. It does nothing if an event
-// has shown the nomination.
+// Withdraw ends an unwritten nomination: the latest event decides about the pod's nomination. It does nothing if an event has
+// shown the nomination.
 func (c *Cluster) Withdraw(latest *corev1.Pod) {
 	c.update(func(m *model) {
 		if _, ok := m.held[latest.UID]; ok {
@@ -55,7 +55,7 @@ func (c *Cluster) Withdraw(latest *corev1.Pod) {
 	})
 }
 
-// release ends a held nomination: the pod is nominated as its object says.
+// release ends a held nomination: the pod's object decides about its nomination.
 func (m *model) release(o *corev1.Pod) {
 	delete(m.held, o.UID)
 	m.podSet(o)
@@ -80,7 +80,7 @@ func (c *Cluster) settleNominations(ctx context.Context) {
 	}
 	c.mutex.Unlock()
 	for uid, h := range due {
-		asking, cancel := context.WithTimeout(ctx, askTimeout)
+		asking, cancel := context.WithTimeout(ctx, readTimeout)
 		found, err := c.api.CoreV1().Pods(h.namespace).Get(asking, h.name, metav1.GetOptions{})
 		cancel()
 		if err != nil && !apierrors.IsNotFound(err) {

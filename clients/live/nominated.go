@@ -9,7 +9,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// pendingSet applies an event about a pending pod. An assumed pod stays where it is: the event is older than the decision.
+// pendingSet applies an event about a pending pod. An assumed pod stays on its node: the event is older than the decision.
 func (m *model) pendingSet(o *corev1.Pod) {
 	if by, ok := m.held[o.UID]; ok {
 		if o.Status.NominatedNodeName == by.node {
@@ -29,7 +29,7 @@ func (m *model) pendingSet(o *corev1.Pod) {
 	for uid, p := range m.nominated {
 		if uid != o.UID && p.namespace == o.Namespace && p.name == o.Name {
 			delete(m.held, uid)
-			m.dismiss(uid) // its deletion is still to come
+			m.dismiss(uid) // the deletion follows in another event
 		}
 	}
 	fresh := m.podOf(o, o.Status.NominatedNodeName)
@@ -42,7 +42,7 @@ func (m *model) pendingSet(o *corev1.Pod) {
 	m.nominate(o.UID, fresh)
 }
 
-// plain is a pod without fields of its own except its name.
+// plain is a pod whose only own field is its name.
 func plain(name string, p *pod) *stowagev1.Pod {
 	return &stowagev1.Pod{
 		Name: name, Terminating: p.counted.terminating, Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: p.counted.template},
@@ -66,7 +66,7 @@ func (m *model) dismiss(uid types.UID) {
 	}
 }
 
-// show counts a nominated pod on its node, unless it is assumed somewhere.
+// show counts a nominated pod on its node, unless it is assumed.
 func (m *model) show(uid types.UID) {
 	p := m.nominated[uid]
 	if p == nil || m.pods[uid] != nil {
@@ -80,7 +80,7 @@ func (m *model) show(uid types.UID) {
 		n.unclear[uid] = true
 		m.closed[p.node] = n
 	}
-	m.changed = m.changed || n.stated != nil
+	m.changed = m.changed || n.message != nil
 }
 
 // hide stops counting a nominated pod.
@@ -94,11 +94,11 @@ func (m *model) hide(uid types.UID) {
 	if delete(n.unclear, uid); len(n.unclear) == 0 {
 		delete(m.closed, p.node)
 	}
-	m.changed = m.changed || n.stated != nil
+	m.changed = m.changed || n.message != nil
 	m.drop(p.node)
 }
 
-// pod returns a pod on a node or a nominated one.
+// pod returns a pod on a node or a nominated pod.
 func (m *model) pod(uid types.UID) *pod {
 	if p := m.pods[uid]; p != nil {
 		return p

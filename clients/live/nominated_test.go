@@ -43,10 +43,10 @@ func withNodes(names ...string) *model {
 	return m
 }
 
-// stated is the nodes of the model in the order of their names.
-func (m *model) statedNodes() (out []*stowagev1.Node) {
+// listedNodes returns the nodes with a message, sorted by name.
+func (m *model) listedNodes() (out []*stowagev1.Node) {
 	for _, name := range slices.Sorted(maps.Keys(m.nodes)) {
-		if n := m.nodes[name]; n.stated != nil {
+		if n := m.nodes[name]; n.message != nil {
 			out = append(out, n.full())
 		}
 	}
@@ -56,7 +56,7 @@ func (m *model) statedNodes() (out []*stowagev1.Node) {
 // nominations are the nominated pods in the model's messages, by node.
 func (m *model) nominations() map[string][]string {
 	out := map[string][]string{}
-	for _, n := range m.statedNodes() {
+	for _, n := range m.listedNodes() {
 		for _, p := range n.NominatedPods {
 			out[n.Name] = append(out[n.Name], p.Name)
 		}
@@ -133,7 +133,7 @@ func TestOddNominatedPodsCloseTheirNodes(t *testing.T) {
 	m.podSet(odd)
 	closed := func(what string, names ...string) {
 		t.Helper()
-		for _, n := range m.statedNodes() {
+		for _, n := range m.listedNodes() {
 			if n.Unschedulable != slices.Contains(names, n.Name) {
 				t.Errorf("%s: node %s is closed: %t", what, n.Name, n.Unschedulable)
 			}
@@ -164,7 +164,7 @@ func TestOddNominatedPodsCloseTheirNodes(t *testing.T) {
 		t.Fatal("nothing was left out")
 	}
 	closed("refused", "a")
-	if got := m.statedNodes()[0].NominatedPods; len(got) != 1 || len(got[0].Labels) > 0 {
+	if got := m.listedNodes()[0].NominatedPods; len(got) != 1 || len(got[0].Labels) > 0 {
 		t.Errorf("nominated are %v", got)
 	}
 	m.settle()
@@ -195,7 +195,7 @@ func TestDifferencesOfNominatedPods(t *testing.T) {
 	var of *base
 	begin := func() {
 		m.renumber()
-		before = &stowagev1.Cluster{PodTemplates: slices.Clone(m.templates.list), Nodes: m.statedNodes()}
+		before = &stowagev1.Cluster{PodTemplates: slices.Clone(m.templates.list), Nodes: m.listedNodes()}
 		of = &base{templates: len(m.templates.list)}
 		m.settle()
 	}
@@ -240,7 +240,7 @@ func TestDifferencesOfNominatedPods(t *testing.T) {
 		want := map[string][]string{}
 		for uid, p := range last {
 			_, known := m.pods[uid]
-			if n := m.nodes[p.Status.NominatedNodeName]; p.Spec.NodeName == "" && !known && n != nil && n.stated != nil {
+			if n := m.nodes[p.Status.NominatedNodeName]; p.Spec.NodeName == "" && !known && n != nil && n.message != nil {
 				want[p.Status.NominatedNodeName] = append(want[p.Status.NominatedNodeName], p.Name)
 				nominated++
 			}
@@ -270,8 +270,8 @@ func TestDifferencesOfNominatedPods(t *testing.T) {
 			}
 			return out
 		}
-		if got, want := forms(after.Nodes), forms(m.statedNodes()); !maps.Equal(got, want) {
-			t.Fatalf("step %d: %v leads to %v, want %v", step, d, after.Nodes, m.statedNodes())
+		if got, want := forms(after.Nodes), forms(m.listedNodes()); !maps.Equal(got, want) {
+			t.Fatalf("step %d: %v leads to %v, want %v", step, d, after.Nodes, m.listedNodes())
 		}
 		if len(after.PodTemplates) != len(m.templates.list) {
 			t.Fatalf("step %d: %d templates, want %d", step, len(after.PodTemplates), len(m.templates.list))

@@ -81,7 +81,7 @@ func selecting(operator metav1.LabelSelectorOperator, value string) *metav1.Labe
 }
 
 // An odd pod takes all CPUs of node a but one, and a port there, and keeps pods of its app out of its zone: this counts
-// whatever else of it cannot be read. Where it cannot be read, its node takes no pods, and other nodes do as before.
+// whatever else of it cannot be read. Where it cannot be read, its node accepts no pods, and other nodes do as before.
 func TestWhatAnOddPodOccupiesCounts(t *testing.T) {
 	for _, c := range oddities {
 		t.Run(c.name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func without(so bool, name string, names ...string) (out []string) {
 	return out
 }
 
-// A status that is refused leaves what the pod asks for, and its node takes no pods. The other statuses there go on counting.
+// A status that is refused leaves what the pod asks for, and its node accepts no pods. The other statuses there go on counting.
 func TestAnOddResourceStatusClosesItsNode(t *testing.T) {
 	allocated := func(p *corev1.Pod, name, cpu string) *corev1.Pod {
 		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{
@@ -165,7 +165,7 @@ func TestAnOddResourceStatusClosesItsNode(t *testing.T) {
 	}
 }
 
-// kube-scheduler keeps to required anti-affinity terms that are more than Stowage takes, so their node takes no pods.
+// kube-scheduler keeps to required anti-affinity terms that are more than Stowage takes, so their node accepts no pods.
 func TestRefusedAntiAffinityClosesItsNode(t *testing.T) {
 	odd := on(makePod("odd", "web", corev1.LabelHostname), "a")
 	required := &odd.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
@@ -238,7 +238,7 @@ func TestOneOddObjectOfEachKind(t *testing.T) {
 			term.LabelSelector, term.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "team"}}, &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}
 			w.feasible(elsewhere, without(kind == "Pod", "a", "a", "c")...)
 			if n := w.refused(kind); n != 1 {
-				t.Errorf("%d refused objects of kind %s are told", n, kind)
+				t.Errorf("%d refused objects of kind %s are reported", n, kind)
 			}
 		})
 	}

@@ -13,7 +13,7 @@ import (
 const (
 	// beatEvery is the interval at which a running process records that it runs.
 	beatEvery = 500 * time.Millisecond
-	// pauseLimit is the gap in these records after which the informers' state counts as outdated.
+	// pauseLimit is the gap between two records that makes the informers' state count as outdated.
 	pauseLimit = 3 * time.Second
 	// catchUpTimeout bounds the call for one page. The number of pages has no limit.
 	catchUpTimeout = time.Minute
@@ -60,23 +60,23 @@ func (c *Cluster) beats(ctx context.Context) {
 	}
 }
 
-// CatchUp adds the pods that were bound while this process was stopped, throttled or moved to another machine. Informers
-// deliver these events late, and other schedulers may have bound pods meanwhile. It lists all bound pods, and does nothing
-// if the process has been running. Call it before each decision to bind a pod.
+// CatchUp adds the pods that other schedulers bound while this process was stopped, throttled or moved to another machine:
+// informers deliver these events late. It lists all bound pods, and does nothing if the process has been running. Call it
+// before each decision to bind a pod.
 func (c *Cluster) CatchUp(ctx context.Context) error {
 	if !c.pulse.beat(time.Now()) {
 		return nil
 	}
-	t := c.readAnew(ctx)
+	t := c.reread(ctx)
 	if t == nil {
 		return nil
 	}
 	return t.wait(ctx, "reading the pods that were bound while this process was paused")
 }
 
-// readAnew returns the read in progress, starts one if needed, and returns nil if no read is needed. The read continues
+// reread returns the read in progress, starts one if needed, and returns nil if no read is needed. The read continues
 // when its callers give up.
-func (c *Cluster) readAnew(ctx context.Context) *try {
+func (c *Cluster) reread(ctx context.Context) *try {
 	c.pulse.mutex.Lock()
 	defer c.pulse.mutex.Unlock()
 	pauses := c.pulse.pauses
@@ -120,8 +120,8 @@ func (c *Cluster) readBound(ctx context.Context) error {
 	}
 }
 
-// foundBound adds a pod that no informer has shown yet. An event confirms it, or the API server is asked whether it still
-// exists: an informer that lists again does not report the deletion of pods that it never had.
+// foundBound adds a pod that no informer has shown yet. Unless an event confirms the pod, the Cluster reads it from the API
+// server: an informer that lists again does not report the deletion of pods that it never had.
 func (m *model) foundBound(o *corev1.Pod, until time.Time) {
 	if known := m.pods[o.UID]; known != nil && known.node == o.Spec.NodeName || o.Spec.NodeName == "" {
 		return

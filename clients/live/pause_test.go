@@ -18,7 +18,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// While the process does not run, its informers tell of nothing: here they never do, because they are not started.
+// The informers are not started, so they report nothing, as during a pause.
 func TestCatchingUpAfterAPause(t *testing.T) {
 	bound := func(name, node string) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)}, Spec: corev1.PodSpec{NodeName: node}}
@@ -63,7 +63,7 @@ func TestCatchingUpAfterAPause(t *testing.T) {
 			t.Errorf("%s is on %q, want %q", name, node, want)
 		}
 	}
-	// The API server is asked later about a pod that no event has confirmed: it may be gone.
+	// An unconfirmed pod may be gone, so it is read from the API server later.
 	if _, assumed := c.NodeOf("new"); !assumed {
 		t.Error("the API server is not read for a pod that was found bound")
 	}
@@ -92,8 +92,8 @@ func TestEachPageOfWhatIsReadAnewHasItsOwnTime(t *testing.T) {
 		t.Fatalf("%d pages are read, want %d", len(api.deadlines), api.pages)
 	}
 	for i, d := range api.deadlines {
-		if d.Before(api.asked[i].Add(catchUpTimeout-time.Second)) || i > 0 && !d.After(api.deadlines[i-1]) {
-			t.Errorf("page %d is asked for at %v, until %v", i, api.asked[i], d)
+		if d.Before(api.requested[i].Add(catchUpTimeout-time.Second)) || i > 0 && !d.After(api.deadlines[i-1]) {
+			t.Errorf("page %d is requested at %v, until %v", i, api.requested[i], d)
 		}
 	}
 }
@@ -103,21 +103,21 @@ type pagedPods struct {
 	kubernetes.Interface
 	corev1client.CoreV1Interface
 	corev1client.PodInterface
-	pages            int
-	asked, deadlines []time.Time
+	pages                int
+	requested, deadlines []time.Time
 }
 
 func (p *pagedPods) CoreV1() corev1client.CoreV1Interface  { return p }
 func (p *pagedPods) Pods(string) corev1client.PodInterface { return p }
 func (p *pagedPods) List(ctx context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
 	deadline, _ := ctx.Deadline()
-	p.asked, p.deadlines = append(p.asked, time.Now()), append(p.deadlines, deadline)
+	p.requested, p.deadlines = append(p.requested, time.Now()), append(p.deadlines, deadline)
 	list := &corev1.PodList{}
-	if len(p.asked) < p.pages {
-		list.Continue = strconv.Itoa(len(p.asked))
+	if len(p.requested) < p.pages {
+		list.Continue = strconv.Itoa(len(p.requested))
 	}
-	if want := strconv.Itoa(len(p.asked) - 1); o.Continue != want && len(p.asked) > 1 {
-		return nil, errors.New("page " + want + " is not asked for")
+	if want := strconv.Itoa(len(p.requested) - 1); o.Continue != want && len(p.requested) > 1 {
+		return nil, errors.New("page " + want + " is not requested")
 	}
 	return list, nil
 }

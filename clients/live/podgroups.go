@@ -13,7 +13,7 @@ import (
 // groupKey identifies a PodGroup.
 type groupKey struct{ namespace, name string }
 
-// watchPodGroups applies the events of PodGroups to the model if the API server has those of scheduling.k8s.io/v1beta1.
+// watchPodGroups applies the events of PodGroups to the model if the API server serves scheduling.k8s.io/v1beta1.
 func (c *Cluster) watchPodGroups(ctx context.Context) error {
 	if !c.podGroups {
 		return nil
@@ -30,11 +30,11 @@ func (m *model) podGroupSet(g *schedulingv1beta1.PodGroup) {
 	key := groupKey{g.Namespace, g.Name}
 	before := m.podGroups[key]
 	m.podGroups[key] = g
-	m.changed = m.changed || before == nil || !sameGroup(before, g) // its pods are decided again
+	m.changed = m.changed || before == nil || !sameGroup(before, g) // retries the group's pods
 	m.setGroup(g.Namespace+"/"+g.Name, g)
 }
 
-// setGroup gives the snapshot a group. Of one that does not convert, it has what preemption reads.
+// setGroup adds a group to the snapshot. Of a group that does not convert, it adds the fields that preemption reads.
 func (m *model) setGroup(name string, g *schedulingv1beta1.PodGroup) {
 	m.refused.clear("PodGroup", name)
 	converted, err := kube.PodGroup(g)
@@ -42,14 +42,14 @@ func (m *model) setGroup(name string, g *schedulingv1beta1.PodGroup) {
 		converted = kube.RunningPodGroup(g)
 	}
 	if _, err := encoding(converted); err != nil {
-		m.refused.tell(m.log, "PodGroup", name, err.Error())
+		m.refused.report(m.log, "PodGroup", name, err.Error())
 		converted = nil
 	}
 	m.changed = m.groups.set(name, converted) || m.changed
 }
 
-// sameGroup reports whether two states of a PodGroup are decided alike. The status is written for every attempt, and the API
-// server does not count the generations of PodGroups (pkg/registry/scheduling/podgroup/strategy.go, v1.37).
+// sameGroup reports whether two states of a PodGroup lead to the same decisions. It cannot compare generations, which the API
+// server does not count for PodGroups (pkg/registry/scheduling/podgroup/strategy.go, v1.37), and each attempt writes the status.
 func sameGroup(a, b *schedulingv1beta1.PodGroup) bool {
 	return a.UID == b.UID && apiequality.Semantic.DeepEqual(a.Spec, b.Spec) && maps.Equal(a.Annotations, b.Annotations)
 }
@@ -62,7 +62,7 @@ func (m *model) podGroupGone(g *schedulingv1beta1.PodGroup) {
 	m.changed = true
 }
 
-// PodGroup returns a PodGroup, nil if there is none. It is read with Options.PodGroups only.
+// PodGroup returns a PodGroup, nil if there is none or without Options.PodGroups.
 func (c *Cluster) PodGroup(namespace, name string) *schedulingv1beta1.PodGroup {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -54,7 +54,7 @@ func TestTheStatusOfAPodGroupChangesNothing(t *testing.T) {
 			t.Errorf("%s: changes the cluster: %t", step.name, changes)
 		}
 		if c.PodGroup("default", "g") != now {
-			t.Errorf("%s: the group is that of before", step.name)
+			t.Errorf("%s: the group is outdated", step.name)
 		}
 	}
 }

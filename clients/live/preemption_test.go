@@ -117,8 +117,8 @@ func TestStartTimesAreStatedWhereTheyAreAskedFor(t *testing.T) {
 	})
 }
 
-// A victim of kube-scheduler that terminates is stated as such, with or without start times.
-func TestPreemptedPodsAreStated(t *testing.T) {
+// The snapshot marks kube-scheduler's terminating victims, with or without start times.
+func TestPreemptedPodsAreMarked(t *testing.T) {
 	w := start(t, live.Options{}, makeNode("a", "z"), on(makePod("web", "web", "zone"), "a"))
 	_ = w.delta()
 	victim := on(makePod("web", "web", "zone"), "a")

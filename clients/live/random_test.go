@@ -21,9 +21,9 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// TestWhateverHappensTheAnswersAreThoseOfTheObjects makes objects come, change and go, and compares answers about the live
-// cluster, whose differences grow and become bases, with answers about the objects stated anew.
-func TestWhateverHappensTheAnswersAreThoseOfTheObjects(t *testing.T) {
+// TestRandomEvents creates, changes and deletes random objects, and compares answers about the live cluster, whose deltas grow
+// and become bases, with answers about a cluster built from the objects.
+func TestRandomEvents(t *testing.T) {
 	for _, startTimes := range []bool{false, true} {
 		w := start(t, live.Options{StartTimes: startTimes})
 		r := &random{
@@ -93,7 +93,7 @@ func (r *random) step(step int) {
 		case 0:
 			p.Spec.Affinity = nil
 		case 1:
-			p.Labels["apps.kubernetes.io/pod-index"] = pod // stated one by one
+			p.Labels["apps.kubernetes.io/pod-index"] = pod // listed individually
 		case 2:
 			p.Labels["own"] = pod // a template of its own
 		}
@@ -192,12 +192,12 @@ func (r *random) compare(step int) {
 			r.t.Fatal(err)
 		}
 	}
-	anew, err := b.Build()
+	fresh, err := b.Build()
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	for app := range 2 {
-		pod, err := kube.PendingPod(makePod("asked", fmt.Sprintf("app-%d", app), corev1.LabelTopologyZone))
+		pod, err := kube.PendingPod(makePod("new", fmt.Sprintf("app-%d", app), corev1.LabelTopologyZone))
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func (r *random) compare(step int) {
 			pod.GetTemplate().Spec.Affinity = nil // the Service spreads it
 		}
 		want, err := r.client.Score(r.t.Context(), &stowagev1.ScoreRequest{Context: &stowagev1.DecisionContext{
-			Base: &stowagev1.DecisionContext_Cluster{Cluster: anew.Cluster}, IncludeNodeNames: true,
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: fresh.Cluster}, IncludeNodeNames: true,
 		}, Pod: pod, IncludeRejections: true})
 		if err != nil {
 			r.t.Fatal(err)
@@ -230,12 +230,12 @@ func (r *random) compare(step int) {
 			r.t.Fatalf("step %d, app %d: %s", step, app, diff)
 		}
 	}
-	r.compareVictims(step, anew.Cluster)
+	r.compareVictims(step, fresh.Cluster)
 }
 
 // compareVictims waits until the live cluster has the victims that the objects have, for a pod that takes a whole node, on
 // the nodes with pods: their number, and how many violate a PodDisruptionBudget.
-func (r *random) compareVictims(step int, anew *stowagev1.Cluster) {
+func (r *random) compareVictims(step int, fresh *stowagev1.Cluster) {
 	urgent := makePod("urgent", "urgent", corev1.LabelHostname)
 	urgent.Spec.Priority, urgent.Spec.Affinity = new(int32(10)), nil
 	urgent.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("3950m")
@@ -260,7 +260,7 @@ func (r *random) compareVictims(step int, anew *stowagev1.Cluster) {
 	}
 	var names []string
 	var candidates []uint32
-	for i, n := range anew.Nodes {
+	for i, n := range fresh.Nodes {
 		if len(n.Pods) > 0 {
 			names, candidates = append(names, n.Name), append(candidates, uint32(i))
 		}
@@ -268,7 +268,7 @@ func (r *random) compareVictims(step int, anew *stowagev1.Cluster) {
 	if len(names) == 0 {
 		return
 	}
-	want, err := ask(r.t.Context(), &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: anew}}, candidates)
+	want, err := ask(r.t.Context(), &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: fresh}}, candidates)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// IsRefusal reports whether the API server has certainly not carried out a request, such as a binding. A conflict does not
-// say so: it may stem from any failure of the storage.
+// IsRefusal reports whether the API server has certainly not carried out a request, such as a binding. A conflict is no proof:
+// it may stem from any failure of the storage.
 func IsRefusal(err error) bool {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok {

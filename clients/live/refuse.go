@@ -16,7 +16,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// mend leaves out the objects of a view that the server rejects, and reports whether to retry.
+// mend leaves out the rejected objects of a view, and reports whether to retry.
 func (c *Cluster) mend(v *View, err error) bool {
 	d := stowage.Details(err)
 	if d.Code != codes.InvalidArgument {
@@ -63,17 +63,17 @@ func (c *Cluster) refuse(b *base, p stowage.Violation) bool {
 	case found == nil && !strings.HasPrefix(p.Field, "context.snapshot.") && !strings.HasPrefix(p.Field, "delta."):
 		return false // in the pod or the profile
 	case c.base != b:
-		return true // another request has handled it already
-	case found == nil || b.stated == nil:
+		return true // another request has already handled the rejection
+	case found == nil || b.origins == nil:
 		// A path into a delta does not lead to an object. The same field is rejected in a whole snapshot, where the path
 		// does.
-		return found != nil || b.stated == nil || c.model.delta(b) != nil
+		return found != nil || b.origins == nil || c.model.delta(b) != nil
 	}
 	i, err := strconv.Atoi(found[2])
 	if err != nil {
 		return false
 	}
-	m, from, reason := c.model, b.stated, strings.TrimPrefix(found[3], ".")+": "+p.Description
+	m, from, reason := c.model, b.origins, strings.TrimPrefix(found[3], ".")+": "+p.Description
 	switch {
 	case found[1] == "nodes" && i < len(b.names):
 		if pod := ownPath.FindStringSubmatch(found[3]); pod != nil {
@@ -90,18 +90,18 @@ func (c *Cluster) refuse(b *base, p stowage.Violation) bool {
 	case found[1] == "pod_templates" && i < b.templates:
 		return m.refuseTemplate(uint32(i), strings.TrimPrefix(found[3], "."), reason)
 	case found[1] == "namespaces" && i < len(from.namespaces):
-		m.refused.tell(m.log, "Namespace", from.namespaces[i], reason)
+		m.refused.report(m.log, "Namespace", from.namespaces[i], reason)
 		return m.spaces.set(from.namespaces[i], nil)
 	case found[1] == "workload_selectors" && i < len(from.selectors):
 		kind, name := from.selectors[i].object()
-		m.refused.tell(m.log, kind, name, reason)
+		m.refused.report(m.log, kind, name, reason)
 		return m.selectors.set(from.selectors[i], nil)
 	case found[1] == "pod_disruption_budgets" && i < len(from.budgets):
 		key := from.budgets[i]
-		m.refused.tell(m.log, "PodDisruptionBudget", key.namespace+"/"+key.name, reason)
+		m.refused.report(m.log, "PodDisruptionBudget", key.namespace+"/"+key.name, reason)
 		return m.budgets.set(key, nil)
 	case found[1] == "pod_groups" && i < len(from.groups):
-		m.refused.tell(m.log, "PodGroup", from.groups[i], reason)
+		m.refused.report(m.log, "PodGroup", from.groups[i], reason)
 		return m.groups.set(from.groups[i], nil)
 	}
 	return false
@@ -110,11 +110,11 @@ func (c *Cluster) refuse(b *base, p stowage.Violation) bool {
 // refuseNode reduces a node: first to its name and labels, then it leaves the node out.
 func (m *model) refuseNode(name, reason string) bool {
 	n := m.nodes[name]
-	if n == nil || n.stated == nil {
+	if n == nil || n.message == nil {
 		return false
 	}
-	m.refused.tell(m.log, "Node", name, reason)
-	if less := kube.Bare(n.stated); !same(n.stated, less) {
+	m.refused.report(m.log, "Node", name, reason)
+	if less := kube.Bare(n.message); !same(n.message, less) {
 		m.setNode(name, less, n.whole)
 	} else {
 		m.setNode(name, nil, n.whole)
@@ -122,25 +122,25 @@ func (m *model) refuseNode(name, reason string) bool {
 	return true
 }
 
-// refusePod reduces a pod on a node, or nominated to it, to its template. The pod is the i-th of those that the base lists one
-// by one. A nominated pod that is reduced already only closes the node.
+// refusePod reduces a pod on a node, or nominated to it, to its template. The pod is the i-th pod that the base lists
+// individually. A nominated pod that has already been reduced only closes the node.
 func (m *model) refusePod(name string, i int, nominated bool, reason string) bool {
 	n := m.nodes[name]
 	if n == nil {
 		return true // deleted meanwhile
 	}
-	stated, of := n.named, m.pods
+	named, pods := n.named, m.pods
 	before := m.dirty[name]
 	switch {
 	case nominated && before != nil:
-		stated, of = before.nominated, m.nominated
+		named, pods = before.nominated, m.nominated
 	case nominated:
-		stated, of = n.nominated, m.nominated
+		named, pods = n.nominated, m.nominated
 	case before != nil:
-		stated = before.named
+		named = before.named
 	}
 	// A snapshot lists them in canonical order.
-	form, err := content.Append(nil, &stowagev1.Node{Pods: slices.Collect(maps.Values(stated))})
+	form, err := content.Append(nil, &stowagev1.Node{Pods: slices.Collect(maps.Values(named))})
 	if err != nil {
 		return false
 	}
@@ -148,13 +148,13 @@ func (m *model) refusePod(name string, i int, nominated bool, reason string) boo
 	if err := proto.Unmarshal(form, ordered); err != nil || i >= len(ordered.Pods) {
 		return false
 	}
-	for _, uid := range slices.Sorted(maps.Keys(stated)) {
-		p := of[uid]
+	for _, uid := range slices.Sorted(maps.Keys(named)) {
+		p := pods[uid]
 		if p == nil || p.node != name || !same(p.named, ordered.Pods[i]) {
 			continue
 		}
 		reason += takesUnclear
-		m.refused.tell(m.log, "Pod", p.namespace+"/"+p.name, reason)
+		m.refused.report(m.log, "Pod", p.namespace+"/"+p.name, reason)
 		m.refused.pods[uid] = refusedPod{own(p.named), reason}
 		less := *p
 		less.named, less.unclear = nil, true
@@ -169,7 +169,7 @@ func (m *model) refusePod(name string, i int, nominated bool, reason string) boo
 		}
 		break
 	}
-	return true // if there is none, it has changed meanwhile
+	return true // an unknown pod has changed meanwhile
 }
 
 // refuseTemplate reduces a template with a rejected field.
@@ -190,10 +190,10 @@ func (m *model) refuseTemplate(i uint32, field, reason string) bool {
 	if unclear {
 		rest.reason += takesUnclear
 	}
-	m.refused.instead(key, rest)
+	m.refused.substitute(key, rest)
 	to := m.templates.intern(rest.template, rest.key)
 	less := func(p *pod) *pod {
-		m.refused.tell(m.log, "Pod", p.namespace+"/"+p.name, rest.reason)
+		m.refused.report(m.log, "Pod", p.namespace+"/"+p.name, rest.reason)
 		moved := *p
 		moved.counted.template, moved.unclear = to, p.unclear || rest.unclear
 		if p.named != nil {

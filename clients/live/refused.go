@@ -10,7 +10,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// refused are the rejected objects, and what replaces them.
+// refused are the rejected objects and their replacements.
 type refused struct {
 	reasons   map[object]string
 	templates map[digest]rest
@@ -30,24 +30,24 @@ type digest [sha256.Size]byte
 
 func digestOf(encoding string) digest { return sha256.Sum256([]byte(encoding)) }
 
-// refusedTemplates bounds the rejected templates that are remembered. Beyond that all are forgotten, and pods that still
-// use them are rejected once more.
+// refusedTemplates bounds the remembered rejections of templates. Beyond it all are forgotten, and the templates in use are
+// rejected once more.
 const refusedTemplates = 10_000
 
-// instead records the replacement of a template.
-func (r *refused) instead(key string, of rest) {
+// substitute records the replacement of a template.
+func (r *refused) substitute(key string, by rest) {
 	if len(r.templates) >= refusedTemplates {
 		clear(r.templates)
 	}
-	r.templates[digestOf(key)] = of
+	r.templates[digestOf(key)] = by
 }
 
-// prune forgets pods that are gone, such as assumed pods that were forgotten.
+// prune forgets pods that no longer exist, such as forgotten assumptions.
 func (r *refused) prune(pods, nominated map[types.UID]*pod) {
 	maps.DeleteFunc(r.pods, func(uid types.UID, _ refusedPod) bool { return pods[uid] == nil && nominated[uid] == nil })
 	there := map[object]bool{}
-	for _, of := range []map[types.UID]*pod{pods, nominated} {
-		for _, p := range of {
+	for _, known := range []map[types.UID]*pod{pods, nominated} {
+		for _, p := range known {
 			there[object{"Pod", p.namespace + "/" + p.name}] = true
 		}
 	}
@@ -58,8 +58,8 @@ func newRefused() refused {
 	return refused{reasons: map[object]string{}, templates: map[digest]rest{}, pods: map[types.UID]refusedPod{}}
 }
 
-// tell records and logs why an object is rejected.
-func (r *refused) tell(log *slog.Logger, kind, name, reason string) {
+// report records and logs why an object is rejected.
+func (r *refused) report(log *slog.Logger, kind, name, reason string) {
 	key := object{kind, name}
 	if r.reasons[key] == reason {
 		return

@@ -20,7 +20,7 @@ func TestAClosedNodeStillCounts(t *testing.T) {
 	}
 	want := proto.CloneOf(whole)
 	kube.Close(want)
-	closed := node{stated: whole, unclear: map[types.UID]bool{"u": true}}
+	closed := node{message: whole, unclear: map[types.UID]bool{"u": true}}
 	if got := closed.now(); !proto.Equal(got, want) || !got.Unschedulable || whole.Unschedulable {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -29,7 +29,7 @@ func TestAClosedNodeStillCounts(t *testing.T) {
 func TestWhatIsRefusedDoesNotPileUp(t *testing.T) {
 	r := newRefused()
 	for i := range 3 * refusedTemplates {
-		r.instead(fmt.Sprint(i), rest{})
+		r.substitute(fmt.Sprint(i), rest{})
 	}
 	if len(r.templates) > refusedTemplates {
 		t.Errorf("%d templates", len(r.templates))
@@ -37,8 +37,8 @@ func TestWhatIsRefusedDoesNotPileUp(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	pods := map[types.UID]*pod{"there": {namespace: "default", name: "there"}}
 	for _, name := range []string{"there", "nominated", "gone"} {
-		r.tell(log, "Pod", "default/"+name, "too large")
-		r.tell(log, "Node", name, "too large")
+		r.report(log, "Pod", "default/"+name, "too large")
+		r.report(log, "Node", name, "too large")
 		r.pods[types.UID(name)] = refusedPod{}
 	}
 	r.prune(pods, map[types.UID]*pod{"nominated": {namespace: "default", name: "nominated"}})

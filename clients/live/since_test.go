@@ -10,7 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/live"
 )
 
-// version is that of the cluster now.
+// version is the cluster's current version.
 func (w *world) version() (version uint64) {
 	w.t.Helper()
 	err := w.Ask(w.t.Context(), func(_ context.Context, v *live.View) error { version = v.Version(); return nil })

@@ -7,12 +7,12 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// table maps keys to messages, and keeps the base's value of those that have changed.
+// table maps keys to messages, and keeps the base's value of each changed message.
 type table[K comparable, M interface {
 	comparable
 	proto.Message
 }] struct {
-	now, was map[K]M // nil in was: there was none
+	now, was map[K]M // nil in was: the base has no message
 }
 
 func newTable[K comparable, M interface {
@@ -40,7 +40,7 @@ func (t *table[K, M]) set(key K, m M) bool {
 	return true
 }
 
-// differences returns the values that are new or changed and those that are gone, ordered by key.
+// differences returns the new or changed values and the removed values, ordered by key.
 func (t *table[K, M]) differences(compare func(a, b K) int) (set, gone []M) {
 	var none M
 	for _, key := range slices.SortedFunc(maps.Keys(t.was), compare) {

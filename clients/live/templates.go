@@ -6,7 +6,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// templates are the pod templates by index. New templates are appended; unused ones are dropped when all are renumbered.
+// templates are the pod templates by index. New templates are appended; renumbering drops unused templates.
 type templates struct {
 	list  []*stowagev1.PodTemplate
 	uses  []int

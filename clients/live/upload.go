@@ -34,7 +34,7 @@ func (t *try) wait(ctx context.Context, doing string) error {
 	}
 }
 
-// ensure puts the snapshot unless that has been done. The client puts it again where a server turns out not to have it.
+// ensure puts the snapshot unless it has been put. The client puts it again if a server turns out not to have it.
 func (u *upload) ensure(ctx context.Context, client *stowage.Client, snapshot *stowage.Snapshot) error {
 	t := u.begin(ctx, client, snapshot)
 	if t == nil {
@@ -64,8 +64,8 @@ func (u *upload) begin(ctx context.Context, client *stowage.Client, snapshot *st
 	return t
 }
 
-// underWay reports whether an upload is in progress.
-func (u *upload) underWay() bool {
+// inProgress reports whether an upload is in progress.
+func (u *upload) inProgress() bool {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
 	return u.tried != nil

@@ -54,13 +54,13 @@ func TestTheClusterIsBroughtThereWhoeverWaits(t *testing.T) {
 	w := startDialled(t, live.Options{}, []grpc.DialOption{grpc.WithChainStreamInterceptor(link.stream)}, makeNode("a", "z1"))
 	ask := func() error {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		asked := make(chan error, 1)
+		done := make(chan error, 1)
 		go func() {
-			asked <- w.Ask(ctx, func(context.Context, *live.View) error { return nil })
+			done <- w.Ask(ctx, func(context.Context, *live.View) error { return nil })
 		}()
 		eventually(t, "an upload", func() bool { return link.puts.Load() > 0 })
 		cancel(fmt.Errorf("no time is left"))
-		return <-asked
+		return <-done
 	}
 	if err := ask(); err == nil || !strings.Contains(err.Error(), "uploading the snapshot to Stowage: no time is left") {
 		t.Error(err)

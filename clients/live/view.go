@@ -7,7 +7,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// View is the cluster at one moment. Its node indexes are those of responses to requests with Reference.
+// View is the cluster at one moment. Responses to requests with Reference use its node indexes.
 type View struct {
 	version uint64
 	base    *base
@@ -41,11 +41,11 @@ func (v *View) NodeIndex(name string) (uint32, bool) {
 	return i, ok
 }
 
-// Refused returns why a node takes no pods and may be missing from the view: Stowage rejects the node, or the resources of
-// a pod on it are not known. It is "" for all others.
+// Refused returns why a node accepts no pods and may be missing from the view: Stowage rejects the node, or the resources of
+// a pod on it are unknown. It is "" for other nodes.
 func (v *View) Refused(node string) string { return v.refused[node] }
 
-// Limits of a delta, beyond which it becomes part of a new base. Every request carries and applies the delta.
+// A delta beyond these limits becomes part of a new base, because every request carries and applies the delta.
 const (
 	differentNodes     = 64
 	differentTemplates = 64
@@ -59,11 +59,11 @@ func (c *Cluster) current() (*View, error) {
 		return c.view, nil
 	}
 	switch {
-	case c.base == nil || !c.base.upload.underWay() && m.templates.wasteful():
-		if err := c.restate(); err != nil {
+	case c.base == nil || !c.base.upload.inProgress() && m.templates.wasteful():
+		if err := c.rebuild(); err != nil {
 			return nil, err
 		}
-	case c.base.upload.underWay(): // another base would have to be uploaded whole as well
+	case c.base.upload.inProgress(): // another base would need a complete upload as well
 	case len(m.dirty) > differentNodes || len(m.templates.list)-c.base.templates > differentTemplates ||
 		len(m.spaces.was)+len(m.selectors.was)+len(m.budgets.was)+len(m.groups.was) > differentOthers:
 		if err := c.rebase(); err != nil {
@@ -93,7 +93,7 @@ func (c *Cluster) rebase() error {
 	snapshot, err := c.base.snapshot.With(d)
 	if err != nil {
 		c.log.Debug("the delta does not apply: building a new base", "error", err)
-		return c.restate()
+		return c.rebuild()
 	}
 	names, index := c.base.after(d)
 	c.base = &base{snapshot: snapshot, names: names, index: index, templates: len(c.model.templates.list)}

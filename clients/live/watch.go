@@ -23,8 +23,8 @@ var unendedPods = fields.AndSelectors(
 
 // watch applies the informers' events to the model.
 func (c *Cluster) watch() error {
-	// The informer leaves out pods that have ended, as kube-scheduler's does (pkg/scheduler/scheduler.go newPodInformer,
-	// v1.37). That saves most where Jobs leave their pods behind.
+	// The informer leaves out ended pods, as kube-scheduler's does (pkg/scheduler/scheduler.go newPodInformer, v1.37), because
+	// Jobs leave many behind.
 	pods := c.informers.InformerFor(&corev1.Pod{}, func(api kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
 		return coreinformers.NewFilteredPodInformer(api, metav1.NamespaceAll, resync,
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
@@ -59,7 +59,7 @@ func listen[O metav1.Object](c *Cluster, informer cache.SharedIndexInformer, set
 		AddFunc: func(o any) { c.update(func(m *model) { set(m, o.(O)) }) },
 		UpdateFunc: func(before, o any) {
 			c.update(func(m *model) {
-				// After a watch was broken, an object that was deleted and created again comes as an update.
+				// After a broken watch, a deleted and recreated object arrives as an update.
 				if before := before.(O); before.GetUID() != o.(O).GetUID() {
 					gone(m, before)
 				}
