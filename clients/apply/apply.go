@@ -1,9 +1,9 @@
 // Package apply applies manifests to objects of a cluster. An object with the annotation of kubectl apply changes as by kubectl apply
-// --server-side=false (k8s.io/kubectl/pkg/cmd/apply/patcher.go, v0.37): fields that the last applied manifest had and this one lacks are
-// removed, and others that only the object has stay. Of an object without the annotation a complete manifest is the whole of what
-// decisions read, but for fields that other managers own (docs/0026-manifests-as-a-whole.md).
+// --server-side=false (k8s.io/kubectl/pkg/cmd/apply/patcher.go, v0.37): fields that the last applied manifest had and the new manifest
+// lacks are removed, and other fields that only the object has stay. In an object without the annotation, a complete manifest replaces
+// all fields that decisions read, except fields that other managers own (docs/0026-manifests-as-a-whole.md).
 //
-// It is a package of its own because apimachinery's patches depend on much that other readers of manifests need not compile.
+// The package is separate from manifest because apimachinery's patches have many dependencies.
 package apply
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 )
 
-// Manifest applies a manifest to an object, in into, an empty object of its type. It changes the manifest.
+// Manifest applies a manifest to an object, and writes the result to into, an empty object of its type. It modifies the manifest.
 func Manifest(current, into metav1.Object, tree map[string]any) (manifest.Applied, error) {
 	object, err := treeOf(current)
 	if err != nil {
@@ -82,8 +82,8 @@ func merged(current, into metav1.Object, merge mergeFunc, original, modified []b
 	return into, nil
 }
 
-// state completes a manifest as kubectl apply sends it: in its namespace, without what only the API server writes, and with itself as the
-// last applied one.
+// state completes a manifest as kubectl apply does: it sets the namespace and the annotation with the last applied manifest, and removes
+// fields that only the API server writes.
 func state(tree map[string]any, namespace string) error {
 	delete(tree, "status")
 	object, _ := tree["metadata"].(map[string]any)
@@ -111,11 +111,11 @@ func state(tree map[string]any, namespace string) error {
 	return nil
 }
 
-// defaultTolerations are the taints that the API server lets every pod tolerate for a time
+// defaultTolerations are the taints that every pod tolerates for a time by default
 // (plugin/pkg/admission/defaulttolerationseconds, v1.37).
 var defaultTolerations = []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable}
 
-// keepSpec completes the spec of a pod after an update, and refuses what the API server does not change
+// keepSpec completes the spec of a pod after an update, and refuses changes that the API server does not allow
 // (pkg/apis/core/validation/validation.go ValidatePodUpdate, v1.37).
 func keepSpec(pod, before *corev1.Pod) error {
 	for _, t := range before.Spec.Tolerations {
@@ -123,7 +123,7 @@ func keepSpec(pod, before *corev1.Pod) error {
 			continue
 		}
 		if !slices.Contains(defaultTolerations, t.Key) {
-			return field.Forbidden(field.NewPath("spec", "tolerations"), "the API server takes none away from a pod that exists")
+			return field.Forbidden(field.NewPath("spec", "tolerations"), "the API server does not allow removing tolerations of an existing pod")
 		}
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, t)
 	}
@@ -139,8 +139,8 @@ func keepSpec(pod, before *corev1.Pod) error {
 		return s
 	}
 	if !equality.Semantic.DeepEqual(without(before), without(pod)) {
-		return field.Forbidden(field.NewPath("spec"), "the API server changes only images, tolerations and scheduling gates of a pod "+
-			"that exists: leave the pod out of the cluster's manifests to create it anew")
+		return field.Forbidden(field.NewPath("spec"), "the API server allows changes only of images, tolerations and scheduling gates of an "+
+			"existing pod; to replace it, leave the pod out of the cluster's manifests")
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ spec:
 		`"k:{\"name\":\"sidecar\"}": {".": {}, "f:name": {}, "f:image": {}, "f:resources": {}}}}}}}}`
 	injector = `{manager: injector, operation: Update, apiVersion: apps/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:template": {"f:spec": {` +
 		`"f:nodeSelector": {}, "f:containers": {"k:{\"name\":\"sidecar\"}": {"f:image": {}}}}}}}}`
-	// rules are those of the manifest's manager, and those of a policy.
+	// rules belong to the manifest's manager, and to a policy.
 	rules = `affinity:
         nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: gpu, operator: Exists}]}]}}
         podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {}, topologyKey: zone}]}

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// listKeys are the fields that identify the items of a list. Items of other lists are replaced together.
+// listKeys are the fields that identify the items of a list. Other lists are replaced as a whole.
 var listKeys = map[string][]string{
 	"containers":                {"name"},
 	"initContainers":            {"name"},
@@ -50,7 +50,7 @@ func identity(item any, list string) map[string]any {
 	return out
 }
 
-// keyOf returns what identifies an item of a list. ok is false if items of the list have no identity.
+// keyOf returns the identity of an item of a list. ok is false if items of the list have no identity.
 func keyOf(list string, item any) (key fieldpath.PathElement, ok bool) {
 	object, _ := item.(map[string]any)
 	var fields []any
@@ -67,8 +67,8 @@ func keyOf(list string, item any) (key fieldpath.PathElement, ok bool) {
 	return fieldpath.KeyElementByFields(fields...), true
 }
 
-// defaults are values that the API server gives to fields without one (pkg/apis/{core,apps,batch}/v1/defaults.go, v1.37): a manifest
-// that lacks such a field does not remove it. nil is for every value.
+// defaults are the API server's values for missing fields (pkg/apis/{core,apps,batch}/v1/defaults.go, v1.37): a manifest without such
+// a field does not remove it. nil stands for every value.
 var defaults = map[string][]any{
 	"restartPolicy":                 {"Always"},
 	"dnsPolicy":                     {"ClusterFirst"},
@@ -119,12 +119,12 @@ func rolling(surge, unavailable any) map[string]any {
 	return map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxSurge": surge, "maxUnavailable": unavailable}}
 }
 
-// verbatim are objects whose keys are no fields.
+// verbatim are objects whose keys are not field names.
 var verbatim = map[string]bool{
 	"annotations": true, "labels": true, "matchLabels": true, "nodeSelector": true, "requests": true, "limits": true, "podFixed": true,
 }
 
-// undefaulted returns a value without what the API server gives by default. ok is false if nothing is left.
+// undefaulted returns a value without the API server's defaults. ok is false if nothing is left.
 func undefaulted(value any, name string) (out any, ok bool) {
 	known, listed := defaults[name]
 	isDefault := func(d any) bool { return reflect.DeepEqual(d, value) }
@@ -155,7 +155,7 @@ func undefaulted(value any, name string) (out any, ok bool) {
 	return value, true
 }
 
-// missing returns the paths of what an object has and another form of it lacks.
+// missing returns the paths of the fields of an object that another form of it lacks.
 func missing(has, form any, name string, path *field.Path) []string {
 	switch h := has.(type) {
 	case map[string]any:
@@ -185,7 +185,7 @@ func missing(has, form any, name string, path *field.Path) []string {
 	return nil
 }
 
-// itemName returns the first key of an item of a list, or all keys if another item has the same first one.
+// itemName returns the first key of an item of a list, or all keys if another item has the same first key.
 func itemName(item any, list []any, name string) string {
 	keys := func(item any) (out []string) {
 		object, _ := item.(map[string]any)
@@ -206,7 +206,7 @@ func itemName(item any, list []any, name string) string {
 	return own[0]
 }
 
-// missingItems compares the items of lists by what identifies them, or by their number.
+// missingItems compares the items of lists by their identity, or else their number.
 func missingItems(has, form []any, name string, path *field.Path) []string {
 	var out []string
 	for i, item := range has {

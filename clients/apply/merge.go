@@ -7,11 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// mergeFunc returns the document current, of a type, after the change from original to modified.
+// mergeFunc applies the change from original to modified to current.
 type mergeFunc func(meta strategicpatch.LookupPatchMeta, original, modified, current []byte) ([]byte, error)
 
-// threeWay is the merge of kubectl. It identifies items of lists by one field: of two spread constraints with the same topologyKey,
-// removing one removes both, in a cluster, too.
+// threeWay is kubectl's merge. It identifies items of lists by one field. So removing one of two spread constraints with the same
+// topologyKey removes both, as in a real cluster.
 func threeWay(meta strategicpatch.LookupPatchMeta, original, modified, current []byte) ([]byte, error) {
 	patch, err := strategicpatch.CreateThreeWayMergePatch(original, modified, current, meta, true)
 	if err != nil {
@@ -20,8 +20,8 @@ func threeWay(meta strategicpatch.LookupPatchMeta, original, modified, current [
 	return strategicpatch.StrategicMergePatchUsingLookupPatchMeta(current, patch, meta)
 }
 
-// byIdentity is threeWay, but identifies items as server-side apply does, by listKeys. For the merge, the merge key of an item is the text
-// of all its keys.
+// byIdentity is threeWay, but identifies items by listKeys, as server-side apply does. It uses the text of all keys of an item as its
+// merge key.
 func byIdentity(meta strategicpatch.LookupPatchMeta, original, modified, current []byte) ([]byte, error) {
 	documents := [][]byte{original, modified, current}
 	for i, d := range documents {

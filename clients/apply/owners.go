@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// othersOf returns the fields of an object that managers own other than the one with the most fields: that one applies the object's
-// manifest, whatever its name. Managers of subresources, such as status and scale, apply no manifests, but own their fields.
+// othersOf returns the fields that managers other than the main one own. The main manager owns the most fields, and applies the
+// object's manifest, whatever its name. Managers of subresources, such as status and scale, apply no manifests, but own their fields.
 func othersOf(o metav1.Object) (*fieldpath.Set, error) {
 	applier, others := &fieldpath.Set{}, &fieldpath.Set{}
 	for _, m := range o.GetManagedFields() {
@@ -28,8 +28,8 @@ func othersOf(o metav1.Object) (*fieldpath.Set, error) {
 	return others, nil
 }
 
-// withOwned returns a manifest, or a part of it, with what it lacks of an object's and others own: server-side apply leaves that, even
-// if the applier owns it, too. list is the field of lists.
+// withOwned returns a manifest, or a part of it, with the missing fields of the object that others own: server-side apply keeps them,
+// even if the applier owns them, too. list is the field name of lists.
 func withOwned(manifest, object any, list string, others *fieldpath.Set) any {
 	switch o := object.(type) {
 	case map[string]any:
@@ -40,18 +40,18 @@ func withOwned(manifest, object any, list string, others *fieldpath.Set) any {
 		out := maps.Clone(m)
 		for name, value := range o {
 			at := fieldpath.FieldNameElement(name)
-			stated, isStated := m[name]
+			own, isOwn := m[name]
 			if inner, partly := others.Children.Get(at); partly {
-				stated = withOwned(stated, value, name, inner)
+				own = withOwned(own, value, name, inner)
 			}
-			if stated == nil && !isStated && others.Members.Has(at) {
-				stated = alone(value, name)
+			if own == nil && !isOwn && others.Members.Has(at) {
+				own = alone(value, name)
 			}
-			if stated != nil {
+			if own != nil {
 				if out == nil {
 					out = map[string]any{}
 				}
-				out[name] = stated
+				out[name] = own
 			}
 		}
 		if out != nil {
@@ -66,7 +66,7 @@ func withOwned(manifest, object any, list string, others *fieldpath.Set) any {
 	return manifest
 }
 
-// itemsWithOwned does so for a list. An item that only others own is what identifies it, and what they own of it.
+// itemsWithOwned is withOwned for a list. An item that only others own has its identity and the fields that they own.
 func itemsWithOwned(manifest, object []any, list string, others *fieldpath.Set) []any {
 	out := slices.Clone(manifest)
 	for _, item := range object {
@@ -89,8 +89,8 @@ func itemsWithOwned(manifest, object []any, list string, others *fieldpath.Set) 
 	return out
 }
 
-// alone returns what the owner of a field owns if it owns no part of it: the value of a scalar and of an atomic list or object, and
-// otherwise the empty list or object.
+// alone returns the part of a value that belongs to the owner of its field, who owns none of its parts: a scalar, an atomic list or an
+// atomic object is the whole value, other lists and objects are empty.
 func alone(value any, name string) any {
 	switch value.(type) {
 	case map[string]any:
@@ -105,7 +105,7 @@ func alone(value any, name string) any {
 	return value
 }
 
-// atomic are the objects without owners of their parts (x-kubernetes-map-type: atomic; client-go v0.37, applyconfigurations/internal).
+// atomic are the objects whose parts have no owners (x-kubernetes-map-type: atomic; client-go v0.37, applyconfigurations/internal).
 // Lists without listKeys are atomic, too.
 var atomic = map[string]bool{
 	"selector": true, "nodeSelector": true, "labelSelector": true, "namespaceSelector": true,

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// whole is where the parts of an object are that a manifest is the whole of, if no last applied one says what it had. Other fields of
-// the object stay: controllers set them, as an autoscaler does with spec.replicas.
+// whole are the paths of the parts that a complete manifest replaces in an object without a last applied manifest. Other fields of the
+// object stay, because controllers set them, as an autoscaler does with spec.replicas.
 var whole = [][]string{
 	{"spec", "template", "spec"},
 	{"spec", "template", "metadata", "labels"},
@@ -22,7 +22,7 @@ var whole = [][]string{
 	{"scheduling"},
 }
 
-// wholeOf returns the parts of an object that a complete manifest is the whole of, as a tree.
+// wholeOf returns the parts of an object that a complete manifest replaces, as a tree.
 func wholeOf(object map[string]any) map[string]any {
 	out := map[string]any{}
 	for _, at := range whole {
@@ -33,8 +33,8 @@ func wholeOf(object map[string]any) map[string]any {
 	return out
 }
 
-// complete reports whether a manifest could create its object: a workload has containers, and the selector that all workloads but Jobs
-// need, a budget and a Service have a selector, and a RuntimeClass has a handler.
+// complete reports whether a manifest could create its object: a workload has containers and, unless it is a Job, a selector; a budget
+// and a Service have a selector; a RuntimeClass has a handler.
 func complete(manifest map[string]any) bool {
 	some := func(at ...string) bool {
 		switch part := inside(manifest, at).(type) {
@@ -58,8 +58,7 @@ func complete(manifest map[string]any) bool {
 	return some("spec", "template", "spec", "containers") && some("spec", "selector")
 }
 
-// lacked returns the paths of the fields that an object has and a complete manifest lacks: those that are removed from it, and those that
-// it keeps.
+// lacked returns the paths of the fields of an object that a complete manifest lacks: the removed fields and the kept fields.
 func lacked(object map[string]any, applied metav1.Object, manifest map[string]any) (removed, kept []string, err error) {
 	if !complete(manifest) {
 		return nil, nil, nil

@@ -14,20 +14,20 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// The rules about pods on nodes, in addition to those of package review.
+// The rules about pods on nodes. Package review has further rules.
 const (
-	RuleBroken       review.Rule = "rule-broken"       // a required rule of pods does not hold where they are
+	RuleBroken       review.Rule = "rule-broken"       // a required rule of pods does not hold on their node
 	UntoleratedTaint review.Rule = "untolerated-taint" // pods do not tolerate a taint of their node
-	Overcommitted    review.Rule = "overcommitted"     // the requests on a node are more than its allocatable amount
-	NoOtherNode      review.Rule = "no-other-node"     // pods have no other node if theirs is lost
-	NoController     review.Rule = "no-controller"     // nothing creates the pods again
+	Overcommitted    review.Rule = "overcommitted"     // the requests on a node exceed its allocatable amount
+	NoOtherNode      review.Rule = "no-other-node"     // pods have no other node if their node is lost
+	NoController     review.Rule = "no-controller"     // no controller replaces the pods
 	OneNode          review.Rule = "one-node"          // all replicas are on one node
 	OneZone          review.Rule = "one-zone"          // all replicas are in one zone
 	ZoneBudget       review.Rule = "zone-budget"       // the loss of a zone leaves fewer pods than a budget demands
-	SoftRule         review.Rule = "soft-rule"         // preferences of pods do not hold where they are
+	SoftRule         review.Rule = "soft-rule"         // preferences of pods do not hold on their node
 )
 
-// Client asks a server.
+// Client is the part of a Stowage client that an audit uses.
 type Client interface {
 	stowagev1.PlacementServiceClient
 	stowagev1.SimulationServiceClient
@@ -35,32 +35,32 @@ type Client interface {
 
 // Options configure an audit.
 type Options struct {
-	// Profile is the scheduler's, nil for kube-scheduler's default.
+	// Profile is the scheduler's profile, nil for kube-scheduler's default.
 	Profile *stowagev1.Profile
-	// QueueMode is how pods of a lost node are placed again.
+	// QueueMode is the mode in which the pods of a lost node are placed again.
 	QueueMode stowagev1.QueueMode
 	// PodsUnknown is review.Options.PodsUnknown.
 	PodsUnknown bool
-	// SchedulerName is the spec.schedulerName of the pods whose rules are judged, that of kube-scheduler if empty, or kube.AnyScheduler.
+	// SchedulerName is the spec.schedulerName of the pods whose rules are checked: kube-scheduler's if empty, or kube.AnyScheduler.
 	SchedulerName string
 }
 
-// Summary is what was looked at, and how much was found.
+// Summary has the numbers of checked objects and of findings.
 type Summary struct {
 	Nodes    int `json:"nodes"`
 	Pods     int `json:"pods"`    // on nodes
-	Others   int `json:"others"`  // of these, pods of other schedulers, whose rules are not judged
+	Others   int `json:"others"`  // pods of other schedulers among them, whose rules are not checked
 	Pending  int `json:"pending"` // pods without a node
 	Broken   int `json:"broken"`
 	Warnings int `json:"warnings"`
 	Notes    int `json:"notes"`
 }
 
-// Result is what an audit found.
+// Result is the result of an audit.
 type Result struct {
 	Summary  Summary          `json:"summary"`
 	Findings []review.Finding `json:"findings"`
-	// Doubts are about the pods that are created again if a node is lost.
+	// Doubts concern the replacements of the pods of a lost node.
 	Doubts []*stowagev1.Doubt `json:"-"`
 }
 
@@ -76,22 +76,22 @@ type audit struct {
 	broken   map[int]bool   // pods whose required rules do not hold, by index
 	found    []review.Finding
 	doubts   []*stowagev1.Doubt
-	request  proto.Message // the last one
+	request  proto.Message // the last request
 }
 
 // podKey names a pod.
 type podKey struct{ namespace, name string }
 
-// pod is a pod on a node that kube-scheduler placed or would place. It is not terminating.
+// pod is a pod on a node. It is not terminating, and not a static pod.
 type pod struct {
 	object    *corev1.Pod
 	converted *stowagev1.Pod
 	node      int
 	workload  kube.Origin
-	other     bool // whether it is of another scheduler
+	other     bool // it belongs to another scheduler
 }
 
-// Ask audits a snapshot. After an error, request is the request that failed, nil if there was none.
+// Ask audits a snapshot. After an error, request is the failed request, nil if none was sent.
 func Ask(ctx context.Context, client Client, s *kube.Snapshot, o Options) (_ *Result, request proto.Message, err error) {
 	a := &audit{client: client, snapshot: s, options: o, nodes: s.NodeObjects(), named: map[podKey]int{}, broken: map[int]bool{}}
 	if err := a.gather(); err != nil {
@@ -130,14 +130,14 @@ func Ask(ctx context.Context, client Client, s *kube.Snapshot, o Options) (_ *Re
 	return out, a.request, nil
 }
 
-// ofOther reports whether a pod is of another scheduler.
+// ofOther reports whether a pod belongs to another scheduler.
 func (o *Options) ofOther(p *corev1.Pod) bool {
 	name := cmp.Or(o.SchedulerName, corev1.DefaultSchedulerName)
 	return name != kube.AnyScheduler && name != cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName)
 }
 
-// gather collects the pods on nodes, and the cluster without pods that are only nominated: these leave or come soon, and the
-// rules of others hold without them.
+// gather collects the pods on nodes, and the cluster without nominated pods, which do not run and do not affect the rules of running
+// pods.
 func (a *audit) gather() error {
 	a.cluster = withTemplates(a.snapshot.Cluster)
 	a.cluster.Nodes = nil
@@ -168,11 +168,11 @@ func (a *audit) review() error {
 	if err != nil {
 		return err
 	}
-	stated, err := a.snapshot.StatedOnNodes()
+	onNodes, err := a.snapshot.StatedOnNodes()
 	if err != nil {
 		return err
 	}
-	a.found = append(r.All(append(stated, a.snapshot.StatedPending()...)), r.Budgets()...)
+	a.found = append(r.All(append(onNodes, a.snapshot.StatedPending()...)), r.Budgets()...)
 	return nil
 }
 
@@ -183,7 +183,7 @@ func (a *audit) context(profile *stowagev1.Profile) *stowagev1.DecisionContext {
 	}
 }
 
-// whatIf asks about scenarios, and calls a function with each answer.
+// whatIf evaluates scenarios, and calls each with the result of each scenario.
 func (a *audit) whatIf(ctx context.Context, request *stowagev1.WhatIfRequest, each func(*stowagev1.WhatIfResponse)) error {
 	if len(request.Scenarios) == 0 {
 		return nil
@@ -197,7 +197,7 @@ func (a *audit) whatIf(ctx context.Context, request *stowagev1.WhatIfRequest, ea
 		answer, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
 			if n < len(request.Scenarios) {
-				return errors.New("the answer has no end")
+				return errors.New("the response is incomplete")
 			}
 			return nil
 		}
@@ -208,7 +208,7 @@ func (a *audit) whatIf(ctx context.Context, request *stowagev1.WhatIfRequest, ea
 	}
 }
 
-// nodeNames are the names of nodes, by their indexes, each once and in the order of the cluster.
+// nodeNames returns the names of nodes in the order of the cluster.
 func (a *audit) nodeNames(on map[int]bool) []string {
 	var out []string
 	for i, n := range a.snapshot.Cluster.Nodes {

@@ -1,9 +1,9 @@
-// Package audit looks for what is wrong with a cluster as it is, or would be once a node or a zone is lost: pods whose required
-// rules do not hold any more, nodes that are over-committed, pods that have no other node, replicas that fail together.
+// Package audit finds problems of a live cluster, and of the cluster after the loss of a node or a zone: pods whose required rules no
+// longer hold, over-committed nodes, pods without another node, replicas that fail together.
 //
-// Decisions are those of a server: whether a rule holds is asked by taking a pod off its node and placing it there again, and
-// what the loss of a node leads to by placing its pods elsewhere. All pods go into one call, equal pods of equal
-// nodes once. What the objects say alone, such as the zone of a node, is read from them.
+// A server decides: to check a rule, the audit removes a pod from its node and places it there again. To check the loss of a node, it
+// places the node's pods elsewhere. One call has all pods, and equal pods on equal nodes only once. Facts of the objects alone, such
+// as the zone of a node, need no call.
 //
-// Pods that terminate and pods that a kubelet made are left out.
+// Terminating pods and static pods are skipped.
 package audit

@@ -17,10 +17,10 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/review"
 )
 
-// serving are the kinds of workloads whose replicas stand in for one another.
+// serving are the kinds of workloads with interchangeable replicas.
 var serving = []string{"Deployment", "ReplicaSet", "StatefulSet", "ReplicationController"}
 
-// domains finds workloads with several replicas that are all on one node, or all in one zone of several.
+// domains finds workloads whose several replicas all run on one node, or all in one of several zones.
 func (a *audit) domains() {
 	replicas := map[kube.Origin][]int{} // nodes
 	var order []kube.Origin
@@ -70,8 +70,8 @@ func (a *audit) zones() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// budgets finds PodDisruptionBudgets that the loss of a zone leaves with fewer healthy pods than their minAvailable. Those that
-// demand as many as there are, and those without a status, are left out.
+// budgets finds PodDisruptionBudgets that the loss of a zone leaves with fewer healthy pods than their minAvailable. It skips
+// budgets without slack, and budgets without a status.
 func (a *audit) budgets() {
 	zones := a.zones()
 	if len(zones) < 2 {
@@ -119,7 +119,7 @@ func (a *audit) budgets() {
 	}
 }
 
-// equal returns the pods of each namespace, by their indexes, those with the same labels together.
+// equal returns the indexes of the pods of each namespace, grouped by equal labels.
 func (a *audit) equal() map[string][][]int {
 	out := map[string][][]int{}
 	type key struct {
@@ -141,7 +141,7 @@ func (a *audit) equal() map[string][][]int {
 	return out
 }
 
-// ready reports whether a pod's status says that it is ready.
+// ready reports whether a pod is ready according to its status.
 func ready(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue

@@ -16,7 +16,7 @@ type group struct {
 	nodes    map[int]bool
 }
 
-// groups gathers findings by workload and kind, in the order in which they come.
+// groups gathers findings by workload and kind, in order of appearance.
 type groups struct {
 	all   []*group
 	index map[groupKey]*group
@@ -41,7 +41,7 @@ func (g *groups) add(key groupKey, why string, pods, node int) {
 	of.nodes[node] = true
 }
 
-// report adds a finding for each group; message gets the number of pods, the nodes and the first reason.
+// report adds a finding for each group; message receives the number of pods, the nodes and the first reason.
 func (a *audit) report(g *groups, s review.Severity, rule review.Rule, message func(pods, nodes, why string) string) {
 	for _, of := range g.all {
 		nodes := a.nodeNames(of.nodes)
@@ -52,7 +52,7 @@ func (a *audit) report(g *groups, s review.Severity, rule review.Rule, message f
 	}
 }
 
-// plainly returns a message with its parts in their places.
+// plainly returns a message that formats its parts.
 func plainly(format string) func(pods, nodes, why string) string {
 	return func(pods, nodes, why string) string { return fmt.Sprintf(format, pods, nodes, why) }
 }

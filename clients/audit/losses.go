@@ -11,7 +11,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// losses finds the pods that have no other node if their node is lost, each node alone. All its pods come back at once.
+// losses finds the pods that have no other node if their node is lost. It simulates the loss of each node, with replacements of all
+// its pods at once.
 func (a *audit) losses(ctx context.Context) error {
 	a.uncontrolled()
 	if len(a.cluster.Nodes) < 2 {
@@ -68,14 +69,14 @@ func (a *audit) losses(ctx context.Context) error {
 	return nil
 }
 
-// index returns the index of a pod that an answer names.
+// index returns the index of a pod in a response.
 func (a *audit) index(p *stowagev1.PodReference) (at int, known bool) {
 	_, queued := p.GetOrigin().(*stowagev1.PodReference_QueueIndex)
 	at, known = a.named[podKey{p.GetNamespace(), p.GetName()}]
 	return at, known && !queued && p.GetName() != ""
 }
 
-// uncontrolled finds the pods that nothing creates again.
+// uncontrolled finds the pods without a controller.
 func (a *audit) uncontrolled() {
 	for _, p := range a.pods {
 		if metav1.GetControllerOfNoCopy(p.object) != nil {

@@ -12,7 +12,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// maximumShortages is how many shortages an explanation lists at most.
+// maximumShortages is the maximum number of shortages in an explanation.
 const maximumShortages = 1000
 
 // The names of the resources that have fields of their own.
@@ -22,8 +22,8 @@ const (
 	storage = "ephemeral-storage"
 )
 
-// overcommitted finds the nodes whose pods request more than they have. A pod that asks for a unit of a resource finds all nodes
-// that have nothing left of it, with the sums that kube-scheduler counts.
+// overcommitted finds the nodes whose pods request more than the node has. It evaluates a pod that requests one unit of a resource:
+// the response has all nodes without a free unit, with kube-scheduler's sums.
 func (a *audit) overcommitted(ctx context.Context) error {
 	nodes := a.requesting()
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
@@ -72,11 +72,11 @@ func requested(s *stowagev1.PodSpec) map[string]bool {
 	for _, c := range slices.Concat(s.GetInitContainers(), s.GetContainers()) {
 		add(c.GetRequests())
 	}
-	maps.DeleteFunc(out, func(_ string, asked bool) bool { return !asked })
+	maps.DeleteFunc(out, func(_ string, requests bool) bool { return !requests })
 	return out
 }
 
-// shortages asks about one resource on some nodes, and about the halves of these if the answer has no room for them.
+// shortages adds the shortages of one resource on some nodes. It halves the nodes until a response has room for them.
 func (a *audit) shortages(ctx context.Context, name string, nodes []uint32) error {
 	if len(nodes) == 0 {
 		return nil
@@ -97,7 +97,7 @@ func (a *audit) shortages(ctx context.Context, name string, nodes []uint32) erro
 		return a.shortages(ctx, name, nodes[half:])
 	}
 	for _, s := range all {
-		counts := s.GetResource() == name || s.GetResource() == "pods" && name == cpu // every answer has the number of pods
+		counts := s.GetResource() == name || s.GetResource() == "pods" && name == cpu // every response has the number of pods
 		if !counts || s.GetUsed() <= s.GetAllocatable() {
 			continue
 		}
@@ -113,7 +113,7 @@ func (a *audit) shortages(ctx context.Context, name string, nodes []uint32) erro
 	return nil
 }
 
-// probe is a pod that requests the least of a resource.
+// probe is a pod that requests the smallest amount of a resource.
 func probe(name string) *stowagev1.Pod {
 	r := &stowagev1.Resources{}
 	switch name {

@@ -16,7 +16,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// TestRulesEqualOneByOne compares with filtering every pod alone, on a cluster that is stated anew without it.
+// TestRulesEqualOneByOne compares with filtering every pod alone, on a cluster built without it.
 func TestRulesEqualOneByOne(t *testing.T) {
 	client, stop, err := embedded.Dial(t.Context())
 	if err != nil {
@@ -60,7 +60,7 @@ func holds(t *rapid.T, client Client, c *stowagev1.Cluster, p pod) bool {
 	n.Pods = slices.DeleteFunc(n.Pods, func(x *stowagev1.Pod) bool { return x.Name == p.object.Name })
 	answer, err := client.Filter(t.Context(), &stowagev1.FilterRequest{
 		Context: &stowagev1.DecisionContext{
-			Base: &stowagev1.DecisionContext_Cluster{Cluster: c}, Profile: &stowagev1.Profile{DisabledFilters: notTheirs},
+			Base: &stowagev1.DecisionContext_Cluster{Cluster: c}, Profile: &stowagev1.Profile{DisabledFilters: nodeFilters},
 		},
 		Pod: pending(p.converted), CandidateNodes: &stowagev1.CandidateNodes{Indexes: []uint32{uint32(p.node)}},
 	})

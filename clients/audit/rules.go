@@ -20,18 +20,18 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// notTheirs are filters that reject a node for what happened to it, not for a rule of the pod. They have findings of their own.
-var notTheirs = []stowagev1.Plugin{
+// nodeFilters are filters that reject a node because of its state, not because of a rule of the pod. They have their own findings.
+var nodeFilters = []stowagev1.Plugin{
 	stowagev1.Plugin_PLUGIN_NODE_UNSCHEDULABLE, stowagev1.Plugin_PLUGIN_TAINT_TOLERATION, stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT,
 }
 
-// rules finds the pods whose node would reject them today: each is taken off its node and placed there again.
+// rules finds the pods whose node would reject them today: it removes each from its node, and places it there again.
 func (a *audit) rules(ctx context.Context) error {
 	profile := &stowagev1.Profile{}
 	if p := a.options.Profile; p != nil {
 		profile = proto.CloneOf(p)
 	}
-	for _, plugin := range notTheirs {
+	for _, plugin := range nodeFilters {
 		if !slices.Contains(profile.DisabledFilters, plugin) {
 			profile.DisabledFilters = append(profile.DisabledFilters, plugin)
 		}
@@ -60,7 +60,7 @@ func (a *audit) rules(ctx context.Context) error {
 	return a.whyBroken(ctx, profile, broken)
 }
 
-// takenOff is a scenario in which a pod is taken off its node, and a pod is placed.
+// takenOff is a scenario that removes a pod from its node and places another pod.
 func (a *audit) takenOff(p pod, again *stowagev1.Pod) *stowagev1.Scenario {
 	return &stowagev1.Scenario{
 		Evictions: []*stowagev1.NodeEvictions{{
@@ -79,8 +79,8 @@ func placedOn(r *stowagev1.WhatIfResponse) int {
 	return -1
 }
 
-// whyBroken asks for the reasons why nodes reject their pods: of a pod that is bound to its node, kube-scheduler tells what else
-// the node rejects it for.
+// whyBroken requests the reasons why nodes reject their pods. Bound pods get the reasons other than their own binding, as from
+// kube-scheduler.
 func (a *audit) whyBroken(ctx context.Context, profile *stowagev1.Profile, broken []*unit) error {
 	request := &stowagev1.WhatIfRequest{Context: a.context(profile)}
 	for _, u := range broken {
@@ -117,7 +117,7 @@ func (a *audit) whyBroken(ctx context.Context, profile *stowagev1.Profile, broke
 	return nil
 }
 
-// reasons are why a node rejects the pod of a placement.
+// reasons are the reasons why a node rejects the pod of a placement.
 func reasons(p *stowagev1.Placement, node int) string {
 	for _, r := range p.GetRejections() {
 		if !slices.Contains(r.GetNodes().GetIndexes(), uint32(node)) {
@@ -132,8 +132,8 @@ func reasons(p *stowagev1.Placement, node int) string {
 	return p.GetMessage()
 }
 
-// taints finds the pods that do not tolerate a taint of their node. Taints that say what state a node is in are left out, and
-// those whose toleration depends on feature gates.
+// taints finds the pods that do not tolerate a taint of their node. It skips taints that describe a node's state, and taints whose
+// toleration depends on feature gates.
 func (a *audit) taints() {
 	var found groups
 	for _, p := range a.pods {

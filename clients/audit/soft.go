@@ -20,14 +20,14 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// softRule is a preference of pods, and a template for which it alone is required.
+// softRule is a preference of pods, and a template that requires it and nothing else.
 type softRule struct {
 	name     string
 	template *stowagev1.PodTemplate
 }
 
-// softRules returns the preferences of a pod, without the ones by a topology key that no node has: a review reports them. A spread
-// constraint keeps the rules about nodes, which decide what nodes it counts.
+// softRules returns the preferences of a pod, except preferences by a topology key that no node has, which a review reports. A
+// spread constraint keeps the rules about nodes, because they select the nodes that it counts.
 func (a *audit) softRules(p *stowagev1.Pod) []softRule {
 	template := compact.Template(a.cluster, p)
 	spec := template.GetSpec()
@@ -76,17 +76,17 @@ func required(t *stowagev1.WeightedPodAffinityTerm) *stowagev1.PodAffinity {
 	return &stowagev1.PodAffinity{Required: []*stowagev1.PodAffinityTerm{t.GetTerm()}}
 }
 
-// soft counts for each workload the pods on nodes that a preference of theirs would reject if it were required. Each pod is taken off its
-// node and placed there again. Pods whose required rules are broken are left out.
+// soft counts for each workload the pods on nodes that one of their preferences would reject as a requirement. It removes each pod
+// from its node and places it there again. Pods with broken required rules are skipped.
 func (a *audit) soft(ctx context.Context) error {
 	missed := map[kube.Origin]*misses{}
 	var order []*misses
-	var asked []softRule
+	var rules []softRule
 	var units []*unit // by scenario
 	whole := a.cluster
 	defer func() { a.cluster = whole }()
 	a.cluster = withTemplates(whole) // the server reads each template once
-	request := &stowagev1.WhatIfRequest{Context: a.context(&stowagev1.Profile{DisabledFilters: notTheirs})}
+	request := &stowagev1.WhatIfRequest{Context: a.context(&stowagev1.Profile{DisabledFilters: nodeFilters})}
 	index := map[*stowagev1.PodTemplate]*softTemplates{}
 	for _, u := range a.softUnits() {
 		p := a.pods[u.pods[0]]
@@ -102,7 +102,7 @@ func (a *audit) soft(ctx context.Context) error {
 				Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: uint32(index[of].at + i)}, Labels: p.converted.Labels,
 				NominatedNodeName: a.cluster.Nodes[p.node].Name,
 			}
-			asked, units = append(asked, r), append(units, u)
+			rules, units = append(rules, r), append(units, u)
 			request.Scenarios = append(request.Scenarios, a.takenOff(p, again))
 		}
 	}
@@ -118,7 +118,7 @@ func (a *audit) soft(ctx context.Context) error {
 				missed[of.workload] = of
 				order = append(order, of)
 			}
-			of.add(i, asked[r.ScenarioIndex].name)
+			of.add(i, rules[r.ScenarioIndex].name)
 		}
 	})
 	if err != nil {
@@ -130,13 +130,13 @@ func (a *audit) soft(ctx context.Context) error {
 	return nil
 }
 
-// softTemplates are the preferences of a template, and where the templates for these begin in the cluster.
+// softTemplates are the preferences of a template, and the index of their first template in the cluster.
 type softTemplates struct {
 	rules []softRule
 	at    int
 }
 
-// withTemplates returns a cluster that may get more templates.
+// withTemplates returns a cluster to which templates may be added.
 func withTemplates(c *stowagev1.Cluster) *stowagev1.Cluster {
 	return &stowagev1.Cluster{
 		Nodes: c.Nodes, PodTemplates: slices.Clone(c.PodTemplates), Namespaces: c.Namespaces, WorkloadSelectors: c.WorkloadSelectors,
@@ -144,11 +144,11 @@ func withTemplates(c *stowagev1.Cluster) *stowagev1.Cluster {
 	}
 }
 
-// misses is the pods of a workload on nodes where preferences of theirs do not hold.
+// misses is the pods of a workload on nodes where one of their preferences does not hold.
 type misses struct {
 	workload kube.Origin
 	pods     map[int]bool
-	rules    []string // in the order in which they come
+	rules    []string // in order of appearance
 	byRule   map[string]int
 }
 
@@ -181,7 +181,7 @@ func (a *audit) softFinding(m *misses) review.Finding {
 	}
 }
 
-// softUnits returns the pods whose preferences are judged, equal pods of a node together.
+// softUnits returns the pods with preferences, equal pods of a node together.
 func (a *audit) softUnits() []*unit {
 	var out []*unit
 	index := map[string]*unit{}

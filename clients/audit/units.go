@@ -11,20 +11,20 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// unit is pods for which one answer tells whether their rules hold where they are.
+// unit is a set of pods with the same verdict about the rules on their nodes.
 type unit struct {
-	pods []int // indexes of audit.pods; the first stands for all
+	pods []int // indexes of audit.pods; the first represents all
 }
 
-// units returns the pods whose rules can be broken, equal ones together. Pods of one template are equal on one node, and on all
-// nodes of a class if all their rules are about nodes. Pods without rules are left out.
+// units returns the pods whose rules can be broken, grouped by equality. Pods of one template are equal on one node, and on all
+// nodes of a class if all their rules are about nodes. Pods without rules are skipped.
 func (a *audit) units() []*unit {
 	apart := a.antiAffinity()
 	var out []*unit
 	index := map[string]*unit{}
 	for i, p := range a.pods {
 		if p.object.Name == "" || p.other {
-			continue // it cannot be taken off its node, or its scheduler may have other rules
+			continue // it cannot be removed from its node, or its scheduler may have other rules
 		}
 		key := fmt.Sprintf("%d\x00%v", p.converted.GetTemplateIndex(), labels.Set(p.converted.Labels))
 		spec := &p.object.Spec
@@ -83,7 +83,7 @@ func (a *audit) reachesOthers(s *corev1.PodSpec) bool {
 	return slices.ContainsFunc(s.Containers, ports) || slices.ContainsFunc(s.InitContainers, ports)
 }
 
-// nodeClass returns the class of a pod's node if the node differs from others of it in nothing that the pod's rules read.
+// nodeClass returns the class of a pod's node if the pod's rules read no property in which nodes of the class differ.
 func (a *audit) nodeClass(p pod) (class uint32, shared bool) {
 	n := a.cluster.Nodes[p.node]
 	if n.ClassIndex == nil || len(n.Labels)+len(n.Taints) > 0 || a.options.Profile.GetAddedAffinity() != nil {
@@ -107,13 +107,13 @@ func (a *audit) nodeClass(p pod) (class uint32, shared bool) {
 	return n.GetClassIndex(), true
 }
 
-// antiAffinity is what required anti-affinity of pods on nodes selects.
+// antiAffinity has the selectors of required anti-affinity of pods on nodes.
 type antiAffinity struct {
 	selectors map[string][]labels.Selector // by namespace
 	anywhere  []labels.Selector            // in namespaces that a term selects
 }
 
-// antiAffinity collects the terms, those of each template once.
+// antiAffinity collects the terms, once for each template.
 func (a *audit) antiAffinity() *antiAffinity {
 	out := &antiAffinity{selectors: map[string][]labels.Selector{}}
 	seen := map[uint32]bool{}
@@ -149,7 +149,7 @@ func (t *antiAffinity) selects(p *corev1.Pod) bool {
 	return slices.ContainsFunc(t.selectors[p.Namespace], matches) || slices.ContainsFunc(t.anywhere, matches)
 }
 
-// pending returns a pod as one that is to be placed.
+// pending returns a pod without its node, ready to be placed.
 func pending(p *stowagev1.Pod) *stowagev1.Pod {
 	return &stowagev1.Pod{Source: p.Source, Labels: p.Labels}
 }

@@ -18,16 +18,16 @@ import (
 const (
 	// apiTimeout bounds one call of the API server.
 	apiTimeout = 5 * time.Second
-	// bindFor is how long a binding is retried while the API server answers and does not carry it out. Then other pods are
-	// bound. It is longer than two attempts that time out.
+	// bindFor is how long a binding is retried while the API server answers without binding the pod. Then other pods are bound. It
+	// exceeds two attempts that time out.
 	bindFor = 2*apiTimeout + time.Second
 )
 
 var (
-	// errNotPending is returned if a pod is gone or on another node. The informer shows that, now or later.
-	errNotPending = errors.New("the pod is not pending any more")
-	// errOutdated is returned if a decision may not hold any more.
-	errOutdated = errors.New("the decision is out of date")
+	// errNotPending means that a pod is gone or on another node, which the informer shows sooner or later.
+	errNotPending = errors.New("the pod is no longer pending")
+	// errOutdated means that a decision may no longer hold.
+	errOutdated = errors.New("the decision is outdated")
 )
 
 // bind binds a pod to its node.
@@ -61,9 +61,9 @@ func (s *Scheduler) bind(ctx context.Context, v verdict) {
 	}
 }
 
-// look returns an error unless a decision still holds: the scheduler has led without a break since the decision, and no
-// event has changed the node or, if the decision is not fresh, anything else. Other decisions are no reason to decide
-// again, as they were made with this pod assumed.
+// look returns an error unless a decision still holds: the scheduler has led without a break since the decision, and no event has
+// changed the node or, if the decision is not fresh, anything else. Later decisions do not matter, because they were made with this
+// pod assumed.
 func (s *Scheduler) look(v verdict) error {
 	anything, there := s.cluster.Since(v.version, cmp.Or(v.node, v.nominee))
 	if term := s.options.Lease.Term(); term == 0 || term != v.term || there || anything && live.Elapsed(v.decided, time.Now()) > s.options.Fresh {
@@ -72,8 +72,8 @@ func (s *Scheduler) look(v verdict) error {
 	return nil
 }
 
-// leads waits until the scheduler leads and has read the pods that were bound while its process was paused. It retries that
-// read, and fails only when the context ends.
+// leads waits until the scheduler leads and has read the pods that were bound while its process was paused. It retries the read,
+// and fails only when the context ends.
 func (s *Scheduler) leads(ctx context.Context) error {
 	for {
 		again := leaseLook
@@ -94,11 +94,11 @@ func (s *Scheduler) leads(ctx context.Context) error {
 // leaseLook is the interval at which a scheduler that does not lead checks its lease.
 const leaseLook = 50 * time.Millisecond
 
-// untilKnown binds a pod to its node. An error does not mean that the pod is not bound, so untilKnown reads the pod from
-// the API server, and only that ends the attempt; the pod stays assumed meanwhile. A rejected binding is not retried. Any
-// other error is retried for a while, and then the outcome is unclear: a request that timed out may still be carried out,
-// so the pod cannot be placed elsewhere. After a 429 the client itself waits for the time in Retry-After. Each attempt first
-// checks that the decision still holds.
+// untilKnown binds a pod to its node. After an error the pod may be bound, so untilKnown reads it from the API server, and only the
+// result of the read ends the attempt; meanwhile the pod stays assumed. A rejected binding is not retried. After any other error the
+// binding is retried for a while. Then the outcome is unclear: the API server may still carry out a request that timed out, so the
+// pod cannot be placed elsewhere. After a 429 the client itself waits as Retry-After specifies. Each attempt first checks that the
+// decision still holds.
 func (s *Scheduler) untilKnown(ctx context.Context, v verdict) (unclear bool, err error) {
 	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 20, Cap: time.Second}
 	var refused error // error of the last attempt
@@ -123,7 +123,7 @@ func (s *Scheduler) untilKnown(ctx context.Context, v verdict) (unclear bool, er
 		select {
 		case <-ctx.Done():
 			return unclear, err
-		case <-time.After(backoff.Step()): // also lets a request that timed out end
+		case <-time.After(backoff.Step()): // also gives a request that timed out time to end
 		}
 		bound, unknown := s.isBound(ctx, v)
 		switch {
@@ -143,8 +143,8 @@ func (s *Scheduler) untilKnown(ctx context.Context, v verdict) (unclear bool, er
 	}
 }
 
-// send binds a pod, unless the decision does not hold any more when the client is ready to send. It returns errOutdated or
-// errTakenBack only if it sent no request that may be carried out.
+// send binds a pod, unless the decision no longer holds when the client is ready to send. It returns errOutdated or errTakenBack
+// only if it sent no request that the API server may carry out.
 func (s *Scheduler) send(ctx context.Context, v verdict) error {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()

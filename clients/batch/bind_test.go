@@ -25,14 +25,14 @@ var (
 	internal   = apierrors.NewInternalError(errors.New("a webhook does not answer"))
 )
 
-// asked waits until the API server has been asked for a number of bindings, and returns them all.
-func (w *world) asked(n int) (binds []string) {
+// requested waits until the API server has received a number of binding requests, and returns all of them.
+func (w *world) requested(n int) (binds []string) {
 	w.t.Helper()
 	eventually(w.t, func() error {
 		w.mutex.Lock()
 		defer w.mutex.Unlock()
 		if binds = slices.Clone(w.binds); len(binds) < n {
-			return fmt.Errorf("it is asked for %d bindings, not %d", len(binds), n)
+			return fmt.Errorf("%d bindings are requested, want %d", len(binds), n)
 		}
 		return nil
 	})
@@ -71,7 +71,7 @@ func TestPodsThatWaitToBeBoundCountHoweverLong(t *testing.T) {
 	release := w.block()
 	first, second := pod("first"), pod("second")
 	w.create(first)
-	w.asked(1)
+	w.requested(1)
 	w.create(second)
 	w.decided(second)
 	w.expire("c")
@@ -110,9 +110,9 @@ func TestABindingWhoseAnswerWasLostIsNotMadeTwice(t *testing.T) {
 			if want := "Normal Scheduled Successfully assigned default/p to " + on; event != want {
 				t.Errorf("event %q, want %q", event, want)
 			}
-			for _, b := range w.asked(1) {
+			for _, b := range w.requested(1) {
 				if b != "p "+on {
-					t.Errorf("%q was asked for", b)
+					t.Errorf("%q was requested", b)
 				}
 			}
 		})
@@ -134,7 +134,7 @@ func TestABindingThatIsNotMadeStopsNoOther(t *testing.T) {
 				return nil
 			}, nil, nil)
 			w.create(pod("bad-1"), pod("bad-2"))
-			w.asked(1)
+			w.requested(1)
 			w.create(pod("good"))
 			w.bound("good")
 			w.waits("bad-1", "cannot be bound: "+answer.Error())
@@ -161,11 +161,11 @@ func TestABindingThatMayStillBeMadeCounts(t *testing.T) {
 	if on, _ := w.cluster.NodeOf(p.UID); on == "" {
 		t.Error("it does not count any more")
 	}
-	binds := w.asked(1)
+	binds := w.requested(1)
 	w.create(pod("refused"))
-	for _, b := range w.asked(len(binds) + 3)[len(binds):] { // the third after twice the time after which p could be tried
+	for _, b := range w.requested(len(binds) + 3)[len(binds):] { // the third after twice the time after which p could be tried
 		if !strings.HasPrefix(b, "refused") {
-			t.Errorf("%q was asked for", b)
+			t.Errorf("%q was requested", b)
 		}
 	}
 }
@@ -185,7 +185,7 @@ func TestAPodCountsWhileTheAPIServerIsAway(t *testing.T) {
 	w.bad(answer, nil, answer)
 	p := pod("p")
 	w.create(p)
-	binds := w.asked(15) // for longer than a binding is tried that is known not to be made
+	binds := w.requested(15) // for longer than a binding is tried that is known not to be made
 	if on, _ := w.cluster.NodeOf(p.UID); on == "" {
 		t.Error("it does not count any more")
 	}
@@ -193,7 +193,7 @@ func TestAPodCountsWhileTheAPIServerIsAway(t *testing.T) {
 	on := w.bound("p")[0]
 	for _, b := range binds {
 		if b != "p "+on {
-			t.Errorf("%q was asked for, and it is on %s", b, on)
+			t.Errorf("%q was requested, and it is on %s", b, on)
 		}
 	}
 	if conditions := w.pod("p").Status.Conditions; len(conditions) > 0 {
@@ -209,7 +209,7 @@ func TestAPodThatIsReplacedWhileItIsBoundCountsNoMore(t *testing.T) {
 	old, successor := pod("p"), pod("p")
 	successor.UID = "successor"
 	w.create(old)
-	w.asked(1)
+	w.requested(1)
 	if err := w.api.CoreV1().Pods("default").Delete(t.Context(), "p", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestAPodThatIsReplacedWhileItIsBoundCountsNoMore(t *testing.T) {
 	})
 }
 
-// The informer may tell late of a pod that another scheduler has bound.
+// The informer may report a pod late that another scheduler has bound.
 func TestAPodThatTurnsOutToBeOnAnotherNodeCountsThere(t *testing.T) {
 	t.Parallel()
 	w := start(t, batch.Options{}, node("a", "1"), node("other", "0"))
@@ -249,7 +249,7 @@ func TestPodsThatAreBeingBoundCount(t *testing.T) {
 	release := w.block("slow")
 	slow := pod("slow")
 	w.create(slow)
-	w.asked(1)
+	w.requested(1)
 	w.create(pod("second"), pod("third"))
 	waiting := ""
 	eventually(t, func() error {
@@ -277,7 +277,7 @@ func TestWhatWasDecidedIsBoundAtTheEndUnlessTheLeaseIsLost(t *testing.T) {
 			release := w.block()
 			first, second := pod("first"), pod("second")
 			w.create(first)
-			w.asked(1)
+			w.requested(1)
 			w.create(second)
 			w.decided(second)
 			if w.end(); lost {

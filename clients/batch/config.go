@@ -16,17 +16,17 @@ type Config struct {
 
 	SchedulerName string        `default:"stowage" help:"The spec.schedulerName of the pods to schedule."`
 	ProfileFile   string        `help:"Profile to decide by, in JSON or YAML: a Profile of the contract, or a KubeSchedulerConfiguration with one profile or one for scheduler-name. Default: kube-scheduler's."`
-	PodGroupMode  string        `enum:"in-order,joint" default:"in-order" help:"How pod groups are placed. in-order: one pod after another. joint: as a whole, which finds more placements."`
-	JointTime     time.Duration `default:"500ms" help:"How long searches for joint placements take at most between two batches of other pods. Namespaces share it equally."`
-	MaxJointSteps uint32        `default:"65536" help:"Most steps that a PodGroup may request for its search with the annotation stowage.scheduling/max-steps."`
-	TieBreak      string        `enum:"fewest-pods,first" default:"fewest-pods" help:"Which of several best nodes a pod is placed on. fewest-pods: the one with the fewest pods, which spreads equal pods. first: the first one; servers before FEATURE_TIE_BREAK need that."`
-	MaxBatchPods  int           `default:"1000" help:"About how many pods are placed by one call."`
+	PodGroupMode  string        `enum:"in-order,joint" default:"in-order" help:"How pod groups are placed. in-order: one pod after another. joint: all pods together, which finds more placements."`
+	JointTime     time.Duration `default:"500ms" help:"Maximum time of searches for joint placements between two batches of other pods. Namespaces share it equally."`
+	MaxJointSteps uint32        `default:"65536" help:"Maximum number of search steps that a PodGroup may request with the annotation stowage.scheduling/max-steps."`
+	TieBreak      string        `enum:"fewest-pods,first" default:"fewest-pods" help:"Choice among several best nodes. fewest-pods: the node with the fewest pods, which spreads equal pods. first: the first node; servers without FEATURE_TIE_BREAK need it."`
+	MaxBatchPods  int           `default:"1000" help:"Approximate number of pods per call."`
 	Binders       int           `default:"16" help:"Number of concurrent bindings."`
-	Preempt       bool          `default:"true" negatable:"" help:"Evict pods of lower priority for a pod that has no node, as kube-scheduler does. It evicts none either if the profile has no DefaultPreemption."`
+	Preempt       bool          `default:"true" negatable:"" help:"Evict pods of lower priority for an unschedulable pod, as kube-scheduler does. No pods are evicted if the profile has no DefaultPreemption."`
 
 	LeaderElect    bool   `default:"true" negatable:"" help:"Schedule only while holding the lease. Required with several replicas."`
-	LeaseNamespace string `default:"stowage" help:"The lease's namespace."`
-	LeaseName      string `default:"stowage-batch" help:"The lease's name."`
+	LeaseNamespace string `default:"stowage" help:"Namespace of the lease."`
+	LeaseName      string `default:"stowage-batch" help:"Name of the lease."`
 }
 
 // Validate reports everything that is wrong with the configuration.
@@ -42,11 +42,11 @@ func (c *Config) Validate() error {
 	check(c.JointTime > 0, "joint-time: must be positive, is %s", c.JointTime)
 	check(c.MaxJointSteps > 0, "max-joint-steps: must be positive")
 	check(c.Binders > 0, "binders: must be positive, is %d", c.Binders)
-	check(!c.LeaderElect || c.LeaseNamespace != "" && c.LeaseName != "", "lease-namespace, lease-name: are needed for leader-elect")
+	check(!c.LeaderElect || c.LeaseNamespace != "" && c.LeaseName != "", "lease-namespace, lease-name: required with leader-elect")
 	return errors.Join(errs...)
 }
 
-// scheduler reads the profile; without one, its fields are zero.
+// scheduler reads the profile; without a profile, its fields are zero.
 func (c *Config) scheduler() (*schedulerconfig.Scheduler, error) {
 	if c.ProfileFile == "" {
 		return &schedulerconfig.Scheduler{}, nil

@@ -14,8 +14,8 @@ const (
 	eventsWaiting = 4096
 )
 
-// eventSink sends events, a few at a time. A dropped event counts as recorded, so that client-go does not retry it; a later
-// event about the pod is sent as usual.
+// eventSink sends a few events at a time. A dropped event counts as recorded, so that client-go does not retry it; later events
+// about the pod are sent as usual.
 type eventSink struct {
 	events.EventSink
 	line    *line

@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// evictionsAtATime is how many victims of a pod are evicted concurrently, as kube-scheduler's parallelism.
+	// evictionsAtATime is the number of victims of a pod that are evicted concurrently: kube-scheduler's parallelism.
 	evictionsAtATime = 16
-	// shownFor is how long a pod waits until the informer shows that its victims terminate.
+	// shownFor bounds how long a pod waits for the informer to show that its victims terminate.
 	shownFor  = 5 * time.Second
 	shownLook = 10 * time.Millisecond
-	// conflictsAllowed is how often a write is sent while it conflicts with others.
+	// conflictsAllowed bounds the attempts of a write that conflicts with others.
 	conflictsAllowed = 4
 )
 
-// start evicts the victims of pods that are nominated. These are tried again when their victims terminate, not before.
+// start evicts the victims of nominated pods. The pods are retried when their victims terminate, not before.
 func (s *Scheduler) start(e *eviction, epoch uint64) {
 	s.evictions <- func(ctx context.Context) {
 		begin := time.Now()
@@ -48,7 +48,7 @@ func (s *Scheduler) start(e *eviction, epoch uint64) {
 			switch {
 			case v.why == failed:
 				s.leave(ctx, v, epoch)
-			case errors.Is(err, errOutdated) && v.group == "": // to decide about a group takes long
+			case errors.Is(err, errOutdated) && v.group == "": // decisions about groups take long
 				s.pending.again(v.candidate)
 			default:
 				s.pending.back(v.candidate, now, epoch)
@@ -57,10 +57,10 @@ func (s *Scheduler) start(e *eviction, epoch uint64) {
 	}
 }
 
-// evict nominates pods, and then evicts their victims. The nominations come first: whoever leads next finds them, and the
-// room of a victim is never free for pods of lower priority. Otherwise it is as in kube-scheduler
-// (pkg/scheduler/framework/preemption/executor.go prepareCandidateAsync, v1.37). Each write is sent only while all pods that
-// the victims make room for are pending and nominated: a pod that need not leave stays.
+// evict nominates pods, and then evicts their victims. With the nominations first, the next leader finds them, and a victim's
+// room is never free for pods of lower priority. Otherwise it follows kube-scheduler
+// (pkg/scheduler/framework/preemption/executor.go prepareCandidateAsync, v1.37). It sends each write only while all preempting
+// pods are pending and nominated, so that no pod is evicted in vain.
 func (s *Scheduler) evict(ctx context.Context, e *eviction) error {
 	err := s.leads(ctx)
 	holds := func() error {
@@ -105,7 +105,7 @@ func (s *Scheduler) evict(ctx context.Context, e *eviction) error {
 	case errors.Is(err, errOutdated):
 		return err
 	case err != nil:
-		s.log.Error("cannot evict the victims of a pod; it is tried again", "pod", nameOf(e.nominees[0].pod), "error", err)
+		s.log.Error("cannot evict the victims of a pod; the pod is retried", "pod", nameOf(e.nominees[0].pod), "error", err)
 		return err
 	}
 	s.untilShown(ctx, e.victims)
@@ -114,7 +114,7 @@ func (s *Scheduler) evict(ctx context.Context, e *eviction) error {
 
 func nameOf(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }
 
-// nominate writes the nomination of a pod and the reason why it has no node, as kube-scheduler does in one patch
+// nominate writes the nomination of a pod and the reason why it is pending, as kube-scheduler does in one patch
 // (pkg/scheduler/schedule_one.go handleSchedulingFailure, v1.37).
 func (s *Scheduler) nominate(ctx context.Context, v *verdict, holds func() error) error {
 	s.reports.settle(ctx, v.pod.UID)
@@ -133,7 +133,7 @@ func (s *Scheduler) nominate(ctx context.Context, v *verdict, holds func() error
 	return err
 }
 
-// withdraw ends nominations that were not written. Their pods say so, unless they are gone or are decided again.
+// withdraw ends nominations that were not written, and reports them on pods that still exist and are not being decided again.
 func (s *Scheduler) withdraw(ctx context.Context, nominees []verdict, err error) {
 	for i := range nominees {
 		v := &nominees[i]
@@ -145,8 +145,8 @@ func (s *Scheduler) withdraw(ctx context.Context, nominees []verdict, err error)
 	}
 }
 
-// forgetNomination ends a nomination that no event has shown, and returns the pod as the latest event says. If the pod
-// evicts others, it stops.
+// forgetNomination ends a nomination that no event has shown, and returns the pod of the latest event. If the pod is evicting
+// others, the eviction stops.
 func (s *Scheduler) forgetNomination(p *corev1.Pod) *corev1.Pod {
 	latest := nominatedTo(p, "")
 	if o, there, err := s.pods.GetByKey(nameOf(p)); err == nil && there && o.(*corev1.Pod).UID == p.UID {
@@ -157,8 +157,8 @@ func (s *Scheduler) forgetNomination(p *corev1.Pod) *corev1.Pod {
 	return latest
 }
 
-// clearBelow clears the nominations to a node of this scheduler's pods with a lower priority, which may not fit there any
-// more. That they stay is no reason to evict nothing.
+// clearBelow clears nominations to a node of this scheduler's pods with a lower priority, which may no longer fit there. A failure
+// does not stop the eviction.
 func (s *Scheduler) clearBelow(ctx context.Context, v verdict) {
 	for _, p := range s.pending.nominated(v.nominee, priority(v.pod)) {
 		s.forgetNomination(p) // it may not be written yet
@@ -177,8 +177,8 @@ func (s *Scheduler) clear(ctx context.Context, p *corev1.Pod, term uint64) {
 	}
 }
 
-// evictOne evicts a victim: the condition says why, then it is deleted, if it is still the same pod. A victim that is gone is
-// no error.
+// evictOne evicts a victim: it sets the condition with the reason, then deletes the pod if it is still the same pod. A missing
+// victim is no error.
 func (s *Scheduler) evictOne(ctx context.Context, v victim, holds func() error) error {
 	reason := corev1.PodCondition{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
@@ -208,7 +208,7 @@ func (s *Scheduler) evictOne(ctx context.Context, v victim, holds func() error) 
 	return nil
 }
 
-// replaced reports whether a pod of that name is another one.
+// replaced reports whether a different pod has the pod's name.
 func (s *Scheduler) replaced(ctx context.Context, p *corev1.Pod) bool {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
@@ -216,8 +216,8 @@ func (s *Scheduler) replaced(ctx context.Context, p *corev1.Pod) bool {
 	return apierrors.IsNotFound(err) || err == nil && now.UID != p.UID
 }
 
-// untilShown waits until the informer shows that all victims terminate or are gone: before that, the pod would look for
-// victims once more.
+// untilShown waits until the informer shows that all victims terminate or are gone, because until then the pod would select
+// victims again.
 func (s *Scheduler) untilShown(ctx context.Context, victims []victim) {
 	ctx, cancel := context.WithTimeout(ctx, shownFor)
 	defer cancel()
@@ -246,9 +246,9 @@ func (s *Scheduler) inTerm(term uint64) func() error {
 	}
 }
 
-// write makes a call of the API server, unless holds returns an error when the client is ready to send. While the API server
-// does not carry it out, it is repeated for a while, which it must allow; a conflict a few times, as kube-scheduler repeats
-// them (pkg/scheduler/util/utils.go PatchPodStatus, v1.37).
+// write makes a call of the API server, unless holds returns an error when the client is ready to send. Failed calls, which must
+// be idempotent, are retried for a while; conflicts a few times, as in kube-scheduler (pkg/scheduler/util/utils.go PatchPodStatus,
+// v1.37).
 func (s *Scheduler) write(ctx context.Context, holds func() error, call func(context.Context) error) error {
 	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 20, Cap: time.Second}
 	conflicts := 0

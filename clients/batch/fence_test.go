@@ -49,7 +49,7 @@ func TestALeaderThatHungBindsNothingFromBefore(t *testing.T) {
 			release := w.block("first")
 			first, second := pod("first"), apart(pod("second"), "web")
 			w.create(first)
-			w.asked(1)
+			w.requested(1)
 			w.create(second)
 			before := w.decided(second)
 			lease.Store(0)
@@ -69,7 +69,7 @@ func TestALeaderThatHungBindsNothingFromBefore(t *testing.T) {
 			if on := w.bound("second")[0]; on == before {
 				t.Error("a pod was bound beside one of the same app")
 			}
-			for _, b := range w.asked(2) {
+			for _, b := range w.requested(2) {
 				if b == "second "+before {
 					t.Error("what was decided before was sent")
 				}
@@ -86,18 +86,18 @@ func TestWhatWasDecidedInAnotherTermIsDecidedAnew(t *testing.T) {
 	release := w.block("first")
 	second := pod("second")
 	w.create(pod("first"))
-	w.asked(1)
+	w.requested(1)
 	w.create(second)
 	w.decided(second)
-	var asked atomic.Int32
+	var calls atomic.Int32
 	w.mutex.Lock()
-	w.beforePlace = func() { asked.Add(1) }
+	w.beforePlace = func() { calls.Add(1) }
 	w.mutex.Unlock()
 	lease.Store(2)
 	release()
 	w.bound("first", "second")
-	if asked.Load() != 1 {
-		t.Error("it was bound without being decided anew")
+	if calls.Load() != 1 {
+		t.Error("it was bound without another decision")
 	}
 }
 
@@ -113,12 +113,12 @@ func TestADecisionThatWaitedIsMadeAnewIfTheClusterHasChanged(t *testing.T) {
 			release := w.block("first")
 			first, second := pod("first"), pod("second")
 			w.create(first)
-			w.asked(1)
+			w.requested(1)
 			w.create(second)
 			before := w.decided(second)
-			var asked atomic.Int32
+			var calls atomic.Int32
 			w.mutex.Lock()
-			w.beforePlace = func() { asked.Add(1) }
+			w.beforePlace = func() { calls.Add(1) }
 			w.mutex.Unlock()
 			foreign := pod("foreign")
 			if on := before; elsewhere {
@@ -129,8 +129,8 @@ func TestADecisionThatWaitedIsMadeAnewIfTheClusterHasChanged(t *testing.T) {
 			}
 			release()
 			on := w.bound("second")[0]
-			if asked.Load() != 1 {
-				t.Error("it was bound without being decided anew")
+			if calls.Load() != 1 {
+				t.Error("it was bound without another decision")
 			}
 			if !elsewhere && on == before {
 				t.Errorf("it was bound to %s, which is full", on)
@@ -166,7 +166,7 @@ func TestAGroupOfWhichOneIsOutdatedIsDecidedAnewAsAWhole(t *testing.T) {
 	release := w.block("first")
 	first, g1, g2 := pod("first"), member(pod("g-1"), "2"), member(pod("g-2"), "2")
 	w.create(first)
-	w.asked(1)
+	w.requested(1)
 	w.create(g1, g2)
 	w.decided(g1)
 	w.elsewhere(pod("foreign"), w.decided(g2))
@@ -211,7 +211,7 @@ func TestOneOfAGroupIsDecidedAnewAloneIfEnoughAreBound(t *testing.T) {
 	release := w.block("g-1", "g-2")
 	g1, g2, g3 := member(pod("g-1"), "1"), member(pod("g-2"), "1"), member(pod("g-3"), "1")
 	w.create(g1)
-	w.asked(1)
+	w.requested(1)
 	w.create(g2, g3)
 	on := w.decided(g2)
 	foreign := w.decided(g3)
@@ -223,7 +223,7 @@ func TestOneOfAGroupIsDecidedAnewAloneIfEnoughAreBound(t *testing.T) {
 	w.waits("g-3", "Insufficient cpu")
 }
 
-// A pod that finds a node on a later attempt is bound before its earlier status, and that of other pods, has been written,
+// A pod that finds a node on a later attempt is bound before its earlier status, and the status of other pods, has been written,
 // however slow that is.
 func TestAPodIsTriedAgainBeforeItIsSaidWhyItHadNoNode(t *testing.T) {
 	w := start(t, batch.Options{}, node("a", "0"))

@@ -8,16 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// errTakenBack is returned if a decision was forgotten and its pod is pending again.
-var errTakenBack = errors.New("the decision has been taken back")
+// errTakenBack means that a decision was forgotten and its pod is pending again.
+var errTakenBack = errors.New("the decision was revoked")
 
-// gangs are the groups with members that have a node and whose binding has not been sent. It is safe for concurrent use.
+// gangs are the groups with placed members whose binding has not been sent. It is safe for concurrent use.
 type gangs struct {
 	mutex sync.Mutex
 	byKey map[groupKey]*gang
 }
 
-// gang is the decided members of a group, until the bindings of all of them have been sent.
+// gang is the placed members of a group, until all their bindings have been sent.
 type gang struct {
 	key     groupKey
 	needs   int // bindings to send until the group has its minimum
@@ -30,7 +30,8 @@ type member struct {
 	sent bool
 }
 
-// join adds the placed pods of a response to their gangs, which need numbers of them, and refers to the gangs in their verdicts.
+// join adds the placed pods of a response to their gangs, and sets the gangs in the verdicts. needs is the number of pods that each
+// group needs for its minimum.
 func (g *gangs) join(verdicts []verdict, needs map[string]int) {
 	needs = maps.Clone(needs)
 	g.mutex.Lock()
@@ -64,9 +65,9 @@ func (g *gang) unsent() (out []verdict) {
 	return out
 }
 
-// mayGo reports whether a pod may be bound as decided. Until its group has the minimum, one binding is sent only if the
-// decisions about all unsent members hold. Otherwise all of them are forgotten and decided together, so that no group is
-// bound in part. A pod whose binding is being sent counts as bound.
+// mayGo reports whether a pod may be bound. Until its group has the minimum, a binding is sent only if the decisions about all
+// unsent members hold. Otherwise all of them are forgotten and decided together, so that no group is bound in part. A pod whose
+// binding is being sent counts as bound.
 func (s *Scheduler) mayGo(v verdict, sending bool) error {
 	if v.gang == nil {
 		return s.look(v)
@@ -99,7 +100,7 @@ func (s *Scheduler) mayGo(v verdict, sending bool) error {
 	return nil
 }
 
-// wasSent records that the API server may have received a binding, unless the pod has been taken back before.
+// wasSent records that the API server may have received a binding, unless the decision was revoked before.
 func (s *Scheduler) wasSent(v verdict) error {
 	if v.gang == nil {
 		return nil
@@ -132,8 +133,8 @@ func (g *gangs) endIfSent(of *gang) {
 	}
 }
 
-// takeBackSent takes back a pod that the API server did not bind. If its group then lacks members, takeBackSent also takes
-// back the unsent members.
+// takeBackSent revokes the decision about a pod that the API server did not bind. If its group then lacks members, it also revokes
+// the decisions about the unsent members.
 func (s *Scheduler) takeBackSent(v verdict) {
 	s.gangs.mutex.Lock()
 	defer s.gangs.mutex.Unlock()
@@ -148,8 +149,8 @@ func (s *Scheduler) takeBackSent(v verdict) {
 	s.takeBack(v.gang, together)
 }
 
-// takeBack forgets pods, of a gang if it is not nil, and makes them pending. All are forgotten before the first can be
-// taken. The caller holds the mutex.
+// takeBack forgets pods, of a gang if it is not nil, and makes them pending. It forgets all of them before the first can be taken
+// from the queue. The caller holds the mutex.
 func (s *Scheduler) takeBack(of *gang, members []verdict) {
 	again := make([]candidate, 0, len(members))
 	for _, v := range members {

@@ -15,7 +15,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// The labels of a pod that is in a group.
+// The labels of a pod in a group.
 const (
 	GroupNameLabel    = "pod-group.scheduling.sigs.k8s.io/name"
 	MinAvailableLabel = "pod-group.scheduling.sigs.k8s.io/min-available"
@@ -31,10 +31,10 @@ func (k groupKey) String() string {
 	if !k.object {
 		return k.namespace + "/" + k.name + " (labels)"
 	}
-	return k.namespace + "/" + k.name // the name that its pods on nodes have for the server
+	return k.namespace + "/" + k.name // the server's name of the group of pods on nodes
 }
 
-// groupOf returns the group of a pod, if any: that of its PodGroup rather than that of its labels.
+// groupOf returns the group of a pod, if any: its PodGroup, or else the group of its labels.
 func groupOf(p *corev1.Pod) (groupKey, bool) {
 	if g := p.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil {
 		return groupKey{p.Namespace, *g.PodGroupName, true}, true
@@ -43,7 +43,7 @@ func groupOf(p *corev1.Pod) (groupKey, bool) {
 	return groupKey{p.Namespace, name, false}, name != ""
 }
 
-// minAvailable returns the minimum of a pod's group, 0 if the pod has none.
+// minAvailable returns the minimum of a pod's group according to the label, 0 without a label.
 func minAvailable(p *corev1.Pod) (int, error) {
 	text, ok := p.Labels[MinAvailableLabel]
 	if !ok {
@@ -68,7 +68,7 @@ func indexByGroup(o any) ([]string, error) {
 	return nil, nil
 }
 
-// decided counts the pods of a group that have a node and have not ended.
+// decided counts the running pods of a group, including assumed pods.
 func (s *Scheduler) decided(key groupKey) (int, error) {
 	members, err := s.pods.ByIndex(groupIndex, key.String())
 	if err != nil {
@@ -83,8 +83,8 @@ func (s *Scheduler) decided(key groupKey) (int, error) {
 	return n, nil
 }
 
-// succeeded counts the pods of a group that have succeeded, which the informer leaves out. A failed pod does not count:
-// another replaces it.
+// succeeded counts the succeeded pods of a group, which the informer leaves out. Failed pods do not count: their controller
+// replaces them.
 func (s *Scheduler) succeeded(ctx context.Context, key groupKey) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
@@ -92,7 +92,7 @@ func (s *Scheduler) succeeded(ctx context.Context, key groupKey) (int, error) {
 		LabelSelector: labels.Set{GroupNameLabel: key.name}.String(), ResourceVersion: "0", // from the API server's watch cache
 	})
 	if err != nil {
-		return 0, because(failed, "pod group %s: cannot ask how many of its pods have succeeded: %w", key.name, err)
+		return 0, because(failed, "pod group %s: cannot count its succeeded pods: %w", key.name, err)
 	}
 	n := 0
 	for _, p := range members.Items {
@@ -103,8 +103,8 @@ func (s *Scheduler) succeeded(ctx context.Context, key groupKey) (int, error) {
 	return n, nil
 }
 
-// podGroup returns the group of a PodGroup with a number of pending pods, and how many of them it needs, or kube-scheduler's reason for which they wait
-// (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go PreEnqueue, v1.37).
+// podGroup returns the group of a PodGroup with a number of pending pods, and the number of pods that it needs. If the pods must
+// wait, it returns kube-scheduler's reason (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go PreEnqueue, v1.37).
 func (s *Scheduler) podGroup(key groupKey, pods int) (*stowagev1.PodGroup, int, error) {
 	object := s.cluster.PodGroup(key.namespace, key.name)
 	if object == nil {
@@ -125,7 +125,7 @@ func (s *Scheduler) podGroup(key groupKey, pods int) (*stowagev1.PodGroup, int, 
 	if int(out.GetMinCount()) > pods+scheduled+len(astray) {
 		return nil, 0, because(gated, "waiting for minCount pods from a gang to appear in scheduling queue")
 	}
-	// For kube-scheduler such a pod counts towards minCount, but is in no domain
+	// In kube-scheduler such a pod counts towards minCount, but is in no domain
 	// (pkg/scheduler/framework/plugins/topologyaware/topology_placement.go getScheduledPodsTopologyDomain, v1.37).
 	if len(astray) > 0 && len(out.GetTopology().GetKeys()) > 0 {
 		return nil, 0, because(failed, "cannot determine domain for already scheduled pods: getting node for pod %s/%s: "+
@@ -133,14 +133,13 @@ func (s *Scheduler) podGroup(key groupKey, pods int) (*stowagev1.PodGroup, int, 
 	}
 	out.MinCount = new(max(1, out.GetMinCount()-min(out.GetMinCount(), uint32(len(astray)))))
 	out.Name, out.Mode = key.String(), cmp.Or(out.Mode, s.options.GroupMode)
-	if out.MaxSteps != nil { // a namespace must not determine how long others wait
+	if out.MaxSteps != nil { // a namespace must not delay others
 		out.MaxSteps = new(min(out.GetMaxSteps(), s.options.MaxJointSteps))
 	}
 	return out, max(0, int(out.GetMinCount())-scheduled), nil
 }
 
-// scheduled returns how many pods of a group have a node and have not ended; astray are those whose node is not in the cluster, by
-// name.
+// scheduled counts the running pods of a group. astray are the pods whose node does not exist, sorted by name.
 func (s *Scheduler) scheduled(key groupKey) (there int, astray []*corev1.Pod, err error) {
 	members, err := s.pods.ByIndex(groupIndex, key.String())
 	if err != nil {

@@ -49,7 +49,7 @@ type world struct {
 	events  *events.FakeRecorder
 
 	mutex sync.Mutex
-	binds []string // "pod node", in the order in which the API server was asked
+	binds []string // "pod node", in the order of the requests
 	// beforeBind and afterBind are called with each binding, beforeGet with each question about a pod; their error is the
 	// answer, before anything or after it.
 	beforeBind, afterBind, beforeGet func(pod string) error
@@ -59,7 +59,7 @@ type world struct {
 	changing sync.Mutex
 	// beforePatch is called before the status of a pod is changed.
 	beforePatch func()
-	// writes are the evictions that the API server was asked for: "nominate pod node", "mark pod", "delete pod". beforeWrite
+	// writes are the requests of evictions: "nominate pod node", "mark pod", "delete pod". beforeWrite
 	// is called with each, and its error is the answer.
 	writes      []string
 	beforeWrite func(write string) error
@@ -325,7 +325,7 @@ func run(f func(string) error, pod string) error {
 	return f(pod)
 }
 
-// bad sets what becomes of calls; nil is nothing.
+// bad sets the outcome of calls; nil for none.
 func (w *world) bad(beforeBind, afterBind, beforeGet func(pod string) error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

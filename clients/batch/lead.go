@@ -23,8 +23,8 @@ const (
 	retryPeriod   = 2 * time.Second
 )
 
-// newLock returns this replica's lock on the lease. Others take over when the lease expires; requests sent before the renew
-// deadline have ended by then.
+// newLock returns this replica's lock on the lease. Other replicas take over when the lease expires; requests sent before the
+// renew deadline have ended by then.
 func newLock(c *Config) (*lease.Lock, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -43,8 +43,8 @@ func newLock(c *Config) (*lease.Lock, error) {
 	return lease.New(lock, renewDeadline), nil
 }
 
-// lead schedules while this replica holds the lease, and releases the lease after the last binding. A replica that loses
-// the lease ends, as another one may decide by now.
+// lead schedules while this replica holds the lease, and releases the lease after the last binding. A replica that loses the lease
+// exits, as another replica may already lead.
 func lead(ctx context.Context, lock resourcelock.Interface, log *slog.Logger, schedule func(ctx, leading context.Context) error) error {
 	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -52,7 +52,7 @@ func lead(ctx context.Context, lock resourcelock.Interface, log *slog.Logger, sc
 	led, ended := make(chan context.Context, 1), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: lock, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
-		// With ReleaseOnCancel, leading would go on until the lease is released, also if it is lost.
+		// With ReleaseOnCancel, leading would continue until the release of the lease, even after its loss.
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) { led <- leading },
 			OnStoppedLeading: func() {},
@@ -91,7 +91,7 @@ func lead(ctx context.Context, lock resourcelock.Interface, log *slog.Logger, sc
 	return err
 }
 
-// giveBack releases the lease, so that another replica can lead at once, as leaderelection's ReleaseOnCancel does.
+// giveBack releases the lease, so that another replica can lead immediately, as with leaderelection's ReleaseOnCancel.
 func giveBack(ctx context.Context, lock resourcelock.Interface) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), apiTimeout)
 	defer cancel()

@@ -47,8 +47,8 @@ func (w why) result() string {
 	return "error"
 }
 
-// leave keeps a pod pending until the next epoch, and queues a status update and an event with the reason. The pod does not
-// wait for them: if it is decided again first, they are dropped.
+// leave keeps a pod pending until the next epoch, and queues a status update and an event with the reason. The pod does not wait
+// for them: another decision drops them.
 func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
 	if v.why == failed {
 		epoch = anyEpoch
@@ -59,7 +59,7 @@ func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
 		return
 	}
 	s.metrics.attempts.Add(ctx, 1, withResult(v.why.result()))
-	// Queue the report first, so that whoever decides the pod next finds and drops it.
+	// Queue the report first, so that the next decision about the pod finds and drops it.
 	back := make(chan struct{})
 	defer close(back)
 	s.reports.put(v.pod.UID, func(report context.Context) {
@@ -67,13 +67,13 @@ func (s *Scheduler) leave(ctx context.Context, v verdict, epoch uint64) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(report, cancel)()
-		s.tell(ctx, v)
+		s.report(ctx, v)
 	})
 	s.pending.back(v.candidate, time.Now(), epoch)
 }
 
-// endsNomination reports whether a pod without a node loses its nomination although no answer about preemption says so: one that
-// nothing ends would keep its room for ever.
+// endsNomination reports whether an unschedulable pod loses its nomination although no result of preemption ends it: otherwise it
+// would keep its room forever.
 func (s *Scheduler) endsNomination(v verdict) bool {
 	switch {
 	case !s.evicts() || v.pod.Status.NominatedNodeName == "" || v.soon || v.keeps || v.why == failed:
@@ -84,9 +84,9 @@ func (s *Scheduler) endsNomination(v verdict) bool {
 	return true
 }
 
-// tell writes a pod's status and an event that say why it has no node. If another scheduler may have placed the pod
+// report writes the reason why a pod is pending to its status and to an event. If another scheduler may have placed the pod
 // meanwhile, the pod is retried instead.
-func (s *Scheduler) tell(ctx context.Context, v verdict) {
+func (s *Scheduler) report(ctx context.Context, v verdict) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -102,13 +102,13 @@ func (s *Scheduler) tell(ctx context.Context, v verdict) {
 		s.log.Error("cannot write the status of a pending pod", "pod", v.pod.Namespace+"/"+v.pod.Name, "error", err)
 		p = v.pod
 	}
-	// Events about one version of a pod are merged into one with a count, so the event follows the status: another reason
-	// is another version.
+	// Events about one version of a pod are merged into one event with a count. The event follows the status, so that another
+	// reason belongs to another version.
 	s.options.Events.Eventf(p, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", v.message)
 }
 
-// condition sets the pod's condition PodScheduled unless it is set already, clears the nomination that ends, and returns the
-// updated pod.
+// condition sets the pod's condition PodScheduled unless it is already set, clears an ended nomination, and returns the updated
+// pod.
 func (s *Scheduler) condition(ctx context.Context, v verdict) (p *corev1.Pod, err error) {
 	condition, is := notScheduled(v.pod, v.why.reason(), v.message)
 	if v.clears {
@@ -126,7 +126,7 @@ func (s *Scheduler) condition(ctx context.Context, v verdict) (p *corev1.Pod, er
 	return patchStatus(ctx, s.options.Statuses, v.pod, &condition, nil)
 }
 
-// notScheduled is the pod's condition PodScheduled with a reason, and whether it is set already.
+// notScheduled is the pod's condition PodScheduled with a reason, and whether it is already set.
 func notScheduled(p *corev1.Pod, reason, message string) (condition corev1.PodCondition, is bool) {
 	condition = corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: message,
@@ -144,7 +144,7 @@ func notScheduled(p *corev1.Pod, reason, message string) (condition corev1.PodCo
 	return condition, is
 }
 
-// patchStatus sets a condition of a pod unless it is nil, and the nominated node unless it is nil: "" clears it.
+// patchStatus sets a condition and the nominated node of a pod, unless nil. A nominated node of "" clears it.
 func patchStatus(ctx context.Context, api kubernetes.Interface, p *corev1.Pod, condition *corev1.PodCondition,
 	nominated *string,
 ) (*corev1.Pod, error) {

@@ -2,7 +2,7 @@ package batch
 
 import "sync"
 
-// line limits concurrent API calls that are less urgent than bindings. If too many wait, the oldest are dropped.
+// line limits concurrent API calls that are less urgent than bindings. If too many wait, it drops the oldest.
 type line struct {
 	limit int // maximum queue length
 

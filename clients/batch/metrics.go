@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// metrics are those of a Scheduler. Attributes have few values and never name a pod or node.
+// metrics are the metrics of a Scheduler. Attributes have few values and never name a pod or node.
 type metrics struct {
 	attempts metric.Int64Counter
 	outdated metric.Int64Counter
@@ -31,7 +31,7 @@ func newMetrics(provider metric.MeterProvider, pending *pendingPods, lease Lease
 		return nil, err
 	}
 	if m.outdated, err = meter.Int64Counter("stowage.batch.outdated",
-		metric.WithDescription("Responses that were not used because the cluster had changed since the request.")); err != nil {
+		metric.WithDescription("Responses dropped because the cluster had changed since the request.")); err != nil {
 		return nil, err
 	}
 	if m.dropped, err = meter.Int64Counter("stowage.batch.dropped",

@@ -20,7 +20,7 @@ const (
 	longestWait    = 5 * time.Minute
 )
 
-// anyEpoch is the epoch of a pod that is retried although nothing has changed.
+// anyEpoch makes a pod be retried although nothing has changed.
 const anyEpoch = math.MaxUint64
 
 // candidate is a pod to place.
@@ -44,7 +44,7 @@ type pendingPod struct {
 	tried    uint64    // the epoch of its last failed attempt
 	after    time.Time // the end of its backoff
 	nominee  bool      // pod has a nominated node that no event has shown
-	// makesRoom is the node for which it evicts others, "" once its nomination has ended.
+	// makesRoom is the node on which it evicts others, "" once its nomination has ended.
 	makesRoom string
 }
 
@@ -52,7 +52,7 @@ type state int
 
 const (
 	waiting  state = iota
-	placing        // it has been taken
+	placing        // taken from the queue
 	binding        // it has a node
 	evicting       // its victims are being evicted
 )
@@ -61,7 +61,7 @@ func newPendingPods() *pendingPods {
 	return &pendingPods{pods: map[types.UID]*pendingPod{}, more: make(chan struct{}, 1)}
 }
 
-// put adds or updates a pod. A pod that has changed is new again.
+// put adds or updates a pod. A changed pod counts as new.
 func (q *pendingPods) put(pod *corev1.Pod, now time.Time) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -84,21 +84,21 @@ func (q *pendingPods) put(pod *corev1.Pod, now time.Time) {
 	p.pod = pod
 }
 
-// changed reports whether a field has changed that decisions depend on. In the status, only the nominated node is one.
+// changed reports whether a field has changed on which decisions depend. In the status, only the nominated node counts.
 func changed(from, to *corev1.Pod) bool {
 	return from.Generation != to.Generation || !maps.Equal(from.Labels, to.Labels) ||
 		from.Status.NominatedNodeName != to.Status.NominatedNodeName
 }
 
-// remove removes a pod that was bound or deleted.
+// remove removes a bound or deleted pod.
 func (q *pendingPods) remove(uid types.UID) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	delete(q.pods, uid)
 }
 
-// take returns the pods that are due in scheduling order, about a maximum of them; if one pod of a group is due, all of its
-// pods. Unless more pods are due, next is when to call again if nothing happens, zero for never.
+// take returns about limit due pods in scheduling order; if one pod of a group is due, it returns the whole group. Unless more pods
+// are due, next is when to call again if nothing happens, zero for never.
 func (q *pendingPods) take(now time.Time, epoch uint64, limit int) (taken []candidate, next time.Time) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -123,7 +123,7 @@ func (q *pendingPods) take(now time.Time, epoch uint64, limit int) (taken []cand
 	return taken, next
 }
 
-// unit is a pod, or the pods of a group in order, that are placed together.
+// unit is one pod, or the pods of a group in order.
 type unit []*pendingPod
 
 // units returns the waiting units in no particular order.
@@ -152,8 +152,8 @@ func (q *pendingPods) units() []unit {
 	return out
 }
 
-// due returns when to try a unit if nothing else happens: at once if a pod is new, after its backoff if something has
-// changed since its last attempt.
+// due returns when to try a unit if nothing else happens: immediately if a pod is new, after the backoff if something has changed
+// since the last attempt.
 func (u unit) due(epoch uint64) time.Time {
 	var out time.Time
 	for i, p := range u {
@@ -168,8 +168,8 @@ func (u unit) due(epoch uint64) time.Time {
 	return out
 }
 
-// current returns the pods that still wait for a node, in their latest versions. A pod that is in another group by now is
-// taken again, with that group.
+// current returns the pods that still wait for a node, in their latest versions. A pod that has moved to another group is taken
+// again with that group.
 func (q *pendingPods) current(taken []candidate) []candidate {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -190,7 +190,7 @@ func (q *pendingPods) current(taken []candidate) []candidate {
 	return out
 }
 
-// bind marks pods that have a node.
+// bind marks pods as being bound.
 func (q *pendingPods) bind(pods ...candidate) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -201,7 +201,7 @@ func (q *pendingPods) bind(pods ...candidate) {
 	}
 }
 
-// evict marks pods that evict others, and are nominated to a node.
+// evict marks nominated pods as evicting others.
 func (q *pendingPods) evict(pods ...candidate) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -213,7 +213,7 @@ func (q *pendingPods) evict(pods ...candidate) {
 	}
 }
 
-// evicts reports whether pods are pending and evict others, all for the nodes that they are still nominated to.
+// evicts reports whether pods are pending and evicting others, each for the node that it is still nominated to.
 func (q *pendingPods) evicts(nominees []verdict) bool {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -223,7 +223,7 @@ func (q *pendingPods) evicts(nominees []verdict) bool {
 	})
 }
 
-// withdraw ends the nomination of a pod that was not written: it evicts no others. The argument is the pod without it.
+// withdraw ends the unwritten nomination of a pod, which then evicts no others. The argument is the pod without the nomination.
 func (q *pendingPods) withdraw(pod *corev1.Pod) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -237,7 +237,7 @@ func (q *pendingPods) withdraw(pod *corev1.Pod) {
 	}
 }
 
-// shown says that the nomination of a pod is in its latest event.
+// shown records that the latest event of a pod has its nomination.
 func (q *pendingPods) shown(uid types.UID) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -246,7 +246,7 @@ func (q *pendingPods) shown(uid types.UID) {
 	}
 }
 
-// nominated returns the pods that are nominated to a node and have a priority below the given one.
+// nominated returns the pods that are nominated to a node and have a priority below a limit.
 func (q *pendingPods) nominated(node string, below int32) (out []*corev1.Pod) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -258,7 +258,7 @@ func (q *pendingPods) nominated(node string, below int32) (out []*corev1.Pod) {
 	return out
 }
 
-// back returns a pod that found no node in this epoch to the queue.
+// back puts a pod that found no node in this epoch back into the queue.
 func (q *pendingPods) back(c candidate, now time.Time, epoch uint64) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -275,7 +275,7 @@ func (q *pendingPods) back(c candidate, now time.Time, epoch uint64) {
 	q.wake()
 }
 
-// again returns pods, all or none, that can be retried at once.
+// again puts pods, all or none, back into the queue for an immediate retry.
 func (q *pendingPods) again(pods ...candidate) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -297,7 +297,7 @@ func (q *pendingPods) retry(uid types.UID) {
 	}
 }
 
-// counts returns the numbers of waiting and of taken pods.
+// counts returns the numbers of waiting and taken pods.
 func (q *pendingPods) counts() (waits, taken int) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -318,7 +318,7 @@ func (q *pendingPods) wake() {
 	}
 }
 
-// inOrder is kube-scheduler's order, made total.
+// inOrder is kube-scheduler's order, completed to a total order.
 func inOrder(a, b *pendingPod) int {
 	return cmp.Or(
 		cmp.Compare(priority(b.pod), priority(a.pod)),

@@ -21,25 +21,25 @@ import (
 // callTimeout bounds one call of Place.
 const callTimeout = 30 * time.Second
 
-// preemptionPairs is the number of pairs of a queue entry and a node up to which a call asks for preemption. For an entry that
-// finds no node that takes 11 ms at 5,000 nodes, and accordingly more with more nodes: about a second in all, which the placed
-// pods wait for. A group counts as groupEntries: it takes 0.7 s at 5,000 nodes with 30 pods each.
+// preemptionPairs is the maximum number of pairs of a queue entry and a node for a call that includes preemption. Preemption for an
+// unschedulable entry takes 11 ms at 5,000 nodes, in proportion to the nodes: about a second in all, for which the placed pods
+// wait. A group counts as groupEntries entries: it takes 0.7 s at 5,000 nodes with 30 pods each.
 const (
 	preemptionPairs = 500_000
 	groupEntries    = 100
 )
 
-// asksPreemption reports whether a call asks for preemption. entries are those without a group. A call of one group alone asks
-// in any case: there is no smaller one.
-func (s *Scheduler) asksPreemption(entries, groups, nodes int) bool {
+// includesPreemption reports whether a call includes preemption. entries is the number of entries without a group. A call of one
+// group always does, because no smaller call is possible.
+func (s *Scheduler) includesPreemption(entries, groups, nodes int) bool {
 	alone := entries == 0 && groups == 1
 	return !s.options.NoPreemption && (alone || (entries+groupEntries*groups)*nodes <= s.options.PreemptionPairs)
 }
 
-// checkedAttempts is how many attempts accept a decision only if the cluster has not changed since the request.
+// checkedAttempts is the number of attempts that accept a decision only if the cluster has not changed since the request.
 const checkedAttempts = 4
 
-// schedule places pods, each call within a time. Each pod is then being bound or back in the queue.
+// schedule places pods, with a time limit for each call. Afterwards each pod is being bound or back in the queue.
 func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64, within time.Duration) {
 	odd := 0 // consecutive calls that failed because of one pod or group
 	for attempt, halved := 1, 0; ; {
@@ -59,7 +59,7 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 			continue
 		}
 		if err != nil && stowage.Details(err).RetryAfter > 0 {
-			// The server is busy, which no smaller call mends, and no pod is at fault. All are tried again after their backoff.
+			// A smaller call does not help against a busy server, and no pod is at fault. All are retried after their backoff.
 			s.log.Warn("the server is busy", "pods", len(pods), "error", err)
 			for _, c := range pods {
 				s.pending.back(c, time.Now(), anyEpoch)
@@ -71,7 +71,7 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 		}
 		s.settle(ctx, verdicts, term, epoch)
 		left := without(part, verdicts)
-		if preempt != nil { // the placed pods do not wait for that
+		if preempt != nil { // the placed pods do not wait for the eviction
 			evicts, more := preempt()
 			s.settle(ctx, more, term, epoch)
 			left = without(left, more)
@@ -95,7 +95,7 @@ func (s *Scheduler) schedule(ctx context.Context, pods []candidate, epoch uint64
 	}
 }
 
-// settle has pods with a node bound, and leaves the others pending.
+// settle starts the bindings of placed pods, and leaves other pods pending.
 func (s *Scheduler) settle(ctx context.Context, verdicts []verdict, term, epoch uint64) {
 	for _, v := range verdicts {
 		v.term = term
@@ -110,10 +110,10 @@ func (s *Scheduler) settle(ctx context.Context, verdicts []verdict, term, epoch 
 	}
 }
 
-// maxHalved is how often a batch is halved at most.
+// maxHalved is the maximum number of times that a batch is halved.
 const maxHalved = 30
 
-// without returns the pods that have no verdict.
+// without returns the pods without a verdict.
 func without(pods []candidate, verdicts []verdict) []candidate {
 	if len(verdicts) == 0 {
 		return pods
@@ -139,7 +139,7 @@ func (s *Scheduler) allFailed(pods []candidate, err error, within time.Duration)
 	return verdicts
 }
 
-// oddInARow is how many consecutive pods or groups may each fail a call. After that the fault is not theirs, and all
+// oddInARow is the number of consecutive pods or groups that may each fail a call. Beyond it the pods are not at fault, and all
 // remaining pods fail.
 const oddInARow = 16
 
@@ -159,7 +159,7 @@ func mayBeOfOne(err error) bool {
 	return false
 }
 
-// undecided returns the pods that are not assumed. The others may have a node: they wait until that is known.
+// undecided returns the pods that are not assumed. Assumed pods may have a node, and wait for the outcome.
 func (s *Scheduler) undecided(pods []candidate) []candidate {
 	return slices.DeleteFunc(pods, func(c candidate) bool {
 		node, _ := s.cluster.NodeOf(c.pod.UID)
@@ -181,9 +181,9 @@ func wholeGroups(pods []candidate, n int) int {
 	return n
 }
 
-// place calls Place and assumes the pods that got a node. If a pod or a group may evict others, preempt decides about that
-// (Scheduler.preempt). Neither it nor the pods behind it have a verdict: they must be decided with its nomination. If checked,
-// place returns live.ErrChanged if the cluster has changed since the request.
+// place calls Place and assumes the placed pods. If a pod or a group may evict others, preempt decides about the eviction
+// (Scheduler.preempt); neither it nor the pods behind it have a verdict, because they must be decided with its nomination. If
+// checked, place returns live.ErrChanged if the cluster has changed since the request.
 func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, checked bool, within time.Duration) (
 	_ []verdict, preempt func() (*eviction, []verdict), _ error,
 ) {
@@ -191,16 +191,16 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 	defer cancel()
 	var view *live.View
 	var answer *stowagev1.PlaceResponse
-	asked := false // about preemption
+	includePreemption := false
 	q, refused := s.ask(ctx, pods)
 	for len(q.queue) > 0 {
 		begin := time.Now()
 		err := s.cluster.Ask(ctx, func(ctx context.Context, v *live.View) (err error) {
-			view, asked = v, s.asksPreemption(q.single(), len(q.groups), v.NodeCount())
+			view, includePreemption = v, s.includesPreemption(q.single(), len(q.groups), v.NodeCount())
 			answer, err = s.client.Place(ctx, &stowagev1.PlaceRequest{
 				Context: &stowagev1.DecisionContext{
 					Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, Profile: s.options.Profile,
-				}, Queue: q.queue, PodGroups: q.groups, IncludePreemption: asked, TieBreak: s.options.TieBreak,
+				}, Queue: q.queue, PodGroups: q.groups, IncludePreemption: includePreemption, TieBreak: s.options.TieBreak,
 			})
 			return err
 		})
@@ -220,7 +220,7 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 		return refused, nil, nil
 	}
 	verdicts := q.verdicts(answer, view.NodeName, s.evicts())
-	verdicts, behind := s.untilPreemptor(verdicts, asked || wholeGroups(pods, 1) >= len(pods))
+	verdicts, behind := s.untilPreemptor(verdicts, includePreemption || wholeGroups(pods, 1) >= len(pods))
 	s.metrics.placed.Record(ctx, int64(len(verdicts)))
 	var assumed []live.Assumption
 	var placed []candidate
@@ -253,8 +253,7 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 
 var violationPath = regexp.MustCompile(`^(queue|pod_groups)\[(\d+)\]\.?(?:pod\.)?(?:template\.)?(.*)$`)
 
-// without returns the pods that the server rejects, with the reason; none if the error has another cause. A group is
-// rejected as a whole.
+// without returns the rejected pods with the reason; none if the error has another cause. A group is rejected as a whole.
 func (q *question) without(err error) []verdict {
 	d := stowage.Details(err)
 	if d.Code != codes.InvalidArgument {

@@ -29,9 +29,9 @@ type victim struct {
 // evicts reports whether victims are evicted.
 func (s *Scheduler) evicts() bool { return s.options.Preempt && !s.options.NoPreemption }
 
-// untilPreemptor cuts verdicts before the first pod or group that may evict others. The pods behind it must be decided with
-// its nomination, as kube-scheduler does, which decides one pod after the other. asked says whether the answer has preemption.
-func (s *Scheduler) untilPreemptor(verdicts []verdict, asked bool) (before, behind []verdict) {
+// untilPreemptor cuts verdicts before the first pod or group that may evict others. The pods behind it must be decided with its
+// nomination, because kube-scheduler decides one pod after the other. included reports whether the response has preemption.
+func (s *Scheduler) untilPreemptor(verdicts []verdict, included bool) (before, behind []verdict) {
 	if !s.evicts() {
 		return verdicts, nil
 	}
@@ -43,7 +43,7 @@ func (s *Scheduler) untilPreemptor(verdicts []verdict, asked bool) (before, behi
 			continue
 		case v.preempts.GetNominated() != nil || len(v.groupPreempts.GetNominations()) > 0:
 			return cut(verdicts, i)
-		case asked || neverPreempts(v.pod):
+		case included || neverPreempts(v.pod):
 			continue
 		}
 		if !known {
@@ -57,7 +57,7 @@ func (s *Scheduler) untilPreemptor(verdicts []verdict, asked bool) (before, behi
 	return verdicts, nil
 }
 
-// cut cuts verdicts before one. The placed pods of its group stay before the cut: a group is bound as a whole.
+// cut splits verdicts at an index. Placed pods of a group that spans the cut stay before it: a group is bound as a whole.
 func cut(verdicts []verdict, at int) (before, behind []verdict) {
 	before = slices.Clone(verdicts[:at])
 	group, grouped := groupOf(verdicts[at].pod)
@@ -86,8 +86,8 @@ func (s *Scheduler) lowestPriority() int32 {
 	return out
 }
 
-// preempt decides about the first of some pods, or the group that it is in. It returns what they evict, or their verdicts if
-// they evict nothing. The other pods have no verdict. A pod without both is to be decided again.
+// preempt decides about the first pod or its group. It returns their eviction, or their verdicts if they evict nothing. Pods
+// without either must be decided again.
 func (s *Scheduler) preempt(behind []verdict, view *live.View, term uint64, decided time.Time) (*eviction, []verdict) {
 	first := behind[0]
 	members := behind[:1]
@@ -112,7 +112,7 @@ func (s *Scheduler) preempt(behind []verdict, view *live.View, term uint64, deci
 	case len(group.GetNominations()) > 0:
 		victims, out.violations = group.Victims, int(group.PdbViolations)
 	default:
-		return nil, nil // preemption was not asked for
+		return nil, nil // the response has no preemption
 	}
 	for _, v := range members {
 		if v.nominee == "" {
@@ -138,8 +138,8 @@ func (s *Scheduler) preempt(behind []verdict, view *live.View, term uint64, deci
 	return out, rest
 }
 
-// victims returns the pods that are evicted for nominees: each for the one that is nominated to its node, or else for the first.
-// known is false if one of them is not bound there, according to the latest events: it is waiting to be bound, or gone.
+// victims returns the pods to evict for nominees, each for the nominee of its node, or else for the first nominee. known is false
+// if, according to the latest events, one of them is not bound there: its binding is pending, or it is gone.
 func (s *Scheduler) victims(of []*stowagev1.PodReference, nominees []verdict, view *live.View) (out []victim, known bool) {
 	by := map[string]*corev1.Pod{}
 	for _, v := range slices.Backward(nominees) {

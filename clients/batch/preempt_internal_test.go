@@ -36,25 +36,25 @@ func TestWhatIsBehindAPreemptorIsDecidedAgain(t *testing.T) {
 	lowGroup := pending(5)
 	lowGroup.group = "low"
 	for name, c := range map[string]struct {
-		last    verdict
-		asked   bool
-		evicts  bool
-		decided int
+		last     verdict
+		included bool
+		evicts   bool
+		decided  int
 	}{
-		"it preempts":                            {preempting, true, true, 4},
-		"no pods are evicted":                    {preempting, true, false, 5},
-		"a group preempts":                       {groupPreempts, true, true, 4},
-		"a group has no victims":                 {grouped, true, true, 5},
-		"a group that no call asked for":         {grouped, false, true, 4},
-		"a group above no pod":                   {lowGroup, false, true, 5},
-		"it has no candidates":                   {pending(9), true, true, 5},
-		"preemption was not asked for":           {pending(6), false, true, 4},
-		"it is above no pod":                     {pending(5), false, true, 5},
-		"preemption was not asked for, for none": {never, false, true, 5},
+		"it preempts":                             {preempting, true, true, 4},
+		"no pods are evicted":                     {preempting, true, false, 5},
+		"a group preempts":                        {groupPreempts, true, true, 4},
+		"a group has no victims":                  {grouped, true, true, 5},
+		"a group without a result":                {grouped, false, true, 4},
+		"a group above no pod":                    {lowGroup, false, true, 5},
+		"it has no candidates":                    {pending(9), true, true, 5},
+		"preemption not included":                 {pending(6), false, true, 4},
+		"it is above no pod":                      {pending(5), false, true, 5},
+		"preemption not included, never preempts": {never, false, true, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &Scheduler{pods: pods, options: Options{Preempt: c.evicts}}
-			before, behind := s.untilPreemptor([]verdict{placed, undecided, never, pending(4), c.last}, c.asked)
+			before, behind := s.untilPreemptor([]verdict{placed, undecided, never, pending(4), c.last}, c.included)
 			if len(before) != c.decided || len(before)+len(behind) != 5 {
 				t.Errorf("%d are decided and %d behind, want %d decided", len(before), len(behind), c.decided)
 			}

@@ -182,7 +182,7 @@ func TestPodsPreemptOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// In a large call preemption is not asked for. It is then for the pods that may preempt, one part after the other.
+// A large call does not include preemption. Smaller calls then include it for the pods that may preempt.
 func TestPodsPreemptInALargeCall(t *testing.T) {
 	t.Parallel()
 	w := start(t, batch.Options{Preempt: true, PreemptionPairs: 2}, node("a", "2"), node("b", "2"),
@@ -544,7 +544,7 @@ func (w *world) loses(name string) {
 	})
 }
 
-// A nomination ends with the preemption that it is for: otherwise it would keep its room for ever.
+// A nomination ends with the preemption that it is for: otherwise it would keep its room forever.
 func TestNominationsThatNothingElseEnds(t *testing.T) {
 	t.Parallel()
 	gated := priority(member(pod("gated"), "2"), 10)
@@ -674,12 +674,12 @@ func TestAGroupPreemptsWithOneAnswer(t *testing.T) {
 	t.Parallel()
 	w := start(t, batch.Options{Preempt: true}, node("a", "1"), onNode(pod("victim"), "a", 1))
 	w.gracefully()
-	var asked atomic.Int32
+	var calls atomic.Int32
 	w.mutex.Lock()
-	w.everyPlace = func(context.Context, *stowagev1.PlaceRequest) error { asked.Add(1); return nil }
+	w.everyPlace = func(context.Context, *stowagev1.PlaceRequest) error { calls.Add(1); return nil }
 	w.mutex.Unlock()
 	w.writing(func(write string) error {
-		if n := asked.Load(); strings.HasPrefix(write, "nominate") && n != 1 {
+		if n := calls.Load(); strings.HasPrefix(write, "nominate") && n != 1 {
 			t.Errorf("%d calls", n)
 		}
 		return nil

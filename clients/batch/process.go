@@ -18,8 +18,8 @@ import (
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
-// Run schedules with a valid configuration until the context ends. Every replica watches the cluster, so that it can take
-// over at once; one schedules.
+// Run schedules with a valid configuration until the context ends. Every replica watches the cluster, so that it can take over
+// immediately; only the leader schedules.
 func (c *Config) Run(ctx context.Context, log *slog.Logger) (err error) {
 	p, err := process.Start(ctx, "stowage-batch", &c.Settings, log)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	var scheduler *Scheduler // set before it runs, and only then are there events
+	var scheduler *Scheduler // set before Run, which causes the first event
 	broadcaster := events.NewBroadcaster(newEventSink(recording, func() { scheduler.metrics.drop("event") }))
 	defer broadcaster.Shutdown()
 	if err := broadcaster.StartRecordingToSinkWithContext(context.WithoutCancel(ctx)); err != nil {
@@ -74,7 +74,7 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) (err error) {
 	return err
 }
 
-// clients sets the clients that write to the API server, and returns the lease; nil without leader election.
+// clients sets the clients that write to the API server, and returns the lease, nil without leader election.
 func (c *Config) clients(o *Options) (lock *lease.Lock, err error) {
 	if o.Statuses, err = c.Client("stowage-batch-status"); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (c *Config) clients(o *Options) (lock *lease.Lock, err error) {
 	})
 }
 
-// fenced sets the clients whose requests only a leader may send.
+// fenced sets the clients for requests that only a leader may send.
 func (c *Config) fenced(o *Options, change ...func(*rest.Config)) (err error) {
 	if o.Bindings, err = c.Client("stowage-batch-binding", change...); err == nil {
 		o.Evictions, err = c.Client("stowage-batch-preemption", change...)
@@ -99,7 +99,7 @@ func (c *Config) fenced(o *Options, change ...func(*rest.Config)) (err error) {
 	return err
 }
 
-// serve runs the scheduler. The cluster and the admin endpoints stay up until the last binding is made.
+// serve runs the scheduler. The cluster and the admin endpoints stay up until the last binding.
 func (c *Config) serve(ctx context.Context, scheduler *Scheduler, lock *lease.Lock, admin *process.Admin) error {
 	group, ctx := errgroup.WithContext(ctx)
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -18,11 +18,11 @@ import (
 type question struct {
 	queue  []*stowagev1.PendingPods
 	groups []*stowagev1.PodGroup
-	needs  map[string]int // pods that each group still needs for its minimum
+	needs  map[string]int // number of pods that each group still needs for its minimum
 	pods   [][]candidate  // of each entry of queue
 }
 
-// ask builds the queue of some pods, in their order. It rejects pods that cannot be placed, with the reason.
+// ask builds the queue of pods, in their order. It rejects unsupported pods, with the reason.
 func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, refused []verdict) {
 	q = &question{needs: map[string]int{}}
 	classes := s.cluster.DeviceClasses()
@@ -61,8 +61,7 @@ func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, ref
 	return q, refused
 }
 
-// group returns the group of some pods, which are all of its pending pods, and how many of them it needs; nil if they are placed one
-// by one.
+// group returns a group with all of its pending pods, and the number of pods that it needs; nil if the pods are placed one by one.
 func (s *Scheduler) group(ctx context.Context, key groupKey, pods []candidate) (*stowagev1.PodGroup, int, error) {
 	if key.object {
 		return s.podGroup(key, len(pods))
@@ -74,8 +73,8 @@ func (s *Scheduler) group(ctx context.Context, key groupKey, pods []candidate) (
 	return &stowagev1.PodGroup{Name: key.String(), MinCount: new(uint32(minimum)), Mode: s.options.GroupMode}, minimum, nil
 }
 
-// stillNeeded is how many more pods of a group must be placed for its minimum, in addition to those that have a node or
-// have succeeded. The argument is all of its pending pods.
+// stillNeeded is the number of pending pods that a group needs for its minimum, in addition to running and succeeded pods. pods are
+// all of its pending pods.
 func (s *Scheduler) stillNeeded(ctx context.Context, key groupKey, pods []candidate) (int, error) {
 	decided, err := s.decided(key)
 	if err != nil {
@@ -105,7 +104,7 @@ func (s *Scheduler) stillNeeded(ctx context.Context, key groupKey, pods []candid
 	return max(0, minimum-decided), nil
 }
 
-// becauseError is an error with the class of reasons that it belongs to.
+// becauseError is an error with its class of reasons.
 type becauseError struct {
 	why
 	error
@@ -115,7 +114,7 @@ func because(w why, format string, args ...any) error {
 	return becauseError{w, fmt.Errorf(format, args...)}
 }
 
-// whyOf returns the class of an error; without one, the pods themselves are the reason.
+// whyOf returns the class of an error. An error without a class is the fault of the pods themselves.
 func whyOf(err error) why {
 	if b, ok := errors.AsType[becauseError](err); ok {
 		return b.why
@@ -135,15 +134,15 @@ func convert(pods []candidate, classes map[string]string) ([]*stowagev1.Pod, err
 			return nil, err
 		}
 		if p.NominatedNodeName == "" {
-			p.Name = "" // equal pods share an entry; only the name of a nominated pod matters, as it does not count against itself
+			p.Name = "" // equal pods share an entry; only a nominated pod needs its name, as it does not count against itself
 		}
 		out = append(out, p)
 	}
 	return out, nil
 }
 
-// understood rejects pods with fields that kube-scheduler reads and the contract does not have: kube-scheduler might reject
-// the node that Stowage would choose.
+// understood rejects pods with fields of kube-scheduler that the contract does not have: kube-scheduler might reject the node that
+// Stowage would choose.
 func understood(unread []*stowagev1.UnreadField) error {
 	if len(unread) == 0 {
 		return nil
@@ -155,7 +154,7 @@ func understood(unread []*stowagev1.UnreadField) error {
 	return fmt.Errorf("this scheduler leaves the pod alone, because it does not read %s", strings.Join(out, "; "))
 }
 
-// add appends a pod, to the last entry if it is equal to its pod.
+// add appends a pod. A pod equal to the pod of the last entry joins that entry.
 func (q *question) add(c candidate, pod *stowagev1.Pod, group string) {
 	if last := len(q.queue) - 1; last >= 0 && q.queue[last].PodGroup == group && proto.Equal(q.queue[last].Pod, pod) {
 		*q.queue[last].Count++
@@ -176,34 +175,34 @@ func (q *question) single() (n int) {
 	return n
 }
 
-// verdict is a pod's node, or why it has none.
+// verdict is a pod's node, or the reason why it has none.
 type verdict struct {
 	candidate
 	node    string
 	message string
 	why     why
-	// preempts is the answer about preemption of a pod without a node, nil if there is none.
+	// preempts is the result of preemption for an unschedulable pod, nil if the response has none.
 	preempts *stowagev1.Preemption
-	// groupPreempts is the answer about preemption of the group of a pod without a node, nil if there is none.
+	// groupPreempts is the result of preemption for the pod's group, nil if the response has none.
 	groupPreempts *stowagev1.PodGroupPreemption
-	// group is the group that a pod without a node belongs to, "" if none.
+	// group is the group of a pod without a node, "" if it has none.
 	group string
-	// nominee is the node that a pod is nominated to while its victims go.
+	// nominee is the node that a pod is nominated to while its victims terminate.
 	nominee string
-	// clears says that the nomination of the pod ends.
+	// clears: the nomination of the pod ends.
 	clears bool
-	// keeps says that its group waits for victims, and keeps its nominations.
+	// keeps: its group waits for victims, and keeps its nominations.
 	keeps bool
-	// soon says that the pod is tried again although nothing has changed.
+	// soon: the pod is retried although nothing has changed.
 	soon bool
 
 	decided time.Time
-	version uint64 // version of the cluster that the decision rests on
+	version uint64 // the decision's version of the cluster
 	term    uint64 // lease term of the decision
 	gang    *gang  // nil if the pod is in no group
 }
 
-// verdicts reads a response. evicts says whether victims are evicted.
+// verdicts reads a response. evicts reports whether victims are evicted.
 func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) string, evicts bool) []verdict {
 	refused := map[string]verdict{} // reasons of groups that are not placed
 	for i := range q.groups {
@@ -222,7 +221,7 @@ func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) st
 		v.keeps = g.GetPreemption().GetOngoing()
 		switch {
 		case g.GetPreemption().GetUndecided():
-			v.message += "; it is not known which pods it would preempt"
+			v.message += "; its preemption victims are unknown"
 		case !evicts && len(g.GetPreemption().GetNominations()) > 0:
 			v.message += notEvicted
 		}
@@ -266,11 +265,11 @@ func (q *question) verdicts(a *stowagev1.PlaceResponse, nodeName func(uint32) st
 	return out
 }
 
-// notEvicted is added to what preemption finds if nothing is evicted.
+// notEvicted follows the result of preemption if the scheduler evicts nothing.
 const notEvicted = "; this scheduler evicts no pods"
 
-// whyUnplaced classifies why pods have no node. Where kube-scheduler ends a pod's cycle with an internal error, no other
-// node helps.
+// whyUnplaced classifies why pods have no node. Where kube-scheduler ends a pod's cycle with an internal error, other nodes do not
+// help.
 func whyUnplaced(answer interface{ GetInternalError() bool }) why {
 	if answer.GetInternalError() {
 		return undecidable

@@ -126,12 +126,12 @@ func TestNominationsOfAGroup(t *testing.T) {
 		true: {
 			"0 0: ", "0 1: ", "1 0: b pod group g: no room", "1 1: a pod group g: no room", "1 2: pod group g: no room",
 			"2 0: b pod group g: no room",
-			"3 0: pod group vast: no room; it is not known which pods it would preempt", "4 0: keeps pod group waits: ongoing",
+			"3 0: pod group vast: no room; its preemption victims are unknown", "4 0: keeps pod group waits: ongoing",
 		},
 		false: {
 			"0 0: ", "0 1: ", "1 0: pod group g: no room" + notEvicted, "1 1: pod group g: no room" + notEvicted,
 			"1 2: pod group g: no room" + notEvicted, "2 0: pod group g: no room" + notEvicted,
-			"3 0: pod group vast: no room; it is not known which pods it would preempt", "4 0: keeps pod group waits: ongoing",
+			"3 0: pod group vast: no room; its preemption victims are unknown", "4 0: keeps pod group waits: ongoing",
 		},
 	} {
 		var got []string
@@ -155,7 +155,7 @@ func TestNominationsOfAGroup(t *testing.T) {
 func TestPreemptionIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		entries, groups, nodes int
-		none, asks             bool
+		none, includes         bool
 	}{
 		{100, 0, 5_000, false, true}, {101, 0, 5_000, false, false}, {3, 0, 130_000, false, true}, {4, 0, 130_000, false, false},
 		{1000, 0, 500, false, true}, {1, 0, 0, false, true}, {1, 0, 500_001, false, false}, {1, 0, 1, true, false},
@@ -163,8 +163,8 @@ func TestPreemptionIsBounded(t *testing.T) {
 		{0, 1, 1, true, false},
 	} {
 		s := &Scheduler{options: Options{NoPreemption: c.none, PreemptionPairs: preemptionPairs}}
-		if got := s.asksPreemption(c.entries, c.groups, c.nodes); got != c.asks {
-			t.Errorf("%+v: asks: %v", c, got)
+		if got := s.includesPreemption(c.entries, c.groups, c.nodes); got != c.includes {
+			t.Errorf("%+v: includes: %v", c, got)
 		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// reports queue status updates of pods without a node: the latest of each pod, sent a few pods at a time. A pod's last
-// report is never sent after its binding, as with kube-scheduler's API dispatcher (pkg/scheduler/backend/api_dispatcher,
-// v1.37): a binding drops the queued report and waits for one that is being sent, or cancels it.
+// reports queues the latest status update of each pending pod, and sends a few at a time. As with kube-scheduler's API dispatcher
+// (pkg/scheduler/backend/api_dispatcher, v1.37), no report of a pod is sent after its binding: a binding drops the queued report,
+// and waits for a report in progress, or cancels it.
 type reports struct {
 	limit   int    // maximum queue length
 	dropped func() // called for each report that the limit drops
@@ -35,7 +35,7 @@ type sending struct {
 	cancel context.CancelFunc
 }
 
-// settleFor is how long a binding waits for a report that is being sent, and again for one that it has canceled.
+// settleFor is how long a binding waits for a report in progress, and again after canceling it.
 const settleFor = 500 * time.Millisecond
 
 func newReports(atATime, limit int, dropped func()) *reports {
@@ -45,7 +45,7 @@ func newReports(atATime, limit int, dropped func()) *reports {
 	}
 }
 
-// put queues a report about a pod in place of its queued one.
+// put queues a report about a pod, and drops the pod's older report.
 func (r *reports) put(pod types.UID, send func(context.Context)) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -61,7 +61,7 @@ func (r *reports) put(pod types.UID, send func(context.Context)) {
 	r.start()
 }
 
-// start sends the oldest reports as long as some may start. The caller holds the mutex.
+// start sends the oldest reports, up to the limit of concurrent reports. The caller holds the mutex.
 func (r *reports) start() {
 	for e := r.line.Front(); e != nil && r.free > 0; {
 		next := e.Next()
@@ -104,8 +104,8 @@ func (r *reports) drop(pod types.UID) {
 	r.remove(pod)
 }
 
-// settle drops a pod's queued report, and waits shortly for one that is being sent. Then it cancels that one: an API server
-// that is slow with a status must not hold up a binding.
+// settle drops a pod's queued report. It waits shortly for a report in progress, then cancels it: a slow write of a status must not
+// delay a binding.
 func (r *reports) settle(ctx context.Context, pod types.UID) {
 	r.mutex.Lock()
 	r.remove(pod)

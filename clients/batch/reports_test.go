@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// told records what is sent about pods.
-type told struct {
+// sentReports records the sent reports.
+type sentReports struct {
 	mutex   sync.Mutex
 	all     []string
 	release chan struct{}
 }
 
-func (t *told) say(what string) func(context.Context) {
+func (t *sentReports) send(what string) func(context.Context) {
 	return func(context.Context) {
 		t.mutex.Lock()
 		t.all = append(t.all, what)
@@ -26,7 +26,7 @@ func (t *told) say(what string) func(context.Context) {
 	}
 }
 
-func (t *told) is(want ...string) bool {
+func (t *sentReports) is(want ...string) bool {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	return slices.Equal(t.all, want)
@@ -34,10 +34,10 @@ func (t *told) is(want ...string) bool {
 
 func TestOnlyTheLatestReportOfAPodIsSent(t *testing.T) {
 	dropped := 0
-	r, said := newReports(1, 3, func() { dropped++ }), &told{release: make(chan struct{})}
-	put := func(pod, what string) { r.put(types.UID(pod), said.say(pod+" "+what)) }
+	r, sent := newReports(1, 3, func() { dropped++ }), &sentReports{release: make(chan struct{})}
+	put := func(pod, what string) { r.put(types.UID(pod), sent.send(pod+" "+what)) }
 	put("a", "first")
-	until(t, func() bool { return said.is("a first") })
+	until(t, func() bool { return sent.is("a first") })
 	put("a", "second") // waits for the first to end
 	put("b", "first")
 	put("c", "first")
@@ -49,14 +49,14 @@ func TestOnlyTheLatestReportOfAPodIsSent(t *testing.T) {
 	go func() { r.settle(t.Context(), "a"); close(settled) }()
 	select {
 	case <-settled:
-		t.Error("a may be bound while something is being said of it")
+		t.Error("a may be bound while something is being sent of it")
 	default:
 	}
-	close(said.release)
+	close(sent.release)
 	<-settled
 	r.wait()
-	if !said.is("a first", "b second", "d first") || dropped != 1 {
-		t.Errorf("%q are sent, and %d are dropped", said.all, dropped)
+	if !sent.is("a first", "b second", "d first") || dropped != 1 {
+		t.Errorf("%q are sent, and %d are dropped", sent.all, dropped)
 	}
 	r.settle(t.Context(), "a")
 }

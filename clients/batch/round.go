@@ -9,11 +9,12 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// round schedules pods that were taken from the queue, in their order. Each is then being bound or back in the queue.
+// round schedules pods from the queue, in their order. Afterwards each pod is being bound or back in the queue.
 //
-// A search for a joint placement takes as long as its steps, which a PodGroup requests, so a group with that mode has a call of its own.
-// All searches of a round together take at most Options.JointTime, and those of one namespace its share: groups for which no time is left
-// wait for the next round, which has the pods that have arrived meanwhile, too. A group whose search did not end backs off.
+// The duration of a search for a joint placement depends on its steps, which a PodGroup may request, so each group with that mode
+// has its own call. All searches of a round take at most Options.JointTime together, and the searches of one namespace at most its
+// share. The remaining groups wait for the next round, together with newly arrived pods. A group with an unfinished search backs
+// off.
 func (s *Scheduler) round(ctx context.Context, pods []candidate, epoch uint64) {
 	units := s.byTurn(pods)
 	left, total := s.shares(units), s.options.JointTime
@@ -38,13 +39,13 @@ func (s *Scheduler) round(ctx context.Context, pods []candidate, epoch uint64) {
 	s.schedule(ctx, others, epoch, callTimeout)
 }
 
-// turn is pods that are placed by calls of their own: those of a group that is placed jointly, or others.
+// turn is pods that share a call: a jointly placed group, or other pods.
 type turn struct {
 	pods  []candidate
 	joint bool
 }
 
-// byTurn divides pods, in their order, into the groups that are placed jointly and what is between them.
+// byTurn divides pods, in their order, into the jointly placed groups and the pods between them.
 func (s *Scheduler) byTurn(pods []candidate) []turn {
 	var out []turn
 	for len(pods) > 0 {
@@ -60,7 +61,7 @@ func (s *Scheduler) byTurn(pods []candidate) []turn {
 	return out
 }
 
-// joint reports whether a pod is in a group that is placed jointly.
+// joint reports whether a pod belongs to a jointly placed group.
 func (s *Scheduler) joint(c candidate) bool {
 	key, grouped := groupOf(c.pod)
 	if !grouped {
@@ -77,7 +78,7 @@ func (s *Scheduler) joint(c candidate) bool {
 	return mode == stowagev1.PodGroupMode_POD_GROUP_MODE_JOINT
 }
 
-// leastShare is the least share of a namespace: one of Options.JointTime. With more namespaces some wait for the next round.
+// leastShare bounds the shares of Options.JointTime. With more namespaces, some wait for the next round.
 const leastShare = 5
 
 // shares divides the time for searches among the namespaces.

@@ -20,38 +20,38 @@ import (
 
 // Options configure a Scheduler.
 type Options struct {
-	// SchedulerName is the spec.schedulerName of the pods that are scheduled. Required.
+	// SchedulerName is the spec.schedulerName of the pods to schedule. Required.
 	SchedulerName string
-	// MaxBatch is about how many pods one call places; more wait for the next call. 1,000 if 0.
+	// MaxBatch is the approximate number of pods per call; more wait for the next call. 1,000 if 0.
 	MaxBatch int
 	// Binders is the number of concurrent bindings. 16 if 0.
 	Binders int
-	// Fresh is how long a decision tolerates changes outside its node, as kube-scheduler's do. 1 s if 0.
+	// Fresh is how long a decision tolerates changes outside its node, as kube-scheduler's decisions do. 1 s if 0.
 	Fresh time.Duration
-	// Profile is how Stowage decides, kube-scheduler's default if nil.
+	// Profile is the profile to decide by, kube-scheduler's default if nil.
 	Profile *stowagev1.Profile
 	// TieBreak chooses one of several best nodes.
 	TieBreak stowagev1.TieBreak
-	// NoPreemption says that the profile has no preemption: what it would do is not told.
+	// NoPreemption: the profile has no preemption, so messages do not mention it.
 	NoPreemption bool
 	// Preempt evicts pods of lower priority where kube-scheduler would. The cluster needs live.Options.StartTimes.
 	Preempt bool
-	// PreemptionPairs is how many pairs of a queue entry and a node a call has at most that asks for preemption. 500,000 if 0.
+	// PreemptionPairs is the maximum number of pairs of a queue entry and a node for a call that includes preemption. 500,000 if 0.
 	PreemptionPairs int
-	// GroupMode is how groups are placed whose PodGroup does not specify it.
+	// GroupMode is the default for PodGroups that do not specify a mode.
 	GroupMode stowagev1.PodGroupMode
 	// JointTime bounds the searches for joint placements between two batches of other pods. 500 ms if 0.
 	JointTime time.Duration
 	// MaxJointSteps bounds the steps that a PodGroup may request for its search. 65,536 if 0.
 	MaxJointSteps uint32
-	// Bindings and Statuses are the clients that write bindings and status, so that neither waits for other calls. New's
-	// client if nil. Bindings checks before it sends (connect.Looking).
+	// Bindings and Statuses are the clients for bindings and status updates, so that neither waits for other calls. New's client if
+	// nil. Bindings checks before it sends (connect.Looking).
 	Bindings, Statuses kubernetes.Interface
-	// Evictions is the client that nominates and evicts. It checks before it sends, as Bindings does. New's client if nil.
+	// Evictions is the client for nominations and evictions. It checks before it sends, as Bindings does. New's client if nil.
 	Evictions kubernetes.Interface
 	// Events records events about pods. Required.
 	Events events.EventRecorder
-	// Lease says whether the scheduler leads; nil if it always does.
+	// Lease reports whether the scheduler leads; nil if it always does.
 	Lease Lease
 	// Log, slog.Default if nil.
 	Log *slog.Logger
@@ -59,8 +59,8 @@ type Options struct {
 	Meter metric.MeterProvider
 }
 
-// Lease is the leader lease. Term returns another number each time that the scheduler begins to lead, and 0 while it does
-// not.
+// Lease is the leader lease. Term returns another number each time that the scheduler begins to lead, and 0 while another replica
+// leads.
 type Lease interface{ Term() uint64 }
 
 // always is the Lease of a single scheduler.
@@ -80,7 +80,7 @@ type Scheduler struct {
 	pending  *pendingPods
 	synced   cache.InformerSynced // whether pending has all pods
 	bindings chan verdict         // decided pods to bind
-	// evictions evict the victims of pods that are nominated.
+	// evictions evict the victims of nominated pods.
 	evictions chan func(context.Context)
 	gangs     gangs
 	reports   *reports // queue of status updates for pods without a node
@@ -183,15 +183,15 @@ func (s *Scheduler) gone(o any) {
 // Ready reports whether the informers have synced.
 func (s *Scheduler) Ready() bool { return s.cluster.Ready() && s.synced() }
 
-// preemptionsAtATime is the number of pods whose victims are evicted concurrently.
+// preemptionsAtATime is the number of concurrent evictions, each for one pod or group.
 const preemptionsAtATime = 16
 
-// lastBindings is how long a stopping scheduler may take for bindings that are decided. With the rest of the shutdown it
-// stays below the terminationGracePeriodSeconds of deploy/batch.
+// lastBindings is how long a stopping scheduler may take for decided bindings. With the rest of the shutdown it stays below the
+// terminationGracePeriodSeconds of deploy/batch.
 const lastBindings = 10 * time.Second
 
-// Run schedules until the context ends, and then makes the bindings that are decided, so that the next leader finds them.
-// It binds nothing once leading has ended, which may be at any time. It may be called once.
+// Run schedules until the context ends, and then makes the decided bindings, so that the next leader finds them. It binds nothing
+// once leading has ended, which may be at any time. It may be called once.
 func (s *Scheduler) Run(ctx, leading context.Context) error {
 	if err := s.cluster.WaitReady(ctx); err != nil {
 		return err
@@ -230,7 +230,7 @@ func (s *Scheduler) Run(ctx, leading context.Context) error {
 // catchUpAgain is the delay before the cluster is read again after an error.
 const catchUpAgain = time.Second
 
-// loop schedules the pods that are due, again and again. An epoch is a time in which nothing changed that decisions read.
+// loop schedules due pods repeatedly. An epoch is a time in which nothing changed that decisions read.
 func (s *Scheduler) loop(ctx context.Context) {
 	changed, epoch := s.cluster.Changed(), uint64(0)
 	for ctx.Err() == nil {

@@ -172,7 +172,7 @@ func inPodGroup(p *corev1.Pod) *corev1.Pod {
 	return p
 }
 
-// A PodGroup is placed once its pods are there, in the domain of those that run.
+// A PodGroup is placed once its pods exist, in the domain of its running pods.
 func TestAPodGroupIsPlacedWhereItsPodsRun(t *testing.T) {
 	a, b := node("a", "8"), node("b", "8")
 	a.Labels, b.Labels = map[string]string{"rack": "1"}, map[string]string{"rack": "2"}

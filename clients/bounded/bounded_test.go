@@ -36,7 +36,7 @@ func TestAliases(t *testing.T) {
 		"schedule: '* * * * *'\nurl: a?b&c": false,
 		"a: 1 &*a":                          false,
 	} {
-		if _, err := YAMLToJSON([]byte(text)); (err != nil) != refused || refused && err.Error() != "aliases stand for more than 8388608 bytes" {
+		if _, err := YAMLToJSON([]byte(text)); (err != nil) != refused || refused && err.Error() != "aliases expand to more than 8388608 bytes" {
 			t.Errorf("%v for %.60q", err, text)
 		}
 	}

@@ -1,2 +1,2 @@
-// Package bounded reads files and YAML of others within bounds of memory.
+// Package bounded reads untrusted files and YAML in bounded memory.
 package bounded

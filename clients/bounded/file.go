@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// maximumFile bounds a file of settings. A ConfigMap, where such a file often comes from, has up to 1 MiB.
+// maximumFile bounds a file of settings. Such files often come from a ConfigMap, which has up to 1 MiB.
 const maximumFile = 1 << 20
 
 // ReadFile is os.ReadFile for a file of settings, which may be the end of a pipe.

@@ -8,16 +8,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maximumExpanded bounds the text of YAML whose aliases are replaced by what they stand for.
+// maximumExpanded bounds the text of YAML with its aliases expanded.
 const maximumExpanded = 8 << 20
 
-// YAMLToJSON is yaml.YAMLToJSONStrict for text whose length the caller has bounded: its aliases may not stand for much more. The library bounds
-// the number of values that aliases stand for, not their length.
+// YAMLToJSON is yaml.YAMLToJSONStrict with a bound on the expansion of aliases, for text whose length the caller has bounded. The
+// library bounds the number of values in expanded aliases, not their length.
 func YAMLToJSON(text []byte) ([]byte, error) {
 	if hasAlias(text) {
 		var document yamlnode.Node
 		if err := yamlnode.Unmarshal(text, &document); err == nil && expanded(&document, map[*yamlnode.Node]int{}) > maximumExpanded {
-			return nil, fmt.Errorf("aliases stand for more than %d bytes", maximumExpanded)
+			return nil, fmt.Errorf("aliases expand to more than %d bytes", maximumExpanded)
 		}
 	}
 	return yaml.YAMLToJSONStrict(text)
@@ -36,7 +36,7 @@ func hasAlias(text []byte) bool {
 	return false
 }
 
-// expanded is the length of a node's text in JSON, about, or a number above the bound.
+// expanded is the approximate length of a node in JSON, or a number above the bound.
 func expanded(n *yamlnode.Node, known map[*yamlnode.Node]int) int {
 	if n.Kind == yamlnode.AliasNode {
 		n = n.Alias
@@ -44,7 +44,7 @@ func expanded(n *yamlnode.Node, known map[*yamlnode.Node]int) int {
 	if size, ok := known[n]; ok {
 		return size
 	}
-	known[n] = maximumExpanded + 1 // an anchor that stands for itself
+	known[n] = maximumExpanded + 1 // an anchor that contains itself
 	size := len(n.Value) + 4
 	for _, child := range n.Content {
 		size = min(size+expanded(child, known), maximumExpanded+1)

@@ -89,7 +89,7 @@ func TestInputIsBounded(t *testing.T) {
 		stdin io.Reader
 		want  string
 	}{
-		{"zeros", []string{"-f", "/dev/zero"}, nil, "/dev/zero: document 1: is no text: it has a byte 0"},
+		{"zeros", []string{"-f", "/dev/zero"}, nil, "/dev/zero: document 1: not a text file: contains a NUL byte"},
 		{"template of zeros", []string{"-f", write("good.yaml", []byte(goodCluster)), "--profile", "/dev/zero"}, nil, "/dev/zero: more than 1048576 bytes"},
 		{"lines", []string{"-f", "-"}, &repeated{text: []byte("y\n")}, "a YAML document of more than 201326592 bytes"},
 		{"one line", []string{"-f", "-"}, &repeated{text: []byte("y")}, "a YAML document of more than 201326592 bytes"},
@@ -101,14 +101,14 @@ func TestInputIsBounded(t *testing.T) {
 		{"JSON item", []string{"-f", "-"}, io.MultiReader(strings.NewReader(`{"items": [{"a": "`), &repeated{text: []byte("y")}), "an object of more than 8388608 bytes"},
 		{"JSON items", []string{"-f", "-"}, io.MultiReader(strings.NewReader(`{"apiVersion":"v1","kind":"List","items": [`), &repeated{text: []byte(object)}), "more than 300000 objects"},
 		{"JSON values", []string{"-f", "-"}, &repeated{text: []byte(`{"apiVersion":"v1","kind":"X"}`)}, "more than 300000 "},
-		{"zeros by gzip", []string{"-f", write("zeros.json.gz", bomb(t, "", "\x00\x00"))}, nil, "is no text: it has a byte 0"},
+		{"zeros by gzip", []string{"-f", write("zeros.json.gz", bomb(t, "", "\x00\x00"))}, nil, "not a text file: contains a NUL byte"},
 		{"sequence by gzip", []string{"-f", write("sequence.yaml.gz", bomb(t, "a:\n", "- a\n"))}, nil, "a YAML document of more than 201326592 bytes"},
 		{"items by gzip", []string{"-f", write("items.json.gz", bomb(t, `{"items":[`, "{},"))}, nil, "more than 300000 objects"},
 		{"blanks by gzip", []string{"-f", write("blanks.json.gz", bomb(t, `{`, "        "))}, nil, "an object of more than 8388608 bytes"},
 		{"sequence", []string{"-f", write("sequence.yaml", []byte("a:\n"+strings.Repeat("- a\n", 50<<20/4)))}, nil, "an object of more than 8388608 bytes"},
-		{"aliases", []string{"-f", write("aliases.yaml", []byte("a: &a "+long+"\nb: ["+strings.Repeat("*a, ", 1<<19)+"]\n"))}, nil, "aliases stand for more than 8388608 bytes"},
-		{"pipe", []string{"-R", "-f", path("pipe")}, nil, "fifo.yaml: is no regular file (p"},
-		{"device", []string{"-R", "-f", path("device")}, nil, "zero.yaml: is no regular file (D"},
+		{"aliases", []string{"-f", write("aliases.yaml", []byte("a: &a "+long+"\nb: ["+strings.Repeat("*a, ", 1<<19)+"]\n"))}, nil, "aliases expand to more than 8388608 bytes"},
+		{"pipe", []string{"-R", "-f", path("pipe")}, nil, "fifo.yaml: not a regular file (p"},
+		{"device", []string{"-R", "-f", path("device")}, nil, "zero.yaml: not a regular file (D"},
 		{"URL", []string{"-f", endless.URL}, nil, "a YAML document of more than 201326592 bytes"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

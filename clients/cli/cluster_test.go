@@ -340,7 +340,7 @@ func TestWhatMayNotBeRead(t *testing.T) {
 	}
 	s.forbidden["/api/v1/pods"] = true
 	code, _, stderr = stowage(t, "place", "--kubeconfig", s.kubeconfig())
-	if code != 2 || !strings.Contains(stderr, `cannot list resource "pods": ClusterRole stowage-reader has the access that is needed`) {
+	if code != 2 || !strings.Contains(stderr, `cannot list resource "pods": ClusterRole stowage-reader has the required access`) {
 		t.Errorf("exit %d\n%s", code, stderr)
 	}
 }

@@ -9,17 +9,17 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Options say what Cluster may leave out.
+// Options specify the information that Cluster may leave out.
 type Options struct {
-	// CountPods leaves out the names and the start times of pods on nodes and counts equal ones. Explanations then give
-	// numbers of conflicting pods in place of names, preemption may evict other pods than kube-scheduler of those with
-	// equal priority, and the pods that a budget names as disrupted are not known.
+	// CountPods leaves out the names and the start times of pods on nodes and counts equal pods. Explanations then have numbers of
+	// conflicting pods instead of names, preemption may choose other victims of equal priority than kube-scheduler, and the
+	// pods that a budget lists as disrupted are unknown.
 	CountPods bool
 }
 
-// Cluster encodes a cluster compactly; the cluster may be compact in part. Templates keep their indexes, and templates of
-// pods that have their own follow. The result shares messages with c; neither may be changed afterwards. An index out of
-// range and a string that is not UTF-8 are errors.
+// Cluster encodes a cluster compactly; c may already be partly compact. Existing templates keep their indexes, and the pods' own
+// templates follow. The result shares messages with c; neither may be changed afterwards. An index out of range and a string that
+// is not UTF-8 are errors.
 func Cluster(c *stowagev1.Cluster, o Options) (*stowagev1.Cluster, error) {
 	templates, err := NewTemplates(c.GetPodTemplates())
 	if err != nil {
@@ -51,7 +51,7 @@ func Cluster(c *stowagev1.Cluster, o Options) (*stowagev1.Cluster, error) {
 	return out, nil
 }
 
-// Shallow copies a message without copying the messages that it refers to, whatever fields it has.
+// Shallow copies any message without copying the messages that it refers to.
 func Shallow[M proto.Message](m M) M {
 	out := m.ProtoReflect().New()
 	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {

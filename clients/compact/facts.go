@@ -30,7 +30,7 @@ func (f fact) compare(g fact) int {
 	return cmp.Or(cmp.Compare(f.kind, g.kind), cmp.Compare(f.key, g.key))
 }
 
-// value is the value of a node's property. For a label whose value is the node's name, it says so.
+// value is the value of a node's property. name: the value is the node's name.
 type value struct {
 	text   string
 	number int64
@@ -82,7 +82,7 @@ func field(content int) int { return 1 + protowire.SizeBytes(content) }
 // entryBytes is the size of a map entry with a value of the given size.
 func entryBytes(key string, value int) int { return field(field(len(key)) + 1 + value) }
 
-// state is a node's properties, its own or those of its class.
+// state is the properties of a node or a class.
 type state struct {
 	labels      map[string]string
 	taints      []*stowagev1.Taint

@@ -9,7 +9,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// set is the nodes of a class, and the images that the class has.
+// set is the nodes of a class, and its images.
 type set struct {
 	group
 	members []int
@@ -17,8 +17,8 @@ type set struct {
 	class   *uint32         // the index, once there is a class
 }
 
-// withImages divides a group of nodes, whose size without images is given, into the nodes that have the images that save
-// most when shared, and the others; one of the two may be empty.
+// withImages divides a group of nodes into the nodes with the images that save most when shared, and the others; one of the two may be
+// empty. bytes is the size of the class without images.
 func withImages(nodes []*stowagev1.Node, members []int, bytes int) []*set {
 	all := &set{group: group{len(members), bytes}, members: members}
 	type image struct {
@@ -46,7 +46,7 @@ func withImages(nodes []*stowagev1.Node, members []int, bytes int) []*set {
 	slices.SortFunc(images, func(a, b *image) int {
 		return cmp.Or(cmp.Compare(len(b.members), len(a.members)), cmp.Compare(a.key, b.key))
 	})
-	// Each image that the class takes narrows the nodes down to those that have it.
+	// Each image of the class restricts its nodes to the ones that have the image.
 	shared, having, taken := 0, members, 0
 	best, bestTaken, bestCost := all, 0, all.cost()
 	for _, in := range images {
@@ -123,7 +123,7 @@ func common(a, b []int) []int {
 	return out
 }
 
-// namesRepeat reports whether a name occurs twice. The first one wins then, so the order of the images matters.
+// namesRepeat reports whether a name occurs twice. Then the first one wins, so the order of the images matters.
 func namesRepeat(images []*stowagev1.ContainerImage) bool {
 	seen := map[string]bool{}
 	for _, m := range images {

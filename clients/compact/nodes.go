@@ -13,10 +13,10 @@ import (
 // Nodes replaces common properties of nodes by node classes where that saves bytes. The nodes must not have classes; they
 // are not modified, and the result shares messages with them. Classes are in the order of their first nodes.
 //
-// A class has a label, a resource or the taints for all of its nodes or for none. Nodes chooses greedily: all nodes start
-// as one class, and the property that saves most in relation to its number of values comes first. A property moves into the
-// classes if the nodes save more bytes than the additional classes take. Labels with a value of their own on nearly every
-// node thus stay with the nodes, as do those that would multiply classes. Takes time linear in the nodes' properties.
+// A class has a label, a resource or the taints for all of its nodes or for none. Nodes is greedy: all nodes start as one class, and the
+// property with the largest savings relative to its number of values comes first. A property moves into the classes if the nodes save
+// more bytes than the additional classes take. Labels that differ on nearly every node thus stay with the nodes, and so do labels that
+// would multiply classes. Nodes takes time linear in the nodes' properties.
 func Nodes(nodes []*stowagev1.Node) ([]*stowagev1.Node, []*stowagev1.NodeClass) {
 	p := partition{of: make([]int, len(nodes)), groups: []group{{nodes: len(nodes)}}}
 	shared := map[fact]bool{}
@@ -67,7 +67,7 @@ type group struct {
 	nodes, bytes int
 }
 
-// cost is the size of what the nodes share, in the smaller of the two encodings.
+// cost is the size of the shared properties in the smaller of the two encodings.
 func (g group) cost() int {
 	return min(g.nodes*g.bytes, classBytes+g.bytes+g.nodes*indexBytes)
 }
@@ -127,7 +127,7 @@ func (p *partition) refine(c *column) bool {
 	return true
 }
 
-// column is properties that differ between nodes in the same way, such as a label that exists under two keys.
+// column is properties that differ between nodes in the same way, such as a label with two keys.
 type column struct {
 	facts   []fact
 	entries []entry // in the order of the nodes

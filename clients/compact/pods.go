@@ -32,8 +32,8 @@ func NewTemplates(list []*stowagev1.PodTemplate) (*Templates, error) {
 	return t, nil
 }
 
-// Share makes a pod with a template of its own refer to the list, which grows if the template is new. An index out of range
-// and a string that is not UTF-8 are errors.
+// Share makes a pod with its own template refer to the list, which grows if the template is new. An index out of range and a string
+// that is not UTF-8 are errors.
 func (t *Templates) Share(p *stowagev1.Pod) error {
 	own, ok := p.GetSource().(*stowagev1.Pod_Template)
 	if !ok {
@@ -68,7 +68,7 @@ func (t *Templates) shared(pods []*stowagev1.Pod) ([]*stowagev1.Pod, error) {
 	return out, nil
 }
 
-// List is the templates, in the order of first use.
+// List returns the templates, in the order of first use.
 func (t *Templates) List() []*stowagev1.PodTemplate { return t.list }
 
 func encoding(m proto.Message) (string, error) {
@@ -76,8 +76,8 @@ func encoding(m proto.Message) (string, error) {
 	return string(b), err
 }
 
-// CountPods replaces a node's pods that have no fields of their own except a name and a start time by counts per template,
-// and removes the names and start times of the others. Pods with a template of their own stay as they are.
+// CountPods replaces pods whose only own fields are a name and a start time by counts per template, and removes the names and start
+// times of the others. Pods with their own template are unchanged.
 func CountPods(n *stowagev1.Node) {
 	type group struct {
 		template    uint32

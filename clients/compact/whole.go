@@ -9,7 +9,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Labels returns a node's labels, including those of its class. They must not be changed.
+// Labels returns a node's labels, including its class's. The caller must not change them.
 func Labels(c *stowagev1.Cluster, n *stowagev1.Node) map[string]string {
 	class := classOf(c, n)
 	if class == nil {
@@ -32,8 +32,7 @@ func classOf(c *stowagev1.Cluster, n *stowagev1.Node) *stowagev1.NodeClass {
 	return c.GetNodeClasses()[n.GetClassIndex()]
 }
 
-// WholeNode returns a node merged with its class; the node itself if it has no class. A class that the cluster does not
-// have is an error.
+// WholeNode returns a node merged with its class, or the node itself if it has no class. An unknown class is an error.
 func WholeNode(c *stowagev1.Cluster, n *stowagev1.Node) (*stowagev1.Node, error) {
 	if n.ClassIndex == nil {
 		return n, nil
@@ -51,7 +50,7 @@ func WholeNode(c *stowagev1.Cluster, n *stowagev1.Node) (*stowagev1.Node, error)
 	return out, nil
 }
 
-// overlaid merges resources; the upper ones win.
+// overlaid merges resources; upper wins.
 func overlaid(lower, upper *stowagev1.Resources) *stowagev1.Resources {
 	if lower == nil || upper == nil {
 		return cmp.Or(lower, upper)
@@ -68,7 +67,7 @@ func overlaid(lower, upper *stowagev1.Resources) *stowagev1.Resources {
 	}
 }
 
-// Template returns the template of a pod, its own or the cluster's; nil if the cluster does not have it.
+// Template returns the template of a pod, its own or the cluster's, nil if it is unknown.
 func Template(c *stowagev1.Cluster, p *stowagev1.Pod) *stowagev1.PodTemplate {
 	if t := p.GetTemplate(); t != nil {
 		return t

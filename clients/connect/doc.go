@@ -1,3 +1,3 @@
-// Package connect has the flags by which commands in a cluster connect to Stowage and to the API server, and TLS
-// credentials, for clients and servers, that reload their files when these change.
+// Package connect has the flags for connections of commands to Stowage and to the API server, and TLS credentials for clients and
+// servers that reload changed files.
 package connect

@@ -11,13 +11,13 @@ import (
 
 // Kubernetes has the flags of the API server's clients.
 type Kubernetes struct {
-	Kubeconfig   string  `help:"Kubeconfig file. Without it the service account of the pod is used."`
+	Kubeconfig   string  `help:"Kubeconfig file. Default: the service account of the pod."`
 	KubeAPIQPS   float32 `name:"kube-api-qps" default:"500" help:"Requests per second to the API server, of each kind: bindings, status, events, and others. The API server has limits of its own."`
-	KubeAPIBurst int     `name:"kube-api-burst" default:"1000" help:"Requests that may come at once within kube-api-qps."`
+	KubeAPIBurst int     `name:"kube-api-burst" default:"1000" help:"Burst of requests beyond kube-api-qps."`
 }
 
-// Client returns a client with a user agent of the given name and a configuration that change may modify. Each client has
-// KubeAPIQPS and KubeAPIBurst for itself: requests of one do not wait for those of another.
+// Client returns a client with a user agent of the given name and a configuration that change may modify. Each client has its own
+// KubeAPIQPS and KubeAPIBurst, so that clients do not wait for each other.
 func (k *Kubernetes) Client(name string, change ...func(*rest.Config)) (kubernetes.Interface, error) {
 	config, err := rest.InClusterConfig()
 	if k.Kubeconfig != "" {

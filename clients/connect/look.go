@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Look is a check right before a request is sent, and once more when it has a connection and its body is sent.
+// Look is a check right before a request is sent, repeated when it has a connection and its body is sent.
 type Look struct {
 	holds   func() error
 	unclear error
@@ -25,13 +25,12 @@ func WithLook(ctx context.Context, holds func() error) (context.Context, *Look) 
 	return context.WithValue(ctx, lookKey{}, l), l
 }
 
-// Unclear is not nil if the server may have carried out the request before it failed with the error of a later check or with
-// lease.ErrNotHeld: client-go repeats a request that was answered with Retry-After, and a connection that fails ends requests
-// that were sent, and answers that were not read to their end. Call it after the request.
+// Unclear is not nil if the server may have carried out the request although it failed with the error of a later check or with
+// lease.ErrNotHeld: client-go repeats a request after an answer with Retry-After, and a failing connection ends requests that were sent
+// and answers that were not read completely. Call it after the request.
 func (l *Look) Unclear() error { return l.unclear }
 
-// Looking makes a client check before it sends: after it has waited for its rate limit, and before it repeats a request
-// that was answered 429.
+// Looking makes a client check before it sends: after the wait for its rate limit, and before it repeats a request after a 429.
 func Looking(config *rest.Config) {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return lookingTransport{next} })
 }
@@ -63,8 +62,8 @@ func (t lookingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // WrappedRoundTripper lets client-go find the transport.
 func (t lookingTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
 
-// attempt is a request that is sent. The server carries it out only if it has received the whole body, and no connection
-// sends what was not read.
+// attempt is one attempt to send a request. The server carries it out only after it has received the whole body, and no connection sends
+// bytes that were not read.
 type attempt struct {
 	look  *Look
 	mutex sync.Mutex
@@ -76,10 +75,10 @@ type bodyState int
 const (
 	unread  bodyState = iota // nothing of the body was read
 	read                     // all of the body may have been sent
-	refused                  // nothing was read, and nothing will be
+	refused                  // nothing was read, and nothing can be read any more
 )
 
-// request returns the request with a body that is looked at.
+// request returns the request with a body that checks before it is read.
 func (a *attempt) request(r *http.Request) *http.Request {
 	if r.Body == nil || r.Body == http.NoBody {
 		a.state = read
@@ -106,8 +105,8 @@ func (a *attempt) again() {
 	}
 }
 
-// begin returns an error if the body may not be sent. By now the request has a connection. A lease.Dialer may have made it in
-// a later term than that of the check before; then this check fails.
+// begin returns an error if the body may not be sent. The request now has a connection. If a lease.Dialer has made it in a later term
+// than the previous check, this check fails.
 func (a *attempt) begin() error {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()

@@ -24,9 +24,9 @@ import (
 func TestARequestIsLookedAtEachTimeThatItIsSent(t *testing.T) {
 	for status, unclear := range map[int]bool{http.StatusTooManyRequests: false, http.StatusServiceUnavailable: true} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
-			var asked atomic.Int32
+			var sent atomic.Int32
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				asked.Add(1)
+				sent.Add(1)
 				w.Header().Set("Retry-After", "0")
 				w.WriteHeader(status)
 			}))
@@ -49,8 +49,8 @@ func TestARequestIsLookedAtEachTimeThatItIsSent(t *testing.T) {
 			if !errors.Is(err, outdated) {
 				t.Errorf("the error is %v", err)
 			}
-			if asked.Load() != 2 {
-				t.Errorf("it was sent %d times", asked.Load())
+			if sent.Load() != 2 {
+				t.Errorf("it was sent %d times", sent.Load())
 			}
 			if got := look.Unclear(); (got != nil) != unclear {
 				t.Errorf("what became of it is unclear: %v", got)

@@ -18,14 +18,14 @@ import (
 // Stowage has the flags of the Stowage client.
 type Stowage struct {
 	StowageAddress    []string      `default:"127.0.0.1:7433" help:"Address of Stowage: one gRPC target, or several replicas. Repeat the flag, or separate by commas."`
-	StowageCAFile     string        `name:"stowage-ca-file" help:"PEM certificates of the authorities of Stowage's certificate. Without it connections are in plain text."`
+	StowageCAFile     string        `name:"stowage-ca-file" help:"PEM certificates of the authorities of Stowage's certificate. Without it connections are plain text."`
 	StowageCertFile   string        `help:"PEM client certificate for Stowage."`
 	StowageKeyFile    string        `help:"PEM key of stowage-cert-file."`
 	StowageTokenFile  string        `help:"File with a bearer token for Stowage, such as a projected token of a service account. It is read again each minute."`
-	StowagePatience   time.Duration `default:"2s" help:"How long Stowage may be unreachable, as during a restart, before calls fail."`
+	StowagePatience   time.Duration `default:"2s" help:"How long Stowage may be unreachable, for example during a restart, before calls fail."`
 	StowageServerName string        `help:"Name in Stowage's certificate, if it is not the host of stowage-address."`
-	StowageLineage    string        `help:"Name of the cluster. With it calls go to stowage-owners of many replicas, chosen by that name, so that the cluster is put to these alone. Without it they go to all."`
-	StowageOwners     int           `default:"2" help:"How many replicas get the calls about stowage-lineage."`
+	StowageLineage    string        `help:"Name of the cluster. It selects stowage-owners of many replicas, and only these store the cluster. Without it calls go to all replicas."`
+	StowageOwners     int           `default:"2" help:"Number of replicas for the calls about stowage-lineage."`
 }
 
 // Validate implements kong's validation.
@@ -40,7 +40,7 @@ func (s *Stowage) Validate() error {
 	case (s.StowageCertFile == "") != (s.StowageKeyFile == ""):
 		return errors.New("stowage-cert-file: must be set together with stowage-key-file")
 	case s.StowageCAFile == "" && (s.StowageCertFile != "" || s.StowageServerName != ""):
-		return errors.New("stowage-ca-file: is needed for TLS")
+		return errors.New("stowage-ca-file: is required for TLS")
 	case s.StowageCAFile == "" && s.StowageTokenFile != "":
 		return errors.New("stowage-token-file: needs stowage-ca-file, as tokens are not sent in plain text")
 	}

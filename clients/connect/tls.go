@@ -12,11 +12,11 @@ import (
 
 // Server has the flags of a server's TLS.
 type Server struct {
-	TLSCertFile     string `help:"PEM server certificate; without it connections are in plain text. All files are reloaded when they change."`
+	TLSCertFile     string `help:"PEM server certificate; without it connections are plain text. All files are reloaded when they change."`
 	TLSKeyFile      string `help:"PEM key of tls-cert-file."`
-	TLSClientCAFile string `name:"tls-client-ca-file" help:"PEM certificates of the authorities of client certificates. Without it no client certificate is required."`
+	TLSClientCAFile string `name:"tls-client-ca-file" help:"PEM certificates of the authorities of client certificates. Without it client certificates are not required."`
 
-	TLSClientNames []string `name:"tls-client-names" sep:"none" help:"A name that client certificates may have, others are refused; may be given several times: subject:CN=kube-scheduler, or uri:spiffe://... Without any, every certificate of tls-client-ca-file is accepted."`
+	TLSClientNames []string `name:"tls-client-names" sep:"none" help:"Accepted name of client certificates; may be repeated: subject:CN=kube-scheduler, or uri:spiffe://... By default every certificate of tls-client-ca-file is accepted."`
 }
 
 // Validate implements kong's validation.

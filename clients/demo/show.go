@@ -41,13 +41,13 @@ func (s *show) scenario(ctx context.Context, c *scenarios.Case, decide scenarios
 	fmt.Fprintf(s.w, "\n%s\n", s.ink.Bold(heading))
 	held := true
 	for i := 0; i < len(c.Steps); i++ {
-		q, a, err := asked(ctx, c, i, decide)
+		q, a, err := runStep(ctx, c, i, decide)
 		if err != nil {
 			return false, err
 		}
 		if i+1 < len(c.Steps) && c.Steps[i+1].Beside && q.Place != nil {
 			i++
-			otherQ, otherA, err := asked(ctx, c, i, decide)
+			otherQ, otherA, err := runStep(ctx, c, i, decide)
 			if err != nil {
 				return false, err
 			}
@@ -73,8 +73,8 @@ func (s *show) scenario(ctx context.Context, c *scenarios.Case, decide scenarios
 	return held, nil
 }
 
-// asked runs one step of a case, and returns its question and answer.
-func asked(ctx context.Context, c *scenarios.Case, i int, decide scenarios.Decider) (*scenarios.Question, *scenarios.Answer, error) {
+// runStep runs one step of a case, and returns its question and answer.
+func runStep(ctx context.Context, c *scenarios.Case, i int, decide scenarios.Decider) (*scenarios.Question, *scenarios.Answer, error) {
 	q, err := scenarios.Ask(c, &c.Steps[i])
 	if err != nil {
 		return nil, nil, err

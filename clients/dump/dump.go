@@ -1,4 +1,4 @@
-// Package dump lists the objects of a live cluster that decisions depend on. It only lists, in chunks.
+// Package dump lists the objects of a live cluster on which decisions depend. It only lists, in chunks.
 package dump
 
 import (
@@ -17,16 +17,16 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
-// chunk is the number of objects of a request, as kubectl's.
+// chunk is the number of objects per request, as in kubectl.
 const chunk = 500
 
-// Role is the name of the ClusterRole in deploy/reader that has the access needed.
+// Role is the name of the ClusterRole in deploy/reader with the required access.
 const Role = "stowage-reader"
 
 // kind is a kind of objects to list.
 type kind struct {
 	name, resource string
-	// needed says that there is no answer without these objects. Others may be forbidden, or not served.
+	// needed objects must be readable. Others may be forbidden, or not served.
 	needed bool
 	list   func(context.Context, kubernetes.Interface, metav1.ListOptions) (runtime.Object, error)
 }
@@ -40,9 +40,9 @@ func list[L runtime.Object, C interface {
 	}
 }
 
-// Read lists the objects and adds each of them. Pods that have ended are left out: they occupy nothing. Pods come before nodes, so
-// that the node of a pod is there unless it is gone. The objects of kinds that the user may not list are left out, too, and
-// forbidden has the reasons; those that the API server does not have are none.
+// Read lists the objects and adds each of them. It skips ended pods, which occupy nothing. It reads pods before nodes, so that a pod's
+// node is known unless it is gone. It also skips kinds that the user may not list, and returns the reasons in forbidden, and kinds that
+// the API server does not have.
 func Read(ctx context.Context, api kubernetes.Interface, add func(kind string, o metav1.Object) error) (forbidden []error, err error) {
 	for _, k := range kinds {
 		pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return k.list(ctx, api, o) })
@@ -60,7 +60,7 @@ func Read(ctx context.Context, api kubernetes.Interface, add func(kind string, o
 		switch {
 		case err == nil:
 		case k.needed && apierrors.IsForbidden(err):
-			return nil, fmt.Errorf("%w: ClusterRole %s has the access that is needed", err, Role)
+			return nil, fmt.Errorf("%w: ClusterRole %s has the required access", err, Role)
 		case !k.needed && apierrors.IsForbidden(err):
 			forbidden = append(forbidden, err)
 		case !k.needed && apierrors.IsNotFound(err):
@@ -73,7 +73,7 @@ func Read(ctx context.Context, api kubernetes.Interface, add func(kind string, o
 	return forbidden, nil
 }
 
-// expiries is how often a list is begun anew because the API server no longer has the state that it is of.
+// expiries bounds the restarts of a list whose state has expired on the API server.
 const expiries = 3
 
 // all returns the objects of all pages of a list.

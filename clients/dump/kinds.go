@@ -14,7 +14,7 @@ import (
 	typedschedulingv1beta1 "k8s.io/client-go/kubernetes/typed/scheduling/v1beta1"
 )
 
-// kinds are those that package manifest reads, in the order in which they are listed.
+// kinds are the kinds that package manifest reads, in the order of listing.
 var kinds = []kind{
 	{"Pod", "pods", true, list(func(api kubernetes.Interface) typedcorev1.PodInterface {
 		return api.CoreV1().Pods(metav1.NamespaceAll)

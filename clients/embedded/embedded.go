@@ -1,5 +1,5 @@
-// Package embedded runs a Stowage server in the process of its caller: the same decisions as those of a server elsewhere,
-// without a deployment.
+// Package embedded runs a Stowage server in the process of its caller: the same decisions as from a remote server, without a
+// deployment.
 package embedded
 
 import (

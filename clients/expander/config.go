@@ -13,14 +13,14 @@ import (
 
 // Config is the command's configuration.
 type Config struct {
-	ListenAddress string `default:"127.0.0.1:7438" help:"Address that Cluster Autoscaler calls: its grpc-expander-url. Loopback unless set otherwise."`
+	ListenAddress string `default:"127.0.0.1:7438" help:"Address that Cluster Autoscaler calls, its grpc-expander-url. Default: loopback."`
 
 	process.Settings `set:"admin_address=127.0.0.1:7439"`
 	connect.Server
 
-	Cluster    bool   `help:"Verify options beside the nodes, pods and DaemonSets of the live cluster. Without it, there are the new nodes alone."`
-	PricesFile string `help:"Prices of nodes by node group or labels, in YAML or JSON. Without it, the fewest nodes are best."`
-	NoneFits   string `enum:"leave,refuse" default:"leave" help:"What to answer if no option places a pod on its nodes. leave: an error, after which Cluster Autoscaler goes on with all options. refuse: no option, so that Cluster Autoscaler of 1.35 or later adds no nodes."`
+	Cluster    bool   `help:"Include the nodes, pods and DaemonSets of the live cluster in the verification. Without it, only the new nodes count."`
+	PricesFile string `help:"Prices of nodes by node group or labels, in YAML or JSON. Without it, options with the fewest nodes are best."`
+	NoneFits   string `enum:"leave,refuse" default:"leave" help:"Response if no option places a pod on its nodes. leave: an error, and Cluster Autoscaler continues with all options. refuse: no option, so that Cluster Autoscaler of 1.35 or later adds no nodes."`
 
 	ProfileFile   string `help:"Profile to decide by, in JSON or YAML: a Profile of the contract, or a KubeSchedulerConfiguration. Default: kube-scheduler's."`
 	SchedulerName string `help:"The schedulerName of the profile in a KubeSchedulerConfiguration. Needed if there are several."`

@@ -1,20 +1,19 @@
-// Package expander selects a node group for Cluster Autoscaler, which asks with --expander=grpc.
+// Package expander selects a node group for Cluster Autoscaler with --expander=grpc.
 //
-// Cluster Autoscaler sends options: a node group each, the number of nodes to add, and the pods that need them. Every option is
-// verified: its nodes are added to a cluster and its pods are placed, with kube-scheduler's decisions. All options are verified
-// by one call of WhatIf, each with a delta of its own. The cluster has no other nodes, or with Options.Cluster those of a live
-// cluster with their pods, and the new nodes have their DaemonSet pods.
+// Cluster Autoscaler sends options: each has a node group, the number of nodes to add, and the pods that need them. The expander
+// verifies every option: it adds the nodes to a cluster and places the pods, with kube-scheduler's decisions. One call of WhatIf
+// verifies all options, each with its own delta. By default the cluster has no other nodes; with Options.Cluster it has the nodes
+// of a live cluster with their pods, and the new nodes have their DaemonSet pods.
 //
-// The best options are those that, in this order, place the most pods; cost least, by Prices; have the fewest nodes; and waste
-// least: the mean of the fractions of cpu and memory of the new nodes that the placed pods do not request. Options of a group
-// without a price come behind those with one. If several are equal in all of this, all are returned, and Cluster Autoscaler's
-// next expander selects one of them. Option.debug says why.
+// The best options, in this order, place the most pods; cost the least, by Prices; have the fewest nodes; and waste the least: the
+// mean of the fractions of cpu and memory of the new nodes that the placed pods do not request. Options of a group without a price
+// come last. Options that are equal in all of this are all returned, and Cluster Autoscaler's next expander selects one of them.
+// Option.debug has the reasons.
 //
-// An option that cannot be read is not selected, nor one whose nodes take no pod: nodes of the live cluster may have got room. If
-// no option places a pod on its nodes, or the answer is not known in time, the answer is an error, after which Cluster Autoscaler
-// goes on with all options; Options.Refuse returns none instead in the first case, so that Cluster Autoscaler of 1.35 or later
-// adds no nodes.
+// An unreadable option is not selected, nor an option whose new nodes remain empty because the pods now fit on existing nodes. If no
+// option places a pod on its nodes, or time runs out, the response is an error, and Cluster Autoscaler continues with all options.
+// With Options.Refuse the response is empty in the first case, so that Cluster Autoscaler of 1.35 or later adds no nodes.
 //
-// What is not known: pods of a PodGroup are placed one by one; volumes and resource claims are not read, which Option.debug says
-// of a pod that has some; without Options.Cluster, pods on existing nodes and DaemonSets do not count.
+// Limits: pods of a PodGroup are placed one by one; volumes and resource claims are not supported, and Option.debug counts the pods
+// that have some; without Options.Cluster, pods on existing nodes and DaemonSets do not count.
 package expander

@@ -28,15 +28,15 @@ import (
 
 // Options configure an Expander.
 type Options struct {
-	// Cluster is the cluster beside whose nodes the options are verified, none if nil.
+	// Cluster has the existing nodes, none if nil.
 	Cluster *live.Cluster
-	// DaemonSets are those whose pods come with new nodes, none if nil. The informer is one of Cluster.
+	// DaemonSets are the DaemonSets whose pods run on new nodes, none if nil. The informer belongs to Cluster.
 	DaemonSets appsinformers.DaemonSetInformer
 	// Profile is the profile to decide by, kube-scheduler's default if nil.
 	Profile *stowagev1.Profile
 	// Prices may be nil.
 	Prices *Prices
-	// Refuse returns no option if none places a pod on its nodes and all of them were read.
+	// Refuse makes the response empty if no option places a pod on its nodes, and every option could be read.
 	Refuse bool
 	// Timeout bounds a call, in addition to the deadline of the caller. None if 0.
 	Timeout time.Duration
@@ -66,7 +66,7 @@ func New(client *stowage.Client, o Options) (*Expander, error) {
 	var err error
 	meter := o.Meter.Meter("github.com/stowage-scheduler/stowage/clients/expander")
 	e.duration, err = meter.Float64Histogram("stowage.expander.duration", metric.WithUnit("s"),
-		metric.WithDescription("Duration of a call by its result: selected, none as no option places a pod on its nodes, or failed."),
+		metric.WithDescription("Duration of a call by result: selected, none if no option places a pod on its nodes, or failed."),
 		metric.WithExplicitBucketBoundaries(.001, .003, .01, .03, .1, .3, 1, 3, 10))
 	return e, err
 }
@@ -96,7 +96,7 @@ func (e *Expander) BestOptions(ctx context.Context, r *grpcplugin.BestOptionsReq
 		e.o.Log.Warn("no option is selected", "error", err, "options", about)
 	case len(best) == 0:
 		result = "none"
-		// What could not be read is no reason to refuse.
+		// An unreadable option might place pods, so it forbids to refuse.
 		unsure := slices.ContainsFunc(all, func(o *option) bool { return o.problem != nil || o.odd > 0 })
 		e.o.Log.Warn("no option places a pod on its nodes", "refused", e.o.Refuse && !unsure, "options", about)
 		if !e.o.Refuse || unsure {
@@ -116,8 +116,8 @@ func (e *Expander) BestOptions(ctx context.Context, r *grpcplugin.BestOptionsReq
 	return out, nil
 }
 
-// best returns the best options, which are equally good, and all options in the order of the request. There are no best ones if
-// none places a pod on its nodes.
+// best returns the best options, which are equally good, and all options in the order of the request. best is empty if no option
+// places a pod on its nodes.
 func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (best, all []*option, err error) {
 	if len(r.GetOptions()) == 0 {
 		return nil, nil, status.Error(codes.InvalidArgument, "options: is empty")
@@ -152,7 +152,7 @@ func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (
 	}
 	for _, o := range known {
 		if o.used == 0 {
-			continue // the nodes that are there take what it places
+			continue // its pods fit on existing nodes
 		}
 		c := -1
 		if len(best) > 0 {
@@ -168,10 +168,10 @@ func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (
 	return best, all, nil
 }
 
-// surroundings is what options are verified beside.
+// surroundings is the cluster to which options add nodes.
 type surroundings struct {
 	context *stowagev1.DecisionContext
-	// The numbers of nodes and templates, behind which those of an option come.
+	// The numbers of existing nodes and templates, which precede an option's.
 	nodes, templates uint32
 	taken            func(string) bool // whether a node has the name
 	daemons          []*appsv1.DaemonSet
@@ -199,11 +199,11 @@ func (e *Expander) verified(ctx context.Context, r *grpcplugin.BestOptionsReques
 		}
 		all = append(all, o)
 	}
-	// An option that the server refuses does not stop the others.
+	// A rejected option does not affect the others.
 	for range all {
-		asked := slices.DeleteFunc(slices.Clone(all), func(o *option) bool { return o.problem != nil })
-		err := e.ask(ctx, s, asked)
-		if err == nil || !refuse(asked, err) {
+		readable := slices.DeleteFunc(slices.Clone(all), func(o *option) bool { return o.problem != nil })
+		err := e.ask(ctx, s, readable)
+		if err == nil || !refuse(readable, err) {
 			return all, err
 		}
 	}
@@ -227,7 +227,7 @@ func (e *Expander) ask(ctx context.Context, s *surroundings, options []*option) 
 	for range options {
 		answer, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
-			return status.Error(codes.Internal, "the server answers fewer scenarios than it was asked")
+			return status.Error(codes.Internal, "the response lacks scenarios")
 		}
 		if err != nil {
 			return err
@@ -243,8 +243,8 @@ func (e *Expander) ask(ctx context.Context, s *surroundings, options []*option) 
 
 var scenarioPath = regexp.MustCompile(`^scenarios\[(\d+)\]\.?(.*)$`)
 
-// refuse notes the options that the server refuses, and reports whether there are any.
-func refuse(asked []*option, err error) bool {
+// refuse marks the options that the server rejects, and reports whether there are any.
+func refuse(readable []*option, err error) bool {
 	refused := false
 	for _, v := range stowage.Details(err).Violations {
 		found := scenarioPath.FindStringSubmatch(v.Field)
@@ -252,7 +252,7 @@ func refuse(asked []*option, err error) bool {
 			continue
 		}
 		i, _ := strconv.Atoi(found[1])
-		if o := asked[i]; o.problem == nil {
+		if o := readable[i]; o.problem == nil {
 			o.problem = fmt.Errorf("%s: %s", found[2], v.Description)
 			refused = true
 		}

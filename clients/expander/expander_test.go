@@ -87,7 +87,7 @@ prices:
 		},
 		{
 			"a volume", nil, []expansion{{"small", 1, small, pods(1, "1", "1Gi", claiming)}}, []string{"small"},
-			"1 pods have fields that are not read, such as volumes",
+			"1 pods have unsupported fields, such as volumes",
 		},
 		{
 			"priorities", nil,
@@ -199,7 +199,7 @@ func TestOlderReleases(t *testing.T) {
 	}
 }
 
-// The names and numbers on the wire are those of Cluster Autoscaler.
+// Cluster Autoscaler has the same names and numbers on the wire.
 func TestTheWire(t *testing.T) {
 	if grpcplugin.Expander_BestOptions_FullMethodName != "/grpcplugin.Expander/BestOptions" {
 		t.Error(grpcplugin.Expander_BestOptions_FullMethodName)
@@ -361,7 +361,7 @@ func TestNamesOfClusterAutoscaler(t *testing.T) {
 	}
 }
 
-// If pods have got room on nodes that are there, an option is none whose nodes take no pod.
+// If pods have got room on nodes that are there, an option is none whose nodes accept no pod.
 func TestNodesThatTakeNoPod(t *testing.T) {
 	tainted := node("useless", "z1", "1", "1Gi")
 	tainted.Spec.Taints = []corev1.Taint{{Key: "k", Value: "v", Effect: corev1.TaintEffectNoSchedule}}
@@ -433,8 +433,8 @@ func TestManyNodesWithDaemonSets(t *testing.T) {
 func TestPrices(t *testing.T) {
 	for text, want := range map[string]string{
 		"prices: []":                                        "prices: is empty",
-		"prices: [{price: 1}]":                              "prices[0]: has neither nodeGroup nor nodeLabels",
-		"prices: [{nodeGroup: a}]":                          "prices[0].price: is missing",
+		"prices: [{price: 1}]":                              "prices[0]: needs nodeGroup or nodeLabels",
+		"prices: [{nodeGroup: a}]":                          "prices[0].price: is required",
 		"prices: [{nodeGroup: a, price: -1}]":               "prices[0].price: must not be negative, is -1",
 		"prices: [{nodeGroup: '(', price: 1}]":              "prices[0].nodeGroup: error parsing regexp",
 		"prices: [{nodeGroup: a, price: 1, currency: EUR}]": "unknown field",

@@ -18,13 +18,13 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// The nodes that options may add, which bound the size of a question: each one, and all together.
+// Bounds of the nodes that each option and all options may add, which bound the size of a request.
 const (
 	maximumNodes    = 10_000
 	maximumAllNodes = 20_000
 )
 
-// option is an option and what is known about it.
+// option is an option and its evaluation.
 type option struct {
 	group string
 	count int
@@ -32,11 +32,11 @@ type option struct {
 	pods  [][]*corev1.Pod // by entry of queue
 	queue []*stowagev1.PendingPods
 	nodes []*stowagev1.Node
-	// templates are those of the DaemonSet pods of nodes.
+	// templates are the templates of the nodes' DaemonSet pods.
 	templates []*stowagev1.IndexedPodTemplate
 
 	total   int // pods
-	unread  int // pods with fields that are not read
+	unread  int // pods with unsupported fields
 	odd     int // pods that do not convert
 	problem error
 
@@ -48,13 +48,13 @@ type option struct {
 	message      string // of the first pod without a node
 }
 
-// read reads an option of a request. A problem of the option is in the result.
+// read reads an option of a request. The result reports problems of the option.
 func (e *Expander) read(ctx context.Context, r *grpcplugin.BestOptionsRequest, from *grpcplugin.Option, s *surroundings) *option {
 	o := &option{group: from.GetNodeGroupId(), count: int(from.GetNodeCount())}
 	if o.problem = o.readNode(r); o.problem != nil {
 		return o
 	}
-	o.price, o.priced = e.o.Prices.of(o.group, o.node)
+	o.price, o.priced = e.o.Prices.find(o.group, o.node)
 	if o.problem = o.addNodes(ctx, s); o.problem != nil {
 		return o
 	}
@@ -84,8 +84,8 @@ func (o *option) readNode(r *grpcplugin.BestOptionsRequest) error {
 	return nil
 }
 
-// addNodes makes the nodes of the group. They are like the given one, but have names of their own: its name is as long as the id
-// of the group, and may be too long for the label of the host name.
+// addNodes creates the nodes of the group. They equal the given node except for their names: its name, as long as the id of the
+// group, may be too long for the label of the host name.
 func (o *option) addNodes(ctx context.Context, s *surroundings) error {
 	var first *stowagev1.Node
 	for number := 0; len(o.nodes) < o.count; number++ {
@@ -111,8 +111,8 @@ func (o *option) addNodes(ctx context.Context, s *surroundings) error {
 	return nil
 }
 
-// newNode converts the node of the group under a name, with its DaemonSet pods, each of a template of its own. Those of all its
-// nodes are the same: no DaemonSet selects a name that was made up here.
+// newNode converts the node of the group under a name, with its DaemonSet pods, each with its own template. The nodes of a group
+// share these templates: no DaemonSet selects a generated name.
 func (o *option) newNode(ctx context.Context, name string, s *surroundings) (*stowagev1.Node, error) {
 	n := o.node.DeepCopy()
 	n.Name = name
@@ -148,8 +148,7 @@ func (o *option) newNode(ctx context.Context, name string, s *surroundings) (*st
 	return out, nil
 }
 
-// readPods makes the queue of the pods, in the order of kube-scheduler's. A pod that does not convert counts as one without a
-// node.
+// readPods creates the queue of the pods, in kube-scheduler's order. A pod that does not convert counts as unschedulable.
 func (o *option) readPods(ctx context.Context, raw [][]byte) error {
 	if len(raw) == 0 {
 		return errors.New("the request has no pods of the option")
@@ -195,7 +194,7 @@ func (o *option) readPods(ctx context.Context, raw [][]byte) error {
 	return nil
 }
 
-// take takes the answer for the option. Nodes from first on are the added ones.
+// take evaluates the response for the option. first is the index of the first added node.
 func (o *option) take(answer *stowagev1.PlaceResponse, first uint32) {
 	o.placed = int(answer.GetPlacedCount())
 	used := map[uint32]bool{}
@@ -219,7 +218,7 @@ func (o *option) take(answer *stowagev1.PlaceResponse, first uint32) {
 		unused(o.node.Status.Allocatable.Memory().Value(), memory, o.count)) / 2
 }
 
-// unused is the fraction of an amount of nodes that is not requested, 0 for none.
+// unused is the fraction of an amount on nodes that is not requested, 0 for no amount.
 func unused(each, requested int64, nodes int) float64 {
 	all := float64(each) * float64(nodes)
 	if all <= 0 {
@@ -251,7 +250,7 @@ func compareBools(a, b bool) int {
 	return -1
 }
 
-// String says what the option does.
+// String describes the option's result.
 func (o *option) String() string {
 	if o.problem != nil {
 		return fmt.Sprintf("%s: not verified: %v", o.group, o.problem)
@@ -263,7 +262,7 @@ func (o *option) String() string {
 	}
 	fmt.Fprintf(&b, "; wastes %.1f %%", 100*o.waste)
 	if o.unread > 0 {
-		fmt.Fprintf(&b, "; %d pods have fields that are not read, such as volumes", o.unread)
+		fmt.Fprintf(&b, "; %d pods have unsupported fields, such as volumes", o.unread)
 	}
 	if o.message != "" {
 		fmt.Fprintf(&b, "; %s", o.message)

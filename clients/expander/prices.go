@@ -12,7 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/bounded"
 )
 
-// Prices is the price of a node by its group or its labels, in any unit. The zero value has none.
+// Prices is the price of a node by its group or its labels, in any unit. The zero value has no prices.
 type Prices struct {
 	rules []priceRule
 }
@@ -26,7 +26,7 @@ type priceRule struct {
 // priceFile is the file of Prices.
 type priceFile struct {
 	Prices []struct {
-		// NodeGroup is a regular expression that the id of the group matches somewhere.
+		// NodeGroup is a regular expression that matches a part of the id of the group.
 		NodeGroup string `json:"nodeGroup"`
 		// NodeLabels are labels that the node has.
 		NodeLabels map[string]string `json:"nodeLabels"`
@@ -47,7 +47,7 @@ func ReadPrices(path string) (*Prices, error) {
 	return p, nil
 }
 
-// ParsePrices reads prices in YAML or JSON, and reports everything that is wrong with them.
+// ParsePrices reads prices in YAML or JSON, and reports all problems.
 func ParsePrices(text []byte) (*Prices, error) {
 	var file priceFile
 	if err := yaml.UnmarshalStrict(text, &file); err != nil {
@@ -59,7 +59,7 @@ func ParsePrices(text []byte) (*Prices, error) {
 		at := fmt.Sprintf("prices[%d]", i)
 		to := priceRule{labels: rule.NodeLabels}
 		if rule.NodeGroup == "" && len(rule.NodeLabels) == 0 {
-			errs = append(errs, fmt.Errorf("%s: has neither nodeGroup nor nodeLabels", at))
+			errs = append(errs, fmt.Errorf("%s: needs nodeGroup or nodeLabels", at))
 		}
 		var err error
 		if to.group, err = regexp.Compile(rule.NodeGroup); err != nil {
@@ -67,7 +67,7 @@ func ParsePrices(text []byte) (*Prices, error) {
 		}
 		switch {
 		case rule.Price == nil:
-			errs = append(errs, fmt.Errorf("%s.price: is missing", at))
+			errs = append(errs, fmt.Errorf("%s.price: is required", at))
 		case !(*rule.Price >= 0) || math.IsInf(*rule.Price, 0):
 			errs = append(errs, fmt.Errorf("%s.price: must not be negative, is %v", at, *rule.Price))
 		default:
@@ -81,8 +81,8 @@ func ParsePrices(text []byte) (*Prices, error) {
 	return out, errors.Join(errs...)
 }
 
-// of returns the price of a node of a group by the first rule that matches, and whether there is one.
-func (p *Prices) of(group string, n *corev1.Node) (price float64, ok bool) {
+// find returns the price of a node of a group by the first matching rule, and whether there is one.
+func (p *Prices) find(group string, n *corev1.Node) (price float64, ok bool) {
 	if p == nil {
 		return 0, false
 	}

@@ -77,7 +77,7 @@ func (c *Config) run(ctx context.Context, log *slog.Logger, api kubernetes.Inter
 	return s.run(ctx)
 }
 
-// options are those of the configuration.
+// options are the configured options.
 func (c *Config) options(p *process.Process, log *slog.Logger, api kubernetes.Interface) (o Options, err error) {
 	o = Options{Refuse: c.NoneFits == "refuse", Timeout: c.RequestTimeout, Log: log, Meter: p.Meter()}
 	if o.Profile, err = c.profile(); err != nil {
@@ -90,11 +90,11 @@ func (c *Config) options(p *process.Process, log *slog.Logger, api kubernetes.In
 		return o, err
 	}
 	o.DaemonSets = o.Cluster.Informers().Apps().V1().DaemonSets()
-	o.DaemonSets.Informer() // so that the cluster runs it
+	o.DaemonSets.Informer() // makes the cluster run it
 	return o, nil
 }
 
-// serving is what the process serves with.
+// serving has the parts of a serving process.
 type serving struct {
 	log          *slog.Logger
 	drain, grace time.Duration
@@ -120,7 +120,7 @@ func (s *serving) run(ctx context.Context) error {
 	<-failed.Done()
 	s.stopping.Store(true)
 	s.log.Info("stopping")
-	if ctx.Err() != nil { // told to stop, and nothing has failed
+	if ctx.Err() != nil { // a requested stop, not a failure
 		time.Sleep(s.drain)
 	}
 	late := time.AfterFunc(s.grace, s.server.Stop)

@@ -40,9 +40,9 @@ func BenchmarkPod(b *testing.B) {
 			}
 		}
 		for _, sampled := range []int{500, nodes} {
-			b.Run(fmt.Sprintf("nodes=%d/asked=%d", nodes, sampled), func(b *testing.B) {
+			b.Run(fmt.Sprintf("nodes=%d/sampled=%d", nodes, sampled), func(b *testing.B) {
 				w := start(b, Options{OutcomeWait: time.Nanosecond}, objects...)
-				asked := names[:sampled]
+				request := names[:sampled]
 				n := 0
 				b.ReportAllocs()
 				began := processorTime(b)
@@ -58,7 +58,7 @@ func BenchmarkPod(b *testing.B) {
 						MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway,
 						LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
 					}}
-					found := w.filter(p, asked...)
+					found := w.filter(p, request...)
 					list, code := call[extenderv1.HostPriorityList](w, "prioritize", &extenderv1.ExtenderArgs{
 						Pod: p, NodeNames: found.NodeNames,
 					})

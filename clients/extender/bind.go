@@ -23,7 +23,7 @@ func (e *Extender) Bind(ctx context.Context, args *extenderv1.ExtenderBindingArg
 	}
 	if node, assumed := e.cluster.NodeOf(args.PodUID); node != "" && !assumed {
 		if node != args.Node {
-			return nil, fmt.Errorf("the pod is bound to node %s already", node)
+			return nil, fmt.Errorf("the pod is already bound to node %s", node)
 		}
 		return &extenderv1.ExtenderBindingResult{}, nil // the response to an earlier attempt was lost
 	}
@@ -57,7 +57,7 @@ func (e *Extender) Bind(ctx context.Context, args *extenderv1.ExtenderBindingArg
 	}
 }
 
-// term is that of kube-scheduler's lease, an error while kube-scheduler does not hold it.
+// term is the term of kube-scheduler's lease, an error while kube-scheduler does not hold it.
 func (e *Extender) term(ctx context.Context) (uint64, error) {
 	if err := e.options.Lease.Check(ctx); err != nil {
 		return 0, err
@@ -69,7 +69,7 @@ func (e *Extender) term(ctx context.Context) (uint64, error) {
 	return term, nil
 }
 
-// errLate is returned if a bind could not be sent soon enough after its commit, or in the same term of the lease.
+// errLate means that a bind could not be sent soon enough after its commit, or in the same term of the lease.
 var errLate = errors.New("the bind could not be sent in time")
 
 // podToBind finds a pod by its name and uid.
@@ -90,8 +90,8 @@ func (e *Extender) podToBind(ctx context.Context, args *extenderv1.ExtenderBindi
 	return pod, nil
 }
 
-// freshFor is how long a decision holds without another evaluation at bind. A process or a machine that was suspended does
-// not know at once which pods others have bound meanwhile.
+// freshFor is how long a decision holds without another evaluation at bind. After a suspension, a process does not immediately know
+// the pods that others have bound meanwhile.
 const freshFor = time.Second
 
 // commit checks that the node is still feasible, and assumes the pod there. Commits are serialized.
@@ -130,11 +130,11 @@ func (e *Extender) commit(ctx context.Context, pod *corev1.Pod, node string) err
 		return err
 	}
 	if len(found.feasible) == 0 {
-		why := "is not there"
+		why := "does not exist"
 		for _, r := range found.answer.GetRejections() {
 			why = reasons(r)
 		}
-		return fmt.Errorf("node %s is not feasible any more: %s", node, why)
+		return fmt.Errorf("node %s is no longer feasible: %s", node, why)
 	}
 	if err := e.cluster.Assume(nil, assumption); err != nil {
 		return err
@@ -153,9 +153,8 @@ func (e *Extender) committed(pod *corev1.Pod, node string) {
 // lookTimeout bounds reading the outcome of a bind.
 const lookTimeout = 2 * time.Second
 
-// bind binds an assumed pod in a term of the lease. It returns errLate if it sent nothing because the client had to wait, or
-// the process was suspended, for longer than the commit is fresh or the term lasts: the pod is then forgotten and has to be
-// committed again.
+// bind binds an assumed pod in a term of the lease. It returns errLate if it sent nothing because the client waited, or the process
+// was suspended, until the commit was no longer fresh or the term had ended. The pod is then forgotten and must be committed again.
 func (e *Extender) bind(ctx context.Context, pod *corev1.Pod, node string, term uint64) error {
 	began := time.Now()
 	looking, look := connect.WithLook(ctx, func() error {

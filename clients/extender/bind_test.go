@@ -33,10 +33,10 @@ func TestBind(t *testing.T) {
 		t.Errorf("the pod that was bound does not count: %+v", got)
 	}
 	// kube-scheduler may say what does not hold any more.
-	if err := w.bindTo(web2, "a"); !strings.Contains(err, "is not feasible any more: "+refusedByAntiAffinity) {
+	if err := w.bindTo(web2, "a"); !strings.Contains(err, "is no longer feasible: "+refusedByAntiAffinity) {
 		t.Errorf("bound in violation: %q", err)
 	}
-	if err := w.bindTo(web2, "nowhere"); !strings.Contains(err, "is not there") {
+	if err := w.bindTo(web2, "nowhere"); !strings.Contains(err, "does not exist") {
 		t.Errorf("bound to nowhere: %q", err)
 	}
 	if err := w.bindTo(web2, "b"); err != "" {
@@ -44,14 +44,14 @@ func TestBind(t *testing.T) {
 	}
 	gone := makePod("gone", "web")
 	if err := w.bindTo(gone, "b"); !strings.Contains(err, "not found") {
-		t.Errorf("a pod that is not there: %q", err)
+		t.Errorf("an unknown pod: %q", err)
 	}
 	other := web1.DeepCopy()
 	other.UID = "another"
 	if err := w.bindTo(other, "b"); !strings.Contains(err, "was replaced: its uid is") {
 		t.Errorf("a pod with another uid: %q", err)
 	}
-	w.api.told.Wait()
+	w.api.events.Wait()
 }
 
 func TestBindsThatFail(t *testing.T) {
@@ -70,9 +70,9 @@ func TestBindsThatFail(t *testing.T) {
 		again string                  // what filter says of the same pod afterwards; unless forgotten, it goes on counting
 	}{
 		{"refused", apierrors.NewForbidden(corev1.Resource("pods"), "web-1", errors.New("quota")), false, away, false, forgotten},
-		{"done all the same", unavailable, true, nil, true, "bound to node a already"},
+		{"done all the same", unavailable, true, nil, true, "already bound to node a"},
 		{"not known", unavailable, false, nil, false, waiting},
-		{"a conflict, done all the same", conflict, true, nil, true, "bound to node a already"},
+		{"a conflict, done all the same", conflict, true, nil, true, "already bound to node a"},
 		{"a conflict, not done yet", conflict, false, nil, false, waiting},
 		{"a conflict, and then no response", conflict, false, away, false, "reading the outcome of the last bind"},
 		{
@@ -109,13 +109,13 @@ func TestBindsThatFail(t *testing.T) {
 				t.Errorf("another pod: %+v", got)
 			}
 			if c.done {
-				w.api.told.Wait()
-				eventually(t, "the informer tells", func() bool { return w.decisions.get(web1.UID) == nil })
+				w.api.events.Wait()
+				eventually(t, "the informer shows it", func() bool { return w.decisions.get(web1.UID) == nil })
 			}
 			if got := w.filter(web1, "a", "b"); !strings.Contains(got.Error, c.again) || c.again == forgotten && got.Error != "" {
 				t.Errorf("the same pod: %+v", got)
 			}
-			w.api.told.Wait()
+			w.api.events.Wait()
 		})
 	}
 }
@@ -142,11 +142,11 @@ func TestABindThatIsDoneLate(t *testing.T) {
 	if got := w.filter(web2, "a", "b"); !slices.Equal(*got.NodeNames, []string{"b"}) {
 		t.Errorf("another pod: %+v", got)
 	}
-	if got := w.filter(web1, "a", "b"); !strings.Contains(got.Error, "is bound to node a already") {
+	if got := w.filter(web1, "a", "b"); !strings.Contains(got.Error, "is already bound to node a") {
 		t.Errorf("the same pod: %+v", got)
 	}
 	close(unheard)
-	w.api.told.Wait()
+	w.api.events.Wait()
 }
 
 func TestABindThatWasDoneBefore(t *testing.T) {
@@ -159,14 +159,14 @@ func TestABindThatWasDoneBefore(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	eventually(t, "the informer tells", func() bool { _, assumed := w.cluster.NodeOf(web.UID); return !assumed })
+	eventually(t, "the informer shows it", func() bool { _, assumed := w.cluster.NodeOf(web.UID); return !assumed })
 	if err := w.bindTo(web, "a"); err != "" {
 		t.Error(err)
 	}
-	if err := w.bindTo(web, "b"); !strings.Contains(err, "is bound to node a already") {
+	if err := w.bindTo(web, "b"); !strings.Contains(err, "is already bound to node a") {
 		t.Errorf("bound to another node: %q", err)
 	}
-	w.api.told.Wait()
+	w.api.events.Wait()
 }
 
 // TestAPodThatTurnsOutToBeBoundWhileItIsChecked delivers the event of a bind while the extender checks with Stowage whether
@@ -176,17 +176,17 @@ func TestAPodThatTurnsOutToBeBoundWhileItIsChecked(t *testing.T) {
 	for node, want := range map[string]string{"a": "", "b": "is on node b by now"} {
 		web := makePod("web-1", "web")
 		var w *world
-		told := func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
+		delayed := func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
 			o ...grpc.CallOption) error {
 			if method == stowagev1.PlacementService_Score_FullMethodName {
 				if _, err := w.api.CoreV1().Pods(web.Namespace).Update(ctx, on(web, node), metav1.UpdateOptions{}); err != nil {
 					t.Error(err)
 				}
-				eventually(t, "the informer tells", func() bool { on, assumed := w.cluster.NodeOf(web.UID); return on == node && !assumed })
+				eventually(t, "the informer shows it", func() bool { on, assumed := w.cluster.NodeOf(web.UID); return on == node && !assumed })
 			}
 			return invoke(ctx, method, req, reply, conn, o...)
 		}
-		w = read(t, startUnread(t, Options{}, live.Options{}, []grpc.DialOption{grpc.WithChainUnaryInterceptor(told)},
+		w = read(t, startUnread(t, Options{}, live.Options{}, []grpc.DialOption{grpc.WithChainUnaryInterceptor(delayed)},
 			makeNode("a", "z1"), makeNode("b", "z2"), web))
 		if err := w.bindTo(web, "a"); !strings.Contains(err, want) || want == "" && err != "" {
 			t.Errorf("on node %s by now: %q", node, err)
@@ -207,7 +207,7 @@ func TestABindOfWhichTheAnswerIsLost(t *testing.T) {
 	if err := w.bindTo(web1, "a"); err != "" {
 		t.Error(err)
 	}
-	if got := w.filter(web1, "a", "b"); !strings.Contains(got.Error, "is bound to node a already") {
+	if got := w.filter(web1, "a", "b"); !strings.Contains(got.Error, "is already bound to node a") {
 		t.Errorf("the same pod: %+v", got)
 	}
 	if got := w.filter(web2, "a", "b"); !slices.Equal(*got.NodeNames, []string{"b"}) {
@@ -221,9 +221,9 @@ func TestABindOfWhichTheAnswerIsLost(t *testing.T) {
 	}
 	for _, a := range w.api.Actions()[before:] { // an informer may begin to watch
 		if a.Matches("get", "pods") {
-			t.Errorf("the API server was asked: %+v", a)
+			t.Errorf("the request reached the API server: %+v", a)
 		}
 	}
 	close(unheard)
-	w.api.told.Wait()
+	w.api.events.Wait()
 }

@@ -74,7 +74,7 @@ func burst(t *testing.T, decide Decide, seed uint64) {
 		w: w, nodes: names, decide: decide, slots: make(chan struct{}, burstAtATime), again: make(chan *corev1.Pod, burstPods),
 	}
 	scheduler.run(t, queue)
-	w.api.told.Wait()
+	w.api.events.Wait()
 
 	taken := map[string]string{}
 	pods, err := w.api.CoreV1().Pods("default").List(context.Background(), metav1.ListOptions{})

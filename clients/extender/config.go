@@ -19,21 +19,21 @@ type Config struct {
 	process.Settings `set:"admin_address=127.0.0.1:7436"`
 	connect.Server
 
-	Decide       string   `enum:"bind,filter" default:"bind" help:"When a pod is assumed. bind: at the bind verb, which kube-scheduler must be configured with. filter: at the filter verb, which then returns the best node alone."`
+	Decide       string   `enum:"bind,filter" default:"bind" help:"When a pod is assumed. bind: at the bind verb, which kube-scheduler's configuration must enable. filter: at the filter verb, which then returns only the best node."`
 	Scores       string   `enum:"rescaled,exact" default:"rescaled" help:"Scale of prioritize. rescaled: 0 to 10. exact: the plugins' scores, for a configuration with the other plugins' weights times 10."`
-	ScorePlugins []string `default:"InterPodAffinity,PodTopologySpread" help:"Plugins whose scores count in prioritize: those that are disabled in kube-scheduler."`
+	ScorePlugins []string `default:"InterPodAffinity,PodTopologySpread" help:"Plugins whose scores count in prioritize. kube-scheduler must have disabled them."`
 
 	ProfileFile   string `help:"Profile to decide by, in JSON or YAML: a Profile of the contract, or the KubeSchedulerConfiguration that calls this extender. Default: kube-scheduler's."`
 	SchedulerName string `help:"The schedulerName of the profile in a KubeSchedulerConfiguration. Needed if there are several."`
 
-	SchedulerLease string `help:"NAMESPACE/NAME of the lease that kube-scheduler holds while it leads. Pods are bound only while a process of this host holds it. Without it, they are always bound: for a kube-scheduler without leader election."`
+	SchedulerLease string `help:"NAMESPACE/NAME of kube-scheduler's leader lease. Pods are bound only while a process of this host holds it. Leave it empty for a kube-scheduler without leader election."`
 
-	AssumeFor            time.Duration `default:"30s" help:"How long a pod stays assumed before it is read from the API server; longer than kube-scheduler takes to bind. A pod that is still pending then is forgotten."`
+	AssumeFor            time.Duration `default:"30s" help:"How long a pod stays assumed before it is read from the API server; longer than kube-scheduler takes to bind. If the pod is still pending, the decision is forgotten."`
 	OutcomeWait          time.Duration `default:"100ms" help:"How long filter waits for the bind of the previous pod, with decide=bind."`
-	PreemptionCandidates bool          `help:"List nodes that preemption could make feasible as such. kube-scheduler v1.37 finds no victims there and reports an error."`
-	OwnVictims           bool          `help:"Answer preempt with the victims of Stowage's own preemption on the nodes of the request, for pods without volumes and resource claims. It states every pod to Stowage by name, which takes memory. Default: kube-scheduler's victims where they suffice."`
+	PreemptionCandidates bool          `help:"Report nodes that preemption could make feasible as candidates. kube-scheduler v1.37 finds no victims there and reports an error."`
+	OwnVictims           bool          `help:"Answer preempt with the victims of Stowage's own preemption on the nodes of the request, for pods without volumes and resource claims. It sends the name of every pod to Stowage, which takes memory. Default: kube-scheduler's victims where they suffice."`
 
-	AllReasons bool `help:"Give the reasons of infeasible nodes also where others are feasible: for a kube-scheduler with a later extender."`
+	AllReasons bool `help:"Return the reasons of infeasible nodes even if others are feasible, for a kube-scheduler with a later extender."`
 
 	RequestTimeout  time.Duration `default:"4s" help:"Deadline of a request; kube-scheduler's httpTimeout is 5s by default."`
 	MaxRequestBytes int64         `default:"16777216" help:"Maximum size of a request in bytes."`
@@ -72,12 +72,11 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// exactFactor is what kube-scheduler multiplies the scores of an extender with. In a configuration for exact scores, the weights
-// of the plugins have it, too.
+// exactFactor is the factor by which kube-scheduler multiplies the scores of an extender. A configuration for exact scores multiplies
+// the weights of the plugins by it, too.
 const exactFactor = 10
 
-// profile reads the profile; nil if none is given. In a KubeSchedulerConfiguration, the plugins that this extender stands in for
-// are disabled.
+// profile reads the profile; nil if none is given. A KubeSchedulerConfiguration disables the plugins that this extender replaces.
 func (c *Config) profile() (*stowagev1.Profile, error) {
 	if c.ProfileFile == "" {
 		return nil, nil

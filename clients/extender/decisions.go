@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// rememberedDecisions bounds the decisions that are kept. kube-scheduler calls prioritize right after filter. Decisions
-// about pods that are being bound, and for a while those with binds of unknown outcome, are kept beyond that.
+// rememberedDecisions bounds the remembered decisions: kube-scheduler calls prioritize right after filter. Beyond it, decisions are
+// kept while their bind is in progress, and for a while if its outcome is unknown.
 const rememberedDecisions = 64
 
 // decision is the last decision about a pod.
@@ -20,15 +20,15 @@ type decision struct {
 	found *evaluation
 	// made is when the decision began.
 	made time.Time
-	// open: kube-scheduler has the response, and its outcome is not known yet.
+	// open: kube-scheduler has the response, and its outcome is unknown.
 	open bool
-	// committed is when the node of a pod that is being bound was last found feasible, zero before that.
+	// committed is when the node was last found feasible during a bind, zero before the bind.
 	committed time.Time
 	// binding: the bind request is in progress.
 	binding bool
 	// node is the node on which the pod is assumed, "" if none.
 	node string
-	// unclear is since when the outcome of a bind is unknown, zero otherwise.
+	// unclear is the time since which the outcome of a bind is unknown, zero otherwise.
 	unclear time.Time
 }
 
@@ -107,8 +107,8 @@ func (d *decisions) announce() {
 	d.settled = make(chan struct{})
 }
 
-// wait waits until no decision about another pod is open, but not beyond a limit; after that it gives up on those that are
-// open. It reports whether all were settled.
+// wait waits, up to a limit, until no decision about another pod is open. After the limit it gives up on the open decisions. It
+// reports whether all were settled.
 func (d *decisions) wait(ctx context.Context, except types.UID, most time.Duration) bool {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -128,7 +128,7 @@ func (d *decisions) wait(ctx context.Context, except types.UID, most time.Durati
 		for uid, other := range d.byPod {
 			other.open = other.open && uid == except
 		}
-		d.announce() // others do not wait for them either
+		d.announce() // other waits end, too
 		return false
 	}
 }

@@ -28,7 +28,7 @@ func TestAPodThatIsBeingBoundIsNotDecidedAgain(t *testing.T) {
 	if err := <-bound; err != "" {
 		t.Error(err)
 	}
-	w.api.told.Wait()
+	w.api.events.Wait()
 }
 
 func TestDecisionsAreForgotten(t *testing.T) {

@@ -42,30 +42,29 @@ type Options struct {
 	Scores Scores
 	// Bindings is the client that binds, the extender's if nil. It must be Looking.
 	Bindings kubernetes.Interface
-	// Lease is kube-scheduler's. Pods are bound only while it is held; always if nil.
+	// Lease is kube-scheduler's lease. Pods are bound only while it is held; always if nil.
 	Lease Lease
-	// Profile is how Stowage decides, kube-scheduler's default if nil.
+	// Profile is the profile to decide by, kube-scheduler's default if nil.
 	Profile *stowagev1.Profile
 	// OutcomeWait is how long Filter waits for the outcome of earlier pods, with AtBind.
 	OutcomeWait time.Duration
-	// UnclearFor is how long a pod is not decided again after a bind whose outcome is unknown.
+	// UnclearFor is how long a pod waits for another decision after a bind with an unknown outcome.
 	UnclearFor time.Duration
-	// PreemptionCandidates lists nodes that preemption could make feasible in FailedNodes. kube-scheduler v1.37 asks only
-	// its own plugins for victims, and these found the nodes that it sent to the extender feasible: it finds no victims
-	// there and reports an error. Without the option such nodes are listed as unresolvable.
+	// PreemptionCandidates lists nodes that preemption could make feasible in FailedNodes. Without it such nodes are listed as
+	// unresolvable, because kube-scheduler v1.37 would report an error: it selects victims with its own plugins, which found
+	// the extender's nodes feasible.
 	PreemptionCandidates bool
-	// OwnVictims answers Preempt with the victims that Stowage's own preemption finds on the nodes of the request. Otherwise
-	// Preempt keeps kube-scheduler's victims where they suffice, and drops other nodes. The cluster needs
-	// live.Options.StartTimes.
+	// OwnVictims makes Preempt return the victims of Stowage's own preemption on the nodes of the request. Otherwise Preempt keeps
+	// kube-scheduler's victims where they suffice, and drops other nodes. The cluster needs live.Options.StartTimes.
 	OwnVictims bool
-	// AllReasons gives the reasons of infeasible nodes also where other nodes are feasible. kube-scheduler v1.37 reads them
-	// only if a later extender rejects those.
+	// AllReasons returns the reasons of infeasible nodes even if other nodes are feasible. kube-scheduler v1.37 reads them only if a
+	// later extender rejects the feasible nodes.
 	AllReasons bool
 }
 
 // Lease is the lease of the kube-scheduler that calls the extender: a lease.Observed.
 type Lease interface {
-	// Term changes when another process acquires the lease. It is 0 while the lease is not known to be held.
+	// Term changes when another process acquires the lease. It is 0 unless the lease is known to be held.
 	Term() uint64
 	// Check returns nil if the lease is held.
 	Check(ctx context.Context) error
@@ -114,7 +113,7 @@ func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster
 	return e, e.watchBinds()
 }
 
-// noLease is that of a kube-scheduler without leader election.
+// noLease stands for the lease of a kube-scheduler without leader election.
 type noLease struct{}
 
 // Term implements Lease.
@@ -143,19 +142,19 @@ type evaluation struct {
 	scores   []int64  // of the feasible nodes
 	best     []uint32
 	answer   *stowagev1.ScoreResponse
-	unknown  []string // nodes that are not in the view
+	unknown  []string // nodes missing in the view
 	refused  []string // nodes that Stowage rejects
 }
 
-// pending converts a pod for a request. Fields that the contract does not have, such as volumes and resource claims, do not
-// matter here: kube-scheduler's own plugins have filtered the same nodes by them. For the same reason pending leaves out
-// resources that DeviceClasses serve, and the nominated node, which kube-scheduler asks about before others.
+// pending converts a pod for a request. It ignores fields that the contract does not have, such as volumes and resource claims,
+// because kube-scheduler's own plugins have filtered the nodes by them. For the same reason it leaves out resources of
+// DeviceClasses. It also leaves out the nominated node, which kube-scheduler evaluates first.
 func (e *Extender) pending(o *corev1.Pod) (*stowagev1.Pod, error) {
 	pod, _, err := e.whole(o)
 	return pod, err
 }
 
-// whole is pending, and reports whether that leaves nothing out by which kube-scheduler's own plugins filter.
+// whole is pending. It also reports whether the result has every field by which kube-scheduler's own plugins filter.
 func (e *Extender) whole(o *corev1.Pod) (pod *stowagev1.Pod, whole bool, err error) {
 	if pod, err = kube.PendingPod(o); err != nil {
 		return nil, false, fmt.Errorf("cannot convert the pod: %w", err)
@@ -210,7 +209,7 @@ func (e *Extender) evaluate(ctx context.Context, o *corev1.Pod, names []string, 
 		if len(candidates) < v.NodeCount() {
 			request.CandidateNodes = &stowagev1.CandidateNodes{Indexes: candidates}
 		}
-		e.metrics.asked(ctx)
+		e.metrics.evaluated(ctx)
 		var err error
 		out.answer, err = e.client.Score(ctx, request)
 		return err
@@ -222,12 +221,12 @@ func (e *Extender) evaluate(ctx context.Context, o *corev1.Pod, names []string, 
 	if err := out.failed(); err != nil {
 		return nil, err
 	}
-	out.scores = e.options.Scores.of(out.answer)
+	out.scores = e.options.Scores.list(out.answer)
 	return out, nil
 }
 
-// failed returns the internal error with which kube-scheduler's own plugins would end the pod's cycle, nil if they would
-// not: they fail to filter, or to score more than one node.
+// failed returns the internal error with which kube-scheduler's own plugins would end the pod's cycle because they fail to filter
+// nodes, or to score several nodes; nil if they would not.
 func (e *evaluation) failed() error {
 	fails := len(e.feasible) > 0 && len(e.best) == 0
 	for _, r := range e.answer.GetRejections() {
@@ -256,7 +255,7 @@ func (e *evaluation) candidates(names []string) []uint32 {
 	return out
 }
 
-// explained words the error of a call for a pod's event.
+// explained rewrites the error of a call for a pod's event.
 func explained(err error) error {
 	if errors.Is(err, live.ErrNotReady) {
 		return fmt.Errorf("stowage-extender is starting: %w", err)

@@ -16,17 +16,16 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// errWithNodes names the setting that is missing.
+// errWithNodes names the missing setting.
 var errWithNodes = errors.New("the request has nodes instead of their names: set nodeCacheCapable: true for this extender in KubeSchedulerConfiguration")
 
-// errBinding is returned for a pod whose bind is in progress although kube-scheduler has stopped waiting. The pod stays
-// assumed.
+// errBinding means that kube-scheduler filters a pod again although its bind is in progress. The pod stays assumed.
 var errBinding = errors.New("the pod is being bound: waiting for its outcome")
 
 var errNoPod = errors.New("the request has no pod")
 
-// asked returns the error of a request that does not refer to a pod and to nodes by name.
-func asked(args *extenderv1.ExtenderArgs) error {
+// validate returns the error of a request without a pod, or with nodes instead of their names.
+func validate(args *extenderv1.ExtenderArgs) error {
 	switch {
 	case args.Nodes != nil || args.NodeNames == nil:
 		return errWithNodes
@@ -38,7 +37,7 @@ func asked(args *extenderv1.ExtenderArgs) error {
 
 // Filter returns the feasible nodes of a pod.
 func (e *Extender) Filter(ctx context.Context, args *extenderv1.ExtenderArgs) (*extenderv1.ExtenderFilterResult, error) {
-	if err := asked(args); err != nil {
+	if err := validate(args); err != nil {
 		return nil, err
 	}
 	if err := e.cluster.CatchUp(ctx); err != nil {
@@ -62,7 +61,7 @@ func (e *Extender) Filter(ctx context.Context, args *extenderv1.ExtenderArgs) (*
 	return e.filtered(found, found.feasible), nil
 }
 
-// decide returns the best node alone and assumes the pod there.
+// decide returns only the best node, and assumes the pod there.
 func (e *Extender) decide(ctx context.Context, args *extenderv1.ExtenderArgs) (*extenderv1.ExtenderFilterResult, error) {
 	release, err := e.take(ctx)
 	if err != nil {
@@ -85,12 +84,12 @@ func (e *Extender) decide(ctx context.Context, args *extenderv1.ExtenderArgs) (*
 	return e.filtered(found, found.best[:1]), nil
 }
 
-// again forgets the last decision about a pod: kube-scheduler filters the pod again only if that had no result. If the pod
-// may be bound all the same, again first reads it from the API server.
+// again forgets the last decision about a pod: kube-scheduler filters the pod again only if that decision had no result. If the pod
+// may nevertheless be bound, again first reads it from the API server.
 func (e *Extender) again(ctx context.Context, pod *corev1.Pod) error {
 	node, assumed := e.cluster.NodeOf(pod.UID)
 	if node != "" && !assumed {
-		return fmt.Errorf("the pod is bound to node %s already", node)
+		return fmt.Errorf("the pod is already bound to node %s", node)
 	}
 	before := e.decisions.get(pod.UID)
 	var unclear time.Time
@@ -110,7 +109,7 @@ func (e *Extender) again(ctx context.Context, pod *corev1.Pod) error {
 		case err != nil:
 			return fmt.Errorf("reading the outcome of the last bind: %w", err)
 		case now.UID == pod.UID && now.Spec.NodeName != "":
-			return fmt.Errorf("the pod is bound to node %s already", now.Spec.NodeName)
+			return fmt.Errorf("the pod is already bound to node %s", now.Spec.NodeName)
 		case now.UID == pod.UID && time.Since(unclear) < e.options.UnclearFor:
 			return errors.New("the last bind may still succeed: waiting for its outcome")
 		}
@@ -128,9 +127,8 @@ func (e *Extender) again(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// filtered is the result of Filter. NodeNames is never nil: without that and Nodes, kube-scheduler takes no node as
-// feasible and reports nothing. It reads the reasons only if no node is left (pkg/scheduler/schedule_one.go schedulePod,
-// v1.37).
+// filtered is the result of Filter. NodeNames is never nil: if both it and Nodes are missing, kube-scheduler counts no node as
+// feasible and reports nothing. It reads the reasons only if no node is left (pkg/scheduler/schedule_one.go schedulePod, v1.37).
 func (e *Extender) filtered(found *evaluation, feasible []uint32) *extenderv1.ExtenderFilterResult {
 	out := &extenderv1.ExtenderFilterResult{
 		NodeNames: new([]string), FailedNodes: extenderv1.FailedNodesMap{}, FailedAndUnresolvableNodes: extenderv1.FailedNodesMap{},

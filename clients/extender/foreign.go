@@ -12,8 +12,8 @@ import (
 // complainEvery is the interval between equal log lines.
 const complainEvery = time.Minute
 
-// watchBinds ends the decisions about pods that get bound. With AtBind, a pod that the extender did not bind shows that
-// kube-scheduler has no bindVerb for this extender.
+// watchBinds ends the decisions about bound pods. With AtBind, a pod that somebody else bound shows that kube-scheduler has no
+// bindVerb for this extender.
 func (e *Extender) watchBinds() error {
 	var complained atomic.Int64
 	seen := func(o any) {

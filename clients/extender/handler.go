@@ -45,7 +45,7 @@ func (e *Extender) Connected(_ net.Conn, state http.ConnState) {
 	}
 }
 
-// readOptions decode as encoding/json does, but refuse quantities that it would compute with for hours.
+// readOptions decode as encoding/json does, but refuse quantities that would take hours to parse.
 var readOptions = jsonv2.JoinOptions(jsonv1.DefaultOptionsV1(), jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(quantity.Decode)))
 
 // serve serves a verb; failed wraps an error in a result, nil if the verb has no field for it.

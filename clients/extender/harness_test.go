@@ -185,20 +185,20 @@ func (w *world) count(name, key, value string) (sum int64) {
 	return sum
 }
 
-// apiServer is client-go's fake, which binds pods as the real one does, and may tell its watchers later.
+// apiServer is client-go's fake, which binds pods as the real one does, and may notify its watchers late.
 type apiServer struct {
 	*fake.Clientset
 	mutex sync.Mutex
 	bound map[types.UID]string
 	tried int
-	// late is how long after a bind the watchers hear of it.
+	// late is the delay of the events of a bind.
 	late func() time.Duration
-	// fail, if set, is what a bind ends with; done tells whether it is done all the same.
+	// fail, if set, returns the error of a bind; done reports whether the pod is bound nevertheless.
 	fail func() (err error, done bool)
-	// look, if set, changes the pod that somebody gets, or is the error of that.
-	look func(*corev1.Pod) error
-	told sync.WaitGroup
-	// dial and sent, if set, are what a bind ends with before and after it is sent.
+	// look, if set, changes the pod that a get returns, or returns its error.
+	look   func(*corev1.Pod) error
+	events sync.WaitGroup
+	// dial and sent, if set, return the error of a bind before and after it is sent.
 	dial, sent func() error
 	// waited, if set, is called when a client that binds has waited for its limit of requests.
 	waited func()
@@ -235,7 +235,7 @@ func newAPIServer(objects ...runtime.Object) *apiServer {
 	return a
 }
 
-// CoreV1 is that of a client that is Looking.
+// CoreV1 returns the client of a Looking client.
 func (a *apiServer) CoreV1() corev1client.CoreV1Interface { return coreV1{a.Clientset.CoreV1(), a} }
 
 type coreV1 struct {
@@ -310,7 +310,7 @@ func (a *apiServer) bind(b *corev1.Binding) error {
 	}
 	a.bound[p.UID] = b.Target.Name
 	p.Spec.NodeName = b.Target.Name
-	a.told.Go(func() {
+	a.events.Go(func() {
 		time.Sleep(a.late())
 		_ = a.Tracker().Update(pods, p, p.Namespace)
 	})

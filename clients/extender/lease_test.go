@@ -48,7 +48,7 @@ func TestNothingIsBoundWithoutTheLease(t *testing.T) {
 	if err := w.bindTo(pod, "a"); err != "" || w.api.nodeOf(pod) != "a" {
 		t.Errorf("bound to %q: %q", w.api.nodeOf(pod), err)
 	}
-	w.api.told.Wait()
+	w.api.events.Wait()
 }
 
 // The lease ends right after it was checked.
@@ -84,7 +84,7 @@ func TestABindWhoseTermEnds(t *testing.T) {
 			} else if err != "" || tries != 2 || w.api.nodeOf(pod) != "a" {
 				t.Errorf("bound to %q after %d tries: %q", w.api.nodeOf(pod), tries, err)
 			}
-			w.api.told.Wait()
+			w.api.events.Wait()
 		})
 	}
 }
@@ -104,7 +104,7 @@ func TestABindOnAConnectionOfAnotherTerm(t *testing.T) {
 	if err := w.bindTo(pod, "a"); err != "" || tries != 2 || w.api.nodeOf(pod) != "a" {
 		t.Errorf("bound to %q after %d tries: %q", w.api.nodeOf(pod), tries, err)
 	}
-	w.api.told.Wait()
+	w.api.events.Wait()
 }
 
 // The connection fails after the bind was sent, because the term has ended: the API server may have carried out the bind or
@@ -133,7 +133,7 @@ func TestABindWhoseConnectionFailsInAnotherTerm(t *testing.T) {
 			if node, _ := w.cluster.NodeOf(pod.UID); sent != 1 || node != "a" || (err == "") != carriedOut {
 				t.Errorf("sent %d times, counts on %q: %q", sent, node, err)
 			}
-			w.api.told.Wait()
+			w.api.events.Wait()
 		})
 	}
 }

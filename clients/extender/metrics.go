@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 )
 
-// metrics are the extender's. Attributes have few values and never name a pod or node.
+// metrics are the extender's metrics. Attributes have few values and never name a pod or node.
 type metrics struct {
 	duration                      metric.Float64Histogram
 	requests, evaluations, binds  metric.Int64Counter
@@ -35,10 +35,10 @@ func newMetrics(p metric.MeterProvider) (*metrics, error) {
 	}{
 		{&m.requests, "stowage.extender.requests", "{request}", "Requests by verb and result."},
 		{&m.evaluations, "stowage.extender.evaluations", "{evaluation}", "Evaluations of a pod: by Stowage, or shared with an earlier verb."},
-		{&m.binds, "stowage.extender.binds", "{pod}", "Pods to be bound: bound, refused as things had changed, fenced as kube-scheduler did not hold its lease, failed, or unclear."},
-		{&m.outcomes, "stowage.extender.outcomes", "{wait}", "Whether the pods before were bound in time when a pod was filtered."},
-		{&m.bindsByOthersNumber, "stowage.extender.foreign_binds", "{pod}", "Pods that were decided here and bound by others, which makes decisions unreliable."},
-		{&m.connections, "stowage.extender.connections", "{connection}", "Connections that were opened; kube-scheduler uses one for many requests."},
+		{&m.binds, "stowage.extender.binds", "{pod}", "Bind requests by result: bound, refused after a change, fenced without kube-scheduler's lease, failed, or unclear."},
+		{&m.outcomes, "stowage.extender.outcomes", "{wait}", "Waits of filter for the binds of earlier pods, by result."},
+		{&m.bindsByOthersNumber, "stowage.extender.foreign_binds", "{pod}", "Pods decided here and bound by others, which makes decisions unreliable."},
+		{&m.connections, "stowage.extender.connections", "{connection}", "Opened connections; kube-scheduler uses each for many requests."},
 	} {
 		if *c.to, err = meter.Int64Counter(c.name, metric.WithUnit(c.unit), metric.WithDescription(c.about)); err != nil {
 			return nil, err
@@ -68,17 +68,21 @@ func (m *metrics) done(ctx context.Context, verb, result string, began time.Time
 
 func (m *metrics) waited(ctx context.Context, began time.Time, settled bool) {
 	m.part(ctx, "wait", began)
-	m.outcomes.Add(ctx, 1, of("in_time", map[bool]string{true: "yes", false: "no"}[settled]))
+	m.outcomes.Add(ctx, 1, withAttribute("in_time", map[bool]string{true: "yes", false: "no"}[settled]))
 }
 
-func (m *metrics) asked(ctx context.Context)  { m.evaluations.Add(ctx, 1, of("by", "stowage")) }
-func (m *metrics) shared(ctx context.Context) { m.evaluations.Add(ctx, 1, of("by", "shared")) }
+func (m *metrics) evaluated(ctx context.Context) {
+	m.evaluations.Add(ctx, 1, withAttribute("by", "stowage"))
+}
+func (m *metrics) shared(ctx context.Context) {
+	m.evaluations.Add(ctx, 1, withAttribute("by", "shared"))
+}
 func (m *metrics) bound(ctx context.Context, result string) {
-	m.binds.Add(ctx, 1, of("result", result))
+	m.binds.Add(ctx, 1, withAttribute("result", result))
 }
 func (m *metrics) connected(ctx context.Context) { m.connections.Add(ctx, 1) }
 func (m *metrics) foreign(ctx context.Context)   { m.bindsByOthersNumber.Add(ctx, 1) }
 
-func of(key, value string) metric.MeasurementOption {
+func withAttribute(key, value string) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(attribute.String(key, value)))
 }

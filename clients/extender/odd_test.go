@@ -57,12 +57,12 @@ func TestUnparsablePods(t *testing.T) {
 			alone  bool // whether it can go to a node that is the only one, which is not scored
 			plugin string
 		}{{spreads, false, `running PreFilter plugin "PodTopologySpread"`}, {likes, true, `running PreScore plugin "NodeAffinity"`}} {
-			for _, asked := range [][]string{{"a"}, {"a", "b"}} {
-				got := w.filter(c.pod, asked...)
-				fits := c.alone && len(asked) == 1
+			for _, nodes := range [][]string{{"a"}, {"a", "b"}} {
+				got := w.filter(c.pod, nodes...)
+				fits := c.alone && len(nodes) == 1
 				if fits != (len(*got.NodeNames) > 0) || fits != (got.Error == "") || !fits && !strings.Contains(got.Error, c.plugin) ||
 					len(got.FailedNodes)+len(got.FailedAndUnresolvableNodes) > 0 {
-					t.Errorf("%s, %s of %v: %+v", decide, c.pod.Name, asked, got)
+					t.Errorf("%s, %s of %v: %+v", decide, c.pod.Name, nodes, got)
 				}
 			}
 		}
@@ -114,7 +114,7 @@ func TestWhatKubeSchedulersPluginsJudge(t *testing.T) {
 }
 
 // The resources of a pod on a node count even if the rest of the pod cannot be converted. If its resources cannot be
-// converted either, the node takes no pods.
+// converted either, the node accepts no pods.
 func TestNodesFullOfOddPods(t *testing.T) {
 	full := func(name, node string, odd func(*corev1.PodSpec)) *corev1.Pod {
 		p := on(makePod(name, "odd"), node)

@@ -71,12 +71,12 @@ func TestBindsByOthersAreNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.filter(web2, "a")
-	w.api.told.Wait()
+	w.api.events.Wait()
 	s := &scheduler{w: w, decide: AtFilter}
 	if !s.bind(web2, "a") {
 		t.Fatal("not bound")
 	}
-	w.api.told.Wait()
+	w.api.events.Wait()
 	eventually(t, "a count", func() bool { return w.count("stowage.extender.foreign_binds", "", "") == 1 })
 	eventually(t, "a line in the log, which comes after the count", func() bool {
 		return strings.Contains(log.String(), "set bindVerb: bind")
@@ -103,9 +103,9 @@ func TestFilterWaitsForTheLastBind(t *testing.T) {
 		t.Error(err)
 	}
 	<-filtered
-	w.api.told.Wait()
+	w.api.events.Wait()
 	if n := w.count("stowage.extender.evaluations", "by", "stowage"); n != 2 {
-		t.Errorf("Stowage was asked %d times about two pods", n)
+		t.Errorf("%d calls of Stowage about two pods", n)
 	}
 	// What never comes is waited for once.
 	short := start(t, Options{OutcomeWait: 50 * time.Millisecond}, makeNode("a", "z1"))

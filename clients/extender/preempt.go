@@ -18,11 +18,11 @@ import (
 // 100.
 const preemptionsAtATime = 8
 
-// Preempt keeps the nodes that are feasible without their victims. With Options.OwnVictims it answers with the victims of
-// Stowage's own preemption there.
+// Preempt keeps the nodes that are feasible without their victims. With Options.OwnVictims it returns the victims of Stowage's own
+// preemption there.
 //
-// kube-scheduler lets an extender answer with some of the nodes that it sent, and with other victims on them
-// (k8s.io/kube-scheduler/framework/extender.go ProcessPreemption, v0.37). It chooses a node afterwards, by its own criteria.
+// kube-scheduler accepts a subset of the nodes that it sent, and other victims on them
+// (k8s.io/kube-scheduler/framework/extender.go ProcessPreemption, v0.37). It then chooses a node by its own criteria.
 func (e *Extender) Preempt(ctx context.Context, args *extenderv1.ExtenderPreemptionArgs) (*extenderv1.ExtenderPreemptionResult, error) {
 	switch {
 	case args.Pod == nil:
@@ -63,8 +63,8 @@ func (e *Extender) Preempt(ctx context.Context, args *extenderv1.ExtenderPreempt
 	return out, nil
 }
 
-// fitsWithout reports whether a node would be feasible for a pod if some pods were gone, and the last decision about the
-// pod itself.
+// fitsWithout reports whether a node would be feasible for a pod without some pods, and without the last decision about the pod
+// itself.
 func (e *Extender) fitsWithout(ctx context.Context, pod *stowagev1.Pod, own types.UID, node string, victims *extenderv1.MetaVictims) (bool, error) {
 	gone := []types.UID{own}
 	for _, v := range victims.Pods {
@@ -91,10 +91,10 @@ func (e *Extender) fitsWithout(ctx context.Context, pod *stowagev1.Pod, own type
 	return fits && err == nil, err
 }
 
-// ownVictims returns the victims of Stowage's own preemption on some nodes, for a pod that Stowage reads as a whole: what
-// kube-scheduler would find there with the rules of both. It finds nothing where Stowage accepts the pod already on one of the
-// nodes: what kube-scheduler counts there is not known then, and its own victims hold. The last decision about the pod itself does not
-// count.
+// ownVictims returns the victims of Stowage's own preemption on some nodes, for a pod that Stowage reads completely: the victims
+// that kube-scheduler would select with the rules of both. It returns none if Stowage accepts the pod on one of the nodes without
+// preemption: kube-scheduler then counts something unknown there, and its own victims hold. The last decision about the pod itself
+// does not count.
 func (e *Extender) ownVictims(
 	ctx context.Context, pod *stowagev1.Pod, own types.UID, nodes map[string]*extenderv1.MetaVictims,
 ) (out *extenderv1.ExtenderPreemptionResult, found bool, err error) {
@@ -134,9 +134,9 @@ func (e *Extender) ownVictims(
 	return out, found, nil
 }
 
-// metaVictims names the victims of a candidate by their UIDs. It returns nil if kube-scheduler might not have one of them on the
-// node, as one that is decided and not bound, unless it has sent that one: the pod's attempt would fail on all nodes
-// (pkg/scheduler/extender.go convertPodUIDToPod, v1.37).
+// metaVictims names the victims of a candidate by their UIDs. It returns nil if kube-scheduler might not know one of them on the
+// node, such as an assumed pod, unless kube-scheduler has sent that victim: an unknown victim would make the pod's attempt fail on
+// all nodes (pkg/scheduler/extender.go convertPodUIDToPod, v1.37).
 func (e *Extender) metaVictims(
 	node string, c *stowagev1.PreemptionCandidate, sent *extenderv1.MetaVictims,
 ) *extenderv1.MetaVictims {

@@ -7,9 +7,9 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 )
 
-// Prioritize scores nodes for a pod. For the nodes that Filter returned, it makes no further call.
+// Prioritize scores nodes for a pod. For the nodes that Filter returned, it makes no call.
 func (e *Extender) Prioritize(ctx context.Context, args *extenderv1.ExtenderArgs) (extenderv1.HostPriorityList, error) {
-	if err := asked(args); err != nil {
+	if err := validate(args); err != nil {
 		return nil, err
 	}
 	if d := e.decisions.get(args.Pod.UID); d != nil && d.found != nil {
@@ -30,7 +30,7 @@ func (e *Extender) Prioritize(ctx context.Context, args *extenderv1.ExtenderArgs
 	return out, nil
 }
 
-// priorities returns the scores of nodes if these are all the feasible ones: scores depend on the other nodes.
+// priorities returns the scores of nodes if they are all feasible nodes of the evaluation: scores depend on the other nodes.
 func (e *evaluation) priorities(names []string) (extenderv1.HostPriorityList, bool) {
 	if len(names) != len(e.feasible) {
 		return nil, false

@@ -32,7 +32,7 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) error {
 	return c.run(ctx, log, k, func(_, _ net.Addr) {})
 }
 
-// clients are those of the API server.
+// clients are the clients of the API server.
 type clients struct {
 	api      kubernetes.Interface
 	bindings kubernetes.Interface // nil: api
@@ -50,7 +50,7 @@ func (c *Config) kubernetes() (k clients, err error) {
 			return k, err
 		}
 		namespace, name, _ := strings.Cut(c.SchedulerLease, "/")
-		// A bind is not sent for longer than its request may take.
+		// The kernel must not send a bind after its request has ended.
 		observed := lease.Observe(k.api.CoordinationV1().Leases(namespace), name, host, c.RequestTimeout)
 		k.lease = observed
 		change = append(change, func(config *rest.Config) { config.Dial = lease.Dialer(observed.Term, c.RequestTimeout) })
@@ -107,7 +107,7 @@ func (c *Config) run(ctx context.Context, log *slog.Logger, k clients, listening
 	return s.run(ctx)
 }
 
-// options are those of the configuration, without the meter.
+// options are the configured options, without the meter.
 func (c *Config) options(log *slog.Logger) (o Options, err error) {
 	o = Options{
 		Log: log, Decide: Decide(c.Decide), OutcomeWait: c.OutcomeWait, UnclearFor: c.AssumeFor,
@@ -120,7 +120,7 @@ func (c *Config) options(log *slog.Logger) (o Options, err error) {
 	return o, err
 }
 
-// serving is what the process serves with.
+// serving has the parts of a serving process.
 type serving struct {
 	log          *slog.Logger
 	drain, grace time.Duration
@@ -148,7 +148,7 @@ func (s *serving) run(ctx context.Context) error {
 	<-failed.Done()
 	s.stopping.Store(true)
 	s.log.Info("stopping")
-	if ctx.Err() != nil { // told to stop, and nothing has failed
+	if ctx.Err() != nil { // a requested stop, not a failure
 		time.Sleep(s.drain)
 	}
 	grace, cancel := context.WithTimeout(running, s.grace)

@@ -25,10 +25,10 @@ const (
 type Scores struct {
 	// Range is Rescaled if empty.
 	Range Range
-	// Plugins are the plugins whose scores count: those that kube-scheduler has disabled. InterPodAffinity and
-	// PodTopologySpread if empty.
+	// Plugins are the plugins whose scores count. kube-scheduler must have disabled them. InterPodAffinity and PodTopologySpread if
+	// empty.
 	Plugins []stowagev1.Plugin
-	// weights are those of the profile, by plugin.
+	// weights are the profile's weights by plugin.
 	weights map[stowagev1.Plugin]int64
 }
 
@@ -74,7 +74,7 @@ func (s *Scores) maximum() int64 {
 	for _, p := range s.plugins() {
 		weight, ok := s.weights[p]
 		if !ok {
-			weight = 2 // that of the two default plugins
+			weight = 2 // both default plugins have this weight
 		}
 		sum += 100 * weight
 	}
@@ -88,8 +88,8 @@ func (s *Scores) plugins() []stowagev1.Plugin {
 	return s.Plugins
 }
 
-// of returns an extender's scores of the nodes of a response.
-func (s *Scores) of(answer *stowagev1.ScoreResponse) []int64 {
+// list returns the extender's scores of the nodes of a response.
+func (s *Scores) list(answer *stowagev1.ScoreResponse) []int64 {
 	out := make([]int64, len(answer.GetNodes().GetIndexes()))
 	wanted := map[stowagev1.Plugin]bool{}
 	for _, p := range s.plugins() {

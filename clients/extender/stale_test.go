@@ -9,14 +9,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A decision that is more than a second old, by either clock, is made anew when the pod is bound: a process that hung does not
+// A decision that is more than a second old, by either clock, is made again when the pod is bound: a process that hung does not
 // know at once what has changed meanwhile.
 func TestAnOldDecisionIsMadeAnew(t *testing.T) {
 	for _, decide := range []Decide{AtBind, AtFilter} {
 		for _, c := range []struct {
-			name string
-			made func(time.Time) time.Time
-			anew int64
+			name  string
+			made  func(time.Time) time.Time
+			again int64
 		}{
 			{"fresh", func(made time.Time) time.Time { return made.Add(time.Hour) }, 0}, // however slow the test is
 			{"old", func(made time.Time) time.Time { return made.Add(-2 * time.Second) }, 1},
@@ -28,15 +28,15 @@ func TestAnOldDecisionIsMadeAnew(t *testing.T) {
 				if got := w.filter(pod, "a"); !slices.Equal(*got.NodeNames, []string{"a"}) {
 					t.Fatalf("%+v", got)
 				}
-				asked := w.count("stowage.extender.evaluations", "by", "stowage")
+				before := w.count("stowage.extender.evaluations", "by", "stowage")
 				w.decisions.change(pod.UID, func(d *decision) { d.made = c.made(d.made) })
 				if err := w.bindTo(pod, "a"); err != "" || w.api.nodeOf(pod) != "a" {
 					t.Errorf("bound to %q: %s", w.api.nodeOf(pod), err)
 				}
-				if anew := w.count("stowage.extender.evaluations", "by", "stowage") - asked; anew != c.anew {
-					t.Errorf("decided anew %d times, want %d", anew, c.anew)
+				if again := w.count("stowage.extender.evaluations", "by", "stowage") - before; again != c.again {
+					t.Errorf("decided again %d times, want %d", again, c.again)
 				}
-				w.api.told.Wait()
+				w.api.events.Wait()
 			})
 		}
 	}
@@ -60,12 +60,12 @@ func TestABindThatIsSentTooLateIsCommittedAgain(t *testing.T) {
 				if taken {
 					other := on(makePod("web-2", "web"), "a")
 					w.create(other)
-					eventually(t, "the informer tells", func() bool { node, _ := w.cluster.NodeOf(other.UID); return node != "" })
+					eventually(t, "the informer shows it", func() bool { node, _ := w.cluster.NodeOf(other.UID); return node != "" })
 				}
 			}
 			err := w.bindTo(pod, "a")
 			if taken {
-				if !strings.Contains(err, "is not feasible any more") || w.api.nodeOf(pod) != "" {
+				if !strings.Contains(err, "is no longer feasible") || w.api.nodeOf(pod) != "" {
 					t.Errorf("bound to %q: %q", w.api.nodeOf(pod), err)
 				}
 				if node, _ := w.cluster.NodeOf(pod.UID); node != "" {
@@ -74,7 +74,7 @@ func TestABindThatIsSentTooLateIsCommittedAgain(t *testing.T) {
 			} else if err != "" || w.api.nodeOf(pod) != "a" || waits != 2 {
 				t.Errorf("bound to %q after %d tries: %q", w.api.nodeOf(pod), waits, err)
 			}
-			w.api.told.Wait()
+			w.api.events.Wait()
 		})
 	}
 }

@@ -45,7 +45,7 @@ func TestFilter(t *testing.T) {
 		name          string
 		pod           *corev1.Pod
 		candidates    bool // Options.PreemptionCandidates
-		asked         []string
+		nodes         []string
 		want          []string
 		failed, never extenderv1.FailedNodesMap
 		err           string
@@ -87,14 +87,14 @@ func TestFilter(t *testing.T) {
 				NodeNames: &c.want, FailedNodes: c.failed, FailedAndUnresolvableNodes: c.never, Error: c.err,
 			}
 			w.options.AllReasons = true
-			if diff := cmp.Diff(want, w.filter(c.pod, c.asked...)); diff != "" {
+			if diff := cmp.Diff(want, w.filter(c.pod, c.nodes...)); diff != "" {
 				t.Errorf("with all reasons: %s", diff)
 			}
 			w.options.AllReasons = false
 			if len(c.want) > 0 {
 				want.FailedNodes, want.FailedAndUnresolvableNodes = none, none
 			}
-			if diff := cmp.Diff(want, w.filter(c.pod, c.asked...)); diff != "" {
+			if diff := cmp.Diff(want, w.filter(c.pod, c.nodes...)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -211,19 +211,19 @@ func TestPrioritize(t *testing.T) {
 			if diff := cmp.Diff(c.want, w.prioritize(preferred, "a", "b", "c")); diff != "" {
 				t.Error(diff)
 			}
-			if asked, shared := w.count("stowage.extender.evaluations", "by", "stowage"),
-				w.count("stowage.extender.evaluations", "by", "shared"); asked != 1 || shared != 1 {
-				t.Errorf("asked %d times, shared %d times", asked, shared)
+			if evaluated, shared := w.count("stowage.extender.evaluations", "by", "stowage"),
+				w.count("stowage.extender.evaluations", "by", "shared"); evaluated != 1 || shared != 1 {
+				t.Errorf("evaluated %d times, shared %d times", evaluated, shared)
 			}
-			// For other nodes, or without a filter before, scores are made anew.
+			// For other nodes, or without a filter before, scores are computed again.
 			if got := w.prioritize(preferred, "b", "a"); got["b"] <= got["a"] {
 				t.Errorf("of two: %v", got)
 			}
 			if got := w.prioritize(makePod("other", "other"), "a", "b"); len(got) != 2 {
 				t.Errorf("of another pod: %v", got)
 			}
-			if asked := w.count("stowage.extender.evaluations", "by", "stowage"); asked != 3 {
-				t.Errorf("asked %d times", asked)
+			if evaluated := w.count("stowage.extender.evaluations", "by", "stowage"); evaluated != 3 {
+				t.Errorf("evaluated %d times", evaluated)
 			}
 		})
 	}
@@ -243,7 +243,7 @@ func TestFilterDecidesAlone(t *testing.T) {
 	if got := w.filter(web3, "a", "b"); len(*got.NodeNames) != 0 || len(got.FailedAndUnresolvableNodes) != 2 {
 		t.Errorf("the third: %+v", got)
 	}
-	// Asked again, kube-scheduler did not go through with it.
+	// kube-scheduler filters again, so it did not bind.
 	if got := *w.filter(web2, "a", "b").NodeNames; !slices.Equal(got, second) {
 		t.Errorf("the second again: %v", got)
 	}
@@ -257,7 +257,7 @@ func TestFilterDecidesAlone(t *testing.T) {
 	if err := w.bindTo(web2, second[0]); err != "" {
 		t.Error(err)
 	}
-	w.api.told.Wait()
+	w.api.events.Wait()
 }
 
 func TestPreempt(t *testing.T) {
@@ -363,7 +363,7 @@ func TestPreemptNamesBoundVictims(t *testing.T) {
 		map[string]*extenderv1.MetaVictims{"a": victims("late")})
 }
 
-// TestPreemptWithOwnVictims: kube-scheduler's victims are those of a scheduler without InterPodAffinity.
+// TestPreemptWithOwnVictims: without InterPodAffinity, kube-scheduler selects other victims.
 func TestPreemptWithOwnVictims(t *testing.T) {
 	uses := func(cpu string, p *corev1.Pod) *corev1.Pod {
 		p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse(cpu)
@@ -407,7 +407,7 @@ func TestPreemptWithOwnVictims(t *testing.T) {
 			t.Errorf("%s: preempt answers %d (-want +got):\n%s", name, code, diff)
 		}
 	}
-	// On b, web-b has to go as well; on d, web-d in place of batch-d; precious stays, so that e is no candidate.
+	// On b, web-b has to go as well; on d, web-d instead of batch-d; precious stays, so that e is no candidate.
 	ask("all rules", preemptor, sent, map[string]*extenderv1.MetaVictims{
 		"a": of(0, "batch-a"), "b": of(1, "batch-b", "web-b"), "d": of(1, "web-d"),
 	})

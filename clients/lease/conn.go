@@ -7,20 +7,18 @@ import (
 	"time"
 )
 
-// ErrNotHeld is returned for a connection or a write that was not made because the lease is not held. A request that ends
-// with it may have been sent: a connection that fails to write anything, such as the answer to a ping, ends all requests that
-// wait for an answer. The Look of package connect tells which were sent.
-var ErrNotHeld = errors.New("the lease is not held any more")
+// ErrNotHeld means that a connection or a write was not made because the lease is not held. A request that ends with it may have been
+// sent: a connection that fails to write anything, such as the answer to a ping, ends all requests that wait for an answer. The Look of
+// package connect reports which requests were sent.
+var ErrNotHeld = errors.New("the lease is no longer held")
 
-// Dialer returns a dial function for a server to which nothing must be sent once the lease is not held. It is rest.Config's
-// Dial for clients whose requests only a leader may send. term is that of a Lock or an Observed. A connection belongs to one
-// term: data that it has not sent by the end of the term is never sent, and the client connects again in a later term. A
-// request may get a connection of a later term than it was decided in, so its term must be checked once it has a connection, as
-// connect.Looking does.
+// Dialer returns a dial function for connections that send only while the lease is held. It is rest.Config's Dial for clients whose
+// requests only a leader may send. term is the Term method of a Lock or an Observed. A connection belongs to one term: data that it has
+// not sent by the end of the term is never sent, and the client connects again in a later term. A request may get a connection of a
+// later term than its decision, so its term must be checked once it has a connection, as connect.Looking does.
 //
-// A connection ends if the server does not acknowledge data within the limit, which is the longest time that a request may
-// take: the kernel would go on sending for minutes. Only Linux can do that. Data that was not sent when the connection is closed
-// is discarded.
+// A connection ends if the server does not acknowledge data within the limit, the longest time that a request may take, because the
+// kernel would continue to send for minutes. Only Linux supports this. Unsent data is discarded when the connection is closed.
 func Dialer(term func() uint64, limit time.Duration) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		// As client-go dials (transport/cache.go).

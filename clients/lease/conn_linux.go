@@ -11,7 +11,7 @@ import (
 // tcpUserTimeout is TCP_USER_TIMEOUT of linux/tcp.h, which package syscall lacks.
 const tcpUserTimeout = 18
 
-// acknowledgedWithin makes a connection fail if data that was sent is not acknowledged within a duration.
+// acknowledgedWithin makes a connection fail if sent data is not acknowledged within a duration.
 func acknowledgedWithin(c *net.TCPConn, limit time.Duration) error {
 	raw, err := c.SyscallConn()
 	if err != nil {

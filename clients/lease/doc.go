@@ -1,9 +1,9 @@
-// Package lease tells a leader, right before it acts, whether it still holds its lease.
+// Package lease checks, right before a leader acts, whether it still holds its lease.
 //
 // client-go's leader election checks the lease at intervals, each with a deadline that starts when the process checks. A
-// process that was suspended (stopped, throttled, or on a suspended machine) therefore keeps leading for up to a deadline
-// after it resumes, though another may have taken over. A Lock remembers when the last successful renewal began. From that,
-// every caller decides at the time of each call, without a request:
+// process that was suspended (stopped, throttled, or on a suspended machine) therefore keeps leading for up to a deadline after it
+// resumes, although another process may have taken over. A Lock remembers when the last successful renewal began, so that every call
+// can be checked without a request:
 //
 //	lock := lease.New(resourceLock, renewDeadline) // given to the leader election
 //	term := lock.Term()                            // before deciding
@@ -11,10 +11,11 @@
 //		// decide again
 //	}
 //
-// An extender binds for a kube-scheduler that holds the lease. It reads that lease with an Observed, which has terms as well.
+// An extender binds for a kube-scheduler that holds the lease. It reads kube-scheduler's lease with an Observed, which has terms as
+// well.
 //
 // A process can also be suspended between the check and the request that follows. Connections of a Dialer check before each
-// write to the socket, which leaves the time of one system call. They limit how long the kernel goes on sending what it has.
+// write to the socket, which leaves the time of one system call. They limit how long the kernel continues to send buffered data.
 //
 // Elapsed time is the larger of two readings, of the monotonic and of the wall clock. The monotonic clock stands still
 // while a machine is suspended, and the wall clock may be set back. A virtual machine whose two clocks both stood still

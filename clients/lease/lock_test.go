@@ -117,7 +117,7 @@ func TestALeaseThatWasNotRenewedInTimeIsNotHeld(t *testing.T) {
 			}
 			w.must(w.Update(t.Context(), record("this")))
 			if got := w.Term(); got == 0 || got == term {
-				t.Errorf("it was acquired anew, and the term is %d after %d", got, term)
+				t.Errorf("it was acquired again, and the term is %d after %d", got, term)
 			}
 		})
 	}
@@ -154,7 +154,7 @@ func TestALeaseThatAnotherHoldsIsNotHeld(t *testing.T) {
 	w.must(err)
 	w.must(other.Update(t.Context(), record("other")))
 	if w.Term() == 0 {
-		t.Error("somebody has told already")
+		t.Error("somebody has already reported it")
 	}
 	_, _, err = w.Get(t.Context())
 	w.must(err)

@@ -36,16 +36,15 @@ type observation struct {
 	term     uint64
 }
 
-// Observe returns a lease that is held if its holder's identity is the host's name, "_" and a UUID, as that of every
-// component of Kubernetes. It counts as held for its duration less the margin, which is the longest time that a request sent
-// in it may take: others take over at the end of the duration. If its holder releases it, others take over earlier, and it
-// counts as held until it is read again.
+// Observe returns a lease that is held if its holder's identity is the host's name, "_" and a UUID, as with every component of
+// Kubernetes. It counts as held for its duration less the margin, the longest time that a request may take, because others take over at
+// the end of the duration. If its holder releases it, others take over earlier, and it counts as held until it is read again.
 func Observe(leases coordinationv1client.LeaseInterface, name, host string, margin time.Duration) *Observed {
 	return &Observed{leases: leases, name: name, host: host, margin: margin, clock: now}
 }
 
-// Term returns a number that changes each time that a process acquires the lease. It is 0 while the lease is not known to be
-// held. It makes no request.
+// Term returns a number that changes each time that a process acquires the lease. It is 0 unless the lease is known to be held. It makes
+// no request.
 func (o *Observed) Term() uint64 {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
@@ -55,8 +54,8 @@ func (o *Observed) Term() uint64 {
 	return o.last.term
 }
 
-// Check returns nil if the lease is held, and otherwise why not. It reads the lease if half of the time has passed for which
-// the last reading holds.
+// Check returns nil if the lease is held, and otherwise the reason. It reads the lease again after half of the time for which the last
+// reading is valid.
 func (o *Observed) Check(ctx context.Context) error {
 	began := o.clock()
 	o.mutex.Lock()
@@ -75,7 +74,7 @@ func (o *Observed) Check(ctx context.Context) error {
 	return fmt.Errorf("lease %s is not held by kube-scheduler on this host: %w", o.name, err)
 }
 
-// observe records a lease that was read after an instant, and returns why it is not held.
+// observe records a lease read after an instant, and returns the reason if it is not held.
 func (o *Observed) observe(lease *coordinationv1.Lease, began instant) error {
 	s := lease.Spec
 	var seen observation
@@ -103,7 +102,7 @@ func (o *Observed) observe(lease *coordinationv1.Lease, began instant) error {
 	case !ofHost || strings.Contains(process, "_"):
 		err, seen.holds = fmt.Errorf("its holder is %q, this host is %q", seen.holder, o.host), 0
 	case seen.holds <= 0:
-		err = fmt.Errorf("its duration of %d s is not longer than a request may take, %v", *s.LeaseDurationSeconds, o.margin)
+		err = fmt.Errorf("its duration of %d s does not exceed the maximum duration of a request, %v", *s.LeaseDurationSeconds, o.margin)
 	default:
 		err = errors.New("it was last renewed at " + s.RenewTime.UTC().Format(time.RFC3339))
 	}

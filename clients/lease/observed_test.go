@@ -153,7 +153,7 @@ func TestAnObservedLeaseOfAnotherHost(t *testing.T) {
 	}
 }
 
-// A response that was on its way while the process hung may be out of date, and does not renew the lease.
+// A response that was on its way while the process hung may be outdated, and does not renew the lease.
 func TestAnObservedLeaseThatWasReadSlowly(t *testing.T) {
 	s := newScheduler(t)
 	s.acquire("node-1_a")
@@ -178,5 +178,5 @@ func TestAnObservedLeaseThatIsShorterThanARequest(t *testing.T) {
 	s := newScheduler(t)
 	s.acquire("node-1_a")
 	*s.lease.Spec.LeaseDurationSeconds = 4
-	s.notHeld("its duration of 4 s is not longer than a request may take, 4s")
+	s.notHeld("its duration of 4 s does not exceed the maximum duration of a request, 4s")
 }

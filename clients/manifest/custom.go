@@ -21,15 +21,16 @@ import (
 // customKind is the reader of a kind of custom resource with pod templates.
 type customKind struct {
 	versions []string
-	// parts reads what the controller makes of a resource that has not ended. undecided says that this depends on more.
+	// parts returns the pods that the controller creates for a resource that has not ended. It fails with undecided if they
+	// depend on other objects.
 	parts func(*custom) ([]kube.CustomPart, error)
-	// selector returns the labels that the pods of a resource have.
+	// selector selects the pods of a resource.
 	selector func(*custom) *metav1.LabelSelector
-	// ends says that a resource ends, and has no pods then.
+	// ends: a resource may end, and then has no pods.
 	ends bool
 }
 
-// custom is a custom resource that is being read. Only its pod templates are judged: the other fields are its controller's.
+// custom is a custom resource. Only its pod templates are validated: the other fields belong to its controller.
 type custom struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta `json:"metadata"`
@@ -38,8 +39,7 @@ type custom struct {
 	Status json.RawMessage `json:"status"`
 }
 
-// undecided is the error that what a controller creates is not read, and because of what. The resource counts as one of a kind that is
-// not read.
+// undecided names the field that makes the pods of a resource depend on other objects. Such a resource counts as skipped.
 type undecided string
 
 func (u undecided) Error() string { return string(u) }
@@ -51,7 +51,7 @@ func customOf(t metav1.TypeMeta) (customKind, bool) {
 	return k, ok && slices.Contains(k.versions, version)
 }
 
-// custom reads a custom resource. ok is false if its pods are not known; with says because of what, if that is unusual.
+// custom reads a custom resource. ok is false if its pods are unknown; with then names an unusual reason.
 func (d *decoder) custom(at string, raw []byte, k customKind) (out found, with string, ok bool) {
 	c := &custom{}
 	if err := lenient(raw, c); err != nil {
@@ -64,7 +64,7 @@ func (d *decoder) custom(at string, raw []byte, k customKind) (out found, with s
 		c.Name = c.GenerateName + "*"
 		defer func() {
 			if out.object != nil {
-				out.object.object.SetName("") // it is another one each time
+				out.object.object.SetName("") // the name is generated
 			}
 		}()
 	default:
@@ -87,7 +87,7 @@ func (d *decoder) custom(at string, raw []byte, k customKind) (out found, with s
 
 var customReader = reads(nil, (*kube.Builder).AddCustomWorkload)
 
-// lenient decodes the fields that a type has.
+// lenient decodes the fields of a type, and ignores others.
 func lenient(raw []byte, into any) error {
 	if len(raw) == 0 {
 		return nil
@@ -98,7 +98,7 @@ func lenient(raw []byte, into any) error {
 	return mistyped(raw, strictjson.UnmarshalCaseSensitivePreserveInts(raw, into))
 }
 
-// suspended reports whether a resource has no pods until somebody changes that.
+// suspended reports whether a resource has no pods until somebody resumes it.
 func (c *custom) suspended() bool {
 	var spec struct {
 		Suspend   bool `json:"suspend"`
@@ -112,7 +112,7 @@ func (c *custom) suspended() bool {
 // endings are the conditions and the phases of resources that have ended.
 var endings = []string{"Complete", "Completed", "Failed", "Succeeded", "Terminated", "Aborted"}
 
-// ended reports whether a resource says that it has ended.
+// ended reports whether a resource has ended according to its status.
 func (c *custom) ended() bool {
 	var status struct {
 		Conditions []struct {
@@ -139,7 +139,7 @@ func (c *custom) ended() bool {
 	return slices.Contains(endings, state.Phase) || slices.Contains(endings, status.Deployment)
 }
 
-// template is a pod template, and where it is.
+// template is a pod template and its path.
 type template struct {
 	path string
 	raw  json.RawMessage
@@ -156,7 +156,7 @@ func (t template) read() (out corev1.PodTemplateSpec, err error) {
 	return out, nil
 }
 
-// specOf decodes the part of a spec that is read.
+// specOf decodes a spec as far as T has its fields.
 func specOf[T any](c *custom) (out T, err error) {
 	if err := lenient(c.Spec, &out); err != nil {
 		return out, fmt.Errorf("spec: %w", err)
@@ -164,7 +164,7 @@ func specOf[T any](c *custom) (out T, err error) {
 	return out, nil
 }
 
-// ownSelector is the selector of a resource that states it.
+// ownSelector is the spec.selector of a resource.
 func ownSelector(c *custom) *metav1.LabelSelector {
 	var spec struct {
 		Selector *metav1.LabelSelector `json:"selector"`
@@ -175,7 +175,7 @@ func ownSelector(c *custom) *metav1.LabelSelector {
 	return spec.Selector
 }
 
-// named selects the pods that have the name of their resource as a label.
+// named selects pods by a label with the name of their resource.
 func named(label string) func(*custom) *metav1.LabelSelector {
 	return func(c *custom) *metav1.LabelSelector {
 		return metav1.SetAsLabelSelector(map[string]string{label: c.Name})

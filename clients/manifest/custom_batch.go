@@ -19,14 +19,14 @@ import (
 // maximumPods bounds how many pods of one custom resource become queue entries one by one, as kube does for a StatefulSet.
 const maximumPods = 10_000
 
-// rawTemplate keeps a template as it is written, in place of a field of the same name.
+// rawTemplate keeps the text of a template. It hides a decoded field of the same name.
 type rawTemplate struct{ json.RawMessage }
 
 func indexOf(i int32) string { return strconv.Itoa(int(i)) }
 
 func indexed(name string, i int) string { return name + "-" + strconv.Itoa(i) }
 
-// tooMany refuses a number of pods that is negative, or beyond maximumPods.
+// tooMany refuses negative numbers of pods, and numbers beyond maximumPods.
 func tooMany(path string, n int32) error {
 	switch {
 	case n < 0:
@@ -37,7 +37,7 @@ func tooMany(path string, n int32) error {
 	return nil
 }
 
-// labelled returns a template with further labels.
+// labelled returns a template with additional labels.
 func labelled(t *corev1.PodTemplateSpec, labels map[string]string) *corev1.PodTemplateSpec {
 	out := t.DeepCopy()
 	if out.Labels == nil {
@@ -53,7 +53,7 @@ const (
 	jobSetExclusive = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 )
 
-// jobSetParts reads a JobSet: Jobs, a number of each template.
+// jobSetParts reads a JobSet: a number of Jobs for each template.
 func jobSetParts(c *custom) ([]kube.CustomPart, error) {
 	spec, err := specOf[struct {
 		ReplicatedJobs []struct {
@@ -102,7 +102,7 @@ func jobSetParts(c *custom) ([]kube.CustomPart, error) {
 	return out, nil
 }
 
-// entries is how many entries of a queue a Job has.
+// entries is the number of queue entries of a Job.
 func entries(s *batchv1.JobSpec) int64 {
 	n := orOne(s.Parallelism)
 	if *s.CompletionMode != batchv1.IndexedCompletion {
@@ -114,7 +114,7 @@ func entries(s *batchv1.JobSpec) int64 {
 	return int64(max(n, 1))
 }
 
-// volcanoParts reads a Job of Volcano, whose pods Volcano places unless they say otherwise.
+// volcanoParts reads a Volcano Job. Volcano places its pods unless they name another scheduler.
 func volcanoParts(c *custom) ([]kube.CustomPart, error) {
 	spec, err := specOf[struct {
 		SchedulerName string `json:"schedulerName"`
@@ -168,7 +168,7 @@ type replicaSpecs map[string]struct {
 	Template rawTemplate `json:"template"`
 }
 
-// trainingParts returns a reader of the training jobs of Kubeflow, whose specs have their roles in a field.
+// trainingParts returns a reader of Kubeflow's training jobs. specs names the field with the roles.
 func trainingParts(specs string) func(*custom) ([]kube.CustomPart, error) {
 	return func(c *custom) ([]kube.CustomPart, error) {
 		spec, err := specOf[map[string]json.RawMessage](c)

@@ -11,7 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
-// customKinds are the kinds whose pod templates are complete, or complete but for what a note of kube.CustomPart says: by kind and
+// customKinds are the kinds whose pod templates are complete, except for additions that kube.CustomPart notes. Keys are kind and
 // group, as kubectl names them.
 var customKinds = map[string]customKind{
 	"Rollout.argoproj.io":        {versions: alpha, parts: rolloutParts, selector: ownSelector},

@@ -7,7 +7,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
-// rayOrigin is the label with the name of the resource that a RayCluster is made for.
+// rayOrigin is the label with the name of the resource that owns a RayCluster.
 const rayOrigin = "ray.io/originated-from-cr-name"
 
 type rayCluster struct {
@@ -37,7 +37,7 @@ func rayClusterParts(c *custom) ([]kube.CustomPart, error) {
 	return spec.parts(c, "spec", c.Name)
 }
 
-// rayJobParts reads a RayJob: a RayCluster unless it uses one, and what submits the job
+// rayJobParts reads a RayJob: a RayCluster unless it uses an existing one, and the pod that submits the job
 // (kuberay, ray-operator/controllers/ray/rayjob_controller.go).
 func rayJobParts(c *custom) ([]kube.CustomPart, error) {
 	spec, err := specOf[struct {

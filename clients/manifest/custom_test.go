@@ -241,8 +241,8 @@ func TestCustomWorkloadsOfAClusterHaveTheirPods(t *testing.T) {
 		}
 		if s, err := r.Snapshot(); err != nil || len(s.Queue) != 0 {
 			t.Error(c.name, err, s.Queue)
-		} else if changed := strings.Contains(c.text, "name: c,"); changed != (len(s.Undecided) == 1) || changed != (len(r.Told()) == 1) {
-			t.Errorf("%s: undecided %v, told %v", c.name, s.Undecided, r.Told())
+		} else if changed := strings.Contains(c.text, "name: c,"); changed != (len(s.Undecided) == 1) || changed != (len(r.Notices()) == 1) {
+			t.Errorf("%s: undecided %v, notices %v", c.name, s.Undecided, r.Notices())
 		}
 	}
 }
@@ -284,7 +284,7 @@ func TestTemplatesOfCustomWorkloadsAreReadStrictly(t *testing.T) {
 	}
 }
 
-// What is not known is told: a template elsewhere, an affinity that the controller adds, pods that come one after another.
+// Notices name unknown parts: a template elsewhere, an affinity that the controller adds, pods that are created one by one.
 func TestCustomWorkloadsThatAreNotRead(t *testing.T) {
 	r := manifest.NewReader(kube.Options{})
 	if err := r.Read("input", strings.NewReader(`

@@ -3,27 +3,27 @@
 // A file holds YAML documents or JSON values, one object or list each. Objects are decoded strictly: an unknown or repeated
 // field or an invalid quantity is an error that names the file, the document, the object and the field. An object that
 // decodes but does not convert affects only itself, and is one of the snapshot's Misreads. Kinds that decisions do not read
-// are skipped, with a notice unless they are of Kubernetes and have nothing to do with scheduling, such as ConfigMaps, including kinds of other API groups that share the name of one that is read, and other versions
-// of those that are read.
+// are skipped, including unsupported versions, and kinds of other API groups with a known name. Skipped counts them, except for
+// kinds of Kubernetes that have nothing to do with scheduling, such as ConfigMaps.
 //
-// A table has the custom resources whose pod templates are complete, such as JobSets and RayClusters, with the pods that their
-// controllers make of them. The templates are read strictly, and the other fields are not judged. Where a controller adds to its
-// pods what may matter, the pods have an unread field. Kinds with pods whose manifests do not say what these request, such as
-// databases of operators, are skipped, and SkippedWorkloads names them.
+// customKinds lists the custom resources with complete pod templates, such as JobSets and RayClusters, and the pods that their
+// controllers create. The templates are decoded strictly; other fields are not validated. If a controller adds relevant fields to
+// its pods, the pods have an unread field. Kinds whose manifests do not contain the requests of their pods, such as databases of
+// operators, are skipped, and SkippedWorkloads names them.
 //
 // A list in JSON is read item by item, and in YAML in groups of items, so that memory holds the objects and little of their
-// text; all cores decode. Values that objects have in common, such as the labels of the pods of a ReplicaSet, are held once. What begins
-// with a brace is JSON if its first MiB is, and may be YAML in flow style otherwise.
+// text; all cores decode. Common values, such as the labels of a ReplicaSet's pods, are held once. Text that begins with a brace
+// is JSON if its first MiB is valid JSON; otherwise it may be YAML in flow style.
 //
-// Files are a cluster and what is to be applied to it. Of objects with the same kind, namespace and name in several files, one
-// with a uid was read from a cluster, and those without are applied to it by Reader.Apply; its workload then has the pods
-// that were read, and more replicas are pods to place. Of objects that were all read from a cluster, or none, the last counts.
-// Told lists them.
+// Files contain a cluster and manifests to apply to it. Several files may contain an object of the same kind, namespace and name.
+// An object with a uid comes from a cluster, and Reader.Apply applies manifests without a uid to it; a workload then keeps the
+// pods of the cluster, and more replicas are pods to place. If all or none of the objects have a uid, the last object counts.
+// Notices lists these objects.
 //
-// The namespace of an object exists. If no manifest has it, its only label is the one that the API server sets on every
+// The namespace of every object exists. Without a manifest, its only label is the label that the API server sets on every
 // namespace.
 //
-// A Reader reads at most MaximumBytes and MaximumObjects in all, counted after what is compressed is unpacked, 8 MiB of one object, and 192 MiB of
-// one document in YAML. What is no text is refused at its first byte that is 0; in directories, what is no regular file. So input of others takes
-// less than 1 GiB of memory. A Reader is for one goroutine.
+// A Reader accepts at most MaximumBytes and MaximumObjects in all, counted after decompression, 8 MiB for one object, and 192 MiB
+// for one YAML document. It refuses text at its first NUL byte, and files in directories that are not regular. Untrusted input
+// thus takes less than 1 GiB of memory. A Reader is for one goroutine.
 package manifest

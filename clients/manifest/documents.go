@@ -13,11 +13,10 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// window is how much of a document is kept while it may be YAML: flow style, too, begins with a brace.
+// window is the number of bytes of a document that are kept while it may be YAML: flow style begins with a brace, too.
 const window = 1 << 20
 
-// documents splits a file. JSON is recognized by its first character, and JSON values may follow one another without a
-// separator.
+// documents splits a file. It recognizes JSON by its first character; JSON values need no separator.
 type documents struct {
 	name   string
 	source *source
@@ -29,7 +28,7 @@ type documents struct {
 
 func (d *documents) at() string { return fmt.Sprintf("%s: document %d", d.name, d.n) }
 
-// read reads all documents, unless there are too many errors.
+// read reads all documents, up to a maximum of errors.
 func (d *documents) read() {
 	for d.n = 1; !d.out.enough(); {
 		if d.n > MaximumObjects { // which may be empty
@@ -93,7 +92,7 @@ func empty(text []byte) bool {
 	return true
 }
 
-// values reads the JSON values of a document. If the first one is no JSON, the document is YAML.
+// values reads the JSON values of a document. If the first value is not JSON, the document is YAML.
 func (d *documents) values() {
 	for first := true; !d.out.enough(); first = false {
 		if !first {
@@ -173,10 +172,10 @@ func (d *documents) text() ([]byte, error) {
 	return d.yaml.Read()
 }
 
-// bad tells that a value is no JSON, and goes to the end of the document.
+// bad reports a value that is not JSON, and skips the rest of the document.
 func (d *documents) bad(s *scanner, err error) {
 	if errors.Is(err, errTooLarge) {
-		d.source.err = err // there is no end to look for
+		d.source.err = err // the rest is unreadable
 	}
 	rest, readErr := d.text()
 	if s.held && readErr == nil {
@@ -187,7 +186,7 @@ func (d *documents) bad(s *scanner, err error) {
 	d.n++
 }
 
-// value reads one value: a list item by item.
+// value reads one value; it reads a list item by item.
 func (d *documents) value(s *scanner) error {
 	at := d.at()
 	l := &list{at: at, out: d.out}

@@ -153,7 +153,7 @@ func TestTheKindOfItemsFollowsFromTheList(t *testing.T) {
 	}
 }
 
-// Errors in a long list name the item, in the order of the list, and no more of them than are told.
+// Errors in a long list name the item, in the order of the list, up to the maximum.
 func TestErrorsInALongList(t *testing.T) {
 	text, _ := dump(t, kubectldump.Options{Nodes: 6})
 	parts := strings.Split(string(text), `"restartPolicy"`)
@@ -202,7 +202,7 @@ func TestFlowStyleThatLooksLikeJSON(t *testing.T) {
 }
 
 // BenchmarkReadDump reads what kubectl prints of a cluster with 15,000 pods. It reports MB per second of processor time, and the
-// most memory that the process had so far, which is that of the reader: dumps are written to files.
+// peak memory of the process, which the reader causes: dumps are written to files.
 func BenchmarkReadDump(b *testing.B) {
 	for _, o := range []kubectldump.Options{{Nodes: 50, YAML: true}, {Nodes: 200, ManagedFields: true}, {Nodes: 500}} {
 		form := "json"

@@ -16,7 +16,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/nodestate"
 )
 
-// find returns the object of a kind with a name that was read, in any namespace if none is given.
+// find returns the object with a kind and a name, in any namespace if none is given.
 func (r *Reader) find(kind, namespace, name string) (*entry, error) {
 	var found []*entry
 	var where []string
@@ -38,7 +38,7 @@ func (r *Reader) find(kind, namespace, name string) (*entry, error) {
 	return nil, fmt.Errorf("there is no %s %s%s", kind, name, r.nearest(kind, name))
 }
 
-// nearest suggests an object of a kind for a name that none has.
+// nearest suggests an object of a kind for an unknown name.
 func (r *Reader) nearest(kind, name string) string {
 	return suggest.DidYouMean(name, func(yield func(string) bool) {
 		for _, e := range r.entries {
@@ -49,8 +49,8 @@ func (r *Reader) nearest(kind, name string) string {
 	})
 }
 
-// Scale changes the number of replicas of a workload that was read, as kubectl scale does. Without a namespace it is the only
-// one with the name. It returns which one it is.
+// Scale changes the number of replicas of a workload, as kubectl scale does. Without a namespace, the name must be unique. It
+// returns the workload.
 func (r *Reader) Scale(kind, namespace, name string, replicas int32) (kube.Origin, error) {
 	e, err := r.find(kind, namespace, name)
 	if err != nil {
@@ -76,9 +76,9 @@ func (r *Reader) Scale(kind, namespace, name string, replicas int32) (kube.Origi
 	return kube.Origin{Kind: kind, Namespace: e.object.GetNamespace(), Name: name}, nil
 }
 
-// AddNodes adds new nodes like one that was read, as they are once they are ready: not cordoned, without the taints that are states
-// of the other node, and without images. zone is theirs if it is not empty. DaemonSets have their pods on them; of DaemonSets that were
-// not read, and of the kubelet, they have the pods that the other node has. It returns the names of the nodes.
+// AddNodes adds nodes like a known one, in the state of new and ready nodes: not cordoned, without images, and without taints that
+// describe the other node's state. An empty zone keeps the other node's. DaemonSets add their pods. Pods of the kubelet, and of
+// DaemonSets that were not read, are copied from the other node. It returns the names of the nodes.
 func (r *Reader) AddNodes(like string, count int, zone string) ([]string, error) {
 	e, err := r.find("Node", "", like)
 	if err != nil {
@@ -101,7 +101,7 @@ func (r *Reader) AddNodes(like string, count int, zone string) ([]string, error)
 	return out, nil
 }
 
-// newNodes reads Nodes that are new.
+// newNodes reads new Nodes.
 var newNodes = reads([]string{"v1"}, (*kube.Builder).AddNewNode)
 
 func newNode(like *corev1.Node, name, zone string) *corev1.Node {
@@ -127,7 +127,7 @@ func newNode(like *corev1.Node, name, zone string) *corev1.Node {
 	return n
 }
 
-// copyTied adds the pods of a node that are the kubelet's, or those of DaemonSets that were not read, to another node.
+// copyTied copies pods of the kubelet, and of DaemonSets that were not read, to another node.
 func (r *Reader) copyTied(from, to string) {
 	var pods []*entry
 	for _, e := range r.entries {

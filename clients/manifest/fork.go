@@ -7,14 +7,14 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
-// Fork returns a Reader that has read what this one has, so that further files can be read into one of them alone. Neither
-// changes the other. Templates that were read are not in it.
+// Fork returns a Reader with the same objects, so that further files can be read into one of the two alone. Neither changes the
+// other. The fork does not have the templates of this Reader.
 func (r *Reader) Fork() *Reader {
 	out := *r
 	out.builder = kube.NewBuilder(r.options)
 	out.skipped, out.workloads, out.groups = maps.Clone(r.skipped), maps.Clone(r.workloads), maps.Clone(r.groups)
-	out.used, out.stated = maps.Clone(r.used), maps.Clone(r.stated)
-	out.told, out.errs = slices.Clone(r.told), nil
+	out.used, out.spaces = maps.Clone(r.used), maps.Clone(r.spaces)
+	out.notices, out.errs = slices.Clone(r.notices), nil
 	out.entries, out.known = make([]*entry, 0, len(r.entries)), make(map[string]*entry, len(r.known))
 	copies := make(map[*entry]*entry, len(r.entries))
 	for _, e := range r.entries {

@@ -37,7 +37,7 @@ func TestFork(t *testing.T) {
 			t.Fatal(err)
 		}
 		readers := []*manifest.Reader{base, fork}
-		want := []string{"nodes m queue 0 told 0", "nodes m m-new-1 m-new-2 queue 2 told 1"}
+		want := []string{"nodes m queue 0 notices 0", "nodes m m-new-1 m-new-2 queue 2 notices 1"}
 		if !first {
 			readers, want = []*manifest.Reader{fork, base}, []string{want[1], want[0]}
 		}
@@ -53,7 +53,7 @@ func TestFork(t *testing.T) {
 					t.Errorf("%s: unschedulable is %v", n.Name, n.Unschedulable)
 				}
 			}
-			if got += fmt.Sprintf(" queue %d told %d", len(s.Queue), len(r.Told())); got != want[i] {
+			if got += fmt.Sprintf(" queue %d notices %d", len(s.Queue), len(r.Notices())); got != want[i] {
 				t.Errorf("%s, want %s", got, want[i])
 			}
 		}

@@ -74,8 +74,8 @@ func reads[T object](apiVersions []string, add func(*kube.Builder, *T) error) ki
 	}
 }
 
-// ofOthers reports whether an object shares only the name of the kind, and belongs to another project's API group, such as
-// Volcano's PodGroup or Kueue's Workload; name is what kubectl calls its kind.
+// ofOthers reports whether an object shares only the name of the kind and belongs to another project's API group, such as
+// Volcano's PodGroup or Kueue's Workload; name is kubectl's name of its kind.
 func (k kind) ofOthers(t metav1.TypeMeta) (name string, other bool) {
 	group, _, _ := strings.Cut(t.APIVersion, "/")
 	if !strings.Contains(group, ".") {

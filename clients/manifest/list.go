@@ -14,14 +14,15 @@ const batch = 256 << 10
 // errEnough ends a list with too many errors.
 var errEnough = errors.New("too many errors")
 
-// list is a list that is read item by item. Whether it is one is known only at its end: kubectl prints the kind after the items.
+// list is an object that is read as a list, item by item. Its end shows whether it is one: kubectl prints the kind after the
+// items.
 type list struct {
 	at      string
 	out     *pipeline
 	implied metav1.TypeMeta // of items without a type, as far as it is known
 	texts   []byte
 	ends    []int
-	n       int // items before those of texts
+	n       int // number of items before texts
 	parts   []*part
 }
 
@@ -61,7 +62,7 @@ func (l *list) flush() {
 	}))
 }
 
-// abandon gives up on a list whose end is not there: what its kind implies remains unknown.
+// abandon gives up on a list without an end: the types that its kind implies remain unknown.
 func (l *list) abandon() {
 	l.out.running.Wait()
 	for _, p := range l.parts {
@@ -69,7 +70,7 @@ func (l *list) abandon() {
 	}
 }
 
-// end reads what is around the items. If the object is no list, the items are a field of it that is not read.
+// end reads the object around the items. If the object is not a list, its items are a field that is not read.
 func (l *list) end(rest []byte) {
 	if len(l.parts) == 0 {
 		l.out.add(func(d *decoder) []found { return d.value(nil, l.at, rest, metav1.TypeMeta{}, 0) })

@@ -15,7 +15,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
-// entry is an object that was read.
+// entry is an object with its source.
 type entry struct {
 	kind   kind
 	at     string
@@ -24,20 +24,20 @@ type entry struct {
 	object metav1.Object
 	// raw is the manifest of an object without a uid.
 	raw []byte
-	// before is the object in the cluster, if object is that with changes.
+	// before is the object in the cluster if object has changes.
 	before metav1.Object
 }
 
 // Applied is an object of a cluster with a manifest applied to it.
 type Applied struct {
 	Object metav1.Object
-	// Removed and Kept are the paths of the fields that the object had and the manifest lacks, defaults of the API server aside. A manifest
-	// that could not create the object, a patch, lacks none.
+	// Removed and Kept are the paths of the object's fields that are missing in the manifest, except defaults of the API server.
+	// Both are empty for a patch: a manifest that could not create the object.
 	Removed, Kept []string
 }
 
-// told describes the fields that the manifest lacks.
-func (a *Applied) told() string {
+// missing describes the fields that are missing in the manifest.
+func (a *Applied) missing() string {
 	var out []string
 	if len(a.Removed) > 0 {
 		out = append(out, "removes "+strings.Join(a.Removed, ", "))
@@ -48,16 +48,16 @@ func (a *Applied) told() string {
 	return strings.Join(out, "; ")
 }
 
-// merge takes in a further object of the same identity. An object with a uid is the state of a cluster; one without is
-// applied to it, in whatever order they are read. Otherwise the later one replaces the earlier one.
+// merge adds an object to one with the same identity. A manifest, which has no uid, is applied to the state of a cluster, which
+// has one, in whichever order the two are read. Otherwise the later object replaces the earlier object.
 func (r *Reader) merge(known *entry, later entry) error {
-	state, change, stated := known, &later, later.object.GetUID() != ""
-	if stated {
+	state, change := known, &later
+	if later.object.GetUID() != "" {
 		state, change = &later, known
 	}
 	if state.object.GetUID() == "" || change.object.GetUID() != "" {
 		if !same(known.object, later.object) {
-			r.tell("%s replaces %s", later.at, known.at)
+			r.notice("%s replaces %s", later.at, known.at)
 		}
 		*known = later
 		return nil
@@ -67,20 +67,20 @@ func (r *Reader) merge(known *entry, later entry) error {
 		return err
 	}
 	if status, _ := manifest["status"].(map[string]any); len(status) > 0 {
-		r.tell("%s: its status is left out, as kubectl apply does", change.at)
+		r.notice("%s: its status is ignored, as by kubectl apply", change.at)
 	}
 	merged, err := r.applied(known.kind, state, change, manifest)
 	if err != nil {
 		return err
 	}
 	if !same(state.object, merged) {
-		r.tell("%s changes %s", change.at, state.at)
+		r.notice("%s changes %s", change.at, state.at)
 	}
 	before := state.before
 	if before == nil {
 		before = state.object
 	}
-	// An error of the object is told of the file that changes it.
+	// Errors of the changed object name the file with the change.
 	*known = entry{kind: known.kind, at: change.at, file: later.file, digest: later.digest, object: merged, before: before}
 	return nil
 }
@@ -91,16 +91,16 @@ func (r *Reader) applied(k kind, state, change *entry, manifest map[string]any) 
 		return custom.With(change.object.(*kube.CustomWorkload)), nil
 	}
 	if r.Apply == nil {
-		return nil, fmt.Errorf("metadata.name: Duplicate value: %q is there already: %s", state.object.GetName(), state.at)
+		return nil, fmt.Errorf("metadata.name: Duplicate value: %q already exists: %s", state.object.GetName(), state.at)
 	}
 	out, err := r.Apply(state.object, k.empty(), manifest)
-	if fields := out.told(); fields != "" {
-		r.tell("%s lacks fields of %s: %s", change.at, state.at, fields)
+	if fields := out.missing(); fields != "" {
+		r.notice("%s lacks fields of %s: %s", change.at, state.at, fields)
 	}
 	return out.Object, err
 }
 
-// same reports whether objects differ in nothing but what kubectl and the API server note about them.
+// same reports whether objects are equal apart from the bookkeeping of kubectl and the API server.
 func same(a, b metav1.Object) bool {
 	plain := func(o metav1.Object) metav1.Object {
 		out := o.(runtime.Object).DeepCopyObject()
@@ -116,19 +116,18 @@ func same(a, b metav1.Object) bool {
 	return equality.Semantic.DeepEqual(plain(a), plain(b))
 }
 
-// maximumTold bounds the lines about objects that change others.
-const maximumTold = 10
+const maximumNotices = 10
 
-func (r *Reader) tell(format string, args ...any) {
-	if r.toldCount++; r.toldCount <= maximumTold {
-		r.told = append(r.told, fmt.Sprintf(format, args...))
+func (r *Reader) notice(format string, args ...any) {
+	if r.noticeCount++; r.noticeCount <= maximumNotices {
+		r.notices = append(r.notices, fmt.Sprintf(format, args...))
 	}
 }
 
-// Told returns a line for each object that changes or replaces one of another file, up to a number.
-func (r *Reader) Told() []string {
-	if more := r.toldCount - maximumTold; more > 0 {
-		return append(slices.Clone(r.told), fmt.Sprintf("and so with %d more", more))
+// Notices returns a line for each object that changes or replaces an object of another file, up to a maximum.
+func (r *Reader) Notices() []string {
+	if more := r.noticeCount - maximumNotices; more > 0 {
+		return append(slices.Clone(r.notices), fmt.Sprintf("and %d more such objects", more))
 	}
-	return r.told
+	return r.notices
 }

@@ -183,20 +183,20 @@ func TestObjectsOfOneIdentity(t *testing.T) {
 		next = `{apiVersion: v1, kind: Node, metadata: {name: a, labels: {cpu: fast}}}`
 	)
 	for _, c := range []struct {
-		name   string
-		files  []string
-		labels map[string]string
-		pods   int64
-		told   []string
+		name    string
+		files   []string
+		labels  map[string]string
+		pods    int64
+		notices []string
 	}{
 		{"a field that was applied before is removed, others stay", []string{live, mine}, map[string]string{"own": "z", "disk": "ssd"}, 9, []string{
-			"1: document 1: Node a: its status is left out, as kubectl apply does", "1: document 1: Node a changes 0: document 1: Node a",
+			"1: document 1: Node a: its status is ignored, as by kubectl apply", "1: document 1: Node a changes 0: document 1: Node a",
 		}},
 		{"in any order", []string{mine, live}, map[string]string{"own": "z", "disk": "ssd"}, 9, []string{
-			"0: document 1: Node a: its status is left out, as kubectl apply does", "0: document 1: Node a changes 1: document 1: Node a",
+			"0: document 1: Node a: its status is ignored, as by kubectl apply", "0: document 1: Node a changes 1: document 1: Node a",
 		}},
 		{"one after the other", []string{live, mine, next}, map[string]string{"own": "z", "cpu": "fast"}, 9, []string{
-			"1: document 1: Node a: its status is left out, as kubectl apply does", "1: document 1: Node a changes 0: document 1: Node a",
+			"1: document 1: Node a: its status is ignored, as by kubectl apply", "1: document 1: Node a changes 0: document 1: Node a",
 			"2: document 1: Node a changes 1: document 1: Node a",
 		}},
 		{"manifests alone", []string{mine, next}, map[string]string{"cpu": "fast"}, 0, []string{
@@ -227,8 +227,8 @@ func TestObjectsOfOneIdentity(t *testing.T) {
 			if got := allocatable.GetPods(); got != c.pods {
 				t.Errorf("%d pods, want %d", got, c.pods)
 			}
-			if diff := cmp.Diff(c.told, r.Told()); diff != "" {
-				t.Errorf("told (-want +got)\n%s", diff)
+			if diff := cmp.Diff(c.notices, r.Notices()); diff != "" {
+				t.Errorf("notices (-want +got)\n%s", diff)
 			}
 		})
 	}

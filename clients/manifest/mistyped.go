@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// mistyped says in Kubernetes' words that a value of a text is of another type than its field. Other errors stay as they are.
+// mistyped rewrites an error about a value of the wrong type in Kubernetes' words. It returns other errors unchanged.
 func mistyped(raw []byte, err error) error {
 	var odd *json.UnmarshalTypeError
 	if !errors.As(err, &odd) {
@@ -57,7 +57,7 @@ func typeWord(t reflect.Type) string {
 	return "an object"
 }
 
-// pathAt returns the path of the value that ends at, or contains, an offset of a text; nil for the whole text.
+// pathAt returns the path of the value that ends at or contains an offset of a text; nil for the whole text.
 func pathAt(raw []byte, offset int64) *field.Path {
 	in := jsontext.NewDecoder(bytes.NewReader(raw))
 	for in.InputOffset() < offset {

@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// customWithPods are kinds of custom resources with pods whose manifests have no complete pod template, by group: their
-// controllers add containers, requests or rules, or make the pods one after another. A spec with a list of containers or a number of replicas
-// tells the same of other kinds.
+// customWithPods are kinds of custom resources with pods but without a complete pod template, by group: their controllers add
+// containers, requests or rules, or create the pods one after another. Other kinds count if their spec has a list of containers
+// or a number of replicas.
 var customWithPods = map[string][]string{
 	"acid.zalan.do":                     {"postgresql"},
 	"agent.k8s.elastic.co":              {"Agent"},
@@ -59,7 +59,7 @@ var customWithoutPods = map[string][]string{
 	"machine.openshift.io":          {"MachineSet"},
 }
 
-// unexpected are kinds of Kubernetes that no decision reads, by group; no kinds are all of the group.
+// unexpected are kinds of Kubernetes that no decision reads, by group; an empty list means all kinds of the group.
 var unexpected = map[string][]string{
 	"":                             {"ComponentStatus", "ConfigMap", "Endpoints", "Event", "Secret", "ServiceAccount"},
 	"admissionregistration.k8s.io": nil,

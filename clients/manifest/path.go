@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// extensions are those of the files of a directory that are read. Each may be followed by .gz.
+// extensions select the files of a directory. A .gz may follow each.
 var extensions = []string{".json", ".yaml", ".yml"}
 
-// ReadPath reads a file, the files of a directory that end in .yaml, .yml or .json, or in these and .gz, or, as "-", standard
-// input. With Recursive it reads those of directories in it, too, but follows no links to directories. The error lists what is wrong
-// in all files, up to a number of files.
+// ReadPath reads a file, the files of a directory with the extension .yaml, .yml or .json, also followed by .gz, or, as "-",
+// standard input. With Recursive it reads subdirectories, too, but follows no links to directories. The error lists the problems of
+// all files, up to a maximum number of files.
 func (r *Reader) ReadPath(path string, stdin io.Reader) error {
 	if path == "-" {
 		return r.readSome("standard input", stdin)
@@ -59,21 +59,22 @@ func (r *Reader) ReadPath(path string, stdin io.Reader) error {
 	case !found && r.Recursive:
 		return fmt.Errorf("%s: no .yaml, .yml or .json files", path)
 	case !found:
-		return fmt.Errorf("%s: no .yaml, .yml or .json files; -R reads those of directories in it", path)
+		return fmt.Errorf("%s: no .yaml, .yml or .json files; -R also reads subdirectories", path)
 	}
 	return nil
 }
 
-// regular refuses what is no file: opening a pipe waits for its writer, and reading a device may never end. Only who names one means it.
+// regular refuses pipes and devices in directories: opening a pipe waits for its writer, and reading a device may never end. A path
+// that names one directly is intended.
 func regular(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() && !info.IsDir() { // a link to a directory is an error of its own
-		err = fmt.Errorf("%s: is no regular file (%s)", path, info.Mode().Type())
+		err = fmt.Errorf("%s: not a regular file (%s)", path, info.Mode().Type())
 	}
 	return err
 }
 
-// readSome reads what must not be empty: an empty file is one that some command failed to write.
+// readSome refuses empty input: an empty file is the output of a failed command.
 func (r *Reader) readSome(name string, in io.Reader) error {
 	text := &noted{in: in}
 	if err := r.Read(name, text); err != nil {
@@ -85,7 +86,7 @@ func (r *Reader) readSome(name string, in io.Reader) error {
 	return nil
 }
 
-// noted is a reader that notes whether there was anything but blanks.
+// noted is a reader that notes whether it has read anything but blanks.
 type noted struct {
 	in   io.Reader
 	some bool

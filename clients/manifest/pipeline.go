@@ -8,26 +8,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// found is what was read of one object: the object, that its kind is not read, or what is wrong.
+// found is the result for one object: the object, a skipped kind, or an error.
 type found struct {
 	at      string
 	object  *entry
-	kind    string          // of the object, or of what is skipped
-	pods    bool            // what is skipped makes pods
-	decides bool            // what is skipped has pods that are nowhere else, or refuses pods
-	quiet   bool            // what is skipped is not told
-	typed   metav1.TypeMeta // of what is skipped
-	group   *unreadGroup    // what is skipped, if it is a PodGroup
+	kind    string          // of the object or the skipped object
+	pods    bool            // the skipped object creates pods
+	decides bool            // the skipped object refuses pods, or its pods are nowhere else
+	quiet   bool            // the skipped object is not counted
+	typed   metav1.TypeMeta // of the skipped object
+	group   *unreadGroup    // the skipped object if it is a PodGroup
 	err     error
-	garbled bool // err is that the text is no JSON
-	// untyped is an object without a kind, which a list that is still being read may imply.
+	garbled bool // err reports text that is not JSON
+	// untyped is an object without a kind, which an unfinished list may imply.
 	untyped []byte
 }
 
-// unreadGroup is a PodGroup of a version that is not read.
+// unreadGroup is a PodGroup of an unsupported version.
 type unreadGroup struct{ namespace, name, apiVersion string }
 
-// pipeline decodes on all cores. What it found is in the order in which it was put in.
+// pipeline decodes on all cores. Results keep the order of the tasks.
 type pipeline struct {
 	idle    chan *decoder
 	parts   []*part
@@ -36,10 +36,10 @@ type pipeline struct {
 	objects atomic.Int64
 }
 
-// part is what one call of add found.
+// part is the result of one task.
 type part struct{ found []found }
 
-// newPipeline returns a pipeline whose decoders begin as a decoder.
+// newPipeline returns a pipeline with copies of a decoder.
 func newPipeline(as decoder) *pipeline {
 	p := &pipeline{idle: make(chan *decoder, runtime.GOMAXPROCS(0))}
 	for range cap(p.idle) {
@@ -48,7 +48,7 @@ func newPipeline(as decoder) *pipeline {
 	return p
 }
 
-// add runs a task, once fewer tasks than cores are running.
+// add runs a task as soon as fewer tasks than cores are running.
 func (p *pipeline) add(task func(*decoder) []found) *part {
 	d, out := <-p.idle, &part{}
 	p.parts = append(p.parts, out)
@@ -61,24 +61,24 @@ func (p *pipeline) add(task func(*decoder) []found) *part {
 	return out
 }
 
-// fail puts an error in.
+// fail adds an error.
 func (p *pipeline) fail(at string, err error) {
 	p.failed.Add(1)
 	p.parts = append(p.parts, &part{[]found{{at: at, err: err}}})
 }
 
-// enough reports whether there are as many errors as are told, or more objects than are read.
+// enough reports whether reading stops: after maximumErrors errors, or beyond MaximumObjects objects.
 func (p *pipeline) enough() bool {
 	return p.failed.Load() >= maximumErrors || p.objects.Load() > MaximumObjects
 }
 
-// since waits for all tasks, and returns the parts from one on.
+// since waits for all tasks, and returns the parts from first on.
 func (p *pipeline) since(first int) []*part {
 	p.running.Wait()
 	return p.parts[first:]
 }
 
-// forget waits for all tasks, and takes the parts from one on out.
+// forget waits for all tasks, and drops the parts from first on.
 func (p *pipeline) forget(first int) {
 	for _, part := range p.since(first) {
 		p.failed.Add(-failures(part.found))

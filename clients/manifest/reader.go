@@ -22,47 +22,47 @@ import (
 const (
 	// MaximumBytes bounds the input of a Reader: some 200,000 pods as kubectl prints them.
 	MaximumBytes = 1 << 30
-	// MaximumObjects bounds the objects of a Reader, which take up to 4 KiB of memory each, however short their text is.
+	// MaximumObjects bounds the objects of a Reader. Each may take 4 KiB of memory, however short its text.
 	MaximumObjects = 300_000
-	// maximumErrors is the number of errors after which reading stops.
+	// Reading stops after maximumErrors errors.
 	maximumErrors = 20
-	// maximumListDepth bounds nested lists; each is scanned once for every list around it.
+	// maximumListDepth bounds nested lists, because each is scanned once for every enclosing list.
 	maximumListDepth = 2
 )
 
 // Reader reads manifests into a snapshot.
 type Reader struct {
-	// Namespace is that of objects that state none.
+	// Namespace is the default for objects without a namespace.
 	Namespace string
-	// Recursive makes ReadPath read directories in directories.
+	// Recursive makes ReadPath read subdirectories.
 	Recursive bool
-	// Ignore are kinds, or kinds and groups as in Prometheus.monitoring.coreos.com, whose objects are not counted if they are not read.
+	// Ignore are kinds that Skipped does not count, with or without their group, as in Prometheus.monitoring.coreos.com.
 	Ignore []string
-	// Apply applies a manifest to an object of a cluster, apply.Manifest; into is an empty object of its type. Without it such a
-	// manifest is an error.
+	// Apply applies a manifest to an object of a cluster, as apply.Manifest does; into is an empty object of its type. Without
+	// Apply such a manifest is an error.
 	Apply func(current, into metav1.Object, manifest map[string]any) (Applied, error)
 
-	options   kube.Options
-	builder   *kube.Builder
-	in        *bufio.Reader
-	bytesLeft int64
-	objects   int64
-	skipped   map[string]int    // objects by kind
-	workloads map[string]int    // those with pods
-	deciding  map[string]int    // those on which placements may depend
-	groups    map[string]string // the versions of PodGroups that are not read, by name
-	used      map[string]bool   // namespaces of objects
-	stated    map[string]bool   // Namespace objects
-	entries   []*entry
-	known     map[string]*entry // by kind, namespace and name
-	file      int               // counts the files
-	told      []string
-	toldCount int
-	errs      []error
-	templates bool // whether Nodes are templates
+	options     kube.Options
+	builder     *kube.Builder
+	in          *bufio.Reader
+	bytesLeft   int64
+	objects     int64
+	skipped     map[string]int    // objects by kind
+	workloads   map[string]int    // skipped objects with pods
+	deciding    map[string]int    // skipped objects on which placements may depend
+	groups      map[string]string // unsupported versions of PodGroups, by name
+	used        map[string]bool   // namespaces of objects
+	spaces      map[string]bool   // Namespace objects
+	entries     []*entry
+	known       map[string]*entry // by kind, namespace and name
+	file        int               // counts the files
+	notices     []string
+	noticeCount int
+	errs        []error
+	templates   bool // whether Nodes are templates
 }
 
-// NewReader returns a Reader. The options are those of the snapshot.
+// NewReader returns a Reader of snapshots with the given options.
 func NewReader(o kube.Options) *Reader {
 	return &Reader{
 		options:   o,
@@ -73,14 +73,14 @@ func NewReader(o kube.Options) *Reader {
 		deciding:  map[string]int{},
 		groups:    map[string]string{},
 		used:      map[string]bool{},
-		stated:    map[string]bool{},
+		spaces:    map[string]bool{},
 		known:     map[string]*entry{},
 	}
 }
 
-// Read reads the documents of one file, which may be compressed by gzip; errors contain name. An object that was read before does
-// not count again. One of another file that differs under the same name changes or replaces it, see the package documentation; in
-// one file that is an error. The error lists everything that is wrong, up to a number.
+// Read reads the documents of one file, which may be compressed by gzip; errors contain name. A repeated object counts once. A
+// different object of the same name in another file changes or replaces it, see the package documentation; in the same file it is
+// an error. The error lists all problems, up to a maximum.
 func (r *Reader) Read(name string, in io.Reader) error {
 	r.errs = nil
 	r.file++
@@ -109,7 +109,7 @@ func (r *Reader) Read(name string, in io.Reader) error {
 // kustomizations are the names of kustomize's files.
 var kustomizations = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
-// unpacked returns what is compressed by gzip, which its first bytes tell, uncompressed.
+// unpacked decompresses input that begins with gzip's magic number.
 func unpacked(in io.Reader) (io.Reader, error) {
 	buffered := bufio.NewReader(in)
 	if magic, _ := buffered.Peek(2); string(magic) != "\x1f\x8b" {
@@ -118,14 +118,14 @@ func unpacked(in io.Reader) (io.Reader, error) {
 	return gzip.NewReader(buffered)
 }
 
-// ReadTemplates reads a path as ReadPath does. Its Nodes are templates of nodes to add, and everything else is refused.
+// ReadTemplates reads a path as ReadPath does. Its Nodes are templates of nodes to add; other kinds are refused.
 func (r *Reader) ReadTemplates(path string, stdin io.Reader) error {
 	r.templates = true
 	defer func() { r.templates = false }()
 	return r.ReadPath(path, stdin)
 }
 
-// commit takes in what was found, in order.
+// commit adds the results in order.
 func (r *Reader) commit(parts []*part) {
 	for _, p := range parts {
 		for _, f := range p.found {
@@ -147,7 +147,7 @@ func (r *Reader) commit(parts []*part) {
 	}
 }
 
-// skip counts an object that is not read.
+// skip counts a skipped object.
 func (r *Reader) skip(f found) {
 	if g := f.group; g != nil {
 		r.groups[cmp.Or(g.namespace, r.Namespace, metav1.NamespaceDefault)+"/"+g.name] = g.apiVersion
@@ -166,7 +166,7 @@ func (r *Reader) skip(f found) {
 	}
 }
 
-// Add takes in an object that was read from a cluster.
+// Add adds an object of a live cluster.
 func (r *Reader) Add(kind string, o metav1.Object) error {
 	at := "cluster: " + kind + " " + o.GetName()
 	if o.GetNamespace() != "" {
@@ -175,13 +175,13 @@ func (r *Reader) Add(kind string, o metav1.Object) error {
 	return r.take(entry{kind: kinds[kind], at: at, object: o}, kind)
 }
 
-// take takes in an object.
+// take adds an object.
 func (r *Reader) take(e entry, kind string) error {
 	o := e.object
 	switch kind {
 	case "Node", "PriorityClass", "RuntimeClass", "DeviceClass":
 	case "Namespace":
-		r.stated[o.GetName()] = true
+		r.spaces[o.GetName()] = true
 	default:
 		o.SetNamespace(cmp.Or(o.GetNamespace(), r.Namespace, metav1.NamespaceDefault))
 		r.used[o.GetNamespace()] = true
@@ -205,9 +205,9 @@ func (r *Reader) take(e entry, kind string) error {
 		r.entries = append(r.entries, &e)
 		return nil
 	case known.digest == e.digest && (e.file != 0 || o.GetUID() == known.object.GetUID()):
-		return nil // a list that is read in parts may state an object twice
+		return nil // a list that is read in parts may contain an object twice
 	case known.file == e.file && e.file != 0:
-		return fmt.Errorf("metadata.name: Duplicate value: %s %q is there already: %s", kind, o.GetName(), known.at)
+		return fmt.Errorf("metadata.name: Duplicate value: %s %q already exists: %s", kind, o.GetName(), known.at)
 	}
 	return r.merge(known, e)
 }
@@ -221,7 +221,7 @@ func (r *Reader) fail(at string, err error) {
 	r.errs = append(r.errs, fmt.Errorf("%s: %w", at, err))
 }
 
-// invalid returns why the API server would refuse an object. One that it has accepted is valid until a manifest changes it.
+// invalid returns why the API server would refuse an object. An object from a cluster is valid until a manifest changes it.
 func (e *entry) invalid() error {
 	if e.object.GetUID() != "" && e.before == nil {
 		return nil
@@ -258,7 +258,7 @@ func (r *Reader) Snapshot() (*kube.Snapshot, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.used)) {
 		r.builder.From("Namespace " + name)
-		if r.stated[name] {
+		if r.spaces[name] {
 			continue
 		}
 		if err := r.builder.AddNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {

@@ -9,12 +9,11 @@ import (
 	"io"
 )
 
-// scanner reads a JSON object from a stream and takes the elements of its "items" out of it, without decoding either. It finds
-// where strings, objects and arrays end; whether the parts are JSON is for those to find out who decode them. If they are, so
-// is the whole.
+// scanner reads a JSON object from a stream and extracts the elements of its "items", without decoding. It finds the ends of
+// strings, objects and arrays; decoding the parts shows whether they are JSON. If they are, so is the whole.
 type scanner struct {
 	in *bufio.Reader
-	// at is how much of the buffer was scanned. Nothing of it is discarded while held.
+	// at is the number of scanned bytes of the buffer. None are discarded while held.
 	at   int
 	held bool
 
@@ -68,7 +67,7 @@ var classes = func() (out [256]class) {
 	return out
 }()
 
-// startsJSON reports whether the next byte that is not blank is an opening brace. It consumes nothing.
+// startsJSON reports whether the first byte that is not blank is an opening brace. It consumes nothing.
 func startsJSON(in *bufio.Reader) bool {
 	for n := 1; ; n++ {
 		if _, err := in.Peek(n); err != nil {
@@ -82,7 +81,7 @@ func startsJSON(in *bufio.Reader) bool {
 	}
 }
 
-// object scans an object, and returns it with an empty array in place of its items.
+// object scans an object, and returns it with an empty array as its items.
 func (s *scanner) object() (rest []byte, err error) {
 	for {
 		chunk, err := s.chunk()
@@ -103,7 +102,7 @@ func (s *scanner) object() (rest []byte, err error) {
 	}
 }
 
-// chunk returns bytes that were not scanned yet.
+// chunk returns bytes that are not scanned yet.
 func (s *scanner) chunk() ([]byte, error) {
 	if !s.held || s.at == s.in.Size() {
 		s.held = false
@@ -121,7 +120,7 @@ func (s *scanner) chunk() ([]byte, error) {
 	return text[s.at:], err
 }
 
-// discard takes what was scanned from the stream.
+// discard removes the scanned bytes from the stream.
 func (s *scanner) discard() error {
 	_, err := s.in.Discard(s.at)
 	s.at = 0
@@ -204,7 +203,7 @@ func (s *scanner) feed(chunk []byte) (n int, done bool, err error) {
 	return n, false, nil
 }
 
-// unless gives up on items whose value is no array.
+// unless gives up on items whose value is not an array.
 func (s *scanner) unless() {
 	if s.items == itemsAwaited {
 		s.items = itemsBefore
@@ -225,7 +224,7 @@ func (s *scanner) endItem(mismatched, mayBeEmpty bool) error {
 	return nil
 }
 
-// skipString returns the length of what belongs to a string.
+// skipString returns the length of the rest of a string, up to the end of text.
 func (s *scanner) skipString(text []byte) int {
 	i := 0
 	if s.escaped {
@@ -254,7 +253,7 @@ func (s *scanner) skipString(text []byte) int {
 	}
 }
 
-// blanks returns the number of blanks that a text begins with.
+// blanks is the number of leading blanks.
 func blanks(text []byte) int {
 	const eight = 0x2020202020202020
 	n := 0

@@ -65,7 +65,7 @@ func TestScanner(t *testing.T) {
 }
 
 // TestScannerFindsTheItems puts random objects together, whole and broken ones: the parts are JSON if and only if the whole is,
-// and the items are those that encoding/json finds.
+// and the items equal encoding/json's.
 func TestScannerFindsTheItems(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	valid, broken := 0, 0

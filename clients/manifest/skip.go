@@ -10,14 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Skipped returns the numbers of objects that were not read, by kind, but for those that have nothing to do with scheduling.
+// Skipped returns the numbers of skipped objects by kind, except kinds that have nothing to do with scheduling.
 func (r *Reader) Skipped() []string { return counted(r.skipped) }
 
-// SkippedWorkloads returns the numbers of objects with pods that were not read, by kind.
+// SkippedWorkloads returns the numbers of skipped objects with pods, by kind.
 func (r *Reader) SkippedWorkloads() []string { return counted(r.workloads) }
 
-// SkippedDeciding returns the numbers of objects that were not read and on which placements may depend, by kind: workloads whose pods no
-// cluster has created yet, and quotas, by which the API server refuses pods.
+// SkippedDeciding returns the numbers of skipped objects on which placements may depend, by kind: workloads whose pods do not
+// exist yet, and quotas, by which the API server refuses pods.
 func (r *Reader) SkippedDeciding() []string { return counted(r.deciding) }
 
 func counted(kinds map[string]int) []string {
@@ -28,14 +28,14 @@ func counted(kinds map[string]int) []string {
 	return out
 }
 
-// skipped is an object of a kind that is not read.
+// skipped is the result for an object of an unknown kind.
 func skipped(kind string, t metav1.TypeMeta, raw []byte) found {
 	var object struct {
 		Metadata struct{ UID string }
 		Spec     any
 	}
 	legible := json.Unmarshal(raw, &object) == nil
-	pods := lists(customWithPods, t) || !lists(customWithoutPods, t) && legible && statesPods(object.Spec)
+	pods := lists(customWithPods, t) || !lists(customWithoutPods, t) && legible && hasPods(object.Spec)
 	quota := t == metav1.TypeMeta{APIVersion: "v1", Kind: "ResourceQuota"}
 	return found{
 		kind: kind, typed: t, pods: pods, decides: pods && object.Metadata.UID == "" || quota, quiet: !pods && unmentioned(t),
@@ -50,32 +50,32 @@ func (r *Reader) ignores(t metav1.TypeMeta) bool {
 	})
 }
 
-// statesPods reports whether a spec is that of a workload: it contains a list of containers, or has a template with a spec,
-// as that of a virtual machine, or a number of replicas.
-func statesPods(spec any) bool {
+// hasPods reports whether a spec belongs to a workload: it contains a list of containers, a number of replicas, or a template
+// with a spec, as in a virtual machine.
+func hasPods(spec any) bool {
 	fields, _ := spec.(map[string]any)
 	template, _ := fields["template"].(map[string]any)
 	_, made := template["spec"].(map[string]any)
 	replicas, _ := fields["replicas"].(float64)
-	return made || replicas > 0 || statesContainers(spec)
+	return made || replicas > 0 || hasContainers(spec)
 }
 
-// statesContainers reports whether a spec contains a list of containers, as that of every workload does.
-func statesContainers(tree any) bool {
+// hasContainers reports whether a spec contains a list of containers.
+func hasContainers(tree any) bool {
 	switch t := tree.(type) {
 	case map[string]any:
 		for key, value := range t {
-			if _, isList := value.([]any); isList && key == "containers" || statesContainers(value) {
+			if _, isList := value.([]any); isList && key == "containers" || hasContainers(value) {
 				return true
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(t, statesContainers)
+		return slices.ContainsFunc(t, hasContainers)
 	}
 	return false
 }
 
-// helmTest reports whether an object is a hook of "helm test" alone: installing and upgrading a chart do not create it.
+// helmTest reports whether an object is a hook of "helm test" alone: installing or upgrading a chart does not create it.
 func helmTest(o metav1.Object) bool {
 	hooks, ok := o.GetAnnotations()["helm.sh/hook"]
 	if !ok || o.GetUID() != "" {

@@ -7,19 +7,19 @@ import (
 	"io"
 )
 
-// Bounds of what is kept of an input before it is known what it is. MaximumBytes and MaximumObjects bound what is kept of it afterwards.
+// Bounds of the input that is kept before it is recognized. MaximumBytes and MaximumObjects bound the recognized objects.
 const (
-	// maximumText bounds the text between two separators of YAML, which is kept to find the items of a list: some 30,000 pods as kubectl prints
-	// them. JSON is read item by item.
+	// maximumText bounds the text between two separators of YAML, which is kept to find the items of a list. It fits some 30,000
+	// pods as kubectl prints them. JSON is read item by item.
 	maximumText = 192 << 20
-	// maximumObject bounds the text of one object, and of what is around the items of a list. An API server takes 3 MiB. Parsed YAML takes up to
-	// 100 times its text.
+	// maximumObject bounds the text of one object, and the text around the items of a list. An API server accepts 3 MiB. Parsed
+	// YAML takes up to 100 times the memory of its text.
 	maximumObject = 8 << 20
 )
 
 var errTooLarge = fmt.Errorf("an object of more than %d bytes", maximumObject)
 
-// source is a file that is read up to its bounds. Its error stays.
+// source reads a file up to its bounds. Its error is final.
 type source struct {
 	in       io.Reader
 	left     int64 // of MaximumBytes
@@ -36,12 +36,12 @@ func (s *source) Read(p []byte) (int, error) {
 	s.left -= int64(n)
 	switch {
 	case bytes.IndexByte(p[:n], 0) >= 0: // as in /dev/zero
-		err = errors.New("is no text: it has a byte 0")
+		err = errors.New("not a text file: contains a NUL byte")
 	case s.left < 0:
 		err = fmt.Errorf("more than %d bytes of manifests", MaximumBytes)
 	case s.document >= 0:
 		if s.document = max(0, s.document-int64(n)); s.document == 0 {
-			err = fmt.Errorf("a YAML document of more than %d bytes: as JSON it may have %d", maximumText, MaximumBytes)
+			err = fmt.Errorf("a YAML document of more than %d bytes; JSON may have %d", maximumText, MaximumBytes)
 		}
 	}
 	if s.err = err; err != nil && !errors.Is(err, io.EOF) {

@@ -16,18 +16,18 @@ import (
 // decoder decodes objects. It is for one goroutine at a time.
 type decoder struct {
 	templates bool
-	// kustomization says that the file is read by the name of kustomize's, whose kind may be left out.
+	// kustomization: the file has a name of kustomize's, so that its kind may be missing.
 	kustomization bool
 	file          int
 	// options are for objects that nobody applies, managed for others, with their managedFields. The first use makes them.
 	options, managed jsonv2.Options
 }
 
-// fast decodes an object in one pass, and reports whether it did: if not, decode may do, and has the words for what is wrong.
-// Whatever it accepts, decode decodes to the same, but for managedFields of objects that nobody applies, which it leaves out, and values
-// that objects share.
+// fast decodes an object in one pass, and reports whether it did. If not, decode may succeed, or reports the error. For an
+// accepted object, decode gives the same result, except for shared values and the managedFields of objects that nobody applies,
+// which fast leaves out.
 //
-// encoding/json/v2, which this module is until Go 1.27, refuses repeated names and text that is not in UTF-8 by itself.
+// jsonv2, which Go 1.27 has as encoding/json/v2, refuses repeated names and text that is not UTF-8.
 func (d *decoder) fast(raw []byte, into metav1.Object) bool {
 	if !kube.IsApplied(into) {
 		if d.options == nil {
@@ -45,8 +45,8 @@ func (d *decoder) fast(raw []byte, into metav1.Object) bool {
 	return jsonv2.Unmarshal(raw, into, d.managed) == nil
 }
 
-// typedOptions returns options for decoding objects of Kubernetes, with a further function. Values that pods of a workload have in common
-// are decoded once and shared: nothing modifies an object that was read.
+// typedOptions returns options for decoding objects of Kubernetes, with further functions. Common values of a workload's pods are
+// decoded once and shared: nothing modifies an object after reading it.
 func typedOptions(further *jsonv2.Unmarshalers) jsonv2.Options {
 	u := jsonv2.JoinUnmarshalers(jsonv2.UnmarshalFromFunc(readTime), jsonv2.UnmarshalFromFunc(quantity.Decode), further)
 	for _, share := range []func(*jsonv2.Unmarshalers) *jsonv2.Unmarshalers{
@@ -66,14 +66,15 @@ func strictly(u *jsonv2.Unmarshalers) jsonv2.Options {
 	return jsonv2.JoinOptions(jsonv2.RejectUnknownMembers(true), jsonv2.WithUnmarshalers(u))
 }
 
-// Bounds of the values of one type that are kept: more than the pods of some workloads have, as the pods of a workload are next
-// to one another in a list.
+// Bounds of the shared values of one type: more than the pods of a few workloads have, because a list has the pods of a workload
+// next to one another.
 const (
 	maximumShared      = 1 << 10
 	maximumSharedBytes = 16 << 10
 )
 
-// shared adds to functions one that decodes values of a type once for each text. The functions decode what is in them.
+// shared adds a function to inner that decodes values of a type once for each text. The inner functions decode the fields of the
+// values.
 func shared[T any](inner *jsonv2.Unmarshalers) *jsonv2.Unmarshalers {
 	known := map[string]T{}
 	options := strictly(inner)
@@ -102,7 +103,7 @@ func shared[T any](inner *jsonv2.Unmarshalers) *jsonv2.Unmarshalers {
 
 var errOdd = errors.New("not in the usual form")
 
-// readTime reads what Time.UnmarshalJSON reads, where it is in the usual form.
+// readTime is a faster Time.UnmarshalJSON for times in the usual form.
 func readTime(in *jsontext.Decoder, out *metav1.Time) error {
 	token, err := in.ReadToken()
 	if err != nil {
@@ -120,5 +121,5 @@ func readTime(in *jsontext.Decoder, out *metav1.Time) error {
 	return errOdd
 }
 
-// leaveOut skips the fields that somebody manages, of whatever form they are.
+// leaveOut skips managed fields, whatever their form.
 func leaveOut(in *jsontext.Decoder, _ *metav1.FieldsV1) error { return in.SkipValue() }

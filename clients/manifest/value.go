@@ -18,7 +18,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/quote"
 )
 
-// head is what tells how to read an object.
+// head has the fields of an object that select its reader.
 type head struct {
 	metav1.TypeMeta
 	Metadata struct {
@@ -36,7 +36,7 @@ func headOf(raw []byte) (head, error) {
 	if odd == nil && h.Kind != "" {
 		return h, nil
 	}
-	// For errors in the words of encoding/json, which also reads text that is not in UTF-8.
+	// encoding/json has the error texts that kubectl users know, and accepts text that is not UTF-8.
 	var old struct {
 		metav1.TypeMeta
 		Metadata struct{ Namespace, Name, GenerateName string }
@@ -57,8 +57,8 @@ func headOf(raw []byte) (head, error) {
 	return h, nil
 }
 
-// typeOf returns the type of an object that begins with it, as what kubectl and the API server print does. The object need not be
-// complete.
+// typeOf returns the type of an object that begins with its type, as in output of kubectl and the API server. The object may be
+// incomplete.
 func typeOf(raw []byte) (metav1.TypeMeta, bool) {
 	var t metav1.TypeMeta
 	in := jsontext.NewDecoder(bytes.NewBuffer(raw))
@@ -85,7 +85,7 @@ func typeOf(raw []byte) (metav1.TypeMeta, bool) {
 	return t, t.Kind != "" && t.APIVersion != ""
 }
 
-// itemType returns the type of the items of a list, as far as the list implies it, and whether it is a list by its name.
+// itemType returns the type that a list implies for its items, and whether the name of its kind is a list's.
 func itemType(t metav1.TypeMeta) (metav1.TypeMeta, bool) {
 	item, isList := itemKind(t.Kind)
 	if item == "" {
@@ -94,8 +94,8 @@ func itemType(t metav1.TypeMeta) (metav1.TypeMeta, bool) {
 	return metav1.TypeMeta{APIVersion: t.APIVersion, Kind: item}, isList
 }
 
-// value appends what it finds in an object or a list; implied is the type of an object without one, depth the number of lists
-// around it.
+// value appends the objects of an object or a list; implied is the type of objects without a type, depth the number of enclosing
+// lists.
 func (d *decoder) value(out []found, at string, raw []byte, implied metav1.TypeMeta, depth int) []found {
 	if t, ok := typeOf(raw); ok {
 		if f, ok := d.known(at, raw, t); ok {
@@ -121,7 +121,7 @@ func (d *decoder) value(out []found, at string, raw []byte, implied metav1.TypeM
 	return append(out, d.object(at, raw, h))
 }
 
-// items reads a list within another one, or within YAML.
+// items reads a list within another list, or within YAML.
 func (d *decoder) items(out []found, at string, raw []byte, implied metav1.TypeMeta, depth int) []found {
 	if depth == maximumListDepth {
 		return append(out, found{at: at, err: errors.New("items: lists within lists within lists")})
@@ -136,7 +136,7 @@ func (d *decoder) items(out []found, at string, raw []byte, implied metav1.TypeM
 	return out
 }
 
-// known reads an object as kubectl prints it, unless anything about it is unusual, so that there may be an error to tell.
+// known reads an object as kubectl prints it. It gives up on anything unusual, which may be an error for object to report.
 func (d *decoder) known(at string, raw []byte, t metav1.TypeMeta) (found, bool) {
 	k, ok := kinds[t.Kind]
 	if !ok || d.templates || !slices.Contains(k.apiVersions, t.APIVersion) {
@@ -150,7 +150,7 @@ func (d *decoder) known(at string, raw []byte, t metav1.TypeMeta) (found, bool) 
 	return d.read(at, raw, k, t.Kind, o), true
 }
 
-// object reads an object of whatever kind.
+// object reads an object of any kind.
 func (d *decoder) object(at string, raw []byte, h head) found {
 	if h.Kind == "" && d.kustomization {
 		h.Kind = "Kustomization"
@@ -204,7 +204,7 @@ func (d *decoder) object(at string, raw []byte, h head) found {
 	return d.read(at, raw, k, h.Kind, o)
 }
 
-// read returns an object that was decoded.
+// read returns a decoded object.
 func (d *decoder) read(at string, raw []byte, k kind, name string, o metav1.Object) found {
 	if errs := validate.Names(o); len(errs) > 0 {
 		return found{at: at, err: errs.ToAggregate()}

@@ -11,8 +11,8 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/bounded"
 )
 
-// addYAML decodes a document. Parsing YAML takes by far the most time, and memory of many times the text, so the items of a long list are parsed in
-// groups.
+// addYAML decodes a document. Parsing YAML takes by far the most time, and many times the text's size in memory, so the items of
+// a long list are parsed in groups.
 func addYAML(out *pipeline, at string, doc []byte) {
 	before := len(out.parts)
 	if around, items, ok := splitYAML(doc); ok && addYAMLItems(out, at, around, items) {
@@ -31,7 +31,7 @@ func addYAML(out *pipeline, at string, doc []byte) {
 	})
 }
 
-// toJSON parses an object in YAML, or a few.
+// toJSON parses one or a few objects in YAML.
 func toJSON(text []byte) ([]byte, error) {
 	if len(text) > maximumObject+batch {
 		return nil, errTooLarge
@@ -39,15 +39,15 @@ func toJSON(text []byte) ([]byte, error) {
 	return bounded.YAMLToJSON(text)
 }
 
-// yamlItems is consecutive items of a list: a sequence by itself, unless one of them has an alias of another one.
+// yamlItems is consecutive items of a list. They parse as a sequence unless an alias refers to an item outside of them.
 type yamlItems struct {
 	text  []byte
 	first int // the index of its first item
 	n     int
 }
 
-// splitYAML splits a list into groups of items and what is around them. The items begin at the beginning of a line, as kubectl prints them, or are
-// indented, as other programs do. It is a guess: the groups have to have as many items as it says.
+// splitYAML splits a list into groups of items and the text around them. The items begin at the beginning of a line, as kubectl
+// prints them, or are indented, as other programs print them. It guesses: the caller checks the number of items of each group.
 func splitYAML(doc []byte) (around []byte, groups []yamlItems, ok bool) {
 	const key = "items:\n"
 	if len(doc) < batch {
@@ -73,10 +73,10 @@ func splitYAML(doc []byte) (around []byte, groups []yamlItems, ok bool) {
 	return around, groups, len(groups) > 0
 }
 
-// spaces is the number of spaces that a text begins with.
+// spaces is the number of leading spaces.
 func spaces(text []byte) int { return len(text) - len(bytes.TrimLeft(text, " ")) }
 
-// sequence returns the length and the number of the items that a text begins with, as many as a task decodes.
+// sequence returns the length and the number of a text's leading items, up to the size of one task.
 func sequence(text []byte, indent int) (end, n int) {
 	for end < len(text) {
 		switch start := end + spaces(text[end:]); {
@@ -97,7 +97,7 @@ func sequence(text []byte, indent int) (end, n int) {
 	return end, n
 }
 
-// addYAMLItems decodes a list. It reports whether that is what the whole document would give.
+// addYAMLItems decodes a list. It reports whether the result equals decoding the document as a whole.
 func addYAMLItems(out *pipeline, at string, around []byte, groups []yamlItems) bool {
 	raw, err := toJSON(around)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package process runs the long-running commands: command line, signals, log, telemetry, admin endpoints.
 //
-// Main parses a command's Settings and flags and runs the command until SIGTERM or SIGINT. Start opens what every such command
-// uses while it runs: OpenTelemetry and a Stowage client. Admin serves /metrics, /healthz and /readyz.
+// Main parses a command's Settings and flags and runs the command until SIGTERM or SIGINT. Start opens OpenTelemetry and a Stowage
+// client, which every such command uses. Admin serves /metrics, /healthz and /readyz.
 package process

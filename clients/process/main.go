@@ -21,13 +21,13 @@ import (
 type Command interface {
 	// Run runs the command with a valid configuration until the context ends.
 	Run(ctx context.Context, log *slog.Logger) error
-	// Logger is that of Settings.
+	// Logger is implemented by Settings.
 	Logger(w io.Writer) *slog.Logger
 }
 
-// Main runs a command and ends the process: with exit code 0, with 2 if a flag or variable is invalid, with 1 after any other
-// error. Flags have environment variables: --log-level of stowage-batch is STOWAGE_BATCH_LOG_LEVEL. A second signal ends the
-// process at once; SIGHUP does nothing.
+// Main runs a command and ends the process. The exit code is 0 on success, 2 if a flag or variable is invalid, and 1 after any other
+// error. Flags have environment variables: --log-level of stowage-batch is STOWAGE_BATCH_LOG_LEVEL. A second signal ends the process
+// immediately; SIGHUP does nothing.
 func Main(name, description string, c Command) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	context.AfterFunc(ctx, stop)
@@ -46,7 +46,7 @@ func Main(name, description string, c Command) {
 	parser.FatalIfErrorf(err)
 }
 
-// invalidSettings gives parse errors one exit code; kong's own depends on how far it parsed.
+// invalidSettings gives all parse errors the same exit code; kong's depends on the phase of parsing.
 type invalidSettings struct{ error }
 
 // ExitCode implements kong.ExitCoder.

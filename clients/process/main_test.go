@@ -28,7 +28,7 @@ type toy struct {
 // Run implements process.Command.
 func (c *toy) Run(ctx context.Context, log *slog.Logger) (err error) {
 	if c.Fail {
-		return errors.New("failed as told")
+		return errors.New("failed as requested")
 	}
 	log.Debug("starting")
 	p, err := process.Start(ctx, "toy", &c.Settings, log)
@@ -88,7 +88,7 @@ func TestMainEndsTheProcess(t *testing.T) {
 		{args: "--admin-address=nowhere --stowage-patience=-1s", code: 2, stderr: []string{
 			`admin-address: must be host:port, is "nowhere"`, "stowage-patience: must not be negative"}},
 		{env: "STOWAGE_TOY_LOG_LEVEL=loud", code: 2, stderr: []string{"--log-level must be one of"}},
-		{args: "--fail", code: 1, stderr: []string{"stowage-toy: error: failed as told"}},
+		{args: "--fail", code: 1, stderr: []string{"stowage-toy: error: failed as requested"}},
 		{code: 0, stderr: []string{`"level":"INFO","msg":"ready"`, `"msg":"stopped"`}},
 		{args: "--terminate --log-level=debug --log-format=text", code: 0, stderr: []string{"level=DEBUG msg=starting", "msg=stopped"}},
 	} {

@@ -23,7 +23,7 @@ const flushTimeout = 5 * time.Second
 // readHeaderTimeout bounds how long an admin client may take to send the headers of a request.
 const readHeaderTimeout = 10 * time.Second
 
-// Process is what a command uses while it runs.
+// Process has the shared parts of a running command.
 type Process struct {
 	// Stowage is a client whose calls are traced and measured.
 	Stowage *stowage.Client
@@ -56,7 +56,7 @@ func (p *Process) Close(ctx context.Context) error {
 	return p.telemetry.Shutdown(ctx)
 }
 
-// Log is the log that the process started with; its lines are exported, too, where OTEL_LOGS_EXPORTER names an exporter.
+// Log is the log from Start. Its lines are also exported if OTEL_LOGS_EXPORTER names an exporter.
 func (p *Process) Log() *slog.Logger { return p.log }
 
 // Meter is the provider of the command's metrics.
@@ -68,7 +68,7 @@ type Admin struct {
 	listener net.Listener
 }
 
-// ListenAdmin opens the admin address. ready is what /readyz answers.
+// ListenAdmin opens the admin address. ready decides the response of /readyz.
 func (p *Process) ListenAdmin(ctx context.Context, ready func() bool) (*Admin, error) {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", p.settings.AdminAddress)
@@ -84,9 +84,9 @@ func (p *Process) ListenAdmin(ctx context.Context, ready func() bool) (*Admin, e
 	}, nil
 }
 
-var errNotReady = errors.New("it is starting, stopping, or has nothing to answer from")
+var errNotReady = errors.New("starting, stopping, or waiting for the cluster's state")
 
-// readiness turns a yes or no into what the admin endpoints ask for.
+// readiness adapts a boolean to the admin endpoints.
 func readiness(ready func() bool) func(context.Context) error {
 	return func(context.Context) error {
 		if !ready() {
@@ -121,7 +121,7 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// ErrorLog writes what an HTTP server reports as warnings.
+// ErrorLog logs the errors of an HTTP server as warnings.
 func ErrorLog(log *slog.Logger) *stdlog.Logger {
 	return slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 }
@@ -129,7 +129,7 @@ func ErrorLog(log *slog.Logger) *stdlog.Logger {
 // UnlessDone drops the error of a loop that ended because its context did.
 func UnlessDone(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // it was told to end
+		return nil //nolint:nilerr // its end was requested
 	}
 	return err
 }

@@ -20,7 +20,7 @@ type Settings struct {
 
 	AdminAddress string `default:"${admin_address}" help:"Address of the HTTP endpoints /metrics, /healthz and /readyz."`
 	Pprof        bool   `help:"Serve /debug/pprof on the admin address."`
-	LogLevel     string `enum:"debug,info,warn,error" default:"info" help:"Least severe level that is logged: debug, info, warn or error."`
+	LogLevel     string `enum:"debug,info,warn,error" default:"info" help:"Minimum level of log lines: debug, info, warn or error."`
 	LogFormat    string `enum:"json,text" default:"json" help:"Format of log lines: json or text."`
 
 	connect.Stowage

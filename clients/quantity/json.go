@@ -13,22 +13,22 @@ import (
 
 var quantityType = reflect.TypeFor[resource.Quantity]()
 
-// CheckJSON checks the quantities of a JSON text that is about to be decoded, with case-sensitive names. The error has the path of
-// the first one that Check refuses, or that does not parse. Other errors are the decoder's to find. Repeated names are all checked,
-// as decoders decode each of them.
+// CheckJSON checks the quantities of a JSON text before it is decoded, with case-sensitive names. The error has the path of the first
+// quantity that Check refuses, or that does not parse. It leaves other errors to the decoder. It checks all values of repeated names,
+// because decoders decode each of them.
 func CheckJSON(raw []byte, into any) error {
 	w := walk{in: jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 	w.value(reflect.TypeOf(into), nil)
 	return w.err
 }
 
-// walk goes through a JSON text beside the type that it is decoded to.
+// walk traverses a JSON text together with the type that it is decoded to.
 type walk struct {
 	in  *jsontext.Decoder
 	err error
 }
 
-// value walks over the next value; t is nil for one that is not decoded. It reports whether the walk goes on.
+// value traverses the next value; t is nil for values that are not decoded. It reports whether to continue.
 func (w *walk) value(t reflect.Type, path *field.Path) bool {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -1,7 +1,7 @@
-// Package quantity guards the parsing of quantities from outside. resource.ParseQuantity computes with a number of any size: the
-// ten characters 1e99999999 keep it busy for hours (k8s.io/apimachinery/pkg/api/resource/quantity.go, v0.37).
+// Package quantity bounds the parsing of untrusted quantities. resource.ParseQuantity computes with a number of any size: the ten
+// characters 1e99999999 keep it busy for hours (k8s.io/apimachinery/pkg/api/resource/quantity.go, v0.37).
 //
-// Objects from an API server need no guard: the API server has parsed their quantities itself.
+// Objects from an API server need no bounds: the API server has parsed their quantities itself.
 package quantity
 
 import (
@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Bounds of what Check accepts, far above what any resource needs: an int64 has 19 digits.
+// Bounds of Check, far above the needs of any resource: an int64 has 19 digits.
 const (
 	maximumLength         = 100
 	maximumExponentDigits = 3
@@ -25,7 +25,7 @@ var (
 	ErrExponent = errors.New("the exponent of a quantity must have at most 3 digits")
 )
 
-// Check returns why a text is too large to be parsed as a quantity. It accepts texts that are no quantities: parsing reports them.
+// Check returns why a text is too large to be parsed as a quantity. It accepts other invalid text, which parsing reports.
 func Check(text string) error {
 	if len(text) > maximumLength {
 		return ErrLength

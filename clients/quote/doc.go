@@ -1,9 +1,9 @@
-// Package quote writes text of others, such as the names of objects in a manifest, where it must remain text: in a shell, a terminal, a page,
-// JSON and a log.
+// Package quote writes untrusted text, such as the names of objects in a manifest, where it must remain text: in a shell, a terminal, a
+// page, JSON and a log.
 //
-// Manifests with names that no API server accepts are refused before anything is printed (package validate), so that most of what arrives here
-// needs no quoting. But not all text of an object is restricted, and a path or the context of a kubeconfig is called as its owner likes.
-// Each sink has one function, which all printers use:
+// Manifests with names that no API server accepts are refused before anything is printed (package validate), so most text needs no
+// quoting. But not all text of an object is restricted, and paths and contexts of a kubeconfig have arbitrary names. Each sink has one
+// function, which all printers use:
 //
 //   - [Shell] and [Command] for a POSIX shell; [Bare] for completion in any shell
 //   - [Line] for a line of a terminal, a comment or an error

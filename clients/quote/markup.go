@@ -8,8 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// XML returns a writer for a page or a picture whose markup is escaped already. It replaces what XML does not allow, and what would change how a
-// browser shows the text around it. Each write has whole characters, as those of templates have.
+// XML returns a writer for a page or a picture whose markup is already escaped. It replaces characters that XML does not allow, and
+// characters that would change how a browser shows the surrounding text. Each write must have whole characters, as writes of templates
+// have.
 func XML(w io.Writer) io.Writer { return writer{w, xml} }
 
 func xml(text []byte) []byte {
@@ -21,8 +22,8 @@ func xml(text []byte) []byte {
 	}, text)
 }
 
-// JSON escapes in JSON what Line escapes, so that it may be shown by a terminal. The value remains the same. Outside of strings JSON has no
-// such characters, other than line ends, tabs and carriage returns.
+// JSON escapes the characters in JSON that Line escapes, so that a terminal can show it. The value remains the same. Outside of strings
+// JSON has no such characters except line ends, tabs and carriage returns.
 func JSON(text []byte) []byte {
 	keep := func(r rune) bool { return !invisible(r) || r == utf8.RuneError || r < ' ' }
 	if bytes.IndexFunc(text, func(r rune) bool { return !keep(r) }) < 0 {

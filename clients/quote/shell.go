@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Command is a command about objects, with flags behind their names, for a POSIX shell. Whatever an object is called, the shell runs nothing
-// else, and kubectl takes no name for a flag. A flag with a value has to be one word, as in "--namespace=shop": a value of its own might be
-// taken for another flag.
+// Command is a command about objects, with flags behind their names, for a POSIX shell. Whatever the name of an object, the shell runs
+// nothing else, and kubectl mistakes no name for a flag. A flag with a value must be one word, as in "--namespace=shop", because a
+// separate value might be mistaken for another flag.
 func Command(verb string, names []string, flags ...string) string {
 	words := slices.Concat(names, flags)
 	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "-") }) {
@@ -19,11 +19,11 @@ func Command(verb string, names []string, flags ...string) string {
 	return verb
 }
 
-// plain are the characters that a shell takes as they are in any place of a word.
+// plain are the characters without a special meaning anywhere in a shell's words.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/:=,@%+"
 
-// Shell quotes a word for a POSIX shell, if need be. The word stays on its line: what Line escapes remains escaped, so that such a name, which
-// no API server accepts, is that of no object.
+// Shell quotes a word for a POSIX shell, if needed. The word stays on its line: characters that Line escapes remain escaped. A name with
+// such characters, which no API server accepts, then belongs to no object.
 func Shell(word string) string {
 	if word != "" && strings.Trim(word, plain) == "" {
 		return word
@@ -31,7 +31,7 @@ func Shell(word string) string {
 	return "'" + strings.ReplaceAll(Line(word), "'", `'\''`) + "'"
 }
 
-// Bare reports whether any shell takes a word as it is, and a command takes it for no flag.
+// Bare reports whether a word needs no quotes in any shell, and no command mistakes it for a flag.
 func Bare(word string) bool {
 	return word != "" && strings.Trim(word, plain) == "" && strings.IndexByte("-@%=", word[0]) < 0
 }

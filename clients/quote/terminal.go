@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Terminal returns a writer for a terminal. It escapes what would move the cursor, or change what was written: all that Line escapes, except
-// line ends and tabs, and except the colours of report.Ink if ink says so. Each write has whole characters.
+// Terminal returns a writer for a terminal. It escapes characters that would move the cursor or change other text: the characters of Line, except
+// line ends and tabs, and with ink except the colours of report.Ink. Each write must have whole characters.
 func Terminal(w io.Writer, ink bool) io.Writer {
 	if ink {
 		return writer{w, func(text []byte) []byte { return []byte(coloured(string(text))) }}

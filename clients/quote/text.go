@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// invisible reports whether a character would change what a terminal, an editor or a browser shows of others: control characters, line and
-// paragraph separators, and format characters such as those that turn the direction of text or join letters.
+// invisible reports whether a character would change how a terminal, an editor or a browser shows others: control characters, line and
+// paragraph separators, and format characters, which for example turn the direction of text or join letters.
 func invisible(r rune) bool {
 	return r >= 0x7f && (unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) || r == utf8.RuneError || r&0xfffe == 0xfffe) ||
 		r < ' '
@@ -33,10 +33,10 @@ func escaped(r rune) string {
 	return fmt.Sprintf(`\U%08x`, r)
 }
 
-// Line escapes what a text has other than visible characters: it stays on its line, and no part of it changes what is around it.
+// Line escapes all invisible characters of a text, so that it stays on its line and does not change the text around it.
 func Line(text string) string { return escape(text, invisible) }
 
-// Lines is Line for a text of several lines: those after the first are indented, so that none passes for a line of the program.
+// Lines is Line for a text of several lines. Lines after the first are indented, so that none resembles a line of the program.
 func Lines(text string) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, line := range lines {
@@ -65,7 +65,7 @@ func escape(text string, which func(rune) bool) string {
 	return out.String()
 }
 
-// Fprintf writes a text whose format is the program's own. Arguments that are text are those of others: each stays on its line.
+// Fprintf writes a text with a trusted format. Arguments of type string are untrusted: each stays on its line.
 func Fprintf(w io.Writer, format string, args ...any) {
 	for i, arg := range args {
 		switch arg := arg.(type) {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
-// alternatives finds required terms without effect beside another term. A node must match one of the terms, so that a term is void if
-// another one matches all of its nodes and more. Terms without a node are left out: nodes may come.
+// alternatives finds required terms that another term makes void. A node must match one of the terms, so a term is void if another
+// term matches all of its nodes and more. It skips terms without a node, because nodes may be added.
 func (p *podReview) alternatives(s *corev1.NodeSelector, at *field.Path) {
 	terms := s.NodeSelectorTerms
 	if len(terms) < 2 {
@@ -39,8 +39,8 @@ func (p *podReview) alternatives(s *corev1.NodeSelector, at *field.Path) {
 	}
 }
 
-// void finds the terms that one term makes void, always or with the nodes that there are now. The term that matches every node makes the
-// others void by mistake: the requirement that was meant to hold in addition stands alone.
+// void reports the terms that one term makes void, always or with the current nodes. A term that matches every node is most likely a
+// mistake: its requirement was meant to hold in addition, and stands alone.
 func (p *podReview) void(at *field.Path, always, now []string, matched []bool) {
 	const advice = "requirements that must hold together belong in one term"
 	if len(always) > 0 {
@@ -55,11 +55,11 @@ func (p *podReview) void(at *field.Path, always, now []string, matched []bool) {
 			len(matched), p.selecting(), noEffect(now), advice)
 		return
 	}
-	p.find(Note, VoidTerm, at, "a node must match one of the terms, and this one matches every node that %s, and others: %s as long as no other "+
-		"nodes come; %s", subject(now), noEffect(now), advice)
+	p.find(Note, VoidTerm, at, "a node must match one of the terms, and this one matches every node that %s, and others: %s unless other "+
+		"nodes are added; %s", subject(now), noEffect(now), advice)
 }
 
-// selecting names the nodes that terms are compared on.
+// selecting names the nodes on which terms are compared.
 func (p *podReview) selecting() string {
 	if len(p.of.Pod.Spec.NodeSelector) > 0 {
 		return " that the node selector matches"
@@ -81,7 +81,7 @@ func noEffect(terms []string) string {
 	return "the terms " + strings.Join(terms, ", ") + " have no effect"
 }
 
-// matched reports for each node that the node selector matches whether a term matches it, too.
+// matched reports for each node of the node selector whether a term matches it, too.
 func (p *podReview) matched(t *corev1.NodeSelectorTerm) []bool {
 	selected := nodeaffinity.NewRequiredNodeAffinity(p.of.Pod.Spec.NodeSelector, nil)
 	wanted := nodeaffinity.NewLazyErrorNodeSelector(one(*t))
@@ -96,7 +96,7 @@ func (p *podReview) matched(t *corev1.NodeSelectorTerm) []bool {
 	return out
 }
 
-// within reports whether some nodes match one term, and all of them and more match another one.
+// within reports whether one term matches some nodes, and another term matches all of them and more.
 func within(one, other []bool) bool {
 	more := false
 	for i := range one {
@@ -108,7 +108,8 @@ func within(one, other []bool) bool {
 	return more && slices.Contains(one, true)
 }
 
-// implies reports whether whatever nodes match one term match another one, too. It is false where that cannot be read from the terms.
+// implies reports whether every possible node that matches one term matches another term, too. It is false if the terms do not prove
+// it.
 func implies(one, other *corev1.NodeSelectorTerm) bool {
 	if len(other.MatchExpressions)+len(other.MatchFields) == 0 { // such a term matches nothing
 		return false

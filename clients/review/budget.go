@@ -10,7 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
-// Budgets returns what was found in the PodDisruptionBudgets.
+// Budgets returns the findings about PodDisruptionBudgets.
 func (r *Reviewer) Budgets() []Finding {
 	var out []Finding
 	for _, b := range r.budgets {
@@ -35,19 +35,19 @@ func (r *Reviewer) Budgets() []Finding {
 		}
 		pods = max(pods, int(b.Status.ExpectedPods)) // a controller may be about to create some
 		if path, why := blocks(&b, pods, r.options.PodsUnknown); why != "" {
-			find(Warning, BudgetBlocks, path, "%s: of the pods that it selects (%d) no healthy one can be evicted, and a drain waits",
+			find(Warning, BudgetBlocks, path, "%s: of its %d selected pods no healthy pod can be evicted, so drains wait",
 				why, pods)
 		}
 	}
 	return append(out, r.overlaps()...)
 }
 
-// blocks returns why a budget never allows a disruption while there are no more pods, empty if it may. Percentages are rounded as
-// the disruption controller does (pkg/controller/disruption/disruption.go getExpectedPodCount, v1.37).
+// blocks returns why a budget never allows a disruption with this number of pods, empty if it may. It rounds percentages as the
+// disruption controller does (pkg/controller/disruption/disruption.go getExpectedPodCount, v1.37).
 func blocks(b *kube.StatedBudget, pods int, unknown bool) (path, why string) {
 	if most := b.Spec.MaxUnavailable; most != nil && pods > 0 {
 		if n, err := intstr.GetScaledValueFromIntOrPercent(most, pods, true); err == nil && n == 0 {
-			return "spec.maxUnavailable", "it allows 0 pods to be unavailable"
+			return "spec.maxUnavailable", "it allows 0 unavailable pods"
 		}
 	}
 	if least := b.Spec.MinAvailable; least != nil && pods > 0 {
@@ -60,7 +60,7 @@ func blocks(b *kube.StatedBudget, pods int, unknown bool) (path, why string) {
 	return "", ""
 }
 
-// overlaps finds budgets that select a pod together: the API server evicts no such pod
+// overlaps finds budgets that select the same pod: the API server evicts no such pod
 // (pkg/registry/core/pod/storage/eviction.go, v1.37).
 func (r *Reviewer) overlaps() []Finding {
 	by := map[*podSet][]int{} // budgets

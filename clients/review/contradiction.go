@@ -12,17 +12,16 @@ type requirement struct {
 	values        []string
 }
 
-// demand is what requirements demand of one label.
+// demand is the combined requirements on one label.
 type demand struct {
 	among           []string // the values of In, if limited
 	limited         bool
-	not             []string // those of NotIn
+	not             []string // the values of NotIn
 	present, absent bool
-	above, below    *int64 // those of Gt and Lt
+	above, below    *int64 // the bounds of Gt and Lt
 }
 
-// contradiction returns the first label on which requirements exclude each other, so that no labels meet them all. Requirements
-// that do not parse are left out.
+// contradiction returns the first label on which requirements exclude each other. It skips requirements that do not parse.
 func contradiction(all []requirement) (key string, found bool) {
 	demands := map[string]*demand{}
 	var order []string

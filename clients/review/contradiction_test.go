@@ -33,7 +33,7 @@ func drawTerm(t *rapid.T) corev1.NodeSelectorTerm {
 
 var drawnValues = []string{"a", "b", "1", "2", "3"}
 
-// triedNodes have all labels that drawn terms can tell apart.
+// triedNodes have all combinations of labels that drawn terms can distinguish.
 var triedNodes = func() (out []*corev1.Node) {
 	tried := append([]string{"", "c", "0", "4", "00", "01", "02", "03", "04", // other spellings of numbers
 		"9223372036854775807", "-9223372036854775808"}, drawnValues...)
@@ -101,7 +101,7 @@ func single(key string, operator corev1.NodeSelectorOperator, values ...string) 
 	return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: operator, Values: values}}}
 }
 
-// TestContradictionEqualsTrying compares with trying every label that the requirements can tell apart, by the library that
+// TestContradictionEqualsTrying compares with trying every label that the requirements can distinguish, by the library that
 // kube-scheduler uses.
 func TestContradictionEqualsTrying(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

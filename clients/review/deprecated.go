@@ -9,13 +9,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The labels of roles: a label for each role has taken the place of one with roles as values.
+// Labels of roles: a label for each role has replaced a label with roles as values.
 const (
 	role       = "kubernetes.io/role"
 	rolePrefix = "node-role.kubernetes.io/"
 )
 
-// current are the labels that have taken the place of deprecated ones.
+// current has the replacements of deprecated labels.
 var current = map[string]string{
 	corev1.LabelFailureDomainBetaZone:   corev1.LabelTopologyZone,
 	corev1.LabelFailureDomainBetaRegion: corev1.LabelTopologyRegion,
@@ -25,7 +25,7 @@ var current = map[string]string{
 	rolePrefix + "master":               rolePrefix + "control-plane",
 }
 
-// noNodeHas says that no node has a label, and which current one nodes have in place of a deprecated one.
+// noNodeHas reports that no node has a label, and which replacements of a deprecated label nodes have.
 func (r *Reviewer) noNodeHas(key string) string {
 	out := "no node has the label " + key
 	var there []string
@@ -45,7 +45,7 @@ func (r *Reviewer) noNodeHas(key string) string {
 	return out + ", which is deprecated: nodes have " + list(there)
 }
 
-// withValues is a label of nodes with its values, if it has any.
+// withValues formats a label of nodes with its values, if it has any.
 func (r *Reviewer) withValues(key string) string {
 	if len(r.labels[key]) == 1 && r.labels[key][""] > 0 {
 		return key

@@ -12,7 +12,7 @@ import (
 
 // domains returns the nodes by domain of a hard constraint: only nodes that kube-scheduler counts, with all topology keys
 // and within the inclusion policies (pkg/scheduler/framework/plugins/podtopologyspread/filtering.go calPreFilterState, v1.37). The
-// domains are unknown where they depend on feature gates.
+// domains are unknown if they depend on feature gates.
 func (p *podReview) domains(c *corev1.TopologySpreadConstraint) (domains map[string][]*corev1.Node, known bool) {
 	spec := &p.of.Pod.Spec
 	honorsTaints := c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
@@ -54,7 +54,7 @@ func refuses(n *corev1.Node, spec *corev1.PodSpec) bool {
 	return refused
 }
 
-// oneDomain finds a constraint with one domain only: the most and the least are the same, so that it rejects no node that has the label.
+// oneDomain finds constraints with one domain only, which reject no node with the label.
 func (p *podReview) oneDomain(c *corev1.TopologySpreadConstraint, at *field.Path, domains map[string][]*corev1.Node) bool {
 	if len(domains) != 1 || len(p.nodes) < 2 || c.MinDomains != nil && *c.MinDomains > 1 {
 		return false

@@ -8,23 +8,23 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
-// Severity is how bad a finding is.
+// Severity is the severity of a finding.
 type Severity string
 
 // The severities, the worst first.
 const (
-	// Broken: a required rule that cannot hold, or that does not hold now.
+	// Broken: a required rule that cannot hold, or does not hold now.
 	Broken Severity = "broken"
-	// Warning: most likely not what was meant, or a risk.
+	// Warning: most likely a mistake, or a risk.
 	Warning Severity = "warning"
-	// Note: a rule without effect as things are, which may be meant.
+	// Note: a rule without effect at present, which may be intended.
 	Note Severity = "note"
 )
 
 // Severities lists the severities, the worst first.
 func Severities() []Severity { return []Severity{Broken, Warning, Note} }
 
-// Rule names what was found. The names do not change.
+// Rule is the kind of a finding. The names are stable.
 type Rule string
 
 // The rules about placement rules.
@@ -45,7 +45,7 @@ const (
 	EmptyDomain       Rule = "empty-domain"       // counted by a spread, and closed to the pods
 	VoidTerm          Rule = "void-term"          // another term matches all of its nodes
 	MaxSkew           Rule = "max-skew"           // as large as the number of pods
-	MinDomains        Rule = "min-domains"        // more than there are
+	MinDomains        Rule = "min-domains"        // exceeds the number of domains
 	NoWeight          Rule = "no-weight"          // the profile does not score by it
 	BudgetBlocks      Rule = "budget-blocks"      // no pod can be evicted
 	BudgetsOverlap    Rule = "budgets-overlap"    // several budgets select a pod
@@ -60,23 +60,23 @@ type Object struct {
 
 func (o Object) String() string { return kube.Origin(o).String() }
 
-// Finding is one thing that was found.
+// Finding is a result of a review or an audit.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	Rule     Rule     `json:"rule"`
 	Object   Object   `json:"object"`
-	// At is the file and document of the object; empty if it was not read from one.
+	// At is the file and document of the object; empty for objects of a live cluster.
 	At string `json:"at,omitempty"`
-	// Field is the path of the rule in the object; empty if there is none.
+	// Field is the path of the rule in the object; empty if the finding has none.
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
-	// Pods is how many pods it is about; 0 if it is about no pods.
+	// Pods is the number of affected pods.
 	Pods int `json:"pods,omitempty"`
-	// Nodes are the nodes that it is about.
+	// Nodes are the affected nodes.
 	Nodes []string `json:"nodes,omitempty"`
 }
 
-// String is the finding in a line: the object, as the manifests have it if it was read from one, the field and the message.
+// String is the finding in a line: the object, by its manifest if it has one, the field and the message.
 func (f *Finding) String() string {
 	parts := []string{cmp.Or(f.At, f.Object.String()), f.Field, f.Message}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")

@@ -12,7 +12,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// nodeRules reviews the node selector and the node affinity. The controller of a DaemonSet evaluates those of its pods.
+// nodeRules reviews the node selector and the node affinity. For DaemonSets, the controller evaluates them.
 func (p *podReview) nodeRules() {
 	if p.of.Kind == "DaemonSet" {
 		return
@@ -64,13 +64,13 @@ func (r *Reviewer) anyMatches(selector map[string]string, required *corev1.NodeS
 	})
 }
 
-// one is a node selector of one term.
+// one is a node selector with one term.
 func one(t corev1.NodeSelectorTerm) *corev1.NodeSelector {
 	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{t}}
 }
 
-// required reviews required terms, of these a node must match one. told says that the node selector matches no node already.
-func (p *podReview) required(s *corev1.NodeSelector, at *field.Path, told bool) {
+// required reviews required terms. A node must match one of them. reported: a finding reports that the node selector matches no node.
+func (p *podReview) required(s *corev1.NodeSelector, at *field.Path, reported bool) {
 	severity, consequence := Warning, "the term matches no node"
 	matches := p.anyMatches(nil, s)
 	if !matches {
@@ -82,7 +82,7 @@ func (p *podReview) required(s *corev1.NodeSelector, at *field.Path, told bool) 
 		p.malformed(&s.NodeSelectorTerms[i], terms.Index(i), severity, consequence)
 	}
 	switch {
-	case matches && !told && !p.anyMatches(p.of.Pod.Spec.NodeSelector, s):
+	case matches && !reported && !p.anyMatches(p.of.Pod.Spec.NodeSelector, s):
 		p.find(Broken, NodeAffinity, at, "no node matches both this and the node selector")
 	case len(p.found) > found:
 	case matches:
@@ -103,7 +103,7 @@ func (p *podReview) preferred(t *corev1.NodeSelectorTerm, at *field.Path) {
 	p.unmatched(t, at, Note, consequence)
 }
 
-// malformed finds what kube-scheduler cannot parse in a term, and requirements that exclude each other.
+// malformed finds terms that kube-scheduler cannot parse, and requirements that exclude each other.
 func (p *podReview) malformed(t *corev1.NodeSelectorTerm, at *field.Path, severity Severity, consequence string) bool {
 	if _, err := nodeaffinity.NewNodeSelector(one(*t)); err != nil {
 		p.find(severity, Unparsable, at, "kube-scheduler cannot parse it: %s",
@@ -121,7 +121,7 @@ func (p *podReview) malformed(t *corev1.NodeSelectorTerm, at *field.Path, severi
 	return found
 }
 
-// unmatched says why no node matches a term: the first requirement that none meets, or that none meets all.
+// unmatched reports why no node matches a term: the first requirement that no node meets, or that no node meets all of them.
 func (p *podReview) unmatched(t *corev1.NodeSelectorTerm, at *field.Path, severity Severity, consequence string) {
 	if len(t.MatchExpressions)+len(t.MatchFields) == 0 {
 		p.find(severity, NodeAffinity, at, "a term without requirements matches no node: %s", consequence)
@@ -149,8 +149,8 @@ func (p *podReview) unmatched(t *corev1.NodeSelectorTerm, at *field.Path, severi
 	p.find(severity, NodeAffinity, at, "no node meets all requirements: %s", consequence)
 }
 
-// eligible returns the nodes that the pod may be on by its node selector, its node affinity and its tolerations, as far as the profile
-// filters by them. It returns none where that depends on feature gates.
+// eligible returns the nodes that the pod's node selector, node affinity and tolerations allow, as far as the profile filters by them.
+// It returns none if the nodes depend on feature gates.
 func (p *podReview) eligible() []*corev1.Node {
 	spec := &p.of.Pod.Spec
 	if comparesTaints(spec) {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// podSet is pods of a namespace with the same labels. The pods that a workload would create count as none.
+// podSet is the pods of a namespace with equal labels. Its count does not include pods that a workload would create.
 type podSet struct {
 	labels labels.Set
 	count  int
@@ -35,7 +35,7 @@ func (x *podIndex) add(l labels.Set, count int) *podSet {
 	return s
 }
 
-// matching iterates over the pods that a selector selects. Of its labels with one value it looks the rarest up.
+// matching iterates over the pods that a selector selects. It starts from the rarest of the labels with one value.
 func (x *podIndex) matching(selector labels.Selector) iter.Seq[*podSet] {
 	return func(yield func(*podSet) bool) {
 		if x == nil {
@@ -59,8 +59,7 @@ func (x *podIndex) matching(selector labels.Selector) iter.Seq[*podSet] {
 	}
 }
 
-// selected returns how many pods of a namespace a selector selects. some says that it selects pods, be they
-// pods that are yet to be created.
+// selected counts the pods of a namespace that a selector selects. some also counts pods that workloads would create.
 func (r *Reviewer) selected(namespace string, selector labels.Selector) (pods int, some bool) {
 	for s := range r.pods[namespace].matching(selector) {
 		pods += s.count
@@ -69,7 +68,7 @@ func (r *Reviewer) selected(namespace string, selector labels.Selector) (pods in
 	return pods, some
 }
 
-// selects reports whether a selector selects pods of a namespace, be they pods that are yet to be created.
+// selects reports whether a selector selects pods of a namespace, including pods that workloads would create.
 func (r *Reviewer) selects(namespace string, selector labels.Selector) bool {
 	for range r.pods[namespace].matching(selector) {
 		return true

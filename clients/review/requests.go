@@ -11,16 +11,16 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// requests reviews the node name and the requests: what no node has.
+// requests finds node names and requested resources that no node has.
 func (p *podReview) requests() {
 	spec, at := &p.of.Pod.Spec, p.of.Path
 	if name := spec.NodeName; name != "" && !slices.ContainsFunc(p.nodes, func(n *corev1.Node) bool { return n.Name == name }) {
 		p.find(Broken, NodeName, at.Child("nodeName"), "no node has the name %s", name)
 	}
 	if !p.anyHas(corev1.ResourcePods) {
-		p.find(Broken, Resource, at, "no node states how many pods it takes: status.allocatable.pods")
+		p.find(Broken, Resource, at, "no node has status.allocatable.pods")
 	}
-	told := map[corev1.ResourceName]bool{}
+	reported := map[corev1.ResourceName]bool{}
 	for _, all := range []struct {
 		field      string
 		containers []corev1.Container
@@ -28,10 +28,10 @@ func (p *podReview) requests() {
 		for i := range all.containers {
 			requests := all.containers[i].Resources.Requests
 			for _, name := range slices.Sorted(maps.Keys(requests)) {
-				if q := requests[name]; told[name] || q.IsZero() || p.anyHas(name) {
+				if q := requests[name]; reported[name] || q.IsZero() || p.anyHas(name) {
 					continue
 				}
-				told[name] = true
+				reported[name] = true
 				p.find(Broken, Resource, at.Child(all.field).Index(i).Child("resources", "requests").Key(string(name)),
 					"no node has the resource %s", name)
 			}
@@ -39,7 +39,7 @@ func (p *podReview) requests() {
 	}
 }
 
-// holds reports whether a node without other pods has the resources that the pod requests.
+// holds reports whether a node without other pods has the requested resources.
 func (p *podReview) holds(n *corev1.Node) bool {
 	if p.disabled(stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT) {
 		return true

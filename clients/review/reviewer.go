@@ -18,9 +18,9 @@ import (
 
 // Options configure a Reviewer.
 type Options struct {
-	// Profile is the scheduler's, nil for kube-scheduler's default.
+	// Profile is the scheduler's profile, nil for kube-scheduler's default.
 	Profile *stowagev1.Profile
-	// PodsUnknown says that there are pods that the snapshot does not have. What no pod of it matches is no finding then.
+	// PodsUnknown: the snapshot lacks some pods, so a rule that none of its pods matches is not a finding.
 	PodsUnknown bool
 }
 
@@ -32,7 +32,7 @@ type Reviewer struct {
 	pods       map[string]*podIndex      // by namespace
 	on         map[string][]*podSet      // of the pods of a node, by its name
 	namespaces map[string]labels.Set
-	whole      bool // whether namespaces are those of a cluster
+	whole      bool // namespaces are the complete list of a cluster
 	budgets    []kube.StatedBudget
 }
 
@@ -55,7 +55,7 @@ func New(s *kube.Snapshot, o Options) (*Reviewer, error) {
 		r.namespaces[n.Name] = n.Labels
 	}
 	r.whole = true
-	// Every cluster has these, and few manifests do.
+	// Every cluster has these, but few manifests.
 	for _, name := range []string{metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease} {
 		_, there := r.namespaces[name]
 		r.whole = r.whole && there
@@ -63,7 +63,7 @@ func New(s *kube.Snapshot, o Options) (*Reviewer, error) {
 	return r, r.gather(s)
 }
 
-// gather collects the labels of all pods. Terminating pods count as none.
+// gather collects the labels of all pods. Terminating pods do not count.
 func (r *Reviewer) gather(s *kube.Snapshot) error {
 	add := func(p *corev1.Pod, count int) *podSet {
 		namespace := cmp.Or(p.Namespace, metav1.NamespaceDefault)
@@ -108,7 +108,7 @@ func (r *Reviewer) gather(s *kube.Snapshot) error {
 	return nil
 }
 
-// Pods returns what was found in the spec of pods.
+// Pods returns the findings about the spec of pods.
 func (r *Reviewer) Pods(g *kube.Stated) []Finding {
 	p := &podReview{Reviewer: r, of: g}
 	if len(r.nodes) > 0 && !r.disabled(stowagev1.Plugin_PLUGIN_NODE_AFFINITY) {
@@ -127,7 +127,7 @@ func (r *Reviewer) Pods(g *kube.Stated) []Finding {
 	return p.found
 }
 
-// All returns what was found in the specs of pods. What is the same of several templates of one object is found once.
+// All returns the findings about the specs of pods. Equal findings about templates of one object count once.
 func (r *Reviewer) All(groups []kube.Stated) []Finding {
 	type same struct {
 		Object
@@ -164,7 +164,7 @@ func (p *podReview) find(s Severity, rule Rule, at *field.Path, format string, a
 	})
 }
 
-// list lists values, the first ones if there are many.
+// list formats values, only the first ones if there are many.
 func list(values []string) string {
 	const most = 6
 	if len(values) > most {

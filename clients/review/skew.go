@@ -11,8 +11,8 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
-// skew reviews how many pods a hard constraint lets a domain take. Where minDomains bounds the number, the finding about minDomains
-// reports it. Feature gates may decide which nodes can take the pod.
+// skew reviews the number of pods that a hard constraint allows in a domain. If minDomains bounds the number, the finding about
+// minDomains reports it. The number is unknown if feature gates decide which nodes can take the pod.
 func (p *podReview) skew(c *corev1.TopologySpreadConstraint, at *field.Path, selector labels.Selector, domains map[string][]*corev1.Node) {
 	n, byNode := len(domains), c.TopologyKey == corev1.LabelHostname
 	bounded := c.MinDomains != nil && int(*c.MinDomains) > n
@@ -30,13 +30,13 @@ func (p *podReview) skew(c *corev1.TopologySpreadConstraint, at *field.Path, sel
 	case len(closed) > 0:
 		p.emptyDomains(c, at, selector, domains, closed, pods)
 	case byNode && c.MaxSkew == 1 && pods > n:
-		// The constraint balances pods, and is often mistaken for one that keeps them on nodes of their own.
-		p.find(Note, SharedNode, at.Child("maxSkew"), "%d pods are counted on %d nodes, up to %d on one: a maxSkew of 1 balances pods, and only "+
-			"required anti-affinity by %s keeps each on a node of its own", pods, n, (pods+n-1)/n, c.TopologyKey)
+		// The constraint balances pods, and is often mistaken for a rule that gives each its own node.
+		p.find(Note, SharedNode, at.Child("maxSkew"), "%d counted pods share %d nodes, up to %d on one: a maxSkew of 1 balances pods; only "+
+			"required anti-affinity by %s gives each its own node", pods, n, (pods+n-1)/n, c.TopologyKey)
 	}
 }
 
-// closed returns the domains that the pod cannot go to, although the constraint counts them.
+// closed returns the domains that the constraint counts but the pod cannot use.
 func (p *podReview) closed(domains map[string][]*corev1.Node) []string {
 	open := map[*corev1.Node]bool{}
 	for _, n := range p.eligible() {
@@ -51,8 +51,8 @@ func (p *podReview) closed(domains map[string][]*corev1.Node) []string {
 	return out
 }
 
-// emptyDomains finds domains that stay empty because the pod cannot go to them. The least loaded domain has no pods then, so that
-// every other domain takes maxSkew pods at most (pkg/scheduler/framework/plugins/podtopologyspread/filtering.go Filter, v1.37).
+// emptyDomains finds domains that stay empty because the pod cannot use them. The least loaded domain then has no pods, so every other
+// domain accepts at most maxSkew pods (pkg/scheduler/framework/plugins/podtopologyspread/filtering.go Filter, v1.37).
 func (p *podReview) emptyDomains(
 	c *corev1.TopologySpreadConstraint, at *field.Path, selector labels.Selector, domains map[string][]*corev1.Node, closed []string, pods int,
 ) {
@@ -76,14 +76,14 @@ func (p *podReview) emptyDomains(
 	if len(empty) == 0 {
 		return
 	}
-	p.find(Warning, EmptyDomain, at.Child("maxSkew"), "the constraint counts %s=%s, where no node can take the pod: while there are no pods, "+
-		"no other domain takes more than %d of the %d pods that are counted%s", c.TopologyKey, list(empty), c.MaxSkew, pods, p.honor(nodes))
+	p.find(Warning, EmptyDomain, at.Child("maxSkew"), "the constraint counts %s=%s, where no node can take the pod: without pods there, "+
+		"no other domain accepts more than %d of the %d counted pods%s", c.TopologyKey, list(empty), c.MaxSkew, pods, p.honor(nodes))
 	for _, n := range nodes {
 		p.found[len(p.found)-1].Nodes = append(p.found[len(p.found)-1].Nodes, n.Name)
 	}
 }
 
-// honor names the inclusion policies that leave out nodes; empty if no policies leave out all of the nodes.
+// honor names the inclusion policies that exclude all of the nodes; empty if none do.
 func (p *podReview) honor(nodes []*corev1.Node) string {
 	spec := &p.of.Pod.Spec
 	wanted := nodeaffinity.NewRequiredNodeAffinity(spec.NodeSelector, spec.Affinity)

@@ -23,10 +23,10 @@ func workers() string { return worker("w1", "") + worker("w2", "") + worker("w3"
 // TestSkew checks the findings about what a domain may take, and that the engine places as many pods.
 func TestSkew(t *testing.T) {
 	const (
-		capped = "the constraint counts kubernetes.io/hostname=cp1, where no node can take the pod: while there are no pods, no other " +
-			"domain takes more than 1 of the 5 pods that are counted"
-		shared = "5 pods are counted on 4 nodes, up to 2 on one: a maxSkew of 1 balances pods, and only required anti-affinity by " +
-			"kubernetes.io/hostname keeps each on a node of its own"
+		capped = "the constraint counts kubernetes.io/hostname=cp1, where no node can take the pod: without pods there, no other " +
+			"domain accepts more than 1 of the 5 counted pods"
+		shared = "5 counted pods share 4 nodes, up to 2 on one: a maxSkew of 1 balances pods; only required anti-affinity by " +
+			"kubernetes.io/hostname gives each its own node"
 		taints   = "; nodeTaintsPolicy: Honor does not count nodes with untolerated taints"
 		affinity = "; nodeAffinityPolicy: Honor does not count nodes that the pod does not match"
 	)

@@ -25,7 +25,7 @@ func (p *podReview) constraint(c *corev1.TopologySpreadConstraint, at *field.Pat
 		return
 	}
 	if hard {
-		p.inPart(c.TopologyKey, at, "the constraint keeps the pod from these")
+		p.inPart(c.TopologyKey, at, "the constraint rejects these nodes")
 	}
 	selector, ok := p.counted(c, at.Child("labelSelector"))
 	if !ok || !hard {
@@ -36,8 +36,8 @@ func (p *podReview) constraint(c *corev1.TopologySpreadConstraint, at *field.Pat
 		return
 	}
 	if n := len(domains); c.MinDomains != nil && int(*c.MinDomains) > n && n > 0 {
-		p.find(Note, MinDomains, at.Child("minDomains"), "%d is more than the %d domains of %s that there are: until there are "+
-			"as many, no domain takes more than %d of the pods that are counted", *c.MinDomains, n, c.TopologyKey, c.MaxSkew)
+		p.find(Note, MinDomains, at.Child("minDomains"), "%d exceeds the %d existing domains of %s: until there are "+
+			"as many, no domain accepts more than %d of the counted pods", *c.MinDomains, n, c.TopologyKey, c.MaxSkew)
 	}
 	if p.oneDomain(c, at, domains) {
 		return
@@ -45,12 +45,12 @@ func (p *podReview) constraint(c *corev1.TopologySpreadConstraint, at *field.Pat
 	p.skew(c, at, selector, domains)
 	pods, _ := p.selected(p.of.Namespace, selector)
 	if skew := int(c.MaxSkew); !p.options.PodsUnknown && skew > 1 && pods > 1 && pods <= skew {
-		p.find(Note, MaxSkew, at.Child("maxSkew"), "%d lets all %d pods that are counted be in one domain of %s",
+		p.find(Note, MaxSkew, at.Child("maxSkew"), "%d allows all %d counted pods in one domain of %s",
 			skew, pods, c.TopologyKey)
 	}
 }
 
-// counted reviews the selector of a constraint. It is not ok if no pod counts.
+// counted reviews the selector of a constraint. ok is false if no pod counts.
 func (p *podReview) counted(c *corev1.TopologySpreadConstraint, at *field.Path) (labels.Selector, bool) {
 	selector, ok := p.selector(c.LabelSelector, at, Warning, "the constraint counts no pod, and spreads nothing")
 	switch {
@@ -64,13 +64,13 @@ func (p *podReview) counted(c *corev1.TopologySpreadConstraint, at *field.Path) 
 		p.find(Warning, SelectsNoPod, at, "kube-scheduler counts no pod for an empty selector: the constraint spreads nothing")
 		return nil, false
 	case !selector.Matches(labels.Set(p.of.Pod.Labels)):
-		p.find(Warning, SelectsNotItself, at, "%s does not select the pod itself: its own replicas are not spread by it",
+		p.find(Warning, SelectsNotItself, at, "%s does not select the pod itself: the constraint does not spread the pod's own replicas",
 			metav1.FormatLabelSelector(c.LabelSelector))
 	}
 	return selector, true
 }
 
-// selector parses a label selector, and finds requirements that exclude each other. It is not ok if there is such a finding.
+// selector parses a label selector, and finds requirements that exclude each other. ok is false if it finds any.
 func (p *podReview) selector(
 	s *metav1.LabelSelector, at *field.Path, severity Severity, consequence string,
 ) (labels.Selector, bool) {
@@ -96,8 +96,8 @@ func (p *podReview) selector(
 	return selector, true
 }
 
-// topologyKey reviews the topology key of a rule, and reports whether nodes have it. Without nodes, all keys are known. The API
-// server accepts no rule without one.
+// topologyKey reviews the topology key of a rule, and reports whether nodes have it. Without nodes, every key counts as known. The API
+// server rejects rules without a topology key.
 func (p *podReview) topologyKey(key string, at *field.Path, severity Severity, consequence string) bool {
 	if len(p.nodes) == 0 || len(p.labels[key]) > 0 || key == "" {
 		return true
@@ -106,7 +106,7 @@ func (p *podReview) topologyKey(key string, at *field.Path, severity Severity, c
 	return false
 }
 
-// inPart reviews a topology key that some of the nodes do not have that the pod may be on.
+// inPart reviews a topology key that some of the eligible nodes lack.
 func (p *podReview) inPart(key string, at *field.Path, consequence string) {
 	having := 0
 	for _, n := range p.labels[key] {
@@ -126,7 +126,7 @@ func (p *podReview) inPart(key string, at *field.Path, consequence string) {
 		return
 	}
 	p.find(Warning, TopologyKeyInPart, at.Child("topologyKey"), "%d of the %d nodes that its node selector, affinity and "+
-		"tolerations allow do not have the label %s (%s): %s",
+		"tolerations allow lack the label %s (%s): %s",
 		len(without), len(all), key, list(without), consequence)
 	p.found[len(p.found)-1].Nodes = without
 }

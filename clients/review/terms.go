@@ -45,13 +45,13 @@ func (p *podReview) termsOf(
 	}
 }
 
-// effect is what a term comes to that no pod or no node can meet.
+// effect is the consequence of a term that no pod or no node can meet.
 func (k termKind) effect() (Severity, string) {
 	switch {
 	case k.required && !k.anti:
 		return Broken, "no node can take the pod"
 	case k.required:
-		return Warning, "the term keeps nothing apart"
+		return Warning, "the term separates no pods"
 	}
 	return Note, "the preference has no effect"
 }
@@ -61,9 +61,9 @@ func (p *podReview) term(k termKind, at *field.Path, t *corev1.PodAffinityTerm) 
 	switch known := p.topologyKey(t.TopologyKey, at, severity, effect); {
 	case !known || !k.required:
 	case k.anti:
-		p.inPart(t.TopologyKey, at, "the term keeps nothing apart on these")
+		p.inPart(t.TopologyKey, at, "the term separates no pods on these nodes")
 	default:
-		p.inPart(t.TopologyKey, at, "the pod is never placed on these")
+		p.inPart(t.TopologyKey, at, "the pod is never placed on these nodes")
 	}
 	selectorPath := at.Child("labelSelector")
 	selector, ok := p.selector(t.LabelSelector, selectorPath, severity, effect)
@@ -84,7 +84,7 @@ func (p *podReview) term(k termKind, at *field.Path, t *corev1.PodAffinityTerm) 
 		return
 	}
 	if severity == Warning {
-		severity = Note // the pods to be apart from may come
+		severity = Note // the pods to avoid may be created later
 	}
 	p.find(severity, SelectsNoPod, selectorPath, "%s selects no pod in %s: %s",
 		metav1.FormatLabelSelector(t.LabelSelector), named(namespaces), effect)
@@ -97,7 +97,7 @@ func named(namespaces []string) string {
 	return "namespaces " + list(namespaces)
 }
 
-// selectsAny reports whether a selector selects a pod of namespaces: the pod itself, others, or some that workloads would create.
+// selectsAny reports whether a selector selects a pod of namespaces: the pod itself, others, or pods that workloads would create.
 func (p *podReview) selectsAny(namespaces []string, selector labels.Selector) bool {
 	return slices.ContainsFunc(namespaces, func(name string) bool {
 		if name == p.of.Namespace && selector.Matches(labels.Set(p.of.Pod.Labels)) {
@@ -107,7 +107,7 @@ func (p *podReview) selectsAny(namespaces []string, selector labels.Selector) bo
 	})
 }
 
-// namespacesOf returns the namespaces of a term, sorted. It is not ok if they are not known, or if there are none.
+// namespacesOf returns the sorted namespaces of a term. ok is false if they are unknown, or if there are none.
 func (p *podReview) namespacesOf(t *corev1.PodAffinityTerm) (names []string, ok bool) {
 	if len(t.Namespaces) == 0 && t.NamespaceSelector == nil {
 		return []string{p.of.Namespace}, true

@@ -44,7 +44,7 @@ func (p *podReview) weights() {
 			}
 		}
 		if at != nil {
-			p.find(Warning, NoWeight, at, "the profile gives scores by it a weight of 0: the preference has no effect")
+			p.find(Warning, NoWeight, at, "its scores have a weight of 0 in the profile: the preference has no effect")
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 )
 
-// daemons replaces the pods of a DaemonSet node by node (pkg/controller/daemon/update.go rollingUpdate, v1.37). Where the controller
-// takes any of several nodes, it is the first. Pods that have no node, and those on nodes that are to have none, leave first.
+// daemons replaces the pods of a DaemonSet node by node (pkg/controller/daemon/update.go rollingUpdate, v1.37). If the controller may
+// choose among nodes, daemons uses the first. Pending pods, and pods on nodes that should have none, are deleted first.
 func (r *run) daemons() error {
 	old, fresh := map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
 	var leave []*corev1.Pod
@@ -50,7 +50,7 @@ func (r *run) daemons() error {
 	return nil
 }
 
-// createDaemons creates pods for nodes without one, and beside old ones as far as maxSurge allows.
+// createDaemons creates pods for nodes without a pod, and for nodes with an old pod as far as maxSurge allows.
 func (r *run) createDaemons(old, fresh map[string]*corev1.Pod, step *whatif.Step) {
 	surge := 0
 	for n, p := range fresh {
@@ -77,7 +77,7 @@ func (r *run) createDaemons(old, fresh map[string]*corev1.Pod, step *whatif.Step
 	}
 }
 
-// placeDaemons places the new pods that have no node.
+// placeDaemons places the pending new pods.
 func (r *run) placeDaemons(fresh map[string]*corev1.Pod, step *whatif.Step) error {
 	var pods []*corev1.Pod
 	for _, n := range r.Nodes {
@@ -96,8 +96,8 @@ func (r *run) placeDaemons(fresh map[string]*corev1.Pod, step *whatif.Step) erro
 	return err
 }
 
-// replaced takes the pods out of old that leave: with maxSurge those beside a new pod that has the node, or that are unavailable
-// themselves; without, those that are unavailable, and others until maxUnavailable nodes have no available pod.
+// replaced removes the pods to delete from old. With maxSurge it deletes unavailable pods and pods whose node has a new pod. Otherwise it
+// deletes unavailable pods, and further pods until maxUnavailable nodes have no available pod.
 func (r *run) replaced(old, fresh map[string]*corev1.Pod) (leave []*corev1.Pod) {
 	unavailable := 0
 	for _, n := range r.Nodes {

@@ -10,7 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 )
 
-// scale scales the revision that runs to the number of replicas after the change, as the controller does before a rollout
+// scale scales the current revision to the number of replicas after the change, as the controller does before a rollout
 // (pkg/controller/deployment/sync.go scale, v1.37).
 func (r *run) scale() error {
 	n := r.Replicas - r.Before
@@ -69,7 +69,7 @@ func (r *run) rolling() error {
 	}
 }
 
-// recreate lets all old pods leave, and then creates the new ones (pkg/controller/deployment/recreate.go, v1.37).
+// recreate deletes all old pods, and then creates the new pods (pkg/controller/deployment/recreate.go, v1.37).
 func (r *run) recreate() error {
 	if err := r.scale(); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (r *run) healthy() (n int) {
 	return n
 }
 
-// leave takes old pods away in the order in which their ReplicaSet deletes them.
+// leave removes old pods in the order in which their ReplicaSet deletes them.
 func (r *run) leave(step *whatif.Step, n int) error {
 	if n <= 0 {
 		return nil
@@ -107,7 +107,7 @@ func (r *run) leave(step *whatif.Step, n int) error {
 	return r.remove(step, order[:n]...)
 }
 
-// pod returns a pod of a revision, with a name that no other pod has.
+// pod returns a pod of a revision, with a unique name.
 func (r *run) pod(of *corev1.Pod) *corev1.Pod {
 	out := of.DeepCopy()
 	for {
@@ -128,7 +128,7 @@ func (r *run) create(n int) {
 	}
 }
 
-// place places the pods of the new revision that have no node.
+// place places the pending pods of the new revision.
 func (r *run) place(step *whatif.Step) error {
 	placed, without, err := r.schedule(r.waiting)
 	r.fresh, r.waiting = append(r.fresh, placed...), without

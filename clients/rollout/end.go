@@ -16,8 +16,8 @@ import (
 // decision decides a rollout in a cluster.
 type decision func(*simulate.Snapshot, *kube.Rollout) (*whatif.Rollout, error)
 
-// judge finds the new pods whose node would reject them in the end: old pods counted for their rules when they were placed, and have left
-// since. As in an audit, each of them is taken off its node and tried there again.
+// judge finds new pods whose node would reject them after the rollout: old pods counted for their rules at placement, and are gone now.
+// As in an audit, it removes each pod from its node and tries to place it there again.
 func (r *run) judge() error {
 	ended := r.s.Fork()
 	seen := map[string]bool{}

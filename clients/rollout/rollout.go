@@ -14,25 +14,25 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 )
 
-// run is a rollout under way.
+// run is a rollout in progress.
 type run struct {
 	*kube.Rollout
 	ctx      context.Context
 	s        *simulate.Snapshot
 	preempt  bool
 	now      time.Time
-	old      []*corev1.Pod // of the revision that runs, in no order
+	old      []*corev1.Pod // of the current revision, in no order
 	fresh    []*corev1.Pod // of the new revision, with nodes
-	waiting  []*corev1.Pod // of the new revision, without
+	waiting  []*corev1.Pod // of the new revision, without nodes
 	created  int           // pods of the new revision
 	names    int           // numbers the names of pods
 	message  string        // for the first of waiting
-	waitsFor string        // the pod that is not ready
+	waitsFor string        // an unready pod
 	out      *whatif.Rollout
 }
 
-// Decide returns how a rollout goes in a simulated cluster, which has its pods on nodes and keeps what the rollout does.
-// without are pods of the workload without a node. preemption says that kube-scheduler may evict pods.
+// Decide returns the course of a rollout in a simulated cluster, which has the workload's pods on nodes and keeps the rollout's changes.
+// without are pending pods of the workload. With preemption, kube-scheduler may evict pods.
 func Decide(
 	ctx context.Context, s *simulate.Snapshot, of *kube.Rollout, old, without []*corev1.Pod, preemption bool,
 ) (*whatif.Rollout, error) {
@@ -57,8 +57,8 @@ func Decide(
 	})
 }
 
-// Continue returns how the rolling update of a Deployment goes on, whose pods on nodes are in a simulated cluster. waiting are those of
-// the new revision without nodes.
+// Continue returns the further course of a Deployment's rolling update. The simulated cluster has the pods on nodes; waiting are the
+// pending pods of the new revision.
 func Continue(
 	ctx context.Context, s *simulate.Snapshot, of *kube.UnderWay, waiting []*corev1.Pod, preemption bool,
 ) (*whatif.Rollout, error) {
@@ -76,8 +76,8 @@ func Continue(
 	})
 }
 
-// end takes the steps of a rollout, and judges where they end. If the rollout waits for itself, or rules do not hold in the end, again
-// decides it in the cluster as it was before, with other numbers or rules; there is no such question if before is the cluster itself.
+// end runs the steps of a rollout, and checks the result. If the rollout waits for itself, or leaves rules broken, again decides it in
+// the cluster before the rollout with other numbers or rules, unless before is the cluster itself.
 func (r *run) end(
 	steps func() error, before *simulate.Snapshot, again decision,
 ) (*whatif.Rollout, error) {
@@ -105,7 +105,7 @@ func (r *run) end(
 	return r.out, nil
 }
 
-// inPlace reports whether an old pod leaves before a new one comes, one at a time.
+// inPlace reports whether pods are replaced one at a time, the old pod first.
 func inPlace(of *kube.Rollout) bool { return of.MaxSurge == 0 && of.MaxUnavailable == 1 }
 
 func newRun(ctx context.Context, s *simulate.Snapshot, of *kube.Rollout, old []*corev1.Pod, preemption bool) *run {
@@ -115,7 +115,7 @@ func newRun(ctx context.Context, s *simulate.Snapshot, of *kube.Rollout, old []*
 	}}
 }
 
-// schedule places pods, and returns those with a node, which have it in their spec, and those without.
+// schedule places pods, and returns the placed pods, with the node in their spec, and the pending pods.
 func (r *run) schedule(pods []*corev1.Pod) (placed, without []*corev1.Pod, err error) {
 	results, err := r.s.Schedule(r.ctx, pods, simulate.ScheduleOptions{})
 	if err != nil {
@@ -123,7 +123,7 @@ func (r *run) schedule(pods []*corev1.Pod) (placed, without []*corev1.Pod, err e
 	}
 	for _, one := range results {
 		if r.out.Doubts == nil {
-			r.out.Doubts = one.Doubts // equal pods have equal ones
+			r.out.Doubts = one.Doubts // equal pods have equal doubts
 		}
 		if one.Node == "" {
 			if len(without) == 0 {
@@ -147,7 +147,7 @@ func nodesOf(pods []*corev1.Pod) []string {
 	return out
 }
 
-// remove takes pods away.
+// remove removes pods.
 func (r *run) remove(step *whatif.Step, pods ...*corev1.Pod) error {
 	for _, p := range pods {
 		step.Left = append(step.Left, whatif.Left{Name: p.Name, Node: p.Spec.NodeName})
@@ -169,7 +169,7 @@ func available(p *corev1.Pod) bool { return !pending(p) && kube.Healthy(p) }
 // next returns an empty step.
 func next() whatif.Step { return whatif.Step{Placed: []string{}, Left: []whatif.Left{}} }
 
-// done adds a step, unless nothing happens in it, which ends the rollout.
+// done adds a step. A step without changes ends the rollout instead.
 func (r *run) done(step whatif.Step) bool {
 	if step.Created+len(step.Placed)+len(step.Left) == 0 {
 		return true
@@ -178,7 +178,7 @@ func (r *run) done(step whatif.Step) bool {
 	return false
 }
 
-// stuck says why the rollout does not go on.
+// stuck records why the rollout does not continue.
 func (r *run) stuck() error {
 	r.out.Stuck = &whatif.Stuck{Message: r.message, WaitsFor: r.waitsFor, Victims: []string{}}
 	if len(r.waiting) == 0 {

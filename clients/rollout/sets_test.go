@@ -26,7 +26,7 @@ func on(p *corev1.Pod, node, cpu string) *corev1.Pod {
 	return p
 }
 
-// TestStatefulSets: the highest ordinals go first, no more than maxUnavailable are without an available pod at a time, those of the
+// TestStatefulSets: the highest ordinals go first, no more than maxUnavailable are without an available pod at a time, pods of the
 // partition stay, and with room for all the rollout is complete.
 func TestStatefulSets(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))

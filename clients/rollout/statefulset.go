@@ -24,11 +24,11 @@ func (r *run) ordinals() error {
 	replicas, condemned := r.replicas()
 	for {
 		step := next()
-		goesOn, err := r.fill(replicas, &step)
+		continues, err := r.fill(replicas, &step)
 		switch {
 		case err != nil:
 			return err
-		case !goesOn:
+		case !continues:
 		case len(condemned) > 0:
 			err = r.remove(&step, condemned...)
 			condemned = nil
@@ -58,7 +58,7 @@ func (r *run) ordinals() error {
 	return nil
 }
 
-// replicas returns the pods by ordinal, and those that are too many, the highest ordinals first.
+// replicas returns the pods by ordinal, and the surplus pods, the highest ordinals first.
 func (r *run) replicas() (out []replica, condemned []*corev1.Pod) {
 	index := map[string]int{}
 	for i, p := range r.Pods {
@@ -76,9 +76,9 @@ func (r *run) replicas() (out []replica, condemned []*corev1.Pod) {
 	return out, condemned
 }
 
-// fill creates the pods that are missing, and places those without a node. It reports whether the controller goes on: unless
-// pods are managed in parallel, it waits for each pod before it creates the next.
-func (r *run) fill(replicas []replica, step *whatif.Step) (goesOn bool, err error) {
+// fill creates missing pods, and places pods without a node. It reports whether the controller continues: unless pods are managed in
+// parallel, it waits for each pod before it creates the next.
+func (r *run) fill(replicas []replica, step *whatif.Step) (continues bool, err error) {
 	var created, waiting []int
 	for i := range replicas {
 		if replicas[i].pod == nil && r.Parallel {
@@ -92,7 +92,7 @@ func (r *run) fill(replicas []replica, step *whatif.Step) (goesOn bool, err erro
 	if err := r.placeAt(replicas, waiting, step); err != nil {
 		return false, err
 	}
-	step.Created, goesOn, r.waitsFor = len(created), true, ""
+	step.Created, continues, r.waitsFor = len(created), true, ""
 	for i := 0; i < len(replicas) && !r.Parallel; i++ {
 		if replicas[i].pod == nil {
 			r.createAt(replicas, i)
@@ -102,7 +102,7 @@ func (r *run) fill(replicas []replica, step *whatif.Step) (goesOn bool, err erro
 			}
 		}
 		if !replicas[i].available() {
-			if goesOn = false; !pending(replicas[i].pod) {
+			if continues = false; !pending(replicas[i].pod) {
 				r.waitsFor = replicas[i].pod.Name
 			}
 			break
@@ -113,10 +113,10 @@ func (r *run) fill(replicas []replica, step *whatif.Step) (goesOn bool, err erro
 			step.Waiting++
 		}
 	}
-	return goesOn, nil
+	return continues, nil
 }
 
-// createAt creates the pod of an ordinal. The first ones stay at the revision that runs.
+// createAt creates the pod of an ordinal. Ordinals below the partition keep the current revision.
 func (r *run) createAt(replicas []replica, i int) {
 	of := r.Pods[i]
 	if i < r.Partition {
@@ -144,8 +144,8 @@ func (r *run) placeAt(replicas []replica, at []int, step *whatif.Step) error {
 	return err
 }
 
-// update deletes old pods, at most as many as may be unavailable (updateStatefulSetAfterInvariantEstablished, v1.37). In
-// parallel, old pods that are unavailable go first and whatever their number.
+// update deletes old pods, at most as many as may be unavailable (updateStatefulSetAfterInvariantEstablished, v1.37). With parallel
+// management, it first deletes all unavailable old pods.
 func (r *run) update(replicas []replica, step *whatif.Step) error {
 	budget := r.MaxUnavailable
 	for i := range replicas {

@@ -21,7 +21,7 @@ type Case struct {
 
 // Step is one request: exactly one of Place, Filter, Score and ScaleDown is set.
 type Step struct {
-	// Beside says that the step is best shown next to the one before.
+	// Beside: the step is shown beside the previous step.
 	Beside  bool            `json:"beside"`
 	Name    string          `json:"name"`
 	Files   []string        `json:"files"`
@@ -30,14 +30,14 @@ type Step struct {
 	// Queue places the pods as kube-scheduler's queue.
 	Queue bool             `json:"queue"`
 	Place map[string]Place `json:"place"`
-	// Evictions are who evicts whom, in order: "web evicts low-1, low-2 from a"; of a group "default/web evicts low-1, low-2".
+	// Evictions are the evictions in order: "web evicts low-1, low-2 from a"; for a group "default/web evicts low-1, low-2".
 	Evictions *[]string        `json:"evictions"`
 	Groups    map[string]Group `json:"groups"`
 	Filter    *Filter          `json:"filter"`
 	Score     *Score           `json:"score"`
-	// Preempt asks for the victims, those that have another node, and those on any nodes.
+	// Preempt requests kube-scheduler's victims, victims that have another node, and the fewest victims on any nodes.
 	Preempt *Preempt `json:"preempt"`
-	// ScaleDown asks for the replicas to delete.
+	// ScaleDown requests the replicas to delete.
 	ScaleDown *ScaleDown `json:"scaleDown"`
 }
 
@@ -52,7 +52,7 @@ type Place struct {
 	Explanation *Explanation   `json:"explanation"`
 	Changes     []string       `json:"changes"`
 	Preemption  *Preemption    `json:"preemption"`
-	// Evicted is how many pods were placed and then evicted, Attempts how often its pods were attempted.
+	// Evicted is the number of pods that were placed and then evicted, Attempts the number of attempts of its pods.
 	Evicted  *int    `json:"evicted"`
 	Attempts *uint64 `json:"attempts"`
 }
@@ -81,13 +81,13 @@ type Filter struct {
 	Preemption *Preemption `json:"preemption"`
 }
 
-// Preemption is what kube-scheduler is expected to do for a pod without feasible nodes.
+// Preemption is the expected preemption of kube-scheduler for a pod without feasible nodes.
 type Preemption struct {
-	// Best are the nodes that it may nominate the pod to, none if there are no victims.
+	// Best are the nodes to which it may nominate the pod, none if there are no victims.
 	Best []string `json:"best"`
-	// Victims are those on the first of Best, in order.
+	// Victims are the victims on the first of Best, in order.
 	Victims []string `json:"victims"`
-	// Violations is how many of them violate a PodDisruptionBudget.
+	// Violations is the number of victims that violate a PodDisruptionBudget.
 	Violations int `json:"violations"`
 	// Refused are the other nodes by reason.
 	Refused map[string][]string `json:"refused"`
@@ -97,22 +97,22 @@ type Preemption struct {
 type Preempt struct {
 	Pod        string      `json:"pod"`
 	Preemption *Preemption `json:"preemption"`
-	// Safe are those that have another node, AcrossNodes those on any nodes.
+	// Safe are victims that have another node, AcrossNodes the fewest victims on any nodes.
 	Safe        *Safe        `json:"safe"`
 	AcrossNodes *AcrossNodes `json:"acrossNodes"`
 }
 
-// Safe is the expected victims that have another node.
+// Safe is the expected victims if each must have another node.
 type Safe struct {
 	Node    string   `json:"node"`
 	Victims []string `json:"victims"`
-	// Replacements are the nodes of those that come back, by victim.
+	// Replacements are the nodes of the victims' replacements, by victim.
 	Replacements map[string][]string `json:"replacements"`
-	// Unsafe are the texts of those that have none if kube-scheduler's victims are evicted.
+	// Unsafe are the messages of kube-scheduler's victims whose replacements stay pending.
 	Unsafe map[string]string `json:"unsafe"`
 }
 
-// AcrossNodes is the expected victims on any nodes; they are expected to be proven.
+// AcrossNodes is the expected victims on any nodes, which must be proven minimal.
 type AcrossNodes struct {
 	Node       string   `json:"node"`
 	Victims    []string `json:"victims"`

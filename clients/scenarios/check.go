@@ -18,7 +18,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Check compares an answer with the expectations of its step, and returns the differences, none if the step holds.
+// Check compares a response with the expectations of its step, and returns the differences, none if the step holds.
 func Check(q *Question, a *Answer) []string {
 	k := &checker{q: q}
 	switch {
@@ -114,7 +114,7 @@ func (k *checker) place(a *stowagev1.PlaceResponse) {
 	}
 }
 
-// evictions compares who evicts whom.
+// evictions compares the evictions.
 func (k *checker) evictions(a *stowagev1.PlaceResponse) {
 	if k.q.Step.Evictions == nil {
 		return

@@ -58,7 +58,7 @@ func command(q *scenarios.Question, a *scenarios.Answer) ([]string, proto.Messag
 	return append(args, "-o", "json"), m
 }
 
-// runs executes the command and returns what it prints. Its exit code must agree with what was asked for.
+// runs executes the command and returns what it prints. Its exit code must agree with the request.
 func runs(ctx context.Context, args []string) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	if code := cli.Run(ctx, args, nil, &stdout, &stderr); code > 1 {

@@ -110,7 +110,7 @@ func Ask(c *Case, s *Step) (*Question, error) {
 	return q, nil
 }
 
-// changes reports whether a step of placing expects what would place pods.
+// changes reports whether a step of placing expects changes that would place pods.
 func (s *Step) changes() bool {
 	for _, p := range s.Place {
 		if p.Changes != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/decode"
 )
 
-// TestPluginsAgree compares the evaluated plugins with those of a server: their order, which of them filter, and their
+// TestPluginsAgree compares the evaluated plugins with a server's: their order, which of them filter, and their
 // default weights.
 func TestPluginsAgree(t *testing.T) {
 	want := decode.ProfileInfo()

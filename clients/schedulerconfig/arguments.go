@@ -57,7 +57,7 @@ func (r *reader) arguments(configs []configv1.PluginConfig, path *field.Path) {
 	}
 }
 
-// decode decodes the arguments of a plugin, which are of its own kind if they name one.
+// decode decodes the arguments of a plugin. Their kind, if present, must be the plugin's.
 func (r *reader) decode(c configv1.PluginConfig, into any, meta *metav1.TypeMeta, path *field.Path) bool {
 	if len(c.Args.Raw) == 0 {
 		return true
@@ -125,7 +125,7 @@ func (r *reader) shape(points []configv1.UtilizationShapePoint, path *field.Path
 		case p.Utilization < 0 || p.Utilization > 100:
 			r.errs = append(r.errs, field.Invalid(at.Child("utilization"), p.Utilization, "must be in [0, 100]"))
 		case i > 0 && points[i-1].Utilization >= p.Utilization:
-			r.errs = append(r.errs, field.Invalid(at.Child("utilization"), p.Utilization, "must be greater than that of the point before"))
+			r.errs = append(r.errs, field.Invalid(at.Child("utilization"), p.Utilization, "must be greater than the previous point's"))
 		case p.Score < 0 || p.Score > 10:
 			r.errs = append(r.errs, field.Invalid(at.Child("score"), p.Score, "must be in [0, 10]"))
 		}
@@ -205,7 +205,7 @@ func (r *reader) spread(args *configv1.PodTopologySpreadArgs, path *field.Path) 
 			r.errs = append(r.errs, metav1validation.ValidateLabelName(c.TopologyKey, p.Child("topologyKey"))...)
 		}
 		if c.LabelSelector != nil {
-			r.errs = append(r.errs, field.Forbidden(p.Child("labelSelector"), "kube-scheduler takes that of the pod's workload"))
+			r.errs = append(r.errs, field.Forbidden(p.Child("labelSelector"), "kube-scheduler uses the selector of the pod's workload"))
 		}
 		this := constraint{c.TopologyKey, string(c.WhenUnsatisfiable)}
 		if seen[this] {

@@ -117,7 +117,7 @@ pluginConfig:
       type: RequestedToCapacityRatio
       requestedToCapacityRatio: {shape: [{utilization: 50, score: 11}, {utilization: 50, score: 1}, {utilization: 101, score: 1}]}`,
 			at + `.scoringStrategy.requestedToCapacityRatio.shape[0].score: Invalid value: 11: must be in [0, 10]
-` + at + `.scoringStrategy.requestedToCapacityRatio.shape[1].utilization: Invalid value: 50: must be greater than that of the point before
+` + at + `.scoringStrategy.requestedToCapacityRatio.shape[1].utilization: Invalid value: 50: must be greater than the previous point's
 ` + at + `.scoringStrategy.requestedToCapacityRatio.shape[2].utilization: Invalid value: 101: must be in [0, 100]`},
 		{"balanced allocation", `
 pluginConfig: [{name: NodeResourcesBalancedAllocation, args: {resources: [{name: cpu, weight: 2}, {name: cpu}]}}]`,
@@ -146,7 +146,7 @@ pluginConfig:
     - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}`,
 			at + `.defaultConstraints[0].maxSkew: Invalid value: 0: must be positive
 ` + at + `.defaultConstraints[0].topologyKey: Required value
-` + at + `.defaultConstraints[0].labelSelector: Forbidden: kube-scheduler takes that of the pod's workload
+` + at + `.defaultConstraints[0].labelSelector: Forbidden: kube-scheduler uses the selector of the pod's workload
 ` + at + `.defaultConstraints[2]: Duplicate value: "{zone, ScheduleAnyway}"
 ` + at + `.defaultConstraints[0].whenUnsatisfiable: Unsupported value: "Maybe": supported values: "DoNotSchedule", "ScheduleAnyway"`},
 	})

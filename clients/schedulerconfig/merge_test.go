@@ -89,12 +89,12 @@ plugins:
   multiPoint: {enabled: [{name: NodeAffinity, weight: 7}]}
   score: {enabled: [{name: NodeAffinity}]}`, `
 pluginWeights: [{plugin: PLUGIN_NODE_AFFINITY, weight: 1}]`},
-		{"weights: that of multiPoint does not enable what score disables", `
+		{"weights: a weight in multiPoint does not enable a plugin that score disables", `
 plugins:
   multiPoint: {enabled: [{name: NodeAffinity, weight: 7}]}
   score: {disabled: [{name: NodeAffinity}]}`, `
 pluginWeights: [{plugin: PLUGIN_NODE_AFFINITY, weight: 0}]`},
-		{"weights: * at score leaves those of score", `
+		{"weights: * at score keeps the plugins of score", `
 plugins:
   multiPoint: {enabled: [{name: NodeAffinity, weight: 7}]}
   score:

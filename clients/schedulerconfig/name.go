@@ -7,7 +7,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Named returns a profile, nil for kube-scheduler's default, as the profile of the pods with a schedulerName; "*" stands for all names.
+// Named returns a copy of a profile, nil for kube-scheduler's default, for pods with a schedulerName; "*" stands for all names.
 func Named(p *stowagev1.Profile, schedulerName string) *stowagev1.Profile {
 	if schedulerName == "" || schedulerName == corev1.DefaultSchedulerName {
 		return p

@@ -11,11 +11,11 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// points are extension points, by the names that they have in a configuration.
+// points are extension points, by their names in a configuration.
 type points struct{ preEnqueue, preFilter, filter, postFilter, preScore, score, podGroupPostFilter bool }
 
-// filters reports whether a plugin rejects nodes, or pods before any node is filtered. DefaultPreemption's PreEnqueue only holds
-// a pod back while its victims are being evicted (plugins/defaultpreemption/default_preemption.go PreEnqueue).
+// filters reports whether a plugin rejects nodes, or pods before any node is filtered. DefaultPreemption's PreEnqueue does not count:
+// it only holds a pod back during the eviction of its victims (plugins/defaultpreemption/default_preemption.go PreEnqueue).
 func (p points) filters() bool { return p.filter || p.preEnqueue && !p.postFilter }
 
 // plugin is a plugin of kube-scheduler v1.37.
@@ -25,11 +25,11 @@ type plugin struct {
 	id stowagev1.Plugin
 	// at are the extension points that Stowage evaluates.
 	at points
-	// weight is the default one of a plugin that scores.
+	// weight is the default weight of a scoring plugin.
 	weight int32
-	// restricts says that the plugin rejects nodes in PreFilter, also if Filter is disabled.
+	// restricts: the plugin rejects nodes in PreFilter, even if Filter is disabled.
 	restricts bool
-	// optional says that a feature gate, which is off by default, adds the plugin to the default set.
+	// optional: a feature gate that is off by default adds the plugin to the default set.
 	optional bool
 }
 
@@ -43,7 +43,7 @@ var (
 	scoreOnly  = points{score: true}
 )
 
-// plugins are kube-scheduler's, in the default order (pkg/scheduler/apis/config/v1/default_plugins.go getDefaultPlugins).
+// plugins are kube-scheduler's plugins in the default order (pkg/scheduler/apis/config/v1/default_plugins.go getDefaultPlugins).
 var plugins = []plugin{
 	{name: "SchedulingGates", id: stowagev1.Plugin_PLUGIN_SCHEDULING_GATES, at: gate},
 	{name: "PrioritySort"},
@@ -82,7 +82,7 @@ func named(name string) (plugin, bool) {
 // maximumWeight is the contract's limit.
 const maximumWeight = 1_000_000
 
-// plugins sets the weights of a profile's plugins, and disables those that it disables.
+// plugins sets the weights of a profile's plugins, and disables its disabled plugins.
 func (r *reader) plugins(custom *configv1.Plugins, path *field.Path) {
 	if custom == nil {
 		custom = &configv1.Plugins{}
@@ -131,7 +131,7 @@ func (r *reader) plugins(custom *configv1.Plugins, path *field.Path) {
 	}
 }
 
-// disabled returns the PostFilter plugins that are not among those that run.
+// disabled returns the PostFilter plugins that do not run.
 func disabled(running []configv1.Plugin) (out []stowagev1.PostFilter) {
 	for _, p := range []struct {
 		name   string
@@ -187,7 +187,7 @@ func sets(p *configv1.Plugins) []struct {
 	}
 }
 
-// known refuses enabled plugins that kube-scheduler does not have, and those that are enabled twice.
+// known refuses enabled plugins that kube-scheduler does not have, and plugins that are enabled twice.
 func (r *reader) known(p *configv1.Plugins, path *field.Path) {
 	for _, s := range sets(p) {
 		seen := map[string]bool{}
@@ -204,8 +204,8 @@ func (r *reader) known(p *configv1.Plugins, path *field.Path) {
 	}
 }
 
-// merged merges a multiPoint set into the default one (default_plugins.go mergePluginSet): a default plugin that is enabled
-// again keeps its place and takes the new weight; others follow.
+// merged merges a multiPoint set into the default set (default_plugins.go mergePluginSet): a default plugin that is enabled again
+// keeps its place and gets the new weight; other plugins follow.
 func (r *reader) merged(custom configv1.PluginSet) []configv1.Plugin {
 	var out []configv1.Plugin
 	for _, p := range plugins {
@@ -229,9 +229,9 @@ func (r *reader) merged(custom configv1.PluginSet) []configv1.Plugin {
 	return out
 }
 
-// expanded is the plugins that run at an extension point, in order: those that the point enables and multiPoint as well, the
-// others of multiPoint, the others of the point (framework.go expandMultiPointPlugins). Plugins that Stowage does not evaluate
-// are left out.
+// expanded returns the plugins that run at an extension point, in order: plugins that both the point and multiPoint enable, the other
+// plugins of multiPoint, the other plugins of the point (framework.go expandMultiPointPlugins). Plugins that Stowage does not
+// evaluate are left out.
 func (r *reader) expanded(set configv1.PluginSet, multi []configv1.Plugin, path *field.Path, implements func(points) bool) []configv1.Plugin {
 	var own, overriding, inherited []configv1.Plugin
 	for i, e := range set.Enabled {
@@ -282,8 +282,7 @@ func (r *reader) ordered(set []configv1.Plugin, path *field.Path) {
 	}
 }
 
-// weightOf is the weight of a plugin that scores: that of score or else of multiPoint, 1 if neither gives one (framework.go
-// getValidScoreWeights).
+// weightOf is the weight of a scoring plugin: from score, else from multiPoint, else 1 (framework.go getValidScoreWeights).
 func (r *reader) weightOf(p plugin, custom *configv1.Plugins, multi []configv1.Plugin, path *field.Path) int32 {
 	is := func(e configv1.Plugin) bool { return e.Name == p.name }
 	var entry configv1.Plugin

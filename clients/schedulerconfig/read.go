@@ -20,32 +20,32 @@ import (
 // kind is the kind of a scheduler configuration.
 const kind = "KubeSchedulerConfiguration"
 
-// Options say how a file is read.
+// Options specify how to read a file.
 type Options struct {
 	// SchedulerName selects the profile of a KubeSchedulerConfiguration. It may be empty if there is only one.
 	SchedulerName string
-	// OrOnly takes the only profile also if it has another name.
+	// OrOnly accepts the only profile even if it has another name.
 	OrOnly bool
-	// Extender says that the profile is for an extender of the configured scheduler.
+	// Extender: the profile is for an extender of the configured scheduler.
 	Extender *Extender
 }
 
-// Extender is an extender that decides in place of plugins that the configuration disables.
+// Extender is an extender that replaces plugins that the configuration disables.
 type Extender struct {
-	// Plugins are those plugins, by name. They stay enabled, with their default weights.
+	// Plugins are the names of the replaced plugins. They stay enabled, with their default weights.
 	Plugins []string
-	// WeightFactor is what the configuration multiplies the weights of all other plugins with; 0 is 1.
+	// WeightFactor is the factor of the weights of all other plugins in the configuration; 0 is 1.
 	WeightFactor int32
 }
 
-// Scheduler is what a file says of a scheduler.
+// Scheduler is the scheduler that a file describes.
 type Scheduler struct {
 	Profile *stowagev1.Profile
 	// Name is the schedulerName of a KubeSchedulerConfiguration's profile, "" for a Profile of the contract.
 	Name string
 }
 
-// NoPreemption reports whether the scheduler does not run DefaultPreemption for pods.
+// NoPreemption reports whether the scheduler runs no DefaultPreemption for pods.
 func (s *Scheduler) NoPreemption() bool {
 	return slices.Contains(s.Profile.GetDisabledPostFilters(), stowagev1.PostFilter_POST_FILTER_DEFAULT_PREEMPTION)
 }
@@ -102,7 +102,7 @@ func Read(text []byte, o Options) (*Scheduler, error) {
 	return r.read(c)
 }
 
-// reader reads one configuration and collects what it refuses.
+// reader reads one configuration and collects the errors.
 type reader struct {
 	options Options
 	profile stowagev1.Profile
@@ -127,8 +127,8 @@ func (r *reader) read(c *configv1.KubeSchedulerConfiguration) (*Scheduler, error
 	return nil, errors.Join(out...)
 }
 
-// selected returns the profile with the name of the options, or the only profile. A configuration without profiles has one
-// with all defaults.
+// selected returns the profile with the name in the options, or the only profile. A configuration without profiles has one with all
+// defaults.
 func (r *reader) selected(c *configv1.KubeSchedulerConfiguration) (*configv1.KubeSchedulerProfile, *field.Path, error) {
 	profiles := slices.Clone(c.Profiles)
 	if len(profiles) == 0 {
@@ -167,9 +167,8 @@ func (r *reader) selected(c *configv1.KubeSchedulerConfiguration) (*configv1.Kub
 	return nil, nil, fmt.Errorf("%s: there is none for the scheduler name %q, only %s", path, r.options.SchedulerName, strings.Join(names, ", "))
 }
 
-// extenders refuses extenders, as Stowage calls none. For an extender, those of the configuration are itself and its
-// neighbours; the resources that kube-scheduler is told to ignore are ignored, in place of NodeResourcesFit's own list
-// (pkg/scheduler/scheduler.go buildExtenders).
+// extenders refuses extenders, because Stowage calls none. If the profile is for an extender, the configured extenders are itself and
+// its neighbours. Their ignored resources then replace the list of NodeResourcesFit (pkg/scheduler/scheduler.go buildExtenders).
 func (r *reader) extenders(all []configv1.Extender) {
 	var ignored []string
 	for i, e := range all {

@@ -109,7 +109,7 @@ func TestAProfileOfTheContract(t *testing.T) {
 	}
 }
 
-// Several profiles are told apart by name; a single one need not be named.
+// A name selects one of several profiles; a single profile needs no name.
 func TestTheProfileIsSelectedByName(t *testing.T) {
 	const one = header + `
     pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 1}}]

@@ -17,7 +17,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// named is a server whose release tells which one it is.
+// named is a server whose release is its name.
 type named struct {
 	stowagev1.UnimplementedPlacementServiceServer
 	release string

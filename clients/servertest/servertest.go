@@ -16,7 +16,7 @@ import (
 
 // Server is a server on loopback that can stop and start again under the same address, without its state.
 type Server struct {
-	// Address is that of the gRPC service.
+	// Address is the address of the gRPC service.
 	Address string
 	t       testing.TB
 	stop    func()

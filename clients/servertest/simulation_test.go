@@ -27,7 +27,7 @@ func all[M any](t *testing.T, stream grpc.ServerStreamingClient[M], err error) (
 	return parts
 }
 
-// Each server is asked by every RPC of SimulationService about a snapshot that it does not have.
+// Each server receives every RPC of SimulationService with a snapshot that it does not have.
 func TestSimulationsAboutAnUnknownSnapshotPutIt(t *testing.T) {
 	cluster := &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "x"}, {Name: "y"}}}
 	ten, controller := new(int64(10)), &stowagev1.ControllerReference{ApiVersion: "apps/v1", Kind: "ReplicaSet", Name: "web"}

@@ -11,17 +11,17 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Feasibility is where a pod can be scheduled.
+// Feasibility has the nodes on which a pod can be scheduled.
 type Feasibility struct {
 	// Nodes are the feasible nodes, in the order of NodeNames.
 	Nodes []string
-	// Why is why the other nodes are not feasible. Its Message is empty if any is.
+	// Why has the reasons of the infeasible nodes. Its Message is empty if any node is feasible.
 	Why Why
 	// Doubts are as in Result.
 	Doubts []*stowagev1.Doubt
 }
 
-// Feasible tells on which nodes a pod can be scheduled. nodes are those to consider, all if nil. The pod needs no name.
+// Feasible returns the nodes on which a pod can be scheduled. nodes are the candidates, all if nil. The pod needs no name.
 func (s *Snapshot) Feasible(ctx context.Context, pod *corev1.Pod, nodes *Nodes) (*Feasibility, error) {
 	q := s.newQueue()
 	request := &stowagev1.FilterRequest{}
@@ -47,13 +47,13 @@ func (s *Snapshot) Feasible(ctx context.Context, pod *corev1.Pod, nodes *Nodes) 
 	}, nil
 }
 
-// Preemption is what kube-scheduler's preemption finds for a pod.
+// Preemption is the result of kube-scheduler's preemption for a pod.
 type Preemption struct {
-	// Feasible are the nodes that are feasible without preemption. If there are any, nothing else is set.
+	// Feasible are the nodes that are feasible without preemption. If there are any, the other fields are not set.
 	Feasible []string
 	// Node is the node to nominate the pod to, "" if preemption does not help.
 	Node string
-	// Victims are the pods to evict from Node, the most important first, as they were added or scheduled.
+	// Victims are the pods to evict from Node, the most important first, as added or scheduled.
 	Victims []*corev1.Pod
 	// Violations is the number of victims that violate a PodDisruptionBudget.
 	Violations uint64
@@ -63,8 +63,8 @@ type Preemption struct {
 	Doubts []*stowagev1.Doubt
 }
 
-// Preemption tells which pods kube-scheduler would evict for a pod, and evicts none: see Evict. nodes are those to consider,
-// all if nil.
+// Preemption returns the pods that kube-scheduler would evict for a pod. It evicts none: see Evict. nodes are the candidates, all if
+// nil.
 func (s *Snapshot) Preemption(ctx context.Context, pod *corev1.Pod, nodes *Nodes) (*Preemption, error) {
 	q := s.newQueue()
 	request := &stowagev1.PreemptRequest{}
@@ -102,9 +102,8 @@ func (s *Snapshot) Preemption(ctx context.Context, pod *corev1.Pod, nodes *Nodes
 	return out, nil
 }
 
-// ScheduleGroup places the pods of a PodGroup together, or none of them if fewer than its minimum have nodes. Pods of the group
-// that are on nodes count towards the minimum. The annotations of kube.PodGroup can ask for a joint placement. Stop has no
-// effect.
+// ScheduleGroup places the pods of a PodGroup, or none of them if fewer than its minimum get nodes. Pods of the group that already
+// have nodes count towards the minimum. The annotations of kube.PodGroup can request a joint placement. Stop has no effect.
 func (s *Snapshot) ScheduleGroup(ctx context.Context, g *schedulingv1beta1.PodGroup, pods []*corev1.Pod,
 	o ScheduleOptions,
 ) (*GroupResult, error) {

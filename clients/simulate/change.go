@@ -13,7 +13,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// AddPods puts pods on the nodes of their spec.nodeName, all or none, whether or not the nodes are feasible for them.
+// AddPods puts pods on the nodes of their spec.nodeName, all or none, without checking feasibility.
 func (s *Snapshot) AddPods(pods ...*corev1.Pod) error {
 	return s.all(func() error {
 		for _, p := range pods {
@@ -50,18 +50,18 @@ func (s *Snapshot) add(p *corev1.Pod, node string) error {
 	return nil
 }
 
-// free reports a pod that cannot be put on a node: it has no name, or is on one.
+// free returns why a pod cannot be put on a node: it has no name, or is already on a node.
 func (s *Snapshot) free(p *corev1.Pod) error {
 	if p.Name == "" {
 		return errors.New("metadata.name: is empty")
 	}
 	if there := s.base.find(&s.now, keyOfPod(p)); there != nil {
-		return fmt.Errorf("is on node %s already", there.node)
+		return fmt.Errorf("is already on node %s", there.node)
 	}
 	return nil
 }
 
-// all undoes what do did if it returns an error.
+// all undoes the changes of do if it returns an error.
 func (s *Snapshot) all(do func() error) error {
 	before := s.now
 	err := do()
@@ -71,10 +71,10 @@ func (s *Snapshot) all(do func() error) error {
 	return err
 }
 
-// Evicted is pods that were evicted together.
+// Evicted is a set of pods that were evicted together.
 type Evicted struct{ pods []*placed }
 
-// Pods are the pods, as they were added or scheduled. They must not be changed.
+// Pods returns the pods, as added or scheduled. The caller must not change them.
 func (e *Evicted) Pods() (out []*corev1.Pod) {
 	for _, p := range e.pods {
 		out = append(out, p.object)
@@ -82,8 +82,8 @@ func (e *Evicted) Pods() (out []*corev1.Pod) {
 	return out
 }
 
-// Evict takes pods off their nodes, all or none. They are gone: nothing of them counts. PodDisruptionBudgets are neither asked
-// nor used up.
+// Evict removes pods from their nodes, all or none. Nothing of them counts afterwards. PodDisruptionBudgets are neither checked nor
+// updated.
 func (s *Snapshot) Evict(pods ...types.NamespacedName) (*Evicted, error) {
 	out := &Evicted{}
 	return out, s.all(func() error {
@@ -99,13 +99,13 @@ func (s *Snapshot) Evict(pods ...types.NamespacedName) (*Evicted, error) {
 	})
 }
 
-// Restore puts evicted pods back on the nodes that they were on, all or none. It fails if such a node is gone or a pod of the
-// same name is on a node. Whether the nodes are still feasible for them is not asked.
+// Restore puts evicted pods back on their nodes, all or none. It fails if a node is gone or a pod of the same name is on a node. It does
+// not check whether the nodes are still feasible.
 func (s *Snapshot) Restore(e *Evicted) error {
 	return s.all(func() error {
 		for _, p := range slices.Backward(e.pods) {
 			if there := s.base.find(&s.now, p.key); there != nil {
-				return fmt.Errorf("pod %s is on node %s already", p.key, there.node)
+				return fmt.Errorf("pod %s is already on node %s", p.key, there.node)
 			}
 			if !s.HasNode(p.node) {
 				return fmt.Errorf("pod %s: there is no node %q", p.key, p.node)
@@ -115,7 +115,7 @@ func (s *Snapshot) Restore(e *Evicted) error {
 				return fmt.Errorf("pod %s: %w", p.key, err)
 			}
 			if template.Index != p.template.Index {
-				p = p.of(template)
+				p = p.withTemplate(template)
 			}
 			s.base.put(&s.now, p)
 		}
@@ -123,15 +123,15 @@ func (s *Snapshot) Restore(e *Evicted) error {
 	})
 }
 
-// of returns the pod for a state in which its template has another index.
-func (p *placed) of(template *stowagev1.IndexedPodTemplate) *placed {
+// withTemplate returns the pod for a state in which its template has another index.
+func (p *placed) withTemplate(template *stowagev1.IndexedPodTemplate) *placed {
 	out := *p
 	out.template, out.pod = template, proto.CloneOf(p.pod)
 	out.pod.Source = templateIndex(template.Index)
 	return &out
 }
 
-// AddNode adds a node behind the others, with pods, which need not name it.
+// AddNode adds a node behind the others, with pods, whose spec.nodeName may be empty.
 func (s *Snapshot) AddNode(n *corev1.Node, pods ...*corev1.Pod) error {
 	out, err := kube.Node(n)
 	switch {
@@ -140,11 +140,11 @@ func (s *Snapshot) AddNode(n *corev1.Node, pods ...*corev1.Pod) error {
 	case n.Name == "":
 		return errors.New("metadata.name: is empty")
 	case s.HasNode(n.Name):
-		return fmt.Errorf("there is a node %q already", n.Name)
+		return fmt.Errorf("node %q already exists", n.Name)
 	}
 	return s.all(func() error {
 		if s.base.node(&s.now.anchor.was, n.Name) {
-			// A delta that removes and adds it would leave it where it was.
+			// A delta that removes and adds it would keep its place in the order.
 			if err := s.settle(s.base.delta(&s.now)); err != nil {
 				return err
 			}

@@ -64,7 +64,7 @@ func (b *base) delta(s *state) *stowagev1.ClusterDelta {
 	return d
 }
 
-// differ adds to a delta what differs of one pod on a node, and reports whether that is anything.
+// differ adds the difference of one pod on a node to a delta, and reports whether there is any.
 func (b *base) differ(was, now *state, c *change, to *stowagev1.NodePodsDelta) bool {
 	before, after := b.at(was, c.node, c.pod), b.at(now, c.node, c.pod)
 	if before == after {
@@ -81,8 +81,8 @@ func (b *base) differ(was, now *state, c *change, to *stowagev1.NodePodsDelta) b
 
 // full returns an added node with its pods.
 func (b *base) full(s *state, name string) *stowagev1.Node {
-	stated, _ := s.nodes.get(name)
-	out := compact.Shallow(stated)
+	bare, _ := s.nodes.get(name)
+	out := compact.Shallow(bare)
 	out.PodCounts, out.Pods, out.NominatedPods, out.ClassIndex = nil, nil, nil, nil
 	for _, p := range b.podsOn(s, name) {
 		out.Pods = append(out.Pods, p.pod)

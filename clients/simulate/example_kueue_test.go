@@ -17,7 +17,7 @@ import (
 )
 
 // What Kueue asks of a simulator, restated from sigs.k8s.io/kueue (pkg/cache/scheduler/simulator, main of August 2026). In Kueue,
-// the file imports that package in place of these types.
+// the file imports that package instead of these types.
 type (
 	schedulingSimulator interface {
 		Snapshot(ctx context.Context, nodes []*corev1.Node) (simulatorSnapshot, error)

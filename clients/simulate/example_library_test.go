@@ -34,7 +34,7 @@ const (
 	revertTransaction
 )
 
-// librarySnapshot is such a ClusterSnapshot. Unlike that of the library, its transactions nest, and it can be forked. Schedule
+// librarySnapshot is such a ClusterSnapshot. Unlike the library's, its transactions nest, and it can be forked. Schedule
 // takes the node that kube-scheduler would take, where the library takes any feasible one.
 type librarySnapshot struct {
 	s      *simulate.Snapshot

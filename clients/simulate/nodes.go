@@ -6,14 +6,13 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Nodes is a set of nodes to choose from. Pods on other nodes still count for topology, as in kube-scheduler. nil is all nodes.
+// Nodes is a set of candidate nodes. Pods on other nodes still count for topology, as in kube-scheduler. nil is all nodes.
 type Nodes struct {
 	order   *order
 	indexes []uint32
 }
 
-// Nodes returns a set of nodes. It is cheapest for snapshots with the nodes of s, and also valid for those that have more or
-// fewer nodes, if they have these.
+// Nodes returns a set of nodes. It is cheapest for snapshots with the nodes of s, and valid for every snapshot that has its nodes.
 func (s *Snapshot) Nodes(names ...string) (*Nodes, error) {
 	out := &Nodes{order: s.now.order, indexes: make([]uint32, 0, len(names))}
 	for _, name := range names {
@@ -26,7 +25,7 @@ func (s *Snapshot) Nodes(names ...string) (*Nodes, error) {
 	return out, nil
 }
 
-// Len is the number of nodes, equal ones included.
+// Len is the number of nodes, including repeated ones.
 func (n *Nodes) Len() int { return len(n.indexes) }
 
 // Names returns the names of the nodes.

@@ -283,7 +283,7 @@ func (w *walk) force() {
 	w.now.put(p)
 }
 
-// Every decision of a snapshot with a history equals that of the same objects without one.
+// Every decision of a snapshot with a history equals the decision about the same objects without one.
 func TestEqualsTheWholeCluster(t *testing.T) {
 	client := dial(t)
 	walks, steps := 8, 250

@@ -19,44 +19,43 @@ import (
 
 // ScheduleOptions are the options of Schedule and ScheduleTemplate.
 type ScheduleOptions struct {
-	// Nodes are the nodes to choose from, all if nil.
+	// Nodes are the candidate nodes, all if nil.
 	Nodes *Nodes
-	// DryRun leaves the snapshot as it is.
+	// DryRun leaves the snapshot unchanged.
 	DryRun bool
-	// Stop ends with the first pod that has no node: the results end with it, and no pod behind it is counted.
+	// Stop ends scheduling with the first pod without a node, which is the last result.
 	Stop bool
-	// FirstFit takes the first feasible node in the order of NodeNames, and scores none. Otherwise kube-scheduler's choice is taken,
-	// the first of the nodes with the highest score.
+	// FirstFit chooses the first feasible node in the order of NodeNames, without scores. Otherwise Schedule chooses as kube-scheduler
+	// does, the first of the nodes with the highest score.
 	FirstFit bool
 }
 
 // Result is the outcome of one pod.
 type Result struct {
-	// Pod is the pod of the caller, or the one that was made from a template. Its spec.nodeName is not set.
+	// Pod is the caller's pod, or a pod created from a template. Its spec.nodeName is not set.
 	Pod *corev1.Pod
 	// Node is the pod's node, "" if it has none.
 	Node string
-	// Why is why the pod has no node, nil if it has one. Equal pods share it.
+	// Why has the reasons why the pod has no node, nil if it has one. Equal pods share it.
 	Why *Why
-	// Doubts are what is not decided about the pod, such as its volume claims. If there are any,
-	// kube-scheduler may reject Node.
+	// Doubts are the undecided aspects of the pod, such as its volume claims. If there are any, kube-scheduler may reject Node.
 	Doubts []*stowagev1.Doubt
 }
 
-// Why is why nodes are not feasible for a pod.
+// Why has the reasons why nodes are not feasible for a pod.
 type Why struct {
 	// Message is kube-scheduler's event text if no node is feasible, such as "0/3 nodes are available: 3 Insufficient cpu.".
 	Message string
 	// Rejections has each infeasible node once, with the plugin that rejects it first, in kube-scheduler's order.
 	Rejections []Rejection
-	// InternalError says that kube-scheduler fails with an internal error. Message is its text. More nodes do not help.
+	// InternalError: kube-scheduler fails with an internal error, whose text is Message. More nodes do not help.
 	InternalError bool
 }
 
 // Rejection is nodes that a plugin rejects for the same reasons.
 type Rejection struct {
 	Plugin string
-	// Unresolvable says that evicting pods does not help.
+	// Unresolvable: evicting pods does not help.
 	Unresolvable bool
 	Reasons      []string
 	Nodes        []string
@@ -100,8 +99,8 @@ func (s *Snapshot) Schedule(ctx context.Context, pods []*corev1.Pod, o ScheduleO
 	return results, err
 }
 
-// ScheduleTemplate places up to count pods of a template, until one has no node. The last result is then that one's. Names are
-// that of the template, or its generateName, with a number; those of pods on nodes are left out.
+// ScheduleTemplate places up to count pods of a template. It stops at the first pod without a node, which is then the last result.
+// Pods are named after the template or its generateName, with a number, skipping the names of pods on nodes.
 func (s *Snapshot) ScheduleTemplate(ctx context.Context, t *corev1.PodTemplateSpec, count int,
 	o ScheduleOptions,
 ) ([]Result, error) {
@@ -143,7 +142,7 @@ func (s *Snapshot) newQueue() *queue {
 	return &queue{s: s, names: map[string]bool{}, templates: map[string]uint32{}}
 }
 
-// pending converts a pod, which refers to a template afterwards.
+// pending converts a pod to one that refers to a template.
 func (q *queue) pending(p *corev1.Pod) (*stowagev1.Pod, error) {
 	out, err := q.s.base.cluster.PendingPod(p)
 	if err != nil {
@@ -171,7 +170,7 @@ func templateIndex(i uint32) *stowagev1.Pod_TemplateIndex {
 	return &stowagev1.Pod_TemplateIndex{TemplateIndex: i}
 }
 
-// add adds a pod to the queue, of a group or of none.
+// add adds a pod to the queue. group is "" for none.
 func (q *queue) add(p *corev1.Pod, group string) error {
 	if err := q.free(p); err != nil {
 		return err
@@ -184,7 +183,7 @@ func (q *queue) add(p *corev1.Pod, group string) error {
 	return nil
 }
 
-// repeat adds a pod that differs from the one before in its name alone.
+// repeat adds a pod that equals the previous one except for its name.
 func (q *queue) repeat(p *corev1.Pod) error {
 	if len(q.pods) == 0 {
 		return q.add(p, "")
@@ -198,13 +197,14 @@ func (q *queue) free(p *corev1.Pod) error {
 		return err
 	}
 	if q.names[keyOfPod(p)] {
-		return fmt.Errorf("is there twice")
+		return fmt.Errorf("duplicate name")
 	}
 	q.names[keyOfPod(p)] = true
 	return nil
 }
 
-// enqueue makes equal pods in a row one entry. Where pods are nominated to nodes, the name tells which one it is.
+// enqueue adds a pod, in one entry with equal pods before it. If pods are nominated to nodes, each needs its name, and an entry of its
+// own.
 func (q *queue) enqueue(p *corev1.Pod, pod *stowagev1.Pod, group string) {
 	last := &stowagev1.PendingPods{}
 	if len(q.entries) > 0 && len(q.s.base.nominated) == 0 {
@@ -222,7 +222,7 @@ func (q *queue) enqueue(p *corev1.Pod, pod *stowagev1.Pod, group string) {
 	q.pods, q.converted = append(q.pods, p), append(q.converted, pod)
 }
 
-// place places the queue, with the group of its pods if there is one.
+// place places the queue. group is the group of its pods, nil for none.
 func (q *queue) place(ctx context.Context, o *ScheduleOptions, group *stowagev1.PodGroup) (
 	[]Result, *stowagev1.PodGroupPlacement, error,
 ) {
@@ -262,7 +262,7 @@ func (q *queue) place(ctx context.Context, o *ScheduleOptions, group *stowagev1.
 	return results, placement, err
 }
 
-// results returns the results of an answer, with stop up to the first pod without a node.
+// results returns the results of a response, with stop up to the first pod without a node.
 func (q *queue) results(answer *stowagev1.PlaceResponse, stop bool) []Result {
 	results := make([]Result, 0, len(q.pods))
 	doubts := map[uint32][]*stowagev1.Doubt{} // by entry
@@ -294,7 +294,7 @@ func (q *queue) results(answer *stowagev1.PlaceResponse, stop bool) []Result {
 
 // count counts the placed pods on their nodes.
 func (q *queue) count(results []Result) error {
-	var last *placed // equal to the next pod but for the name
+	var last *placed // equals the next pod except for the name
 	for i, r := range results {
 		if r.Node == "" {
 			continue
@@ -316,12 +316,12 @@ func (q *queue) count(results []Result) error {
 
 // GroupResult is the outcome of a pod group.
 type GroupResult struct {
-	// Placed says that at least the group's minimum of pods has nodes. Otherwise no pod of the group has one.
+	// Placed: at least the group's minimum of pods has nodes. Otherwise none has.
 	Placed bool
 	// Status is the outcome in detail.
 	Status stowagev1.PodGroupStatus
-	// Message is why the group is not placed; empty if it is.
+	// Message has the reason why the group is not placed; empty if it is.
 	Message string
-	// Results are those of the pods, in their order.
+	// Results are the pods' results, in their order.
 	Results []Result
 }

@@ -17,7 +17,7 @@ import (
 
 // Options configure a Snapshot.
 type Options struct {
-	// Profile is the profile to decide by, kube-scheduler's default if nil. It must not be changed afterwards.
+	// Profile is the profile to decide by, kube-scheduler's default if nil. The caller must not change it afterwards.
 	Profile *stowagev1.Profile
 }
 
@@ -31,8 +31,8 @@ type Snapshot struct {
 	marks    []state // of open transactions
 }
 
-// Objects builds the cluster of New from nodes and pods. A cluster with more kinds of objects comes from a kube.Builder without
-// CountPods. An object that does not convert costs only itself: it is in the Misreads of the result.
+// Objects builds a cluster for New from nodes and pods. For more kinds of objects, use a kube.Builder without CountPods. An object
+// that does not convert affects only itself, and is in the Misreads of the result.
 func Objects(nodes []*corev1.Node, pods []*corev1.Pod) (*kube.Snapshot, error) {
 	b := kube.NewBuilder(kube.Options{SchedulerName: kube.AnyScheduler})
 	for _, n := range nodes {
@@ -58,11 +58,11 @@ func misread(err error) error {
 	return err
 }
 
-// maximumRefusals bounds how often a snapshot is put again without what the server rejects. An error names 32 fields.
+// maximumRefusals bounds the retries of a put without rejected objects. Each error names up to 32 fields.
 const maximumRefusals = 100
 
-// New puts a cluster and returns its snapshot. The cluster must not be used afterwards but for its Misreads, to which objects
-// come that the server rejects. Pending pods of the cluster are not in the snapshot unless they are nominated to a node.
+// New puts a cluster and returns its snapshot. Afterwards only the Misreads of the cluster may be used; New adds the objects that
+// the server rejects. Pending pods of the cluster are not in the snapshot unless they are nominated to a node.
 func New(ctx context.Context, client *stowage.Client, cluster *kube.Snapshot, o Options) (*Snapshot, error) {
 	a := &anchor{}
 	for refusals := 0; ; refusals++ {
@@ -136,7 +136,7 @@ func newBase(cluster *kube.Snapshot) (*base, error) {
 		}
 		for object, pod := range pods {
 			if object.Name == "" {
-				continue // it stays where it is
+				continue // it keeps its node
 			}
 			p := &placed{
 				object: object, key: keyOfPod(object), node: n.Name, group: kube.PodGroupName(object),
@@ -155,16 +155,15 @@ func newBase(cluster *kube.Snapshot) (*base, error) {
 	return b, nil
 }
 
-// Fork returns another snapshot with the same nodes and pods, at a cost that does not depend on them. The two are independent
-// from here on, and may be used by different goroutines. Open transactions stay with s.
+// Fork returns another snapshot with the same nodes and pods, at a cost that does not depend on their number. The two are then
+// independent, and may be used by different goroutines. Open transactions stay with s.
 func (s *Snapshot) Fork() *Snapshot {
 	out := *s
 	out.marks = nil
 	return &out
 }
 
-// Adopt gives s the nodes and pods of a fork of it, or of one that both come from. Open transactions of s stay open: Revert
-// undoes this as well.
+// Adopt gives s the nodes and pods of a related fork. Open transactions of s stay open, and Revert also undoes Adopt.
 func (s *Snapshot) Adopt(fork *Snapshot) error {
 	if fork.base != s.base {
 		return errors.New("the snapshots are not forks of one another")
@@ -173,19 +172,19 @@ func (s *Snapshot) Adopt(fork *Snapshot) error {
 	return nil
 }
 
-// Begin opens a transaction, inside the one that is open, if any.
+// Begin opens a transaction, inside the open transaction if there is one.
 func (s *Snapshot) Begin() { s.marks = append(s.marks, s.now) }
 
 // ErrNoTransaction is the error of Commit and Revert without a Begin.
 var ErrNoTransaction = errors.New("no transaction is open")
 
-// Commit closes the last open transaction and keeps what changed. If it is inside another one, that may still revert it.
+// Commit closes the last open transaction and keeps its changes. An outer transaction may still revert them.
 func (s *Snapshot) Commit() error {
 	_, err := s.close()
 	return err
 }
 
-// Revert closes the last open transaction and undoes what changed since, transactions inside it included.
+// Revert closes the last open transaction and undoes its changes, including committed inner transactions.
 func (s *Snapshot) Revert() error {
 	mark, err := s.close()
 	if err == nil {
@@ -210,8 +209,8 @@ func (s *Snapshot) Open() int { return len(s.marks) }
 // ErrRevert makes Transaction revert without an error.
 var ErrRevert = errors.New("revert")
 
-// Transaction runs do in a transaction: committed if it returns nil, and reverted if it returns an error or panics. Transactions
-// that do leaves open are closed with it. ErrRevert is not returned.
+// Transaction runs do in a transaction. It commits if do returns nil, and reverts if do returns an error or panics. It also closes
+// transactions that do leaves open. For ErrRevert it returns nil.
 func (s *Snapshot) Transaction(do func() error) (err error) {
 	depth, mark := len(s.marks), s.now
 	done := false
@@ -233,13 +232,13 @@ func (s *Snapshot) Transaction(do func() error) (err error) {
 	return err
 }
 
-// NodeNames returns the names of the nodes in the order in which ties are broken. They must not be changed.
+// NodeNames returns the names of the nodes in the order that breaks ties. The caller must not change them.
 func (s *Snapshot) NodeNames() []string { return s.now.order.names }
 
 // HasNode reports whether the snapshot has a node.
 func (s *Snapshot) HasNode(name string) bool { return s.base.node(&s.now, name) }
 
-// NodeOf returns the node that a pod is on, "" for none.
+// NodeOf returns the node of a pod, "" for none.
 func (s *Snapshot) NodeOf(namespace, name string) string {
 	if p := s.base.find(&s.now, keyOf(namespace, name)); p != nil {
 		return p.node
@@ -247,7 +246,7 @@ func (s *Snapshot) NodeOf(namespace, name string) string {
 	return ""
 }
 
-// PodsOn returns the pods of a node, as they were added or scheduled. Their spec.nodeName may be empty. They must not be changed.
+// PodsOn returns the pods of a node, as added or scheduled. Their spec.nodeName may be empty. The caller must not change them.
 func (s *Snapshot) PodsOn(node string) (out []*corev1.Pod) {
 	for _, p := range s.base.podsOn(&s.now, node) {
 		out = append(out, p.object)
@@ -255,12 +254,12 @@ func (s *Snapshot) PodsOn(node string) (out []*corev1.Pod) {
 	return out
 }
 
-// maximumChanges bounds a delta, which every request carries and applies; then it becomes part of a snapshot of its own. Where
-// pods are scheduled one by one among 1,000 nodes, embedded, 8 is the fastest, 16 takes 1.3 times as long, 64 twice as long and
-// 512 ten times (BenchmarkScheduleTemplate). A server elsewhere answers a put more slowly.
+// maximumChanges bounds a delta, which every request carries and applies; a larger delta becomes part of a new snapshot. With pods
+// scheduled one by one among 1,000 nodes by an embedded server, 8 is the fastest, 16 takes 1.3 times as long, 64 twice as long and
+// 512 ten times (BenchmarkScheduleTemplate). Puts to a remote server take longer, which favours larger deltas.
 const maximumChanges = 16
 
-// context puts what requests refer to, and returns their context. fresh are templates that only the request has.
+// context puts the snapshot that requests refer to, and returns their context. fresh are templates of the request alone.
 func (s *Snapshot) context(ctx context.Context, profile *stowagev1.Profile, fresh []*stowagev1.PodTemplate) (
 	*stowagev1.DecisionContext, error,
 ) {
@@ -290,7 +289,7 @@ func (s *Snapshot) context(ctx context.Context, profile *stowagev1.Profile, fres
 	}, nil
 }
 
-// settle makes the current state the anchor, by its delta.
+// settle makes the current state the anchor. d is its delta.
 func (s *Snapshot) settle(d *stowagev1.ClusterDelta) error {
 	a := &anchor{snapshot: s.now.anchor.snapshot}
 	if d == nil {
@@ -307,8 +306,8 @@ func (s *Snapshot) settle(d *stowagev1.ClusterDelta) error {
 	return nil
 }
 
-// ask calls with a context of the current state. The client puts a snapshot again that a server does not have any more, unless it
-// used too many others since: then ask does.
+// ask calls with a context of the current state. If a server no longer has the snapshot, the client puts it again, or ask does if the
+// client has forgotten it, too.
 func (s *Snapshot) ask(ctx context.Context, profile *stowagev1.Profile, fresh []*stowagev1.PodTemplate,
 	call func(*stowagev1.DecisionContext) error,
 ) error {

@@ -38,7 +38,7 @@ func shop(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "shop", Name: name}
 }
 
-// A reverted transaction undoes those that were committed inside it.
+// A reverted transaction undoes the committed transactions inside it.
 func TestTransactionsNest(t *testing.T) {
 	s := snapshot(t, dial(t), []*corev1.Node{node("a", "z", "1"), node("b", "z", "1")}, nil)
 	s.Begin()
@@ -238,10 +238,10 @@ func TestPreemption(t *testing.T) {
 	evicted, err := s.Evict(shop(found.Victims[0].Name))
 	must(t, err)
 	diff(t, []string{"b"}, schedule(t, s, simulate.ScheduleOptions{}, p))
-	must(t, s.Restore(evicted)) // whether there is room is not asked
+	must(t, s.Restore(evicted)) // without checking for room
 	diff(t, "lower", evicted.Pods()[0].Name)
 	diff(t, 3, len(s.PodsOn("b")))
-	if err := s.Restore(evicted); err == nil || err.Error() != "pod shop/lower is on node b already" {
+	if err := s.Restore(evicted); err == nil || err.Error() != "pod shop/lower is already on node b" {
 		t.Errorf("got %v", err)
 	}
 	must(t, s.Revert())
@@ -285,7 +285,7 @@ func TestGroup(t *testing.T) {
 	result, err = s.ScheduleGroup(t.Context(), group(2), four[:2], simulate.ScheduleOptions{})
 	must(t, err)
 	diff(t, true, result.Placed)
-	// Those that have nodes count towards the minimum.
+	// Pods with nodes count towards the minimum.
 	result, err = s.ScheduleGroup(t.Context(), group(3), four[2:], simulate.ScheduleOptions{})
 	must(t, err)
 	diff(t, true, result.Placed)
@@ -398,10 +398,10 @@ func TestRefusals(t *testing.T) {
 		what, want string
 		err        error
 	}{
-		{"a namesake", "pod shop/there: is on node a already", s.AddPods(on("a", pod("there", "x", "1")))},
+		{"a namesake", "pod shop/there: is already on node a", s.AddPods(on("a", pod("there", "x", "1")))},
 		{"no node", `pod shop/p: spec.nodeName: there is no node ""`, s.AddPods(pod("p", "x", "1"))},
 		{"no name", "pod shop/: metadata.name: is empty", s.AddPods(on("a", pod("", "x", "1")))},
-		{"a second node", `there is a node "a" already`, s.AddNode(node("a", "z", "1"))},
+		{"a second node", `node "a" already exists`, s.AddNode(node("a", "z", "1"))},
 		{"a nameless node", "metadata.name: is empty", s.AddNode(node("", "z", "1"))},
 		{"an unknown node", `there is no node "b"`, s.RemoveNode("b")},
 	}
@@ -414,7 +414,7 @@ func TestRefusals(t *testing.T) {
 	_, err := s.Evict(shop("there"), shop("there"))
 	add("twice", "pod shop/there is on no node", err)
 	_, err = s.Schedule(t.Context(), []*corev1.Pod{pod("p", "x", "1"), pod("p", "x", "1")}, simulate.ScheduleOptions{})
-	add("twins", "pod shop/p: is there twice", err)
+	add("twins", "pod shop/p: duplicate name", err)
 	_, err = s.Schedule(t.Context(), []*corev1.Pod{pod("p", "x", "1"), broken}, simulate.ScheduleOptions{})
 	add("a toleration", `pod shop/broken: spec.tolerations[0].operator: Unsupported value: "Maybe": `+
 		`supported values: "", "Equal", "Exists", "Gt", "Lt"`, err)

@@ -34,31 +34,29 @@ type base struct {
 	templates map[string]*stowagev1.IndexedPodTemplate // by encoding
 }
 
-// state is the nodes and pods of a snapshot. A state that was copied never changes: its trees and lists share what is equal with
-// those of later states.
+// state is the nodes and pods of a snapshot. A copied state never changes: its trees and lists share equal parts with later states.
 type state struct {
 	anchor  *anchor
 	journal *change // since the anchor, the latest first
 	changes int     // of the journal
 	order   *order
-	// What differs from the base.
+	// Differences from the base.
 	pods      tree[*placed]                       // nil: on no node
-	on        tree[*placed]                       // by node and pod; nil: not there
+	on        tree[*placed]                       // by node and pod; nil: not on the node
 	nodes     tree[*stowagev1.Node]               // without their pods; nil: removed
-	nominated tree[bool]                          // pods that are nominated no longer
+	nominated tree[bool]                          // pods whose nomination has ended
 	templates tree[*stowagev1.IndexedPodTemplate] // by encoding
-	count     uint32                              // of all templates
+	count     uint32                              // number of templates
 }
 
-// anchor is a snapshot that was put to the server, or will be, and the state that it has.
+// anchor is a snapshot on the server, or about to be put, and its state.
 type anchor struct {
 	snapshot *stowage.Snapshot
 	put      atomic.Bool
-	was      state // its own anchor and journal are not set
+	was      state // without an anchor and a journal
 }
 
-// change is one entry of a journal: a template that was added, or a node, a pod of a node or a nomination to a node that may
-// differ.
+// change is one entry of a journal: an added template, or a node, a pod of a node or a nomination to a node that may differ.
 type change struct {
 	before         *change
 	template       *stowagev1.IndexedPodTemplate
@@ -66,7 +64,7 @@ type change struct {
 	pod, nominated string
 }
 
-// order is the nodes in the order of the server.
+// order is the nodes in the server's order.
 type order struct {
 	names []string
 	once  sync.Once
@@ -104,7 +102,7 @@ func (b *base) node(s *state, name string) bool {
 	return b.nodes[name]
 }
 
-// find returns a pod that is on a node, nil for none.
+// find returns the pod on a node with a key, nil for none.
 func (b *base) find(s *state, key string) *placed {
 	if p, ok := s.pods.get(key); ok {
 		return p
@@ -138,7 +136,7 @@ func (b *base) podsOn(s *state, node string) (out []*placed) {
 	return out
 }
 
-// members returns the pods of a group that are on nodes.
+// members returns the pods of a group on nodes.
 func (b *base) members(s *state, group string) (out []*placed) {
 	for _, p := range b.groups[group] {
 		if b.find(s, p.key) == p {
@@ -171,14 +169,14 @@ func (b *base) put(s *state, p *placed) {
 	}
 }
 
-// take takes a pod off its node.
+// take removes a pod from its node.
 func (s *state) take(p *placed) {
 	s.pods, s.on = s.pods.set(p.key, nil), s.on.set(onKey(p.node, p.key), nil)
 	s.record(change{node: p.node, pod: p.key})
 }
 
-// template returns a template with its index, and adds it if it is new. The index holds for states that come from this one:
-// others may give it to another template.
+// template returns a template with its index, and adds it if it is new. The index is valid for descendants of this state; in other
+// states it may belong to another template.
 func (b *base) template(s *state, t *stowagev1.PodTemplate) (*stowagev1.IndexedPodTemplate, error) {
 	key, err := encoding(t)
 	if err != nil {

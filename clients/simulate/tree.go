@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// tree is an ordered map that does not change: set returns another one, which shares what is equal. It is a treap; the ranks of
-// its leaves are hashes of their keys, so that it is balanced whatever the order of sets. The zero value is empty.
+// tree is an immutable ordered map: set returns another tree that shares equal parts. It is a treap. The ranks of its leaves are
+// hashes of their keys, so it is balanced whatever the order of insertion. The zero value is empty.
 type tree[V any] struct{ root *leaf[V] }
 
 type leaf[V any] struct {

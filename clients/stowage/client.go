@@ -17,9 +17,9 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// MaximumMessageBytes bounds requests and responses; the server has a limit of its own. A cluster of 5,000 nodes and
-// 150,000 pods takes about 55 MB with every pod in full, 5 MB with templates, and 1.4 MB with node classes in addition.
-// Snapshots are put in parts of about 1 MiB, so that only a single node or delta has to fit.
+// MaximumMessageBytes bounds requests and responses; the server has its own limit. A cluster of 5,000 nodes and 150,000 pods takes about
+// 55 MB with every pod in full, 5 MB with templates, and 1.4 MB with templates and node classes. Snapshots are put in parts of about
+// 1 MiB, so that only a single node or delta has to fit.
 const MaximumMessageBytes = 256 << 20
 
 // The retry policy covers errors after which gRPC may repeat a call unconditionally. It includes PutSnapshot, because
@@ -39,9 +39,8 @@ const serviceConfig = `{
   }]
 }`
 
-// connectParams are gRPC's defaults with shorter delays: a replica is tried again after 0.1 s and later at least every
-// second. gRPC's own delays are one second to two minutes, but a replica restarts within seconds and all callers wait
-// for it.
+// connectParams are gRPC's defaults with shorter delays: a connection is retried after 0.1 s and later at least every second. gRPC's own
+// delays are one second to two minutes, but a replica restarts within seconds and all callers wait for it.
 var connectParams = grpc.ConnectParams{
 	Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 	MinConnectTimeout: 20 * time.Second,
@@ -59,10 +58,10 @@ type Client struct {
 	hedging    hedging
 }
 
-// Dial returns a client without connecting. A single address is a gRPC target, by default a DNS name with a port, and
-// each of its addresses is a replica. Several addresses are the replicas themselves. Without options the connection is
-// in plaintext. Options are gRPC's and override those of Dial: grpc.WithTransportCredentials for TLS,
-// grpc.WithStatsHandler(otelgrpc.NewClientHandler()) for traces and metrics. WithPatience and WithOwners are additional ones.
+// Dial returns a client without connecting. A single address is a gRPC target, by default a DNS name with a port, and each of its
+// addresses is a replica. Several addresses are the replicas themselves. Without options the connection is in plaintext. gRPC's options
+// override Dial's own: grpc.WithTransportCredentials for TLS, grpc.WithStatsHandler(otelgrpc.NewClientHandler()) for traces and metrics.
+// WithPatience and WithOwners are further options.
 func Dial(addresses []string, options ...grpc.DialOption) (*Client, error) {
 	if len(addresses) == 0 {
 		return nil, errors.New("no address")

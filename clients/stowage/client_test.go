@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// replica fails its first calls with the given errors and answers the others, but for those that name a snapshot that it
+// replica fails its first calls with the given errors and answers the others, except for calls with a snapshot that it
 // does not have.
 type replica struct {
 	stowagev1.UnimplementedPlacementServiceServer

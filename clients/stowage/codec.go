@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// codec is gRPC's codec for protobuf, with deterministic encoding of requests for snapshots. The server caches
-// responses by the encoding of the request.
+// codec is gRPC's codec for protobuf, with deterministic encoding of requests about snapshots, because the server caches responses by the
+// encoding of the request.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(encodingproto.Name)} }

@@ -1,23 +1,22 @@
 // Package stowage is the client of a Stowage server.
 //
-// Dial returns a connection for the service. Of two replicas a call goes to the one with fewer calls under way. A
-// call that a replica fails to answer is repeated on another one. A call that an overloaded server rejects is repeated
-// after the delay that the server gives. With WithPatience, calls wait for a server that restarts. A response depends on
-// its request alone, so repeating a call is always safe.
+// Dial returns a connection for the service. A call goes to the less loaded of two replicas. A call that a replica fails to answer is
+// repeated on another replica. A call that an overloaded server rejects is repeated after the server's delay. With WithPatience, calls
+// wait for a restarting server. A response depends only on its request, so repeating a call is always safe.
 //
 // # Replicas that do not answer
 //
-// A replica that hangs keeps its connection. A unary call, or a put, that takes longer than 95 of 100 calls of its method is
-// therefore made on a second replica at the same time, and the first response is taken. Such second calls are at most a tenth of all.
-// A replica that left three calls in a row without a response gets none for a second, then one, and all again if it answers that;
-// otherwise the time doubles, up to half a minute. A response that is an error of the request counts as a response.
+// A replica that hangs keeps its connection. Therefore a unary call or a put that takes longer than 95 of 100 calls of its method is
+// also made on a second replica, and the first response wins. At most a tenth of all calls have a second call. A replica that leaves
+// three consecutive calls without a response receives no calls for a second, then one trial call. If it answers, it receives all calls
+// again; otherwise the time doubles, up to half a minute. An error about the request counts as a response.
 //
-// # Servers that have too much work
+// # Overloaded servers
 //
-// After a server refused a call with RetryInfo, the client lets fewer calls of that method be under way, and more again as they are
-// answered. It repeats the others later as if a server had refused them. A call whose deadline is too close for that fails with
-// RESOURCE_EXHAUSTED at once. So servers spend their time on answers, not on refusals. A Throttle does the same for connections
-// that Dial did not make.
+// After a server refuses a call with RetryInfo, the client reduces the number of concurrent calls of that method, and raises it again
+// with successful responses. It repeats the other calls later, as if a server had refused them. A call whose deadline is too close for
+// a retry fails immediately with RESOURCE_EXHAUSTED. So servers spend their time on responses, not on refusals. A Throttle does the same
+// for connections that Dial did not make.
 //
 // # Snapshots
 //
@@ -36,11 +35,11 @@
 //	snapshot, err = snapshot.With(delta)
 //	err = client.Put(ctx, snapshot)
 //
-// Servers do not guarantee how long they keep a snapshot. The client keeps the last ones, and puts them again to a
-// replica that does not have them. The caller does not notice.
+// Servers may evict a snapshot at any time. The client keeps the last snapshots, and puts them again to a replica that does not have
+// them, without the caller's involvement.
 //
-// With many replicas each of them gets each snapshot, as calls go to all. With WithOwners they go to a few, which are the same for all
-// clients with one key.
+// By default calls go to all replicas, so each replica receives each snapshot. With WithOwners they go to a few replicas, which are the
+// same for all clients with one key.
 //
 // # Long queues
 //
@@ -57,7 +56,7 @@
 //	}
 //	response := parts.Answer()
 //
-// Until the first part arrives, the client repeats such a call like any other. A later error is returned.
+// Until the first part arrives, the client repeats such a call like any other. It returns later errors.
 //
 // # Errors
 //

@@ -7,8 +7,8 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Doubts returns the doubts of responses, wherever the responses have them. A positive answer with doubts is not certain. Doubts about
-// an entry behind the queue of a what-if scenario refer to the evicted or preempted pods of the entry.
+// Doubts returns the doubts in all parts of responses. A positive answer with doubts is not certain. Doubts about an entry behind the
+// queue of a what-if scenario refer to the evicted or preempted pods of the entry.
 func Doubts[M proto.Message](responses ...M) []*stowagev1.Doubt {
 	s := doubtScan{reaches: map[protoreflect.FullName]bool{}}
 	for _, r := range responses {
@@ -19,7 +19,7 @@ func Doubts[M proto.Message](responses ...M) []*stowagev1.Doubt {
 	return s.found
 }
 
-// doubtScan looks for doubts in messages. It skips fields that cannot have any, so that long answers cost little.
+// doubtScan finds doubts in messages. It skips fields that cannot contain any, so that long responses cost little.
 type doubtScan struct {
 	reaches map[protoreflect.FullName]bool // whether a message of the type may contain doubts
 	found   []*stowagev1.Doubt
@@ -81,7 +81,7 @@ func (s *doubtScan) mayContain(d protoreflect.MessageDescriptor) bool {
 	if known, ok := s.reaches[d.FullName()]; ok {
 		return known
 	}
-	s.reaches[d.FullName()] = false // types that contain themselves
+	s.reaches[d.FullName()] = false // ends the recursion of recursive types
 	for i := range d.Fields().Len() {
 		if of := d.Fields().Get(i).Message(); of != nil && s.mayContain(of) {
 			s.reaches[d.FullName()] = true

@@ -13,7 +13,7 @@ import (
 // Violation is a malformed field of the request.
 type Violation struct {
 	Field string // its path, such as "context.cluster.nodes[3].taints[0].effect"
-	// Reason is why the field is refused. Description says it to people, and may change.
+	// Reason is the machine-readable reason. Description is for people, and may change.
 	Reason      stowagev1.ViolationReason
 	Description string
 }
@@ -27,7 +27,7 @@ type Failure struct {
 	// Metadata is the error's data by key, such as the address of an unknown snapshot: see ErrorReason.
 	Metadata   map[string]string
 	Violations []Violation
-	// RetryAfter is the delay before a retry, 0 if the server gives none.
+	// RetryAfter is the server's delay before a retry, 0 for none.
 	RetryAfter time.Duration
 }
 

@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// A call is tried on a second replica after the time within which 95 of 100 calls of its method are answered, at least minHedge,
-	// and unknownHedge as long as that time is not known.
+	// A call is tried on a second replica after the 95th percentile of its method's response times, at least minHedge, and unknownHedge
+	// while the percentile is unknown.
 	minHedge, unknownHedge = 5 * time.Millisecond, 100 * time.Millisecond
-	// A put is tried on a second replica after at least this time: it takes as many bytes again.
+	// A put is tried on a second replica after at least this time, because it sends all bytes again.
 	minHedgedPut = 500 * time.Millisecond
-	// Second tries are at most one in hedgeCost calls, after maxBudget/hedgeCost at first.
+	// At most one in hedgeCost calls has a second try, after an initial budget of maxBudget/hedgeCost.
 	hedgeCost, maxBudget = 10, 200
 )
 
-// hedging decides when calls are tried on a second replica. Answers depend on requests alone: the first one is taken.
+// hedging decides when calls are tried on a second replica. Responses depend only on requests, so the first response wins.
 type hedging struct {
 	byMethod sync.Map // *quantile by method
 	spent    atomic.Int64
 }
 
-// quantile follows the time within which 95 of 100 calls are answered: each that takes longer raises it, each that does not lowers it
-// by a nineteenth of that.
+// quantile tracks the 95th percentile of response times: each longer call raises it, each shorter call lowers it by a nineteenth of
+// that.
 type quantile struct{ bits atomic.Uint64 }
 
-// step is how much a call that takes longer raises the quantile.
+// step is the factor by which a longer call raises the quantile.
 const step = 1.1
 
 func (q *quantile) add(took time.Duration) {
@@ -54,7 +54,7 @@ func (q *quantile) add(took time.Duration) {
 	}
 }
 
-// after is when a second try is due, at least after some time.
+// after is the delay of a second try, at least atLeast.
 func (q *quantile) after(atLeast time.Duration) time.Duration {
 	bits := q.bits.Load()
 	if bits == 0 {
@@ -63,7 +63,7 @@ func (q *quantile) after(atLeast time.Duration) time.Duration {
 	return max(time.Duration(math.Float64frombits(bits)), atLeast)
 }
 
-func (h *hedging) of(method string) *quantile {
+func (h *hedging) quantile(method string) *quantile {
 	if q, ok := h.byMethod.Load(method); ok {
 		return q.(*quantile)
 	}
@@ -71,7 +71,7 @@ func (h *hedging) of(method string) *quantile {
 	return q.(*quantile)
 }
 
-// earn is called for each call, may spend for each second try.
+// Each call earns a part of a second try, and each second try spends one.
 func (h *hedging) earn() {
 	if h.spent.Load() > 0 {
 		h.spent.Add(-1)
@@ -88,21 +88,21 @@ func (h *hedging) spend() bool {
 
 // second is the second try of a call.
 type second struct {
-	begun  chan struct{} // closed when it is known whether there is one
-	ended  chan struct{} // closed when it has ended; nil if there is none
+	begun  chan struct{} // closed after the decision about a second try
+	ended  chan struct{} // closed when it has ended; nil without a second try
 	err    error
 	won    bool
 	cancel context.CancelFunc
 }
 
-// hedged makes a call, and tries it on a second replica if the first takes long. The second try is call with true, at the same time.
-// It returns whether the second try counts, and the error of the one that does.
+// hedged makes a call, and also tries it on a second replica if the first is slow: the second try is call with true. It returns whether
+// the second try counts, and the error of the try that counts.
 func (c *Client) hedged(
 	ctx context.Context, method string, atLeast time.Duration, call func(ctx context.Context, second bool) error,
 ) (bySecond bool, err error) {
 	c.hedging.earn()
 	first := &try{replicas: &c.replicas}
-	times := c.hedging.of(method)
+	times := c.hedging.quantile(method)
 	ctxFirst, cancel := context.WithCancel(withTry(ctx, first))
 	defer cancel()
 	other := second{begun: make(chan struct{})}
@@ -139,11 +139,11 @@ func (c *Client) hedged(
 		return false, err
 	}
 	switch status.Code(err) {
-	case codes.Canceled, codes.Unavailable, codes.DeadlineExceeded: // the second may do better, or has
+	case codes.Canceled, codes.Unavailable, codes.DeadlineExceeded: // the second try may succeed, or has succeeded
 		if ctx.Err() != nil {
 			other.cancel()
 		}
-	default: // the second is needless now
+	default: // the second try is needless now
 		other.cancel()
 	}
 	<-other.ended
@@ -170,7 +170,7 @@ func (c *Client) unaryHedged(ctx context.Context, method string, request, reply 
 			return invoke(ctx, method, request, reply, conn, options...)
 		}
 		spare = kind.New().Interface()
-		// The caller's options may receive something of the first try: headers, trailers, the peer.
+		// The caller's options may receive results of the first try: headers, trailers, the peer.
 		return invoke(ctx, method, request, spare, conn, own(options)...)
 	})
 	if bySecond {
@@ -180,7 +180,7 @@ func (c *Client) unaryHedged(ctx context.Context, method string, request, reply 
 	return err
 }
 
-// own are the options that write nothing for the caller.
+// own returns the options that write nothing for the caller.
 func own(options []grpc.CallOption) []grpc.CallOption {
 	out := make([]grpc.CallOption, 0, len(options))
 	for _, o := range options {

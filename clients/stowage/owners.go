@@ -10,16 +10,16 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// WithOwners is an option of Dial. Calls go to n of the replicas, the owners of a key, in place of all: a snapshot, and each delta, is
-// put n times, however many replicas there are. The key is what stays while the cluster changes, such as its name. Clients with the
-// same key have the same owners; those of other keys are spread over all replicas. Where an owner does not answer, or goes, the next
-// replica in the key's order takes its place, and where a replica comes, on average n of all keys' owners move there.
+// WithOwners is an option of Dial. Calls go to n of the replicas, the owners of a key, instead of all replicas: each snapshot and each
+// delta is put n times, however many replicas there are. The key identifies the cluster across its changes, such as its name. Clients
+// with the same key have the same owners; the owners of different keys are spread over all replicas. If an owner does not answer or is
+// removed, the next replica in the key's order replaces it. A new replica takes over, on average, n of all keys' owners.
 //
-// The order of the replicas is that of the hashes of key and address (rendezvous hashing). Each call has the key in LineageHeader, by
-// which proxies, and gRPC's own ring_hash policy with its requestHashHeader, can do the same.
+// Replicas are ordered by the hashes of key and address (rendezvous hashing). Each call has the key in LineageHeader, so that proxies, and
+// gRPC's own ring_hash policy with its requestHashHeader, can do the same.
 func WithOwners(key string, n int) grpc.DialOption { return owners{key: key, n: n} }
 
-// owners are the replicas that get the calls of a client; all with n 0.
+// owners are the replicas that receive the calls of a client; all replicas if n is 0.
 type owners struct {
 	grpc.EmptyDialOption
 	key string
@@ -44,8 +44,8 @@ func (o owners) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.Cl
 	return open(metadata.AppendToOutgoingContext(ctx, LineageHeader, o.key), desc, conn, method, options...)
 }
 
-// pickOwner picks, of the owners, the one of two with fewer calls under way. The next in order take the place of those that are
-// ejected. A second try goes to another owner, or to the next if there is none.
+// pickOwner picks the less loaded of two owners. The next replicas in order replace ejected owners. A second try goes to another owner,
+// or to the next replica if there is none.
 func (p *picker) pickOwner(t *try) *choice {
 	ranked := p.ranked.Load()
 	if ranked == nil {
@@ -61,7 +61,7 @@ func (p *picker) pickOwner(t *try) *choice {
 		if n := len(in); n > 0 && n+avoided >= t.replicas.owners.n {
 			break
 		}
-		switch at := c.of(t); {
+		switch at := c.state(t); {
 		case at == t.avoid:
 			avoided++
 		case at.in():
@@ -76,7 +76,7 @@ func (p *picker) pickOwner(t *try) *choice {
 	case len(in) > 1:
 		i := rand.IntN(len(in))
 		j := (i + 1 + rand.IntN(len(in)-1)) % len(in)
-		if in[j].of(t).outstanding.Load() < in[i].of(t).outstanding.Load() {
+		if in[j].state(t).outstanding.Load() < in[i].state(t).outstanding.Load() {
 			return in[j]
 		}
 		return in[i]

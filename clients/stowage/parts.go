@@ -32,7 +32,7 @@ func NewParts(request *stowagev1.PlaceRequest) *Parts {
 	return p
 }
 
-// group returns the placement of a group, of which the response may not have any part yet.
+// group returns the placement of a group, and adds it to the response if it is missing.
 func (p *Parts) group(name string) *stowagev1.PodGroupPlacement {
 	placed := p.groups[name]
 	if placed == nil {
@@ -48,7 +48,7 @@ func (p *Parts) group(name string) *stowagev1.PodGroupPlacement {
 func (p *Parts) Add(part *stowagev1.PlaceStreamResponse) error {
 	for _, q := range part.GetPlacements() {
 		if int(q.GetQueueIndex()) >= len(p.answer.Placements) {
-			return fmt.Errorf("the server answers about entry %d of a queue of %d", q.GetQueueIndex(), len(p.answer.Placements))
+			return fmt.Errorf("the response has entry %d of a queue of %d", q.GetQueueIndex(), len(p.answer.Placements))
 		}
 	}
 	for _, q := range part.GetPlacements() {
@@ -69,9 +69,9 @@ func (p *Parts) TotalCount() uint32 { return p.total }
 // Answer returns the response so far, which is complete when the stream has ended. Add changes it.
 func (p *Parts) Answer() *stowagev1.PlaceResponse { return p.answer }
 
-// Cut turns the response so far into the one that Place gives at a deadline: all other pods are unattempted. Use it for
-// a stream that ended early. No Add may follow. With KUBE_SCHEDULER all evictions come before the placements, so that those of
-// entries without a placement may be there.
+// Cut turns the response so far into Place's response at a deadline, with all other pods unattempted. Use it for a stream that ended
+// early. No Add may follow. With KUBE_SCHEDULER all evictions precede the placements, so the response may have evictions of entries
+// without a placement.
 func (p *Parts) Cut() {
 	p.answer.Partial = true
 	pods := map[string]*stowagev1.PodGroupPlacement{}

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// WithPatience is an option of Dial. A call that fails because no replica is reachable is repeated when one is, if that
-// happens within d after the last replica was lost. A restart of the server is then not noticed, and a longer outage is
-// reported at once. Without the option, and after d, only gRPC's own retries apply, for about 0.7 s.
+// WithPatience is an option of Dial. A call that fails because no replica is reachable is retried once one is reachable again, if that
+// happens within d after the loss of the last replica. This hides restarts of the server; a longer outage is reported immediately.
+// Without the option, and after d, only gRPC's own retries apply, for about 0.7 s.
 func WithPatience(d time.Duration) grpc.DialOption { return patience{d: d} }
 
 type patience struct {
@@ -19,11 +19,11 @@ type patience struct {
 	d time.Duration
 }
 
-// reach records since when no replica is reachable.
+// reach records when the last reachable replica was lost.
 type reach struct {
 	conn     *grpc.ClientConn
 	patience time.Duration
-	lost     atomic.Int64 // in ns since 1970, 0 while there is a replica
+	lost     atomic.Int64 // in ns since 1970, 0 while a replica is reachable
 	ended    chan struct{}
 }
 
@@ -47,8 +47,7 @@ func (r *reach) watch() {
 	}
 }
 
-// again waits until a replica is reachable, after a call that failed at the given time, and reports whether to repeat
-// the call.
+// again waits until a replica is reachable, after a call that failed at the given time, and reports whether to retry the call.
 func (r *reach) again(ctx context.Context, failed time.Time) bool {
 	since := failed
 	if lost := r.lost.Load(); lost != 0 && time.Unix(0, lost).Before(failed) {

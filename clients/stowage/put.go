@@ -16,17 +16,16 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// RememberedSnapshots is the number of snapshots that a client keeps to put them again: the most recently used ones.
+// RememberedSnapshots is the number of most recently used snapshots that a client keeps to put them again.
 const RememberedSnapshots = 8
 
 // putTimeout bounds a put. A put continues after its callers stop waiting.
 const putTimeout = 10 * time.Minute
 
-// Put puts a snapshot to one of the replicas: by its delta if the replica has the base and accepts the delta, in full
-// otherwise. Requests may refer to its address afterwards. If a replica does not have the snapshot, because it is
-// another one, restarted, or evicted the snapshot, the client puts it there and repeats the request. The caller does
-// not notice. The client does so for the RememberedSnapshots that it used last. For an older snapshot the caller gets
-// the error and has to put it again.
+// Put puts a snapshot to one of the replicas: its delta if the replica has the base and accepts the delta, the whole snapshot otherwise.
+// Requests may refer to its address afterwards. If a replica does not have the snapshot, because it is another replica, has restarted,
+// or has evicted the snapshot, the client puts it there and repeats the request, without the caller's involvement. The client does so
+// for the RememberedSnapshots that it used last. For an older snapshot the caller receives the error and must put it again.
 func (c *Client) Put(ctx context.Context, s *Snapshot) error {
 	known := c.remembered.add(s)
 	return c.again(ctx, func() error {
@@ -52,16 +51,16 @@ func (c *Client) putWhenUnknown(ctx context.Context, method string, request, rep
 	return c.putting(ctx, known, r, func() error { return invoke(ctx, method, request, reply, conn, options...) })
 }
 
-// putting makes a call whose context has the route. If the replica does not have the snapshot, putting puts it there
-// and repeats the call. known is nil if the client does not have the snapshot.
+// putting makes a call whose context has the route. If the replica does not have the snapshot, putting puts it there and repeats the
+// call. known is nil if the client does not have the snapshot.
 func (c *Client) putting(ctx context.Context, known *putSnapshot, r *route, call func() error) error {
 	for attempt := 1; ; attempt++ {
-		asked := time.Now()
+		began := time.Now()
 		err := call()
 		if err == nil || known == nil || attempt == maximumAttempts || !isUnknown(err) {
 			return err
 		}
-		replica, err := c.put(ctx, known, r.last(), asked)
+		replica, err := c.put(ctx, known, r.last(), began)
 		if err != nil {
 			return err
 		}
@@ -86,12 +85,11 @@ func isUnknown(err error) bool {
 	return Details(err).Reason == stowagev1.ErrorReason_ERROR_REASON_UNKNOWN_SNAPSHOT
 }
 
-// put puts a snapshot to a replica and returns the replica; "" is any one. It does nothing if the snapshot was put
-// there after since. Concurrent calls for one snapshot and replica share one put, which continues if the context of its
-// caller ends.
+// put puts a snapshot to a replica, "" for any, and returns the replica. It does nothing if the snapshot was put there after since.
+// Concurrent calls for one snapshot and replica share one put, which continues if the context of its caller ends.
 func (c *Client) put(ctx context.Context, known *putSnapshot, replica string, since time.Time) (string, error) {
 	key := replica + " " + known.snapshot.address
-	if t, ok := ctx.Value(tryKey{}).(*try); ok && replica == "" && t.avoid != nil { // what is under way there does not get on
+	if t, ok := ctx.Value(tryKey{}).(*try); ok && replica == "" && t.avoid != nil { // its put in progress is slow
 		key += " " + t.avoid.address
 	}
 	done := c.puts.DoChan(key, func() (any, error) {
@@ -127,8 +125,8 @@ func (c *Client) upload(ctx context.Context, s *Snapshot) error {
 	return c.stream(ctx, s, s.whole)
 }
 
-// wholeMayHelp reports whether the whole snapshot may succeed after a delta failed. It may not if the result would be
-// the same, or if the server did not evaluate the delta: the call ended, or the server is unavailable or overloaded.
+// wholeMayHelp reports whether putting the whole snapshot may succeed after a delta failed. It may not if the result would be the same,
+// or if the server did not evaluate the delta: the call ended, or the server is unavailable or overloaded.
 func wholeMayHelp(err error) bool {
 	d := Details(err)
 	switch d.Code {
@@ -147,7 +145,7 @@ func (c *Client) stream(ctx context.Context, s *Snapshot, messages iter.Seq[*sto
 	}
 	for m := range messages {
 		if err := stream.Send(m); errors.Is(err, io.EOF) {
-			break // the answer is there already
+			break // the response has already arrived
 		} else if err != nil {
 			return err
 		}
@@ -157,7 +155,7 @@ func (c *Client) stream(ctx context.Context, s *Snapshot, messages iter.Seq[*sto
 		return err
 	}
 	if answer.GetAddress() != s.address {
-		return status.Errorf(codes.Internal, "the server has snapshot %s as %q", s.address, answer.GetAddress())
+		return status.Errorf(codes.Internal, "the server stored snapshot %s as %q", s.address, answer.GetAddress())
 	}
 	return nil
 }

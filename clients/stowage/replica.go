@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// strikesToEject is how many calls in a row a replica may leave without an answer before it gets no more.
+	// strikesToEject is the number of consecutive calls without a response that ejects a replica.
 	strikesToEject = 3
-	// A replica gets no calls for firstEjection, twice as long each time, up to lastEjection. Then it gets one, and the next if it
-	// answers that.
+	// A replica receives no calls for firstEjection. The time doubles with each ejection, up to lastEjection. Then the replica receives
+	// one trial call, and further calls if it answers it.
 	firstEjection, lastEjection = time.Second, 30 * time.Second
 )
 
-// replica is what a client knows of a replica, over connections that come and go.
+// replica is a client's state of a replica, across its connections.
 type replica struct {
 	address     string
 	outstanding atomic.Int64
-	strikes     atomic.Int64 // in a row
-	ejections   atomic.Int64 // in a row
+	strikes     atomic.Int64 // consecutive
+	ejections   atomic.Int64 // consecutive
 	until       atomic.Int64 // when the ejection ends, in ns since 1970; 0 for none
-	trial       atomic.Bool  // whether the call after an ejection is under way
+	trial       atomic.Bool  // the call after an ejection is in progress
 }
 
-// answered ends a row of strikes.
+// answered resets the strikes.
 func (r *replica) answered() {
 	if r.strikes.Load() != 0 || r.until.Load() != 0 {
 		r.strikes.Store(0)
@@ -39,7 +39,7 @@ func (r *replica) answered() {
 	}
 }
 
-// strike counts a call without an answer. Those that were under way when the replica was ejected do not count.
+// strike counts a call without a response. Calls that were in progress at the ejection do not count.
 func (r *replica) strike() {
 	if r.trial.CompareAndSwap(true, false) || r.strikes.Add(1) >= strikesToEject && r.until.Load() == 0 {
 		lasts := min(firstEjection<<min(r.ejections.Add(1)-1, 10), lastEjection)
@@ -47,10 +47,10 @@ func (r *replica) strike() {
 	}
 }
 
-// in reports whether the replica gets calls.
+// in reports whether the replica receives calls.
 func (r *replica) in() bool { return r.until.Load() == 0 }
 
-// tried reports whether a call is to be the trial after an ejection. It is true for one of many callers.
+// tried reports whether a call becomes the trial after an ejection. It is true for one of many callers.
 func (r *replica) tried(now time.Time) bool {
 	until := r.until.Load()
 	if until == 0 || now.UnixNano() < until || !r.until.CompareAndSwap(until, now.Add(lastEjection).UnixNano()) {
@@ -60,8 +60,7 @@ func (r *replica) tried(now time.Time) bool {
 	return true
 }
 
-// done is called when a call of the replica has ended. A call that its caller cancelled, or that another try made needless, says
-// nothing.
+// done counts the end of a call of the replica. It ignores calls that the caller cancelled, or that another try made needless.
 func (r *replica) done(info balancer.DoneInfo) {
 	r.outstanding.Add(-1)
 	switch code := status.Code(info.Err); {
@@ -73,13 +72,13 @@ func (r *replica) done(info balancer.DoneInfo) {
 	}
 }
 
-// replicas are those of a client by address.
+// replicas are a client's replicas by address.
 type replicas struct {
 	byAddress sync.Map
 	owners    owners
 }
 
-func (r *replicas) of(address string) *replica {
+func (r *replicas) get(address string) *replica {
 	if known, ok := r.byAddress.Load(address); ok {
 		return known.(*replica)
 	}
@@ -87,12 +86,12 @@ func (r *replicas) of(address string) *replica {
 	return known.(*replica)
 }
 
-// try is one of the tries of a call at the same time. A try has one RPC at a time.
+// try is one of a call's concurrent tries. A try has one RPC at a time.
 type try struct {
 	replicas *replicas
-	avoid    *replica // which another try of the call waits for; nil for none
+	avoid    *replica // the replica of another try of the call; nil for none
 	at       atomic.Pointer[replica]
-	alone    atomic.Bool // whether there was no other replica to pick
+	alone    atomic.Bool // there was no other replica to pick
 }
 
 type tryKey struct{}

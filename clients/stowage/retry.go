@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// maximumAttempts bounds the attempts of a call if the server gives a delay before a retry. What the client's throttle does not send
-// is none.
+// maximumAttempts bounds the attempts of a call if the server specifies a delay. Calls that the client's throttle does not send do not
+// count.
 const maximumAttempts = 4
 
 // unaryAgain is again for unary calls.
@@ -20,11 +20,11 @@ func (c *Client) unaryAgain(ctx context.Context, method string, request, reply a
 	return c.again(ctx, func() error { return invoke(ctx, method, request, reply, conn, options...) })
 }
 
-// again repeats a call after the delay that the server gives. It adds some jitter, so that rejected callers do not
-// return all at once. gRPC's own retry policy knows only codes, and cannot distinguish a busy server from a request
-// that is too large. A call that reached no replica is repeated as WithPatience describes.
+// again repeats a call after the server's delay, with some jitter, so that rejected callers do not return all at once. gRPC's own retry
+// policy knows only codes, and cannot distinguish a busy server from an oversized request. A call that reached no replica is repeated as
+// WithPatience describes.
 func (c *Client) again(ctx context.Context, call func() error) error {
-	var failed time.Time // when no replica was reached for the first time
+	var failed time.Time // when a call first reached no replica
 	for attempt := 1; ; {
 		err := call()
 		if err == nil {

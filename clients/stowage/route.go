@@ -20,8 +20,8 @@ func init() {
 	balancer.Register(base.NewBalancerBuilder(balancerName, pickerBuilder{}, base.Config{HealthCheck: true}))
 }
 
-// route records the replica of the last call of a context, and can pin the following calls to it: only the replica that
-// answered is known to have a snapshot. gRPC's round_robin cannot do that.
+// route records the replica of the last call of a context, and can pin the following calls to it, because only the replica that answered
+// is known to have a snapshot. gRPC's round_robin does not support this.
 type route struct {
 	mutex   sync.Mutex
 	replica string // its address, "" before the first call
@@ -34,7 +34,7 @@ func withRoute(ctx context.Context, r *route) context.Context {
 	return context.WithValue(ctx, routeKey{}, r)
 }
 
-// hold pins the following calls to a replica, while it is serving.
+// hold pins the following calls to a replica while it is serving.
 func (r *route) hold(replica string) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -49,7 +49,7 @@ func (r *route) last() string {
 
 type pickerBuilder struct{}
 
-// Build returns a picker of the replicas that are serving.
+// Build returns a picker of the serving replicas.
 func (pickerBuilder) Build(info base.PickerBuildInfo) balancer.Picker {
 	if len(info.ReadySCs) == 0 {
 		return base.NewErrPicker(balancer.ErrNoSubConnAvailable)
@@ -59,30 +59,29 @@ func (pickerBuilder) Build(info base.PickerBuildInfo) balancer.Picker {
 		p.choices = append(p.choices, &choice{address: of.Address.Addr, conn: conn})
 	}
 	slices.SortFunc(p.choices, func(a, b *choice) int { return cmp.Compare(a.address, b.address) })
-	// Clients that see the same replicas come and go must not all start with the same one.
+	// Clients with the same list of replicas must not all start with the same replica.
 	p.next.Store(rand.Uint32())
 	return p
 }
 
-// choice is a replica that is serving.
+// choice is a serving replica.
 type choice struct {
 	address string
 	conn    balancer.SubConn
-	replica atomic.Pointer[replica] // as the client knows it; nil before the first call
+	replica atomic.Pointer[replica] // the client's state of it; nil before the first call
 }
 
-func (c *choice) of(t *try) *replica {
+func (c *choice) state(t *try) *replica {
 	known := c.replica.Load()
 	if known == nil {
-		known = t.replicas.of(c.address)
+		known = t.replicas.get(c.address)
 		c.replica.Store(known)
 	}
 	return known
 }
 
-// picker picks, of two replicas, the one with fewer calls under way: the next in turn, and a random one. It leaves out those that the
-// client has ejected, and the one that another try of the call waits for, unless there is no other. A client with owners picks among
-// these. A route may pin a call.
+// picker picks the less loaded of two replicas: the next in turn, and a random one. It excludes ejected replicas, and the replica of
+// another try of the call, unless there is no other. A client with owners picks among the owners. A route may pin a call.
 type picker struct {
 	choices []*choice
 	next    atomic.Uint32
@@ -109,12 +108,12 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return p.result(to, t), nil
 }
 
-// result is what gRPC gets, and counts the call.
+// result returns gRPC's result, and counts the call.
 func (p *picker) result(to *choice, t *try) balancer.PickResult {
 	if t == nil {
 		return balancer.PickResult{SubConn: to.conn}
 	}
-	at := to.of(t)
+	at := to.state(t)
 	at.outstanding.Add(1)
 	t.alone.Store(len(p.choices) < 2)
 	t.at.Store(at)
@@ -130,11 +129,11 @@ func (p *picker) pick(t *try) *choice {
 	if t.replicas.owners.n > 0 {
 		return p.pickOwner(t)
 	}
-	in := 0 // choices that are not to be left out
+	in := 0 // choices that are not excluded
 	var out *choice
 	for i := range n {
 		c := p.choices[(turn+i)%n]
-		switch at := c.of(t); {
+		switch at := c.state(t); {
 		case at == t.avoid:
 		case at.in():
 			in++
@@ -153,7 +152,7 @@ func (p *picker) pick(t *try) *choice {
 	return p.choices[turn]
 }
 
-// less returns the one with fewer calls under way of two of the choices that are not to be left out, of which there were so many.
+// less returns the less loaded of two choices that are not excluded. in was the number of such choices.
 func (p *picker) less(t *try, turn, in int) *choice {
 	skip := 0
 	if in > 1 {
@@ -162,14 +161,14 @@ func (p *picker) less(t *try, turn, in int) *choice {
 	var first *choice
 	for i := range p.choices {
 		c := p.choices[(turn+i)%len(p.choices)]
-		if at := c.of(t); at == t.avoid || !at.in() {
+		if at := c.state(t); at == t.avoid || !at.in() {
 			continue
 		}
 		if first == nil {
 			first = c
 		}
 		if skip--; skip < 0 {
-			if c.of(t).outstanding.Load() < first.of(t).outstanding.Load() {
+			if c.state(t).outstanding.Load() < first.state(t).outstanding.Load() {
 				return c
 			}
 			break

@@ -16,8 +16,8 @@ type Snapshot struct {
 	delta   *stowagev1.ClusterDelta
 }
 
-// NewSnapshot returns the snapshot of a cluster. The cluster may be changed afterwards. Package compact builds small
-// clusters. The error is a *content.Error with the path of the field in the cluster.
+// NewSnapshot returns the snapshot of a cluster. The cluster may be changed afterwards. Package compact encodes clusters in fewer bytes.
+// The error is a *content.Error with the path of the field in the cluster.
 func NewSnapshot(cluster *stowagev1.Cluster) (*Snapshot, error) {
 	c, err := content.Of(cluster)
 	if err != nil {
@@ -26,9 +26,9 @@ func NewSnapshot(cluster *stowagev1.Cluster) (*Snapshot, error) {
 	return &Snapshot{content: c, address: c.Address().String()}, nil
 }
 
-// With returns the snapshot that results from a delta. The delta must not be changed afterwards. The two snapshots
-// share what is equal. Put sends only the delta to a server that has s, so every snapshot of a chain should be put. The
-// error is a *content.Error with the path of the field in the delta.
+// With returns the snapshot that results from a delta. The delta must not be changed afterwards. The two snapshots share equal parts.
+// Put sends only the delta to a server that has s, so every snapshot of a chain should be put. The error is a *content.Error with the
+// path of the field in the delta.
 func (s *Snapshot) With(delta *stowagev1.ClusterDelta) (*Snapshot, error) {
 	c, _, err := s.content.Apply(context.Background(), delta)
 	if err != nil {
@@ -41,15 +41,15 @@ func (s *Snapshot) With(delta *stowagev1.ClusterDelta) (*Snapshot, error) {
 // equal addresses.
 func (s *Snapshot) Address() string { return s.address }
 
-// difference yields the messages that put the snapshot to a server that has its base.
+// difference yields the messages that put the snapshot to a server with its base.
 func (s *Snapshot) difference(yield func(*stowagev1.PutSnapshotRequest) bool) {
 	_ = yield(&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_BaseAddress{BaseAddress: s.base}}) &&
 		yield(&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Delta{Delta: s.delta}}) &&
 		yield(s.end())
 }
 
-// whole yields the messages that put the snapshot to any server. There is at least one part, because a stream of an end alone only
-// checks whether the server has the snapshot.
+// whole yields the messages that put the snapshot to any server. It yields at least one part, because a stream with only an end checks
+// whether the server has the snapshot.
 func (s *Snapshot) whole(yield func(*stowagev1.PutSnapshotRequest) bool) {
 	for part := range s.content.Parts() {
 		if !yield(&stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Part{Part: encoded(part)}}) {

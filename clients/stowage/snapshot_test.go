@@ -355,7 +355,7 @@ func TestARefusedDeltaIsFollowedByTheWhole(t *testing.T) {
 		{"ended", failure(codes.DeadlineExceeded, "CANCELLED"), codes.DeadlineExceeded, 1, 0},
 		{"cancelled", status.Error(codes.Canceled, ""), codes.Canceled, 1, 0},
 		{"away", status.Error(codes.Unavailable, ""), codes.OK, 1, 1},
-		{"asked to wait", failure(codes.ResourceExhausted, "OVERLOADED", later), codes.OK, 1, 1},
+		{"overloaded", failure(codes.ResourceExhausted, "OVERLOADED", later), codes.OK, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := start(t)

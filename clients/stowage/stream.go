@@ -6,8 +6,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// streamAgain does for streams of responses what unaryAgain and putWhenUnknown do for unary calls, until the first part
-// arrives. A later error is returned to the caller, who has seen parts.
+// streamAgain combines unaryAgain and putWhenUnknown for streams of responses, until the first part arrives. It returns later errors to
+// the caller, who has seen parts.
 func (c *Client) streamAgain(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer,
 	options ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
@@ -28,10 +28,10 @@ func (c *Client) streamAgain(ctx context.Context, desc *grpc.StreamDesc, conn *g
 	return s, c.again(ctx, s.open)
 }
 
-// partsStream is a stream of responses to one request. It is opened again until its first part arrives.
+// partsStream is a stream of responses to one request. It is reopened until its first part arrives.
 type partsStream struct {
 	grpc.ClientStream
-	ctx     context.Context // of the call; asking the stream for its own would keep gRPC from trying again
+	ctx     context.Context // of the call; the stream's Context method would disable gRPC's retries
 	client  *Client
 	route   *route
 	open    func() error

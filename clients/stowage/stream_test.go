@@ -38,7 +38,7 @@ func (r *replica) PlaceStream(m *stowagev1.PlaceStreamRequest,
 	return stream.Send(&stowagev1.PlaceStreamResponse{PlacedCount: 7, TotalCount: 7})
 }
 
-// placed reads a whole stream, and tells how many pods were placed after each part.
+// placed reads a whole stream, and returns the number of placed pods after each part.
 func placed(ctx context.Context, c *stowage.Client, request *stowagev1.PlaceRequest) (counts []uint32, err error) {
 	stream, err := c.PlaceStream(ctx, &stowagev1.PlaceStreamRequest{Place: request})
 	if err != nil {
@@ -222,7 +222,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestPartsOfAQueueThatIsCut: the evictions are there before the placements, and what was evicted counts where it is told.
+// TestPartsOfAQueueThatIsCut: evictions precede placements, and an evicted pod counts from its placement on.
 func TestPartsOfAQueueThatIsCut(t *testing.T) {
 	p := stowage.NewParts(&stowagev1.PlaceRequest{
 		QueueMode: stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER,

@@ -18,27 +18,27 @@ import (
 )
 
 const (
-	// throttledFor is how long calls are throttled after a server refused one.
+	// throttledFor is how long calls are throttled after a refusal.
 	throttledFor = 5 * time.Second
-	// After a refusal that many of the calls under way may be, then one more with each round of answers.
+	// A refusal reduces the limit to this part of the calls in progress. Each round of responses then raises it by one.
 	throttledTo = .7
-	// An answer is late if it took more than this part of the time to the deadline.
+	// A response is late if it took more than this part of the time to the deadline.
 	late = .6
 )
 
-// Throttle refuses calls in the client while servers refuse them: what a server refuses costs it a good part of what an answer does.
-// After a refusal it lets fewer calls be under way, and more again as they are answered, as TCP does with segments. It
-// refuses the others with the error of an overloaded server, RESOURCE_EXHAUSTED with OVERLOADED and RetryInfo, and with "client" as
-// the limit in the error's metadata. Each method has a limit of its own.
+// Throttle refuses calls in the client while servers refuse them, because a refusal costs a server a good part of the work of a
+// response. Like TCP with segments, it reduces the number of concurrent calls after a refusal, and raises it with successful responses.
+// It refuses other calls with the error of an overloaded server: RESOURCE_EXHAUSTED with OVERLOADED and RetryInfo, and with "client" as
+// the limit in the error's metadata. Each method has its own limit.
 //
-// Dial has a Throttle. This one is for clients with connections of their own, as interceptors after those that repeat
-// calls. It is safe for concurrent use.
+// Clients of Dial have a Throttle. Clients with their own connections may use this one, as interceptors after any that retry. It is safe
+// for concurrent use.
 type Throttle struct{ byMethod sync.Map } // *window by method
 
-// NewThrottle returns a throttle that has seen no calls.
+// NewThrottle returns a throttle without a limit.
 func NewThrottle() *Throttle { return &Throttle{} }
 
-func (t *Throttle) of(method string) *window {
+func (t *Throttle) window(method string) *window {
 	if w, ok := t.byMethod.Load(method); ok {
 		return w.(*window)
 	}
@@ -46,39 +46,39 @@ func (t *Throttle) of(method string) *window {
 	return w.(*window)
 }
 
-// window is the calls of a method that are under way.
+// window limits the concurrent calls of a method.
 type window struct {
-	lock     sync.Mutex
-	underWay int
-	limit    float64   // at least 1
-	refused  time.Time // when a server last refused a call, or left it without an answer after that
-	cut      time.Time // when the limit was last lowered
-	// after is the delay that the server gave. While only one call may be under way, the next waits until then.
+	lock       sync.Mutex
+	inProgress int
+	limit      float64   // at least 1
+	refused    time.Time // when a server last refused a call, or left it without a response after a refusal
+	cut        time.Time // when the limit was last lowered
+	// after is the server's delay. While the limit is one call, the next call waits until then.
 	after time.Duration
 	until time.Time
 }
 
-// enter returns the error of a call that is not to be sent.
+// enter returns the error of a call that must not be sent.
 func (w *window) enter(now time.Time) error {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	if now.Sub(w.refused) <= throttledFor && (w.underWay >= int(w.limit) || w.limit < 2 && now.Before(w.until)) {
+	if now.Sub(w.refused) <= throttledFor && (w.inProgress >= int(w.limit) || w.limit < 2 && now.Before(w.until)) {
 		return throttled(w.after)
 	}
-	w.underWay++
+	w.inProgress++
 	return nil
 }
 
-// leave counts the end of a call. A call that its caller cancelled says nothing. One that ends at its deadline, or took most of the
-// time to it, counts as a refusal if a server refuses others.
+// leave counts the end of a call. It ignores calls that the caller cancelled. A call that ends at its deadline, or took most of the time
+// to it, counts as a refusal if a server refuses others.
 func (w *window) leave(ctx context.Context, began time.Time, err error) {
 	now := time.Now()
 	deadline, ok := ctx.Deadline()
 	slow := ok && now.Sub(began) > time.Duration(late*float64(deadline.Sub(began)))
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	is := w.underWay
-	w.underWay--
+	is := w.inProgress
+	w.inProgress--
 	active := now.Sub(w.refused) <= throttledFor
 	switch code := status.Code(err); code {
 	case codes.Canceled:
@@ -108,7 +108,7 @@ func (w *window) leave(ctx context.Context, began time.Time, err error) {
 		}
 	}
 	w.refused = now
-	// The calls that were under way when the limit was lowered say nothing about the lower one.
+	// Calls that were in progress when the limit was lowered are no evidence about the lower limit.
 	if began.After(w.cut) {
 		w.limit, w.cut = max(1, throttledTo*min(w.limit, float64(is))), now
 	}
@@ -116,7 +116,7 @@ func (w *window) leave(ctx context.Context, began time.Time, err error) {
 
 // throttled is the error of a call that is not sent.
 func throttled(after time.Duration) error {
-	s, err := status.New(codes.ResourceExhausted, "not sent: servers have too much work to answer more of these calls").WithDetails(
+	s, err := status.New(codes.ResourceExhausted, "not sent: the servers are overloaded with calls of this method").WithDetails(
 		&errdetails.ErrorInfo{
 			Domain: stowagev1.ErrorDomain, Reason: stowagev1.ErrorReason_ERROR_REASON_OVERLOADED.Short(),
 			Metadata: map[string]string{"limit": clientLimit},
@@ -128,14 +128,14 @@ func throttled(after time.Duration) error {
 	return s.Err()
 }
 
-// clientLimit is the limit in the metadata of the error of a call that was not sent.
+// clientLimit is the limit in the error metadata of a call that was not sent.
 const clientLimit = "client"
 
 // Unary is a grpc.UnaryClientInterceptor.
 func (t *Throttle) Unary(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
 	options ...grpc.CallOption,
 ) error {
-	w, now := t.of(method), time.Now()
+	w, now := t.window(method), time.Now()
 	err := w.enter(now)
 	if err == nil {
 		err = invoke(ctx, method, request, reply, conn, options...)
@@ -152,13 +152,13 @@ func (t *Throttle) Stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc
 	if desc.ClientStreams {
 		return open(ctx, desc, conn, method, options...)
 	}
-	w, now := t.of(method), time.Now()
+	w, now := t.window(method), time.Now()
 	if err := w.enter(now); err != nil {
 		return nil, err
 	}
 	s := &throttledStream{ctx: ctx, window: w, began: now}
 	var err error
-	// A caller may never receive. The stream's end counts it then.
+	// If the caller never receives, the stream's end counts.
 	options = slices.Concat(options, []grpc.CallOption{grpc.OnFinish(s.leave)})
 	if s.ClientStream, err = open(ctx, desc, conn, method, options...); err != nil {
 		s.leave(err)

@@ -1,4 +1,4 @@
-// Package suggest finds the name that a misspelled one most likely means.
+// Package suggest corrects misspelled names.
 package suggest
 
 import (
@@ -6,7 +6,7 @@ import (
 	"iter"
 )
 
-// DidYouMean returns "; did you mean ...?" with the known name that is nearest to an unknown one; empty if none is near.
+// DidYouMean returns "; did you mean ...?" with the known name nearest to an unknown name; empty if none is near.
 func DidYouMean(name string, known iter.Seq[string]) string {
 	if best := Nearest(name, known); best != "" {
 		return fmt.Sprintf("; did you mean %q?", best)
@@ -14,9 +14,8 @@ func DidYouMean(name string, known iter.Seq[string]) string {
 	return ""
 }
 
-// Nearest returns the known name with the fewest edits to another name, the first of equals. It is empty if that takes more than a
-// third of the letters, as such a name is most likely not meant, or if the name itself is known, or is
-// one letter, which is as near to every other.
+// Nearest returns the known name with the fewest edits to another name, the first of equals. It is empty if the edits exceed a third of
+// the letters, which makes the match unlikely, or if the name is itself known, or has only one letter, which is as near to every other.
 func Nearest(name string, known iter.Seq[string]) string {
 	if len(name) < 2 {
 		return ""
@@ -33,8 +32,8 @@ func Nearest(name string, known iter.Seq[string]) string {
 	return best
 }
 
-// distance is the number of letters to insert, delete, replace or swap with the next one (optimal string alignment). It may return any
-// number of at least limit in place of a larger one.
+// distance is the number of letters to insert, delete, replace or swap with the next one (optimal string alignment), or any number of
+// at least limit if it reaches limit.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit

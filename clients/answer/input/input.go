@@ -61,7 +61,7 @@ func (in *Input) Read(r *manifest.Reader) (*kube.Snapshot, answer.Gaps, error) {
 		}
 		return nil, gaps, errors.New("the manifests have no nodes and no pods")
 	}
-	for _, line := range r.Told() {
+	for _, line := range r.Notices() {
 		in.notef("%s", line)
 	}
 	for _, u := range out.Undecided {
