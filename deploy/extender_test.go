@@ -18,7 +18,7 @@ import (
 	"github.com/stowage-scheduler/stowage/deploy/deploytest"
 )
 
-// extenderObjects are the objects in deploy/extender, each file strictly parsed; those of kubectl and kube-scheduler left out.
+// extenderObjects are the objects in deploy/extender, each file strictly parsed, without configurations of kubectl and kube-scheduler.
 func extenderObjects(t *testing.T) map[string][]deploytest.Object {
 	t.Helper()
 	out := map[string][]deploytest.Object{}

@@ -155,7 +155,7 @@ func issue(t *testing.T, objects []deploytest.Object) *issued {
 	return c
 }
 
-// sign makes the Secret of a Certificate; that of an authority signs the ones after it, and itself.
+// sign creates the Secret of a Certificate. An authority signs itself and the certificates after it.
 func (c *issued) sign(m *deploytest.Certificate) {
 	c.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

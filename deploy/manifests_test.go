@@ -52,8 +52,8 @@ const (
 	certificatesFile   = "certificates.yaml" // deploytest.Read knows its kinds
 )
 
-// read parses the manifests as strictly as the API server does when asked for strict validation: each by its own kind,
-// with the names of fields in exact case, nothing unknown and nothing twice.
+// read parses the manifests like the API server's strict validation: by their kinds, rejecting unknown and duplicate fields, and fields
+// in the wrong case.
 func read(t *testing.T) *manifests {
 	t.Helper()
 	scheme := runtime.NewScheme()

@@ -69,7 +69,7 @@ func TestReleaseHasEveryCommand(t *testing.T) {
 	}
 }
 
-// TestWorkflowsArePinned expects workflows to use actions by commit, to have no rights beyond those of their jobs, and to name no
+// TestWorkflowsArePinned expects workflows to use actions by commit, to have no rights beyond their jobs' needs, and to name no
 // registry.
 func TestWorkflowsArePinned(t *testing.T) {
 	files, err := filepath.Glob("../.github/workflows/*.yaml")

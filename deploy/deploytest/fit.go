@@ -17,14 +17,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// set is what is applied together.
+// set is objects that are applied together.
 type set struct {
 	objects  []Object
 	given    []string
 	problems []string
 }
 
-// Problems lists what does not fit in objects that are applied together. given are names that exist beside them, such as
+// Problems lists contradictions among objects that are applied together. given are names of other existing objects, such as
 // "Secret/registry".
 func Problems(objects []Object, given ...string) []string {
 	s := &set{objects: objects, given: given}
@@ -32,7 +32,7 @@ func Problems(objects []Object, given ...string) []string {
 	for _, o := range objects {
 		name := fmt.Sprintf("%s/%s/%s", kind(o), o.GetNamespace(), o.GetName())
 		if names[name] {
-			s.report(o, "is there twice")
+			s.report(o, "is a duplicate")
 		}
 		names[name] = true
 		if o.GetLabels()["app.kubernetes.io/part-of"] != "stowage" {
@@ -97,7 +97,7 @@ func (s *set) report(o Object, format string, args ...any) {
 
 func kind(o Object) string { return o.GetObjectKind().GroupVersionKind().Kind }
 
-// selects returns the pods that a selector selects, which must be those of one Deployment.
+// selects returns the pods of a selector, which must select exactly one Deployment.
 func (s *set) selects(o Object, selector *metav1.LabelSelector) (pods []*corev1.PodTemplateSpec) {
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
@@ -140,12 +140,12 @@ func (s *set) serviceMonitor(m *ServiceMonitor) {
 	}
 }
 
-// port checks that a container of the pods has a port, by its name; with a number also that it is that one.
+// port checks that a container of the pods has a port with a name and, unless 0, a number.
 func (s *set) port(o Object, pods []*corev1.PodTemplateSpec, name intstr.IntOrString, number int32) {
 	for _, pod := range pods {
 		got, ok := containerPort(&pod.Spec, name.StrVal)
 		if !ok || number != 0 && got != number {
-			s.report(o, "port %s is %d of the pods, there is: %t, want %d", name.String(), got, ok, number)
+			s.report(o, "port %s of the pods is %d (exists: %t), want %d", name.String(), got, ok, number)
 		}
 	}
 }
@@ -165,21 +165,21 @@ func containers(pod *corev1.PodSpec) []corev1.Container {
 	return slices.Concat(pod.InitContainers, pod.Containers)
 }
 
-// refers checks that an object of a kind exists in the namespace of the one that names it.
-func (s *set) refers(o Object, of, name string) {
-	if slices.Contains(s.given, of+"/"+name) {
+// refers checks that an object of a kind exists in the namespace of the object that refers to it.
+func (s *set) refers(o Object, wanted, name string) {
+	if slices.Contains(s.given, wanted+"/"+name) {
 		return
 	}
 	for _, other := range s.objects {
 		inScope := other.GetNamespace() == "" || other.GetNamespace() == o.GetNamespace()
-		if kind(other) == of && other.GetName() == name && inScope {
+		if kind(other) == wanted && other.GetName() == name && inScope {
 			return
 		}
-		if c, ok := other.(*Certificate); ok && of == "Secret" && c.Spec.SecretName == name && inScope {
+		if c, ok := other.(*Certificate); ok && wanted == "Secret" && c.Spec.SecretName == name && inScope {
 			return
 		}
 	}
-	s.report(o, "there is no %s %q", of, name)
+	s.report(o, "there is no %s %q", wanted, name)
 }
 
 func (s *set) binding(o Object, role rbacv1.RoleRef, subjects []rbacv1.Subject) {
@@ -202,15 +202,15 @@ func (s *set) account(o Object, name, namespace string) {
 			return
 		}
 	}
-	s.report(o, "no pods have the service account %s/%s, and no secret a token of it", namespace, name)
+	s.report(o, "neither pods nor a token secret use the service account %s/%s", namespace, name)
 }
 
 func (s *set) certificate(c *Certificate) {
 	if c.Spec.CommonName == "" && len(c.Spec.DNSNames) == 0 {
-		s.report(c, "is for no name")
+		s.report(c, "has no names")
 	}
 	if c.Spec.RenewBefore.Duration >= c.Spec.Duration.Duration {
-		s.report(c, "is renewed %v before its end, of %v", c.Spec.RenewBefore, c.Spec.Duration)
+		s.report(c, "is renewed %v before its end, which exceeds its duration of %v", c.Spec.RenewBefore, c.Spec.Duration)
 	}
 	switch ref := c.Spec.IssuerRef; {
 	case ref.Name == "":
@@ -220,10 +220,10 @@ func (s *set) certificate(c *Certificate) {
 	}
 }
 
-// issuer checks that an issuer signs by itself, or with a certificate that may sign.
+// issuer checks that an issuer is self-signed, or has a certificate that may sign.
 func (s *set) issuer(i *Issuer) {
 	if (i.Spec.CA == nil) == (i.Spec.SelfSigned == nil) {
-		s.report(i, "has not one way to sign")
+		s.report(i, "must have exactly one type")
 	}
 	if i.Spec.CA == nil {
 		return

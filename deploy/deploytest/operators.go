@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The parts of the types of the Prometheus operator and of cert-manager that the manifests use.
+// The types of the Prometheus operator and of cert-manager, reduced to the fields of the manifests.
 type (
 	// ServiceMonitor is one of monitoring.coreos.com/v1.
 	ServiceMonitor struct {
@@ -28,7 +28,7 @@ type (
 			PodMetricsEndpoints []Endpoint           `json:"podMetricsEndpoints"`
 		} `json:"spec"`
 	}
-	// Endpoint is what is scraped.
+	// Endpoint is a scraped endpoint.
 	Endpoint struct {
 		Port     string `json:"port"`
 		Path     string `json:"path"`

@@ -6,14 +6,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// pod checks what a pod refers to, its probes, and the restricted profile of the pod security standards.
+// pod checks the references of a pod, its probes, and the restricted profile of the pod security standards.
 func (s *set) pod(o Object, template *corev1.PodTemplateSpec) {
 	pod := &template.Spec
 	s.refers(o, "ServiceAccount", pod.ServiceAccountName)
 	for _, secret := range pod.ImagePullSecrets {
 		s.refers(o, "Secret", secret.Name)
 	}
-	volumes := map[string]bool{} // whether it is mounted
+	volumes := map[string]bool{} // by name, true if mounted
 	for _, v := range pod.Volumes {
 		volumes[v.Name] = false
 		switch {
@@ -41,7 +41,7 @@ func (s *set) pod(o Object, template *corev1.PodTemplateSpec) {
 	s.restricted(o, pod)
 }
 
-// files checks that flags name files in what is mounted.
+// files checks that flags name files in mounted volumes.
 func (s *set) files(o Object, c *corev1.Container) {
 	for _, arg := range append(c.Command, c.Args...) {
 		flag, path, _ := strings.Cut(arg, "=")
@@ -60,7 +60,7 @@ func (s *set) files(o Object, c *corev1.Container) {
 
 func (s *set) probes(o Object, c *corev1.Container) {
 	if c.ReadinessProbe == nil || c.LivenessProbe == nil {
-		s.report(o, "container %s has not both probes", c.Name)
+		s.report(o, "container %s lacks a liveness or a readiness probe", c.Name)
 	}
 	for _, probe := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
 		if probe == nil {
@@ -71,7 +71,7 @@ func (s *set) probes(o Object, c *corev1.Container) {
 			own = own || probe.HTTPGet != nil && p.Name == probe.HTTPGet.Port.StrVal
 		}
 		if !own {
-			s.report(o, "container %s: a probe asks a port that it does not have", c.Name)
+			s.report(o, "container %s: a probe uses an unknown port", c.Name)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func (s *set) restricted(o Object, pod *corev1.PodSpec) {
 		s.report(o, "is in a namespace of the host")
 	}
 	if pod.EnableServiceLinks == nil || *pod.EnableServiceLinks {
-		s.report(o, "gets variables of other Services, which look like settings")
+		s.report(o, "has variables of other Services, which may look like settings")
 	}
 	if c := pod.SecurityContext; c == nil || c.RunAsNonRoot == nil || !*c.RunAsNonRoot || c.RunAsUser != nil && *c.RunAsUser == 0 {
 		s.report(o, "may run as root")
@@ -92,7 +92,7 @@ func (s *set) restricted(o Object, pod *corev1.PodSpec) {
 	}
 	for _, v := range pod.Volumes {
 		if v.ConfigMap == nil && v.Secret == nil && v.EmptyDir == nil && v.Projected == nil {
-			s.report(o, "volume %s is of a kind that is not expected", v.Name)
+			s.report(o, "volume %s has an unexpected kind", v.Name)
 		}
 	}
 	for _, c := range containers(pod) {

@@ -34,8 +34,8 @@ type Object interface {
 	metav1.Object
 }
 
-// Read parses the documents of a manifest, each by its own kind, with the names of fields in exact case, nothing unknown and
-// nothing twice, as the API server does with strict validation. Documents without content are left out.
+// Read parses the documents of a manifest by their kinds. Like the API server's strict validation, it rejects unknown and duplicate
+// fields, and fields in the wrong case. It skips empty documents.
 func Read(text []byte) ([]Object, error) {
 	scheme := runtime.NewScheme()
 	groups := runtime.NewSchemeBuilder(corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme,
@@ -69,11 +69,11 @@ func isEmpty(document []byte) bool {
 	return yaml.Unmarshal(document, &content) == nil && content == nil
 }
 
-// digest is the end of the names of generated ConfigMaps.
+// digest is the suffix of the names of generated ConfigMaps.
 var digest = regexp.MustCompile("-[2456789bcdfghkmt]{10}$")
 
-// Kustomize builds an overlay of directories in root, as `kubectl kustomize` does: of kustomizations and of components, each with its
-// own resources. Generated names are without their digests.
+// Kustomize builds an overlay of directories in root, as `kubectl kustomize` does: kustomizations and components, each with its own
+// resources. It removes the digests of generated names.
 func Kustomize(t testing.TB, root string, directories ...string) []Object {
 	t.Helper()
 	disk, memory := os.DirFS(root), filesys.MakeFsInMemory()

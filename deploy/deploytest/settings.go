@@ -32,8 +32,8 @@ func ServerSettings(t testing.TB, file string, args ...string) config.Config {
 	return flags.Config
 }
 
-// ClientSettings parses and validates the arguments of a container as its command does: that of the extender, batch or
-// expander, as it is called. It returns nil for any other container.
+// ClientSettings parses and validates the arguments of a container as its command does, for containers named extender, batch or
+// expander. It returns nil for any other container.
 func ClientSettings(t testing.TB, c corev1.Container) any {
 	t.Helper()
 	var settings interface{ Validate() error }
@@ -65,7 +65,7 @@ func parse(t testing.TB, into any, args []string, options ...kong.Option) {
 	}
 }
 
-// CheckServerMemory checks that the memory of a server's container suffices for the requests that its settings let it work on.
+// CheckServerMemory checks that the memory of a server's container suffices for the concurrent requests that its settings allow.
 func CheckServerMemory(t testing.TB, c config.Config, resources corev1.ResourceRequirements) {
 	t.Helper()
 	limit := resources.Limits.Memory().Value()

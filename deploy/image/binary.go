@@ -10,8 +10,8 @@ import (
 
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// readBinary returns a command's binary for an architecture. It refuses what could not run in an image without files:
-// a binary for another machine, or one that needs an interpreter.
+// readBinary returns a command's binary for an architecture. It refuses binaries that cannot run in an empty image: for another
+// machine, or with a dynamic linker.
 func readBinary(dir, command, arch string) ([]byte, error) {
 	machine, ok := machines[arch]
 	if !ok {

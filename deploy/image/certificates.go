@@ -10,8 +10,8 @@ import (
 // certificatesPath is where Go looks for root certificates first.
 const certificatesPath = "etc/ssl/certs/ca-certificates.crt"
 
-// certificates returns Mozilla's root certificates in PEM, in the order of the module that carries them. Roots that are
-// trusted only within limits are left out: PEM cannot state limits.
+// certificates returns Mozilla's root certificates in PEM, in the order of their module. Roots with restricted trust are left out,
+// because PEM cannot express restrictions.
 func certificates() []byte {
 	var buf bytes.Buffer
 	for root := range bundle.Roots() {

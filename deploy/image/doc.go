@@ -1,9 +1,9 @@
-// Command image packs one of the commands into a container image: an OCI image layout and the same as one archive, with an
-// image for each architecture, made without a container engine and without a registry.
+// Command image packs one of the commands into a container image for each architecture, as an OCI image layout and as an archive of
+// the layout. It needs neither a container engine nor a registry.
 //
-// The image has no base. It holds the static binary and the Mozilla root certificates, which exporters of telemetry
-// need for collectors behind public certificates; it has no shell, no user database and nothing to write to, and runs
-// as user 65532. The same binaries, tag and time give the same bytes: nothing of the machine goes in.
+// The image has no base. It contains the static binary and Mozilla's root certificates, which exporters of telemetry need for
+// collectors with public certificates. It has no shell, no user database and no writable path, and runs as user 65532. The same
+// binaries, tag and time give the same bytes on every machine.
 //
 // build.sh in this directory compiles the binaries and calls it.
 package main

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// fileLayer returns a layer with one file and the directories above it, all of root and of the year 1970, so that a
-// layer's digest is a function of its file.
+// fileLayer returns a layer with one file and its parent directories, all owned by root and dated 1970, so that a layer's digest is a
+// function of its file.
 func fileLayer(name string, content []byte, mode int64) (v1.Layer, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user is the one that distroless images call nonroot. It is a number because the image has no /etc/passwd, and
-// because runAsNonRoot can only be checked on a number.
+// user is the nonroot user of distroless images. It is a number because the image has no /etc/passwd, and because runAsNonRoot can
+// only be checked for a number.
 const user = "65532:65532"
 
 func emptyIndex() v1.ImageIndex {
@@ -38,7 +38,7 @@ func (s source) image(arch string) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The binary comes last: it is what changes from one version to the next.
+	// The binary comes last, because it changes with every version.
 	layers := []struct {
 		path    string
 		content []byte

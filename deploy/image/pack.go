@@ -19,8 +19,8 @@ type source struct {
 	created  time.Time
 }
 
-// pack writes the image as a layout and as an archive of that layout, in the place of what was there, and returns the
-// digest that the image will have in every registry.
+// pack writes the image as a layout and as an archive of the layout, replacing existing files. It returns the image's digest, which is
+// the same in every registry.
 func (s source) pack(layoutDir, archive string) (string, error) {
 	if s.tag == "" {
 		return "", errors.New("an image needs a tag")
@@ -36,7 +36,7 @@ func (s source) pack(layoutDir, archive string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("layout: %w", err)
 	}
-	// The reference is what skopeo finds the image by, and what podman calls it.
+	// skopeo finds the image by this reference, and podman names it so.
 	reference := map[string]string{"org.opencontainers.image.ref.name": s.command + ":" + s.tag}
 	if err := path.AppendIndex(index, layout.WithAnnotations(reference)); err != nil {
 		return "", fmt.Errorf("layout: %w", err)

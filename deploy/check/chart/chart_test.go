@@ -54,7 +54,7 @@ func TestPackage(t *testing.T) {
 	}
 }
 
-// The chart's version and its images are those that are built.
+// The chart's version and its images match the built ones.
 func TestVersionIsTheImages(t *testing.T) {
 	c, tag := load(t), strings.TrimSpace(string(read(t, "../../image/tag")))
 	if c.Metadata.AppVersion != tag || "v"+c.Metadata.Version != tag {
@@ -123,7 +123,7 @@ func withRule(caller string) string {
 	return "server: {access: {ownRules: false, tokenReview: {enabled: false}, rules: [{callers: ['" + caller + "'], tenant: a, methods: ['*']}]}}"
 }
 
-// TestAccepted expects no error for values that resemble those of TestRefused.
+// TestAccepted expects no error for values that resemble TestRefused's.
 func TestAccepted(t *testing.T) {
 	for _, text := range []string{
 		"{" + withRule("subject:CN=a") + "}",

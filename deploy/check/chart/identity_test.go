@@ -140,7 +140,7 @@ func TestListedClients(t *testing.T) {
 	}
 }
 
-// Rules of the values come before those of the chart, so that they decide.
+// Rules of the values precede the chart's rules, so that they decide.
 func TestRulesComeFirst(t *testing.T) {
 	const mine = "user:system:serviceaccount:stowage:ci"
 	values := "server: {access: {rules: [{callers: ['" + mine + "'], tenant: ci, methods: [Filter]}]}}"

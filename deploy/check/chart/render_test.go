@@ -62,7 +62,7 @@ func objects(t testing.TB, release, namespace string, values map[string]any) []d
 	return out
 }
 
-// valuesFiles are the values that are rendered: none, and those of the chart's directory ci.
+// valuesFiles are the rendered values: none, and the files of the chart's directory ci.
 func valuesFiles(t testing.TB) map[string]map[string]any {
 	t.Helper()
 	out := map[string]map[string]any{"defaults": {}}

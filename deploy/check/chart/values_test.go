@@ -88,7 +88,7 @@ func grouping(value *yaml.Node) bool {
 	return value.Kind == yaml.MappingNode && len(value.Content) > 0 && value.Content[0].HeadComment != ""
 }
 
-// TestServerSettings expects the schema to have every setting of the server, except those that the chart sets itself.
+// TestServerSettings expects the schema to have every setting of the server, except settings that the chart sets itself.
 func TestServerSettings(t *testing.T) {
 	var all schema
 	if err := json.Unmarshal(read(t, chartDir+"/values.schema.json"), &all); err != nil {

@@ -43,8 +43,8 @@ var rare = map[string][]string{
 	"stowage_extender_outcomes_total": {"in_time"},
 }
 
-// metrics are the series that Stowage's processes have, each with its labels. All of them are at work: a server is called, a
-// batch scheduler binds pods and evicts others, an extender and an expander are asked.
+// metrics are the series of Stowage's processes, each with its labels. All processes run: a server is called, a batch scheduler binds
+// and evicts pods, an extender and an expander serve requests.
 func metrics(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	tel, err := telemetry.New(t.Context(), "stowage", "v0")
@@ -163,8 +163,8 @@ func (w *work) extend() {
 		w.t.Fatal(err)
 	}
 	for _, request := range [][2]string{
-		{"filter", `{"pod": {"metadata": {"name": "asked", "namespace": "default", "uid": "asked"}}, "nodenames": ["a"]}`},
-		{"bind", `{"podName": "asked", "podNamespace": "default", "podUID": "asked", "node": "a"}`},
+		{"filter", `{"pod": {"metadata": {"name": "new", "namespace": "default", "uid": "new"}}, "nodenames": ["a"]}`},
+		{"bind", `{"podName": "new", "podNamespace": "default", "podUID": "new", "node": "a"}`},
 	} {
 		answer, err := http.Post(server.URL+"/"+request[0], "application/json", strings.NewReader(request[1]))
 		if err != nil {
@@ -245,12 +245,12 @@ func (w *work) series() map[string]map[string]bool {
 
 // apiServer is one with a full node, and pods that wait for it.
 func apiServer() *fake.Clientset {
-	victim, urgent, asked := pod("victim", "3", 0), pod("urgent", "3", 1000), pod("asked", "100m", 0)
+	victim, urgent, fresh := pod("victim", "3", 0), pod("urgent", "3", 1000), pod("new", "100m", 0)
 	victim.Spec.NodeName, victim.Status.Phase = "a", corev1.PodRunning
-	asked.Spec.SchedulerName = "kube-scheduler-stowage"
+	fresh.Spec.SchedulerName = "kube-scheduler-stowage"
 	amounts := corev1.ResourceList{"cpu": resource.MustParse("4"), "pods": resource.MustParse("110")}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: corev1.NodeStatus{Allocatable: amounts}}
-	api := fake.NewClientset(node, victim, urgent, asked, pod("small", "500m", 0), pod("large", "64", 0))
+	api := fake.NewClientset(node, victim, urgent, fresh, pod("small", "500m", 0), pod("large", "64", 0))
 	api.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if action.GetSubresource() != "binding" {
 			return false, nil, nil

@@ -16,7 +16,7 @@ true
 {{- end -}}
 {{- end -}}
 
-{{/* The rules of the access file: those of the values, then those of the chart. */}}
+{{/* The rules of the access file: first the rules in the values, then the chart's. */}}
 {{- define "stowage.rules" -}}
 {{- with .Values.server.access.rules }}
 {{- toYaml . }}

@@ -16,7 +16,7 @@ func main() {
 	var (
 		chart   = flag.String("chart", "../chart/stowage", "the chart's directory")
 		out     = flag.String("out", ".", "directory to write the package to")
-		created = flag.Int64("created", 0, "when its files count as made, in seconds since 1970")
+		created = flag.Int64("created", 0, "time of the files, in seconds since 1970")
 	)
 	flag.Parse()
 	name, err := pack(*chart, *out, time.Unix(*created, 0).UTC())
