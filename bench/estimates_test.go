@@ -24,7 +24,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// service is a server of both services, with a limiter that tells what it estimates.
+// service is a server of both services, with a limiter that reports its estimates.
 type service struct {
 	stowagev1.PlacementServiceClient
 	stowagev1.SimulationServiceClient

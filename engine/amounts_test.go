@@ -90,7 +90,7 @@ func TestLargeAmountsFit(t *testing.T) {
 		{largest, []int64{1 << 62, 1<<62 - 1}, 1},
 		{8 << 30, []int64{largest}, 1},
 		{8 << 30, []int64{largest, 1}, 1},                // as if nothing were there, and more
-		{8 << 30, []int64{largest, 1}, 8<<30 + 1},        // what is asked for beyond that
+		{8 << 30, []int64{largest, 1}, 8<<30 + 1},        // requested beyond that
 		{8 << 30, []int64{largest, largest, 2}, 8 << 30}, // around once
 		{8 << 30, []int64{largest, largest, 2}, 8<<30 + 1},
 		{largest, []int64{largest, 1}, largest}, // the difference does not fit

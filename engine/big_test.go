@@ -15,7 +15,7 @@ const (
 	bigPodsPerNode = 30
 )
 
-// bigCluster returns a cluster like that of bench/bigcluster: nodes of 60 pools with 18 labels each, and 30 pods a node of 500
+// bigCluster returns a cluster like bench/bigcluster's: nodes of 60 pools with 18 labels each, and 30 pods a node of 500
 // templates. With classes, the nodes of a pool share a node class.
 func bigCluster(nodes int, classes bool) *api.Cluster {
 	rng := rand.New(rand.NewPCG(1, uint64(nodes)))

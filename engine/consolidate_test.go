@@ -87,7 +87,7 @@ func randomConsolidation(seed uint64) *consolidateCase {
 	return c
 }
 
-// consolidateState is a stated cluster after some actions.
+// consolidateState is a rebuilt cluster after some actions.
 type consolidateState struct {
 	stated  *api.Cluster
 	moved   int
@@ -262,7 +262,7 @@ func (c *consolidateCase) ask(t testing.TB, o engine.ConsolidateOptions) *verdic
 	return got
 }
 
-// replay expects that the actions of an answer are legal, and that everything in them is as on stated clusters.
+// replay expects that the actions of an answer are legal, and that all their parts are as on rebuilt clusters.
 func (c *consolidateCase) replay(t testing.TB, seed uint64, got *verdict.Consolidation) *consolidateState {
 	t.Helper()
 	st := c.begin()
@@ -303,7 +303,7 @@ func TestConsolidateNothing(t *testing.T) {
 	}
 }
 
-// TestConsolidate compares answers with all sequences of actions, and replays their actions on clusters that are stated anew.
+// TestConsolidate compares answers with all sequences of actions, and replays their actions on rebuilt clusters.
 func TestConsolidate(t *testing.T) {
 	seen := make(map[string]int)
 	for seed := range uint64(cases(2000)) {
@@ -372,7 +372,7 @@ func compareConsolidation(t *testing.T, seed uint64, seen map[string]int) {
 	}
 }
 
-// compareKept compares why candidates are left with drains of stated clusters.
+// compareKept compares why candidates are left with drains of rebuilt clusters.
 func (c *consolidateCase) compareKept(
 	t *testing.T, seed uint64, st *consolidateState, got *verdict.Consolidation, seen map[string]int,
 ) {
@@ -574,7 +574,7 @@ func (c *deadlineContext) Err() error {
 
 // BenchmarkConsolidate looks at 1,000 candidates, of a cluster with 30,000 pods: for one action, and then why each of the
 // others is left; and for as many actions as there are, which are some hundred times as many clusters. Of each answer the
-// first action is replayed on a cluster that is stated anew, and in the first case a sample of the other candidates is
+// first action is replayed on a rebuilt cluster, and in the first case a sample of the other candidates is
 // compared with drains there.
 func BenchmarkConsolidate(b *testing.B) {
 	for _, actions := range []int{1, 1000} {
@@ -601,7 +601,7 @@ func BenchmarkConsolidate(b *testing.B) {
 	}
 }
 
-// sample compares a part of an answer with stated clusters.
+// sample compares a part of an answer with rebuilt clusters.
 func (c *consolidateCase) sample(b *testing.B, got *verdict.Consolidation) {
 	b.Helper()
 	first := *got

@@ -21,7 +21,7 @@ func controlledCluster(nodes int) *api.Cluster {
 }
 
 // BenchmarkDrain drains each node of bigCluster alone, and then all of a tenth of them together. A sample of the answers is
-// compared with those that evaluate every node for every pod.
+// compared with answers that evaluate every node for every pod.
 func BenchmarkDrain(b *testing.B) {
 	for _, nodes := range []int{1000} {
 		c := compiled(b, controlledCluster(nodes))

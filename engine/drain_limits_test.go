@@ -132,7 +132,7 @@ func TestBlockedBudgetsAreBounded(t *testing.T) {
 	}
 }
 
-// Fates together keep a bounded number of budgets, and answers tell what is missing.
+// Fates together keep a bounded number of budgets, and answers report the omissions.
 func TestBudgetsOfManyFates(t *testing.T) {
 	const pods, budgets = 300, 10_000
 	stated := &api.Cluster{Nodes: []api.Node{{Name: "a"}}}

@@ -54,7 +54,7 @@ type drainBatch struct {
 	owed      []int
 }
 
-// referenceDrain drains nodes by stating the cluster anew after each step, and asking it to place each pod.
+// referenceDrain drains nodes by rebuilding the cluster after each step, and placing each pod.
 type referenceDrain struct {
 	t      testing.TB
 	o      engine.DrainOptions
@@ -141,7 +141,7 @@ func (r *referenceDrain) fork() *referenceDrain {
 	return &f
 }
 
-// node returns a node of the stated cluster that may be changed.
+// node returns a node of the rebuilt cluster for changes.
 func (r *referenceDrain) node(i uint32) *api.Node {
 	c := *r.stated
 	c.Nodes = slices.Clone(c.Nodes)
@@ -477,7 +477,7 @@ func (r *referenceDrain) preempted(v verdict.PodReference, leaving []drainBatch,
 		pod = &n.Pods[slices.IndexFunc(n.Pods, func(p api.Pod) bool { return p.Name == v.Name })]
 	} else {
 		pod = &api.Pod{Template: r.stated.Templates[v.Template], TemplateIndex: v.Template}
-		for _, p := range r.stated.Nodes[v.Node].PodCounts { // those of one template are alike
+		for _, p := range r.stated.Nodes[v.Node].PodCounts { // pods of one template are alike
 			if p.Template == v.Template && !p.Terminating {
 				pod.Readiness = p.Readiness
 			}
@@ -694,7 +694,7 @@ func drainNodes(stated *api.Cluster, o *engine.DrainOptions) []uint32 {
 	return all
 }
 
-// TestDrainAsIfStated compares drains, each alone and all together, with clusters that are stated anew after each step.
+// TestDrainAsIfStated compares drains, each alone and all together, with clusters that are rebuilt after each step.
 func TestDrainAsIfStated(t *testing.T) {
 	for _, scheduler := range []bool{false, true} {
 		t.Run(fmt.Sprint("scheduler=", scheduler), func(t *testing.T) {
@@ -723,7 +723,7 @@ func compareDrains(t *testing.T, seed uint64, scheduler bool, seen map[string]in
 		for i := range stated.Nodes {
 			n := &stated.Nodes[i]
 			for j := range n.PodCounts {
-				n.PodCounts[j].Terminating = false // victims do not tell it
+				n.PodCounts[j].Terminating = false // victims do not show it
 			}
 			if o.Terminating {
 				n.PodCounts = nil // counted pods have no start time, so that ties depend on how they are listed
@@ -1015,7 +1015,7 @@ func TestDrainWorkers(t *testing.T) {
 	}
 }
 
-// A drain does not depend on those that the same goroutine simulated before it.
+// A drain does not depend on earlier drains of the same goroutine.
 func TestDrainsAreApart(t *testing.T) {
 	for seed := range uint64(cases(1500)) {
 		rng := rand.New(rand.NewPCG(seed, 64))

@@ -12,8 +12,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// BenchmarkFit counts how many pods fit on 5,000 nodes, and compares the answer with that of Place, and the time for a pod with
-// that of a call of Score, as a caller makes for each pod that counts by itself.
+// BenchmarkFit counts how many pods fit on 5,000 nodes, and compares the answer with Place's, and the time for a pod with
+// the time of a call of Score, which a caller that counts by itself makes for each pod.
 func BenchmarkFit(b *testing.B) {
 	stated := bigCluster(5000, true)
 	c := compiled(b, stated)

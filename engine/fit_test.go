@@ -19,7 +19,7 @@ import (
 )
 
 // TestFit compares the units that fit, in all, by domain and with each change, with a loop of Score and Filter on clusters that
-// are compiled anew with the pods placed so far.
+// are compiled again with the pods placed so far.
 func TestFit(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]int)
@@ -276,8 +276,8 @@ func (b *fitByHand) domains(stated *api.Cluster, key string, all *verdict.Fit) [
 	return out
 }
 
-// compareChanges compares the changes with those of Filter in the final cluster, and their units with those of clusters and
-// mixes that are changed by hand. Victims are not those of Filter, as pods of the mix are none.
+// compareChanges compares the changes with Filter's in the final cluster, and their units with the units of clusters and
+// mixes that are changed by hand. Victims differ from Filter's, as pods of the mix are none.
 func (b *fitByHand) compareChanges(
 	seed uint64, stated, final *api.Cluster, all *verdict.Fit, got []verdict.FitChange, seen map[string]int,
 ) {
@@ -487,7 +487,7 @@ func TestFitDomains(t *testing.T) {
 	}
 }
 
-// TestFitOfPodsOfADaemonSet asks how many pods fit that a node like another one would have, too: those of the question stay where
+// TestFitOfPodsOfADaemonSet counts pods that a node like another one would have, too: the pods in question stay where
 // they are.
 func TestFitOfPodsOfADaemonSet(t *testing.T) {
 	agent := enginetest.MakePod("agent").Request("cpu", 600)

@@ -242,7 +242,7 @@ func pending(count int, p *enginetest.Pod) engine.Pending {
 }
 
 // hashed returns a pod of a revision of a Deployment with anti-affinity by hostname to its other pods: to all, or with
-// keys to those of its revision.
+// keys to its revision's.
 func hashed(revision string, keys ...string) *enginetest.Pod {
 	p := app("web").Label("pod-template-hash", revision).AntiAffinity(hostname, enginetest.Selects("app", "web"))
 	p.Template.Spec.PodAntiAffinity.Required[0].MatchLabelKeys = keys

@@ -312,7 +312,7 @@ func TestNominated(t *testing.T) { //nolint:funlen // every edge of the two pass
 	}
 }
 
-// TestNominatedMerged checks that rejections with nominated pods join those of other nodes.
+// TestNominatedMerged checks that rejections with nominated pods join the rejections of other nodes.
 func TestNominatedMerged(t *testing.T) {
 	cpu := func(name string, amount int) *enginetest.Pod { return enginetest.MakePod(name).Request("cpu", amount) }
 	c := enginetest.Cluster(

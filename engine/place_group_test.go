@@ -382,7 +382,7 @@ func (n *naive) full(domain []uint32, entries []int, nodes [][]uint32) int64 {
 	return sum / weights
 }
 
-// TestJointGroupOfEqualPods places identical pods with an entry each, as those of a StatefulSet.
+// TestJointGroupOfEqualPods places identical pods with an entry each, as a StatefulSet has.
 func TestJointGroupOfEqualPods(t *testing.T) {
 	var queue []engine.Pending
 	var entries []int

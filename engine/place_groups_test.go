@@ -60,7 +60,7 @@ func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 		nodes []*enginetest.Node
 		queue []engine.Pending
 		group engine.PodGroup
-		// what becomes of the group and of where the queue's pods go
+		// the outcome for the group and where the queue's pods go
 		want    verdict.PodGroupPlacement
 		placed  [][]uint32
 		message []string

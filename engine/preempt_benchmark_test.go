@@ -11,7 +11,7 @@ import (
 )
 
 // fullCluster returns nodes that are full of pods of low priorities, 30 on each: named ones, which started at different
-// times, or counted ones. A pod of 1 CPU needs 4 of 250 millicores. Those of the last node but one started last.
+// times, or counted ones. A pod of 1 CPU needs 4 of 250 millicores. The pods of the last node but one started last.
 func fullCluster(nodes int, named bool) *api.Cluster {
 	c := &api.Cluster{}
 	for i := range 20 {

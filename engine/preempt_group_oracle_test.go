@@ -15,7 +15,7 @@ import (
 )
 
 // groupPreempts is a random full cluster in which no pod is terminating or shares a host port of its node, and a group
-// that wants room there. kube-scheduler's counts of its cycle are then what it would count anew: there are two zones, and a pod of the
+// that wants room there. kube-scheduler's counts of its cycle then equal a new count: there are two zones, and a pod of the
 // group has terms between pods if any pod has.
 func groupPreempts(rng *rand.Rand) (*api.Cluster, []engine.Pending) {
 	apps := []string{"web", "db", "gang"}
@@ -67,7 +67,7 @@ func groupPreempts(rng *rand.Rand) (*api.Cluster, []engine.Pending) {
 	return stated, queue
 }
 
-// groupOracle brings victims back to clusters that are compiled anew for every decision.
+// groupOracle brings victims back to clusters that are compiled for every decision.
 type groupOracle struct {
 	t       *testing.T
 	cluster *api.Cluster
@@ -75,7 +75,7 @@ type groupOracle struct {
 	placed  []verdict.GroupNomination
 }
 
-// fits reports whether each pod of the group passes on its node without some pods, with those of the group before it.
+// fits reports whether each pod of the group passes on its node without some pods, with the group's pods before it.
 func (o *groupOracle) fits(gone map[string]bool) bool {
 	now := *o.cluster
 	now.Nodes = slices.Clone(now.Nodes)
@@ -125,7 +125,7 @@ func (o *groupOracle) victims() (gone map[string]bool, violations int) {
 	return gone, violations
 }
 
-// TestPreemptGroupAsIfCompiledAnew compares the victims of groups with those of the oracle.
+// TestPreemptGroupAsIfCompiledAnew compares the victims of groups with the oracle's.
 func TestPreemptGroupAsIfCompiledAnew(t *testing.T) {
 	t.Parallel()
 	tried := cases(1000)

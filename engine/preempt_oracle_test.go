@@ -74,7 +74,7 @@ func withoutVictims(c *api.Cluster, node int, gone []victimOf) *api.Cluster {
 	return &out
 }
 
-// oracle is DefaultPreemption as kube-scheduler's source describes it, on clusters that are compiled anew for every decision.
+// oracle is DefaultPreemption as kube-scheduler's source describes it, on clusters that are compiled for every decision.
 type oracle struct {
 	t       *testing.T
 	cluster *api.Cluster

@@ -355,7 +355,7 @@ func TestPreemptionOfCountedPods(t *testing.T) {
 	}
 }
 
-// TestPlacePreempts compares the preemption of Place with that of Filter in the cluster with the pods that were placed before.
+// TestPlacePreempts compares the preemption of Place with Filter's in the cluster with the pods that were placed before.
 func TestPlacePreempts(t *testing.T) {
 	stated := enginetest.Cluster(
 		enginetest.MakeNode("n1").Allocate("cpu", 1000, "pods", 10), enginetest.MakeNode("n2").Allocate("cpu", 1000, "pods", 10),

@@ -161,7 +161,7 @@ func TestPreemptionOfManyPriorities(t *testing.T) {
 	}
 }
 
-// TestPlacePreemptsAsFilter compares the preemption of a queue's unplaced pods with that of Filter in a cluster that is
+// TestPlacePreemptsAsFilter compares the preemption of a queue's unplaced pods with Filter's in a cluster that is
 // compiled with the pods that were placed before them.
 func TestPlacePreemptsAsFilter(t *testing.T) {
 	compared, assumed := 0, 0

@@ -10,7 +10,7 @@ import (
 )
 
 // TestProvisionByPriority has one node for one of several pods: in order the first one gets it, in kube-scheduler's order one with the
-// highest priority. Entries of the answer are those of the queue.
+// highest priority. The answer has the entries of the queue.
 func TestProvisionByPriority(t *testing.T) {
 	t.Parallel()
 	node := enginetest.MakeNode("new").Allocate("cpu", 2000, "memory", 32<<30, "pods", 110)

@@ -122,7 +122,7 @@ func (c *provisionCase) with(counts []int) (*api.Cluster, []uint32) {
 	return &out, candidates
 }
 
-// place places the queue on the cluster with new nodes, compiled anew. Pods that are left are queued again behind the others while
+// place places the queue on the newly compiled cluster with new nodes. Pods that are left are queued again behind the others while
 // that places any.
 func (c *provisionCase) place(t *testing.T, counts []int) *verdict.Place {
 	t.Helper()
@@ -352,7 +352,7 @@ func (c *provisionCase) compareUnplaced(
 	}
 }
 
-// refusal filters a pod of an entry for one more node of a template, in the cluster with all placed pods compiled anew.
+// refusal filters a pod of an entry for one more node of a template, in the newly compiled cluster with all placed pods.
 func (c *provisionCase) refusal(t *testing.T, got *verdict.Provision, counts []int, entry, template int) string {
 	t.Helper()
 	full, _ := c.with(counts)
@@ -543,7 +543,7 @@ func TestProvisionEnds(t *testing.T) {
 	}
 }
 
-// endingContext ends when its error was asked for a number of times.
+// endingContext ends after a number of calls of Err.
 type endingContext struct {
 	context.Context
 	left int
@@ -556,7 +556,7 @@ func (c *endingContext) Err() error {
 	return nil
 }
 
-// TestProvisionCountsTexts expects that finding out why each template takes no pod counts as steps, beyond the budget.
+// TestProvisionCountsTexts expects that finding out why each template accepts no pod counts as steps, beyond the budget.
 func TestProvisionCountsTexts(t *testing.T) {
 	t.Parallel()
 	huge := []engine.Pending{{Pod: enginetest.MakePod("huge").Request("cpu", 1_000_000).Pod, Count: 3}}

@@ -49,7 +49,7 @@ func (r *remedied) applyTo(cluster *api.Cluster, spec *api.PodSpec, c *verdict.C
 	}
 }
 
-// leaving returns the index that a change takes out of a list of the pod's spec, a higher one than that of any for none, and
+// leaving returns the index that a change takes out of a list of the pod's spec, an index beyond the list for none, and
 // a lower one if it takes all of the node affinity.
 func leaving(c *verdict.Change) int {
 	switch {

@@ -30,7 +30,7 @@ func remedies(t *testing.T, stated *api.Cluster, pod *enginetest.Pod) []verdict.
 	return got.Changes
 }
 
-// TestRemediesInOneList combines a change with one that takes an entry before it out of the same list: its index is that of the
+// TestRemediesInOneList combines a change with one that takes an entry before it out of the same list: its index refers to the
 // pod's own spec.
 func TestRemediesInOneList(t *testing.T) {
 	const zone = "topology.kubernetes.io/zone"

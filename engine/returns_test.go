@@ -61,8 +61,8 @@ func TestPreemptedPodsComeBack(t *testing.T) {
 	}
 }
 
-// TestPodsTakeTurns: a pod with anti-affinity to pods of its zone is attempted after each of those that it preempted has come back to
-// another node of the zone. kube-scheduler goes on for ever; here a bound ends it, and is reported.
+// TestPodsTakeTurns: a pod with anti-affinity to pods of its zone is attempted after each pod that it preempted has come back to
+// another node of the zone. kube-scheduler goes on forever; here a bound ends it, and is reported.
 func TestPodsTakeTurns(t *testing.T) {
 	other := cpu("", 1, 1).Label("app", "other")
 	stated := counts(enginetest.Cluster(node4("a").Zone("z"), node4("b").Zone("z")), other)

@@ -201,7 +201,7 @@ func TestSafePreemption(t *testing.T) { //nolint:funlen // a table of cases
 	}
 }
 
-// trialOf is what becomes of the victims of a candidate, on clusters that are compiled anew for every pod that comes back: the
+// trialOf is the outcome for the victims of a candidate, on clusters that are compiled for every pod that comes back: the
 // text of those without a node, and the nodes of the others.
 func trialOf(
 	t *testing.T, c *api.Cluster, pod *api.Pod, removable []onNode, candidate *verdict.Candidate,

@@ -195,7 +195,7 @@ func TestScaleDownKeepsRules(t *testing.T) {
 			worse++
 			more += got - best
 		}
-		// The result of the first deletion equals that of Filter.
+		// The result of the first deletion equals Filter's.
 		if len(down.Deletions) > 0 {
 			checkDeletion(t, seed, stated, pod, &down.Deletions[0])
 		}

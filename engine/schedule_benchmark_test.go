@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkSchedule places queues as kube-scheduler's: one that fits, to compare with placing it in order, and some in which each
-// pod preempts, to compare with searching for the victims of each pod anew.
+// pod preempts, to compare with a new search for the victims of each pod.
 func BenchmarkSchedule(b *testing.B) {
 	fits := bigCluster(1000, true)
 	preempting := func(rule func(*enginetest.Pod)) (queue []engine.Pending) {

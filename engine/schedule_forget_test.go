@@ -72,7 +72,7 @@ func randomAlike(rng *rand.Rand) (*api.Cluster, []engine.Pending) {
 	return stated, queue
 }
 
-// TestScheduleEqualsForgetting compares the queue with one that searches for the victims of each pod anew, to the last text.
+// TestScheduleEqualsForgetting compares the queue with one that repeats the search for victims for each pod, to the last text.
 func TestScheduleEqualsForgetting(t *testing.T) {
 	t.Parallel()
 	evictions, unplaced := 0, 0

@@ -123,7 +123,7 @@ func TestScheduleGroupLosesPods(t *testing.T) {
 }
 
 // TestScheduleVictimsInGroups: which pods may be evicted, and in which order, depends on the priorities of their groups; which node is
-// the best one on those of the pods.
+// the best one on the pods' nodes.
 func TestScheduleVictimsInGroups(t *testing.T) {
 	in := func(name string, priority int32) engine.PodGroup {
 		return engine.PodGroup{Name: "default/" + name, Priority: &priority}
@@ -220,9 +220,9 @@ func randomGroupSchedule(rng *rand.Rand) (*api.Cluster, []engine.Pending, []engi
 	return stated, queue, groups
 }
 
-// told leaves out what an answer tells of the domain that comes first of those that do not take a group: which one that is depends on
+// withoutDomain leaves out the first of the domains that do not accept a group: which one that is depends on
 // how many pods are estimated to fit.
-func told(p *verdict.Place, groups []engine.PodGroup) {
+func withoutDomain(p *verdict.Place, groups []engine.PodGroup) {
 	for i, g := range groups {
 		if len(g.Keys) == 0 {
 			continue
@@ -249,13 +249,13 @@ func TestScheduleGroupsEqualScanning(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.Scan = false
-		told(want, groups)
+		withoutDomain(want, groups)
 		for how, o := range map[string]engine.PlaceOptions{"as it pays": o, "with the board": o.WithBoard()} {
 			got, err := c.Place(t.Context(), queue, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			told(got, groups)
+			withoutDomain(got, groups)
 			if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(verdict.Placement{}, "Scanned")); diff != "" {
 				t.Fatalf("seed %d, %s (-scanning +now):\n%s", seed, how, diff)
 			}

@@ -195,7 +195,7 @@ func TestScheduleGatesAndErrors(t *testing.T) {
 	}
 }
 
-// TestScheduleNominatedFromTheStart: the nomination that the cluster states is that of the pod of the queue, and ends with it.
+// TestScheduleNominatedFromTheStart: the cluster's nomination belongs to the pod of the queue, and ends with it.
 func TestScheduleNominatedFromTheStart(t *testing.T) {
 	mid := cpu("mid", 4, 5).NominatedTo("b")
 	c := compile(t, node4("a").Run(cpu("precious", 4, 9)), node4("b").Nominate(cpu("mid", 4, 5), cpu("stranger", 1, 1)))
@@ -217,7 +217,7 @@ func TestScheduleFreesHostPorts(t *testing.T) {
 	expect(t, p, []came{{Nodes: []uint32{0}, Attempts: 2}, {Attempts: 2}}, []evicted{{0, 0, []string{"leaves"}}})
 }
 
-// TestScheduleAtADeadline: with Partial, pods that were not attempted are told.
+// TestScheduleAtADeadline: with Partial, unattempted pods are reported.
 func TestScheduleAtADeadline(t *testing.T) {
 	c := compile(t, node4("a"))
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
@@ -234,7 +234,7 @@ func TestScheduleAtADeadline(t *testing.T) {
 	}
 }
 
-// TestScheduleManyAlike: pods that fare alike are attempted at once, and those that preempt one by one.
+// TestScheduleManyAlike: pods that fare alike are attempted at once, and preempting pods one by one.
 func TestScheduleManyAlike(t *testing.T) {
 	const many = 1_000_000
 	c := compile(t, node4("a").Run(cpu("victim", 1, 0), cpu("victim-2", 1, 0)), node4("b"))
@@ -356,7 +356,7 @@ func final(stated *api.Cluster, queue []engine.Pending, result *verdict.Place) *
 }
 
 // TestScheduleEndsWhenNothingCanChange: no pod without a node fits at the end, or could preempt, and no node has more than it
-// has room for. Without nominations, as those that end may be those that keep a pod from its node.
+// has room for. Without nominations, as an ending nomination may be the one that keeps a pod from its node.
 func TestScheduleEndsWhenNothingCanChange(t *testing.T) {
 	t.Parallel()
 	unplaced, evictions := 0, 0

@@ -75,7 +75,7 @@ func byLabel(s *cluster.State, of string) nodeset.Set {
 	return nodes
 }
 
-// TestToyFieldEverywhere adds a field of nodes, and a plugin that reads it. Whatever is asked must be answered as with a plugin that
+// TestToyFieldEverywhere adds a field of nodes, and a plugin that reads it. Every answer must equal the answer with a plugin that
 // reads the label which the field is taken from.
 func TestToyFieldEverywhere(t *testing.T) {
 	rejected := make(map[string]int)

@@ -22,7 +22,7 @@ import (
 // license is a resource that NodeResourcesFit ignores. Pods with a label request it.
 const license = "example.com/license"
 
-// asNeed returns the plugin of enginetest.Licenses, with a second Fit in place of a kind of its own.
+// asNeed returns the plugin of enginetest.Licenses, with a second Fit instead of a kind of its own.
 func asNeed(l enginetest.Licenses) *plugin.Plugin {
 	return &plugin.Plugin{
 		Name:   l.Name,
@@ -35,7 +35,7 @@ func asNeed(l enginetest.Licenses) *plugin.Plugin {
 	}
 }
 
-// asExclusion returns the plugin of enginetest.Licenses with one license in a domain, with an exclusion in place of a kind of its
+// asExclusion returns the plugin of enginetest.Licenses with one license in a domain, with an exclusion instead of a kind of its
 // own.
 func asExclusion(l enginetest.Licenses) *plugin.Plugin {
 	exclusion := excluding(enginetest.LicensesLabel, rule.Exclusion{
@@ -51,7 +51,7 @@ func asExclusion(l enginetest.Licenses) *plugin.Plugin {
 	return exclusion
 }
 
-// TestToyKindEverywhere adds a kind of rule, of which no package but enginetest knows. Whatever is asked must be answered as with a
+// TestToyKindEverywhere adds a kind of rule, of which no package but enginetest knows. Every answer must equal the answer with a
 // plugin whose rules are of other kinds: needs of a resource, of which pods use one or two, or exclusions.
 func TestToyKindEverywhere(t *testing.T) {
 	const zone = "topology.kubernetes.io/zone"
@@ -222,7 +222,7 @@ func (l *licensing) template(t *api.PodTemplate) *api.PodTemplate {
 	return &out
 }
 
-// pod has no status of its resources, which kube-scheduler may count in place of the request.
+// pod has no status of its resources, which kube-scheduler may count instead of the request.
 func (l *licensing) pod(p *api.Pod) { p.Template, p.ResourceStatus = l.template(p.Template), nil }
 
 func (l *licensing) node(n *api.Node) {

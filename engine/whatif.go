@@ -181,7 +181,7 @@ func (c *Cluster) Returning(ctx context.Context, s *Scenario) (pods int64, err e
 	return pods, err
 }
 
-// requeue returns the queue of a scenario with the pods that controllers create again, and all of these. Those that are not in the
+// requeue returns the queue of a scenario with the pods that controllers create again, and all of these. Pods that are not in the
 // queue are the last ones. left are the doubts about pods that are left to other schedulers.
 func (c *Cluster) requeue(
 	s *Scenario, evicted []cluster.Evictee, profile *api.Profile,

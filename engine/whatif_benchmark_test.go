@@ -18,7 +18,7 @@ import (
 )
 
 // BenchmarkWhatIf answers 1,000 scenarios of the big cluster with 1,000 nodes and 30,000 pods. In each, another node is
-// drained, with one processor and with two. It compares the answers of both, and some with Place on the cluster stated anew.
+// drained, with one processor and with two. It compares the answers of both, and some with Place on the rebuilt cluster.
 func BenchmarkWhatIf(b *testing.B) {
 	stated := bigCluster(1000, true)
 	for _, p := range stated.Templates {

@@ -19,7 +19,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// TestWhatIfAsIfCompiled compares random scenarios with Place on the cluster that is stated as it is after the scenario. All
+// TestWhatIfAsIfCompiled compares random scenarios with Place on the cluster rebuilt after the scenario. All
 // scenarios of a cluster run at once and share it.
 func TestWhatIfAsIfCompiled(t *testing.T) {
 	t.Parallel()
@@ -112,7 +112,7 @@ func withoutScans(p *verdict.Place) {
 }
 
 // randomDisruptable returns a random cluster with pods of every form and controllers of every kind. Counts are in canonical
-// order, as those of snapshots are.
+// order, as in snapshots.
 func randomDisruptable(rng *rand.Rand) (*api.Cluster, []api.Pod) {
 	stated, pods := enginetest.RandomShared(rng)
 	if rng.IntN(2) == 0 {
@@ -272,7 +272,7 @@ func statedAfter(t testing.TB, stated *api.Cluster, s *engine.Scenario, o engine
 		}
 	}
 	after.Nodes = kept
-	// What becomes of preempted pods is compared with kube-scheduler elsewhere, and by hand in TestPreemptedPodsComeBack.
+	// The fate of preempted pods is compared with kube-scheduler elsewhere, and by hand in TestPreemptedPodsComeBack.
 	w, err := compiled(t, &after).WhatIf(t.Context(), &engine.Scenario{
 		Queue: queue, Groups: s.Groups, Stop: s.Stop, Requeue: s.Requeue,
 	}, o)
@@ -346,7 +346,7 @@ func TestWhatIfRenumbersGroupEvictions(t *testing.T) {
 	}
 }
 
-// evictStated evicts pods of a stated node and passes them to back.
+// evictStated evicts pods of a node in a message and passes them to back.
 func evictStated(c *api.Cluster, e *engine.NodeEvictions, terminating bool, back func(p *api.Pod, count int32)) {
 	n := &c.Nodes[e.Node]
 	named, counted := e.Named, e.Counted
@@ -397,7 +397,7 @@ func evictStated(c *api.Cluster, e *engine.NodeEvictions, terminating bool, back
 	n.Pods = pods
 }
 
-// summed merges counts, negative ones among them, and leaves out those that are 0.
+// summed merges counts, negative ones among them, and leaves out zeros.
 func summed(counts []api.PodCount) []api.PodCount {
 	sums := make(map[api.PodCount]int32)
 	for _, p := range counts {

@@ -136,7 +136,7 @@ func TestRequestsTakeTimeToArrive(t *testing.T) {
 }
 
 // TestNoCallListsSnapshots looks in the contract for answers with addresses of snapshots, or with clusters. An answer has the one address
-// that its request has, or that of the cluster in its request, and only that which GetSnapshot gets by its address is a cluster.
+// that its request has, or the address of the cluster in its request, and only the address that GetSnapshot gets by its address is a cluster.
 func TestNoCallListsSnapshots(t *testing.T) {
 	for _, m := range rpcs(t) {
 		var walk func(d protoreflect.MessageDescriptor, path string, listed bool, above []protoreflect.FullName)

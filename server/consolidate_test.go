@@ -195,7 +195,7 @@ func manyNodes() *stowagev1.ConsolidateRequest {
 	}
 }
 
-// TestConsolidationAtDeadline ends calls by their deadlines: with an error, or if that is asked for with the actions so far.
+// TestConsolidationAtDeadline ends calls by their deadlines: with an error, or if requested with the actions so far.
 func TestConsolidationAtDeadline(t *testing.T) {
 	r := run(t, testConfig(), t.Output(), nil, nil)
 	request := manyNodes()

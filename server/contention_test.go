@@ -27,7 +27,7 @@ var onThePath = []string{
 	"server/interceptor", "server/telemetry", "server/work", "server/admission", "server/ledger",
 }
 
-// locked are the files with locks. One is taken by requests that found no seat, and while such requests wait by those that end, give
+// locked are the files with locks. One is taken by requests that found no seat, and while such requests wait by requests that end, give
 // way, turn out to be more work, or arrive from a client that has made many; the other one where connections begin and end.
 var locked = []string{"../server/admission/queue.go", "../server/ledger/stranger.go"}
 

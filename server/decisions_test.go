@@ -219,7 +219,7 @@ func TestCallerGoingAwayEndsAComputation(t *testing.T) {
 	}
 }
 
-// begun tells when Place is called.
+// begun reports a call of Place.
 type begun struct {
 	stowagev1.PlacementServiceServer
 	began chan struct{}

@@ -40,7 +40,7 @@ func replicated(p *stowagev1.Pod) *stowagev1.Pod {
 	return p
 }
 
-// doubted is requests for each decision, about a pod that is asked about or, where a request has none, about pods on node a.
+// doubted is requests for each decision, about a pending pod or, where a request has none, about pods on node a.
 func doubted(about *stowagev1.DecisionContext, pod *stowagev1.Pod) map[string]proto.Message {
 	queue := []*stowagev1.PendingPods{{Pod: pod}}
 	place := &stowagev1.PlaceRequest{Context: about, Queue: queue}
@@ -66,7 +66,7 @@ func doubted(about *stowagev1.DecisionContext, pod *stowagev1.Pod) map[string]pr
 	}
 }
 
-// TestDoubts finds a field that no release knows in the answer of every RPC that decides, whether the pod with the field is asked
+// TestDoubts finds a field that no release knows in the answer of every RPC that decides, whether the pod with the field is requested
 // about or evicted.
 func TestDoubts(t *testing.T) {
 	made := &stowagev1.UnreadField{Object: "Pod default/web", Field: "spec.ofThisTest", Consequence: "It is not read."}

@@ -141,7 +141,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 }
 
 // besideHalfAPut asks while half of a put is in flight, which it is until the rest comes. The half may come too late to be
-// beside the question, or be refused because of it: only a question that is asked again and again meets it for certain.
+// beside the question, or be refused because of it: only repeated requests meet it for certain.
 func besideHalfAPut(t *testing.T, r *running, ask func() error) error {
 	t.Helper()
 	half, err := r.client().PutSnapshot(t.Context())

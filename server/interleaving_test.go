@@ -93,7 +93,7 @@ func (w *world) any(rng *rand.Rand) *version {
 	return w.known[max(rng.IntN(len(w.known)), rng.IntN(len(w.known)))]
 }
 
-// missing reports whether a call failed because the server lacks a snapshot, and counts those that were put before it.
+// missing reports whether a call failed because the server lacks a snapshot, and counts the puts before it.
 func (w *world) missing(put bool, err error) bool {
 	if !unknown(0, err) {
 		return false

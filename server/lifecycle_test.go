@@ -185,7 +185,7 @@ func TestListenersThatFail(t *testing.T) {
 
 func TestRunEndsIfAListenerFails(t *testing.T) {
 	c := testConfig()
-	c.DrainDelay = time.Hour // is for those who are still served
+	c.DrainDelay = time.Hour // is for callers who are still served
 	r := run(t, c, t.Output(), nil, nil)
 	eventually(t, "ready", r.ready.Load)
 	if err := r.listener.Close(); err != nil {

@@ -187,7 +187,7 @@ func TestWhatIfsAreInFlight(t *testing.T) {
 	}
 }
 
-// watched tells when a step of a put is received.
+// watched reports the receipt of a step of a put.
 type watched struct {
 	stowagev1.PlacementServiceServer
 	received chan struct{}

@@ -258,7 +258,7 @@ func TestMalformedPreemptRequests(t *testing.T) {
 	}
 }
 
-// Victims that nothing tells apart go in the order of the request, however the cluster came to be.
+// Victims that nothing distinguishes leave in the order of the request, however the cluster came to be.
 func TestOrderOfVictimsByDelta(t *testing.T) {
 	client := snapshotConfig(t).client()
 	templates := []*stowagev1.PodTemplate{cpuPod("x", 1, 2).GetTemplate(), cpuPod("y", 1, 2).GetTemplate()}
@@ -335,7 +335,7 @@ func TestSafePreemption(t *testing.T) {
 	if a := got.AcrossNodes; victimsOf(a.GetCandidate()) != "a default/agent" || !a.Proven || a.Steps == 0 {
 		t.Errorf("across nodes %v", a)
 	}
-	// Without being asked, neither.
+	// Without a request, neither.
 	got, err = client.Preempt(t.Context(), &stowagev1.PreemptRequest{Context: whole(c), Pod: pod})
 	if err != nil || got.Safe != nil || got.AcrossNodes != nil {
 		t.Errorf("%v, %v", got, err)

@@ -565,7 +565,7 @@ func TestCallersWithAnIdentityKeepTheirRoom(t *testing.T) {
 }
 
 // TestAnswersCountForTheirCaller has a caller with a token read no answers, until it holds all that one caller may. Others of the same
-// host go on, on connections of their own and on that of the first, as behind a proxy.
+// host go on, on connections of their own and on the first one's, as behind a proxy.
 func TestAnswersCountForTheirCaller(t *testing.T) {
 	fewMegabytes(t, 512)
 	s := runSecured(t)

@@ -374,7 +374,7 @@ func TestEvicted(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(wait) // nothing tells that the server has the delta
+		time.Sleep(wait) // nothing reports that the server has the delta
 		evict()
 		if err := stream.Send(last); err != nil && !errors.Is(err, io.EOF) {
 			t.Fatal(err)

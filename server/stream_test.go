@@ -136,7 +136,7 @@ func TestPlaceStreamRefuses(t *testing.T) {
 	}
 }
 
-// TestPartial expects what was placed before the deadline if it was asked for, in one message or several.
+// TestPartial expects what was placed before the deadline if requested, in one message or several.
 func TestPartial(t *testing.T) {
 	longest := time.Second
 	for range 40 {

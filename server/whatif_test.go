@@ -42,7 +42,7 @@ func whatIf(ctx context.Context, r *running, request *stowagev1.WhatIfRequest) (
 	}
 }
 
-// busy is a cluster of nodes in three zones with pods of three templates: replicas that keep apart by node, others, and those of
+// busy is a cluster of nodes in three zones with pods of three templates: replicas that keep apart by node, others, and pods of
 // a DaemonSet. Node i has the named pod "web-i" and is full with the counted ones.
 func busy(nodes int) *stowagev1.Cluster {
 	requests := func(millis int64) *stowagev1.PodSpec {
@@ -89,7 +89,7 @@ func batch(count uint32) *stowagev1.PendingPods {
 	return &stowagev1.PendingPods{Pod: &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: 1}}, Count: &count}
 }
 
-// TestWhatIf has one scenario of each kind, and compares with Place on the cluster that is stated as it is afterwards.
+// TestWhatIf has one scenario of each kind, and compares with Place on the cluster rebuilt in its later state.
 func TestWhatIf(t *testing.T) {
 	c := testConfig()
 	c.MaxSnapshotBytes = 1 << 20
@@ -211,7 +211,7 @@ func renumber(placement *stowagev1.PlaceResponse, before uint32) {
 	}
 }
 
-// TestWhatIfUnknownPods evicts pods whose templates are their own: what comes back is unknown. Those of a DaemonSet stay.
+// TestWhatIfUnknownPods evicts pods whose templates are their own: what comes back is unknown. Pods of a DaemonSet stay.
 func TestWhatIfUnknownPods(t *testing.T) {
 	r := run(t, testConfig(), t.Output(), nil, nil)
 	c := busy(3)

@@ -30,7 +30,7 @@ func TestSlowAPIServer(t *testing.T) {
 			defer proxy.Delay(0)
 			inBurst(t, s, k.pods, func() {
 				proxy.Delay(8 * time.Second)
-				time.Sleep(2 * time.Second) // what is asked meanwhile is answered too late
+				time.Sleep(2 * time.Second) // requests meanwhile are answered too late
 				proxy.Delay(100 * time.Millisecond)
 			})
 		})

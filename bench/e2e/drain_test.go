@@ -31,7 +31,7 @@ import (
 
 // TestDrain drains nodes of random clusters by the API's eviction, after the answer of Drain. The same pods must end up without a
 // node, and the same must stay because of their budgets, by the Deployments that they are of. Which of several best nodes a pod goes
-// to is chance in kube-scheduler: where what is left depends on that, the outcome must be one of those that Drain has for different
+// to is chance in kube-scheduler: where what is left depends on that, the outcome must be one of Drain's for different
 // seeds. A cluster is made once more if it differs: kube-scheduler may have been late to see an event.
 func TestDrain(t *testing.T) {
 	s := start(t)
@@ -68,7 +68,7 @@ func (d drained) equal(o drained) bool {
 	return maps.Equal(d.unplaced, o.unplaced) && maps.Equal(d.blocked, o.blocked)
 }
 
-// drainSeeds is for how many seeds Drain is asked.
+// drainSeeds is the number of seeds for Drain.
 const drainSeeds = 40
 
 func drainOnce(
@@ -298,7 +298,7 @@ func drainAnswer(
 const cordoned = `{"spec":{"unschedulable":true,"taints":[{"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule"}]}}`
 
 // drainByEvictions cordons nodes, and evicts their pods as long as the API server lets any go. As with Drain, a round evicts what
-// budgets allow at its beginning, and kube-scheduler sees the pods that replace those of a round in the order of the evictions,
+// budgets allow at its beginning, and kube-scheduler sees the replacements of a round's pods in the order of the evictions,
 // once all are gone: it is stopped until then, and has other pods to attempt first.
 func drainByEvictions(t *testing.T, s *stack.Stack, names []string) drained {
 	t.Helper()
@@ -368,7 +368,7 @@ func settleOn(t *testing.T, s *stack.Stack, names []string) (out []corev1.Pod) {
 // firstPods are in a namespace of their own, no node takes them.
 const firstPods = "kube-public"
 
-// goFirst creates pods that kube-scheduler attempts before those that come after them. It attempts pods while it still reads events:
+// goFirst creates pods that kube-scheduler attempts before later ones. It attempts pods while it still reads events:
 // without them it could attempt the first pod of a round before it has read that the last one was evicted.
 func goFirst(t *testing.T, s *stack.Stack) {
 	t.Helper()

@@ -31,7 +31,7 @@ import (
 )
 
 // settled is how long schedulers have to see what is there before a pod preempts: pods, nodes and budgets come to them in streams
-// of their own, and kube-scheduler does not tell what it has seen. On a busy machine that may be too short: see confirmed.
+// of their own, and kube-scheduler does not report what it has seen. On a busy machine that may be too short: see confirmed.
 const settled = 500 * time.Millisecond
 
 // confirmed returns what is wrong with a situation. If something is, the situation is made once more: the first time, a
@@ -61,11 +61,11 @@ type evicted struct {
 	Victims  []string          // pods that are gone
 	On       map[string]string // the node of each pod that was to be placed
 	Says     map[string]string // of each pod that preempted: the note of the event, whole
-	Preempts map[string]string // of each victim: the note of its event, with the name of the pod in place of the UID
+	Preempts map[string]string // of each victim: the note of its event, with the name of the pod instead of the UID
 }
 
 // TestPreemptionScenarios takes every example in which kube-scheduler evicts pods through every scheduler. The victims must
-// be those of the case, and everything the same as with plain kube-scheduler: also the text of the events, whole.
+// be the case's, and everything the same as with plain kube-scheduler: also the text of the events, whole.
 func TestPreemptionScenarios(t *testing.T) {
 	c := start(t)
 	for _, s := range schedulers {

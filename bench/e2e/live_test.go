@@ -119,7 +119,7 @@ func placeLive(
 	return wrong
 }
 
-// knows waits until kube-scheduler says that of a pod which fits on no node: a scheduler that is paused before it has seen all
+// knows waits until kube-scheduler reports it for a pod that fits on no node: a scheduler that is paused before it has seen all
 // nodes goes on with pods that it sees before them.
 func knows(t *testing.T, s *stack.Stack, words string) {
 	t.Helper()

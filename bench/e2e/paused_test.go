@@ -18,7 +18,7 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/e2e/stack"
 )
 
-// Pods of some apps, each on a node of its own among those of its app. The older ones wait to be bound when the leader hangs,
+// Pods of some apps, each on a node of its own within its app. The older ones wait to be bound when the leader hangs,
 // the newer ones are urgent, so that the next leader places them first.
 const (
 	pausedNodes, pausedApps = 60, 20
@@ -42,7 +42,7 @@ func TestPausedLeader(t *testing.T) {
 	t.Logf("%d times in %.0f s, no violation; %d pods waited for the leaders that hung", runs, time.Since(begin).Seconds(), late)
 }
 
-// pauseLeader does so once, and tells how many older pods were not bound when the leader went on.
+// pauseLeader does so once, and returns how many older pods were not bound when the leader went on.
 func pauseLeader(t *testing.T, s *stack.Stack, run int) (late int) {
 	t.Helper()
 	deleteAll(t, s)

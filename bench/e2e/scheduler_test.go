@@ -13,7 +13,7 @@ type scheduler struct {
 	start func(t *testing.T, s *stack.Stack)
 }
 
-// schedulers are those that every scenario is decided by. The first one is what the others are compared with.
+// schedulers decide every scenario. The others are compared with the first one.
 var schedulers = []scheduler{
 	{"kube-scheduler", stack.PlainPods, func(t *testing.T, s *stack.Stack) {
 		t.Helper()

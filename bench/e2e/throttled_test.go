@@ -61,7 +61,7 @@ func TestThrottledAPIServer(t *testing.T) {
 	waits(t, s, "huge-0000", "100 Insufficient cpu")
 }
 
-// watchBindings watches pods, and returns what tells when each was first seen on a node.
+// watchBindings watches pods, and returns when each was first seen on a node.
 func watchBindings(t *testing.T, s *stack.Stack) (seen func() []time.Time) {
 	t.Helper()
 	factory := informers.NewSharedInformerFactory(s.Client, 0)

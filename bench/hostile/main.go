@@ -131,7 +131,7 @@ func (a *arena) peak() (int64, error) {
 	return kilobytes << 10, err
 }
 
-// reset has peak begin anew.
+// reset restarts peak.
 func (a *arena) reset() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", a.process.Process.Pid), []byte("5"), 0)
 }

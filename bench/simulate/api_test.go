@@ -29,7 +29,7 @@ import (
 )
 
 // apiServer has pods and nodes, with resource versions and a history of changes. Calls are late, fail before or after they took effect,
-// or take effect after the caller gave up; watches are late, end, and are told that their resource version is too old.
+// or take effect after the caller gave up; watches are late, end, and fail for a resource version that is too old.
 //
 // It is a kubernetes.Interface. What is neither pod nor node is client-go's fake, where nothing happens.
 type apiServer struct {
@@ -43,7 +43,7 @@ type apiServer struct {
 	nodes   store
 	// bound is called with each binding that takes effect, under the lock.
 	bound func(p *corev1.Pod)
-	// deaf, if set, is what a watch never tells; for a fault put in on purpose.
+	// deaf, if set, is what a watch never reports; for a fault put in on purpose.
 	deaf func(runtime.Object) bool
 	// faults counts what failed, and evictions.
 	faults map[string]int
@@ -191,7 +191,7 @@ func list[O object](ctx context.Context, a *apiServer, s *store) ([]O, metav1.Li
 	return all, of, nil
 }
 
-// watching tells the changes of a kind after a version.
+// watching returns the changes of a kind after a version.
 func (a *apiServer) watching(ctx context.Context, s *store, o metav1.ListOptions) (watch.Interface, error) {
 	after, err := strconv.ParseUint(o.ResourceVersion, 10, 64)
 	if err != nil {

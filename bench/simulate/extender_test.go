@@ -21,7 +21,7 @@ import (
 )
 
 // TestExtender is TestScheduler with a scheduler that asks the extender for nodes, and takes any of them: where the extender binds, each
-// answer to Filter may be out of date by the time of the binding, and calls are lost. Where it decides at Filter, the scheduler binds,
+// answer to Filter may be outdated by the time of the binding, and calls are lost. Where it decides at Filter, the scheduler binds,
 // and the extender is not killed.
 func TestExtender(t *testing.T) {
 	quiet(t)

@@ -44,7 +44,7 @@ func (n *network) listen(address string) net.Listener {
 	return h.listener
 }
 
-// down has a host refuse connections, and cuts those that it has.
+// down has a host refuse connections, and cuts its open ones.
 func (n *network) down(address string) {
 	n.mutex.Lock()
 	h := n.hosts[address]

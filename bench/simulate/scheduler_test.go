@@ -57,7 +57,7 @@ func happened(t *testing.T, sum map[string]int, also ...string) {
 	}
 }
 
-// TestFaultySchedulersAreFound has a watch that never tells of some pods.
+// TestFaultySchedulersAreFound has a watch that never reports some pods.
 func TestFaultySchedulersAreFound(t *testing.T) {
 	quiet(t)
 	for seed := range uint64(20) {
@@ -116,7 +116,7 @@ func (s *scheduling) count(what string) {
 	s.sum[what]++
 }
 
-// simulateScheduler returns what went wrong with a scheduler that run starts. deaf says what watches never tell, nil for what all tell.
+// simulateScheduler returns what went wrong with a scheduler that run starts. deaf selects what watches never report, nil for nothing.
 func simulateScheduler(
 	t *testing.T, seed uint64, deaf func(runtime.Object) bool, sum map[string]int, run func(*scheduling) *running,
 ) []string {

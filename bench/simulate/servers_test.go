@@ -284,7 +284,7 @@ func (s *servers) fail(i, kind int, lasts time.Duration) {
 	}
 }
 
-// callDeadline is that of each call.
+// callDeadline is each call's deadline.
 const callDeadline = 10 * time.Second
 
 // call has a cluster change, puts it, and asks about it.
@@ -331,7 +331,7 @@ func (s *servers) call(client *stowage.Client, rng *rand.Rand) {
 	}
 }
 
-// answered makes a call, and tells whether it was answered. Whether it had to be is checked.
+// answered makes a call, and reports whether it was answered. It checks whether it had to be.
 func (s *servers) answered(name string, call func(context.Context) error) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), callDeadline)
 	defer cancel()
@@ -408,7 +408,7 @@ func same[Q, A proto.Message](
 	}
 }
 
-// drain compares the parts of a stream. It may end early if its replica fails, and is asked again then.
+// drain compares the parts of a stream. It may end early if its replica fails, and is then repeated.
 func (s *servers) drain(q *question, about func(whole bool) *stowagev1.DecisionContext) {
 	request := func(whole bool) *stowagev1.DrainRequest {
 		return &stowagev1.DrainRequest{Context: about(whole), Mode: stowagev1.DrainMode_DRAIN_MODE_EACH, IncludeMoves: true}

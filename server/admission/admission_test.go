@@ -159,7 +159,7 @@ func TestFairByWork(t *testing.T) {
 	}
 }
 
-// Requests that are short do not wait for those of others that are long, whoever came first.
+// Short requests do not wait for others' long ones, whoever came first.
 func TestLongWorkGivesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Settings{Seats: 2})

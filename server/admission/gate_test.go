@@ -163,7 +163,7 @@ func TestGateSparesFewCalls(t *testing.T) {
 	}
 }
 
-// While others wait for seats, the gate counts the calls whose messages are received: those of a kind whose seats would come too late are
+// While others wait for seats, the gate counts the calls whose messages are received: calls of a kind whose seats would come too late are
 // refused, and let in again once that is known to take less.
 func TestGateCountsWhatIsReceived(t *testing.T) {
 	const takes = 20 * time.Millisecond
@@ -231,7 +231,7 @@ func TestGateCountsWhatIsReceived(t *testing.T) {
 	})
 }
 
-// Calls that are answered without a seat, as their answers are remembered, do not count as those that needed one once. Calls that
+// Calls that are answered without a seat, as their answers are remembered, do not count as calls that needed one once. Calls that
 // fail without a seat say nothing.
 func TestGateLearnsFromRememberedCalls(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -273,7 +273,7 @@ func TestGateLearnsFromRememberedCalls(t *testing.T) {
 	}
 }
 
-// A long call that is received lets others have a seat after a turn: only that counts for the longest wait. Those that are as long
+// A long call that is received lets others have a seat after a turn: only that counts for the longest wait. Calls that are as long
 // end when it does, for which the deadline has to leave time.
 func TestGateCountsOneTurnOfALongCall(t *testing.T) {
 	const takes = 2 * time.Second
@@ -421,7 +421,7 @@ func TestUsualIsNeverNegative(t *testing.T) {
 	})
 }
 
-// Clients rarely share what is known of their calls, and calls from hundreds of addresses reach few of those of others.
+// Clients rarely share what is known of their calls, and calls from hundreds of addresses reach few calls of others.
 func TestKindsAreApart(t *testing.T) {
 	g := NewGate(New(Settings{}), nil)
 	kinds := func(clients string, n, methods int) (of map[*kind]int) {

@@ -23,7 +23,7 @@ const BytesPerInFlightByte = BytesPerRequestByte + 2
 // most is a size without a memory limit.
 const most = 1 << 30
 
-// BufferBytes bounds the memory of unread answers, and that of connections.
+// BufferBytes bounds the memory of unread answers, and of connections.
 func BufferBytes(limit int64) int64 {
 	if limit == math.MaxInt64 {
 		return most

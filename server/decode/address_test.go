@@ -115,7 +115,7 @@ func toyCluster() *stowagev1.Cluster {
 	return c
 }
 
-// sameAddress compares the address of a content with those that the server computes in its ways, and the items that it keeps.
+// sameAddress compares the address of a content with the server's addresses, and the items that it keeps.
 func sameAddress(t *testing.T, name string, c *stowagev1.Cluster, of *content.Content, kept content.Address) {
 	t.Helper()
 	message, err := decode.Message(c)

@@ -17,7 +17,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/decode"
 )
 
-// skippedFields are those that the decoder does not read where they stand.
+// skippedFields are the fields that the decoder does not read in place.
 var skippedFields = regexp.MustCompile(`^queue\[\d+\]\.pod\.resource_status\.`)
 
 // covers reports whether two paths are of one field, of a list and an element of it, or of a map and an entry. The decoder
@@ -80,7 +80,7 @@ func checkAnnotations(t interface {
 	}
 }
 
-// acrossFields are the limits, by what the decoder says of them, that are not those of one field alone.
+// acrossFields are the limits, by what the decoder says of them, that concern several fields.
 var acrossFields = regexp.MustCompile(`pods in all|distinct|the group has \d+ pods|can be placed jointly|take over from|only`)
 
 // limited is what the decoder says of a value beyond a limit.
@@ -164,7 +164,7 @@ var unlimited = map[protoreflect.FullName]string{
 }
 
 // elsewhere are fields of a PlaceRequest whose malformed values are in other tests than malformed, as
-// TestListsOfAClusterAreBounded, or which are as those of a node.
+// TestListsOfAClusterAreBounded, or which are as a node's.
 var elsewhere = regexp.MustCompile(`^stowage\.v1\.(ClusterDelta\.|Indexed|NodePodsDelta\.|NamespacedName\.|WorkloadSelectorName\.|` +
 	`NodeClass\.|Cluster\.[a-z_]+$|SnapshotReference\.)`)
 

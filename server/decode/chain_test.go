@@ -247,7 +247,7 @@ func TestCountingNamesEnds(t *testing.T) {
 	}
 }
 
-// What a chain of deltas leaves behind is bounded, and answers do not tell the difference.
+// What a chain of deltas leaves behind is bounded, and answers do not show the difference.
 func TestChainsAreCompacted(t *testing.T) {
 	stated := func(i int) *stowagev1.Cluster {
 		name := fmt.Sprintf("node-%d", i)

@@ -12,7 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/decode"
 )
 
-// TestDrain decodes requests, and refuses those that the annotations refuse.
+// TestDrain decodes requests, and refuses what the annotations refuse.
 func TestDrain(t *testing.T) {
 	annotations, err := protovalidate.New()
 	if err != nil {

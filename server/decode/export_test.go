@@ -24,29 +24,29 @@ func LimitTopologyCells(cells int) (restore func()) {
 	return func() { nameLimits[topologyKey].cells = MaxTopologyCells }
 }
 
-// stated gathers a cluster that is decoded, as the engine gets it.
-type stated struct{ api.Cluster }
+// gathered gathers a decoded cluster, as the engine gets it.
+type gathered struct{ api.Cluster }
 
-func (s *stated) Grow(int)                       {}
-func (s *stated) AddTemplate(t *api.PodTemplate) { s.Templates = append(s.Templates, t) }
-func (s *stated) AddClass(c *api.NodeClass)      { s.Classes = append(s.Classes, c) }
-func (s *stated) AddNamespace(n api.Namespace)   { s.Namespaces = append(s.Namespaces, n) }
-func (s *stated) AddWorkloadSelector(w api.WorkloadSelector) {
+func (s *gathered) Grow(int)                       {}
+func (s *gathered) AddTemplate(t *api.PodTemplate) { s.Templates = append(s.Templates, t) }
+func (s *gathered) AddClass(c *api.NodeClass)      { s.Classes = append(s.Classes, c) }
+func (s *gathered) AddNamespace(n api.Namespace)   { s.Namespaces = append(s.Namespaces, n) }
+func (s *gathered) AddWorkloadSelector(w api.WorkloadSelector) {
 	s.WorkloadSelectors = append(s.WorkloadSelectors, w)
 }
 
-func (s *stated) AddPodDisruptionBudget(p api.PodDisruptionBudget) { s.Budgets = append(s.Budgets, p) }
+func (s *gathered) AddPodDisruptionBudget(p api.PodDisruptionBudget) { s.Budgets = append(s.Budgets, p) }
 
-func (s *stated) AddPodGroup(g api.PodGroup) { s.PodGroups = append(s.PodGroups, g) }
+func (s *gathered) AddPodGroup(g api.PodGroup) { s.PodGroups = append(s.PodGroups, g) }
 
-func (s *stated) Preparer() func(*engine.Draft, *api.Node) { return func(*engine.Draft, *api.Node) {} }
+func (s *gathered) Preparer() func(*engine.Draft, *api.Node) { return func(*engine.Draft, *api.Node) {} }
 
-func (s *stated) AddDraft(ctx context.Context, _ *engine.Draft, n *api.Node) error {
+func (s *gathered) AddDraft(ctx context.Context, _ *engine.Draft, n *api.Node) error {
 	return s.AddNode(ctx, n)
 }
 
 // AddNode copies what is only lent, down to the strings.
-func (s *stated) AddNode(_ context.Context, n *api.Node) error {
+func (s *gathered) AddNode(_ context.Context, n *api.Node) error {
 	out := *n
 	out.Name = strings.Clone(n.Name)
 	out.Labels = clone(n.Labels, cloneLabel)
@@ -77,8 +77,8 @@ func clone[S ~[]E, E any](s S, each func(*E)) S {
 }
 
 // collect begins a request whose cluster is gathered and not compiled.
-func collect() (*Request, *stated) {
-	s := &stated{}
+func collect() (*Request, *gathered) {
+	s := &gathered{}
 	return &Request{decoder: decoder{ctx: context.Background(), to: s, content: new(content.Builder)}}, s
 }
 
@@ -187,7 +187,7 @@ func Message(in *stowagev1.Cluster) (*Decoded, error) {
 	return r.decoded(s)
 }
 
-func (r *Request) decoded(s *stated) (*Decoded, error) {
+func (r *Request) decoded(s *gathered) (*Decoded, error) {
 	if err := r.Err(); err != nil {
 		return nil, err
 	}

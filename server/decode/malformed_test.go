@@ -844,7 +844,7 @@ func TestMalformedOnTheWayToTheEngine(t *testing.T) {
 	}
 }
 
-// TestListsOfAClusterAreBounded: a budget too many is refused, and the bounds that requests share are those of the annotations.
+// TestListsOfAClusterAreBounded: a budget too many is refused, and the bounds that requests share equal the annotations.
 func TestListsOfAClusterAreBounded(t *testing.T) {
 	lists := (&stowagev1.Cluster{}).ProtoReflect().Descriptor().Fields()
 	for name, most := range map[protoreflect.Name]uint64{

@@ -39,8 +39,8 @@ func TestBudgetsThatSelectNothing(t *testing.T) {
 	}
 }
 
-// A cluster has one address and one reading, however the default policy, the order of budgets and that of disrupted pods are
-// stated.
+// A cluster has one address and one reading, however the default policy, the order of budgets and of disrupted pods are
+// written.
 func TestFormsOfOneContent(t *testing.T) {
 	stated := func(policy stowagev1.PreemptionPolicy, disrupted []string, swap bool) *stowagev1.Cluster {
 		template := func() *stowagev1.PodTemplate {

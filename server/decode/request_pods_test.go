@@ -84,7 +84,7 @@ func FuzzAsked(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) { sameAsked(t, raw) })
 }
 
-// sameAsked compares a request with the usual encoding of what protobuf decodes it to, and tells whether its pod is sound.
+// sameAsked compares a request with the usual encoding of what protobuf decodes it to, and reports whether its pod is sound.
 func sameAsked(t rapid.TB, raw []byte) bool {
 	t.Helper()
 	want, got := new(stowagev1.FilterRequest), new(stowagev1.FilterRequest)

@@ -36,7 +36,7 @@ func cut(raw []byte, rng *rand.Rand) wire.Pieces {
 
 // sameDecoding decodes a cluster from the wire and from the message that the wire has, and compares. Where it is
 // refused, both refuse it, except for numbers that do not fit and unknown fields in entries of maps, which the message does
-// not show any more. The address is that of the message's content, which other code computes.
+// not show any more. The address is the message's, which other code computes.
 func sameDecoding(t fataler, raw []byte, pieces wire.Pieces) (sound bool) {
 	t.Helper()
 	m := new(stowagev1.Cluster)

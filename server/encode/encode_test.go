@@ -332,7 +332,7 @@ func TestExplanation(t *testing.T) {
 	}
 }
 
-// The victims of a group may be on any nodes: its eviction has no node, where that of a pod on the first node has index 0.
+// The victims of a group may be on any nodes: its eviction has no node, where a pod's on the first node has index 0.
 func TestEvictionByGroup(t *testing.T) {
 	for _, group := range []string{"", "crew"} {
 		got := decoded[stowagev1.PlaceResponse](t)(encode.Place(nil, &verdict.Place{Evictions: []verdict.Eviction{{Group: group}}}, nodes, ""))

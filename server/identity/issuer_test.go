@@ -87,7 +87,7 @@ func runIssuer(t *testing.T, settings IssuerSettings) (*issuing, *Issuer) {
 	return s, i
 }
 
-// TestIssuerVerifies expects the principals of a token, and none of those that are not the issuer's, not for this server, or not valid
+// TestIssuerVerifies expects the principals of a token, and none of tokens that are not the issuer's, not for this server, or not valid
 // now.
 func TestIssuerVerifies(t *testing.T) {
 	s, i := runIssuer(t, IssuerSettings{})
@@ -181,7 +181,7 @@ func TestIssuerKeys(t *testing.T) {
 		}
 	}
 	allowed := fetchBurst + 1 + int64(fetchesPerSecond*time.Since(begin).Seconds())
-	if now := s.fetches.Load() - fetched; now > allowed || refused < 20 { // those that come during a fetch wait for it
+	if now := s.fetches.Load() - fetched; now > allowed || refused < 20 { // calls during a fetch wait for it
 		t.Errorf("50 unknown keys: %d fetches, %d refused", now, refused)
 	}
 	last := s.token("next", next, oidc.ES256, fmt.Sprintf(`, "exp": %d`, s.now.Add(10*time.Second).Unix()))
@@ -199,7 +199,7 @@ func TestIssuerKeys(t *testing.T) {
 	check("a key that was withdrawn", s.token("next", next, oidc.ES256, `, "jti": "3"`), false, false)
 }
 
-// TestManyTokensAtTheStart expects that many callers with tokens of their own are all admitted, and the issuer is asked few times.
+// TestManyTokensAtTheStart expects that many callers with tokens of their own are all admitted, with few requests to the issuer.
 func TestManyTokensAtTheStart(t *testing.T) {
 	s, i := runIssuer(t, IssuerSettings{})
 	key := newKey(t)
@@ -219,7 +219,7 @@ func TestManyTokensAtTheStart(t *testing.T) {
 	}
 }
 
-// TestTokensFindTheirReviewer expects that the issuer that a token names alone verifies it, and that the API server reviews those of
+// TestTokensFindTheirReviewer expects that the issuer that a token names alone verifies it, and that the API server reviews tokens of
 // others.
 func TestTokensFindTheirReviewer(t *testing.T) {
 	s, i := runIssuer(t, IssuerSettings{})

@@ -110,7 +110,7 @@ func TestFirstRuleDecides(t *testing.T) {
 	}
 }
 
-// TestQuotas expects that the calls of a tenant beyond its quota are refused, whoever of its callers makes them, and those of no other.
+// TestQuotas expects that the calls of a tenant beyond its quota are refused, whoever of its callers makes them, and no calls of others.
 func TestQuotas(t *testing.T) {
 	r, err := ParseRules([]byte(`
 rules:

@@ -254,7 +254,7 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// TestSmallClientsHaveAReserve: beside requests of the limit, and beside many small ones of a client, those of clients that have little
+// TestSmallClientsHaveAReserve: beside requests of the limit, and beside many small ones of a client, requests of clients that have little
 // in flight are admitted, some 32 of them.
 func TestSmallClientsHaveAReserve(t *testing.T) {
 	const limit = 1 << 20

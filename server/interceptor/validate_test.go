@@ -11,7 +11,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// TestEnvelope breaks two annotations, and expects to be told of both.
+// TestEnvelope breaks two annotations, and expects errors about both.
 func TestEnvelope(t *testing.T) {
 	weight := int32(101)
 	r := &stowagev1.FilterRequest{

@@ -1,4 +1,4 @@
-// Package logwriter keeps a log whose reader stalls from stalling those who log.
+// Package logwriter keeps a log with a stalled reader from stalling its writers.
 //
 // Write copies a line into a bounded queue and returns. One goroutine writes the lines of the queue, in order, to the log. Lines
 // that find the queue full, and lines that the log refuses (a full disk), are dropped and counted.

@@ -57,7 +57,7 @@ func (s *stalled) Write(line []byte) (int, error) {
 }
 
 // TestStalledLogStallsNobody expects that all lines are accepted at once, that memory is bounded by lines and by bytes, and that
-// the log is told how many lines it lost.
+// the log has the number of lost lines.
 func TestStalledLogStallsNobody(t *testing.T) {
 	for _, test := range []struct {
 		name string

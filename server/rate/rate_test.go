@@ -16,7 +16,7 @@ type clock struct{ now time.Time }
 func (c *clock) read() time.Time { return c.now }
 
 // Whatever comes when: in no stretch of time do more events get through than the burst and the rate allow, and one that
-// waits as long as it was told gets through.
+// waits as long as RetryInfo says gets through.
 func TestLimitHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const interval = 10 * time.Millisecond

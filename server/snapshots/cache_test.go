@@ -115,8 +115,8 @@ func TestConcurrentPuts(t *testing.T) {
 	all.Wait()
 }
 
-// TestOwnersKeepTheirShares: an owner who puts many clusters evicts those of owners with more than their share and the owner's own,
-// not those of owners within their shares, however long these are idle.
+// TestOwnersKeepTheirShares: an owner who puts many clusters evicts snapshots of owners with more than their share and the owner's own,
+// not snapshots of owners within their shares, however long these are idle.
 func TestOwnersKeepTheirShares(t *testing.T) {
 	clusters := numbered(t, 60)
 	each := clusters[0].Memory()

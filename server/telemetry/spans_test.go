@@ -63,7 +63,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// A scrape of OpenMetrics tells the trace of a call that is in a histogram; one of plain text does not.
+// A scrape of OpenMetrics has the trace of a call that is in a histogram; one of plain text does not.
 func TestExemplars(t *testing.T) {
 	tel, _ := recorded(t)
 	ctx, call := tel.traces.Tracer("test").Start(t.Context(), "call")

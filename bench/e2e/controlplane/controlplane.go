@@ -119,7 +119,7 @@ func (c *ControlPlane) writeFiles() error {
 }
 
 // apiReady is green once the namespace "default" is there, which /readyz does not wait for. Until then each probe reads the
-// certificate anew, as the API server may still be writing it.
+// certificate again, as the API server may still be writing it.
 func (c *ControlPlane) apiReady(ctx context.Context) error {
 	client := c.Client
 	if client == nil {

@@ -196,7 +196,7 @@ func address() (string, error) {
 	return fmt.Sprintf("127.0.0.1:%d", port), err
 }
 
-// Manifests are the files in deploy that kubectl applies, of the server, the extender, the batch scheduler and those who read.
+// Manifests are the files in deploy that kubectl applies, of the server, the extender, the batch scheduler and the readers.
 func Manifests(repository string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(repository, "deploy", "*", "*.yaml"))
 	var out []string

@@ -175,8 +175,8 @@ func (w *world) admitted() (stored *corev1.Pod, reasons []string, err error) {
 	a := admission.NewAttributesRecord(&pod, nil, core.Kind("Pod").WithVersion("version"), pod.Namespace, pod.Name,
 		core.Resource("pods").WithVersion("version"), "", admission.Create, &metav1.CreateOptions{}, false, nil)
 	ctx := context.Background()
-	// In the order of pkg/kubeapiserver/options/plugins.go: those that change the pod, the strategy's defaults
-	// (pkg/registry/core/pod/strategy.go PrepareForCreate), then those that validate it.
+	// In the order of pkg/kubeapiserver/options/plugins.go: plugins that change the pod, the strategy's defaults
+	// (pkg/registry/core/pod/strategy.go PrepareForCreate), then plugins that validate it.
 	for _, plugin := range []admission.MutationInterface{ranger, prioritizer, tolerator, runtimer} {
 		if err := plugin.Admit(ctx, a, nil); err != nil {
 			return nil, []string{reasonOf(err)}, nil

@@ -79,7 +79,7 @@ func (d dice) resources() corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: d.list(40, resources...), Limits: d.list(40, resources...)}
 }
 
-// limitRanges draws LimitRanges. Two of them set defaults for different resources, as their order is that of a map.
+// limitRanges draws LimitRanges. Two of them set defaults for different resources, as a map orders them.
 func (d dice) limitRanges(w *world) {
 	for i := range d.IntN(3) {
 		of := [][]corev1.ResourceName{{corev1.ResourceCPU, "example.com/gpu", "hugepages-2Mi"}, {corev1.ResourceMemory, corev1.ResourceEphemeralStorage}}[i]

@@ -150,13 +150,13 @@ func (w *advised) missing(r *Result, given []advice.Advice) error {
 }
 
 // softTerms are the anti-affinity terms that help as preferences of all pods, where nothing but the rules keeps the pods from nodes: placed
-// anew without a change, not all have nodes. A term that helps as a preference of the pending pods alone is a change.
+// again without a change, not all have nodes. A term that helps as a preference of the pending pods alone is a change.
 func (w *advised) softTerms() ([]int, error) {
 	a := w.pods[0].Spec.Affinity
 	if !w.owned() || a == nil || a.PodAntiAffinity == nil || len(w.siblings)+w.placed == 0 {
 		return nil, nil
 	}
-	if ok, err := w.anew(func(*corev1.Pod) {}); ok || err != nil {
+	if ok, err := w.placeAgain(func(*corev1.Pod) {}); ok || err != nil {
 		return nil, err
 	}
 	var out []int
@@ -179,9 +179,9 @@ func (w *advised) softTerms() ([]int, error) {
 	return out, nil
 }
 
-// softened makes a required term a preference of all pods, which are placed anew.
+// softened makes a required term a preference of all pods, which are placed again.
 func (w *advised) softened(term int) (bool, error) {
-	return w.anew(func(p *corev1.Pod) {
+	return w.placeAgain(func(p *corev1.Pod) {
 		a := p.Spec.Affinity.PodAntiAffinity
 		t := a.RequiredDuringSchedulingIgnoredDuringExecution[term]
 		a.RequiredDuringSchedulingIgnoredDuringExecution = slices.Delete(a.RequiredDuringSchedulingIgnoredDuringExecution, term, term+1)
@@ -190,8 +190,8 @@ func (w *advised) softened(term int) (bool, error) {
 	})
 }
 
-// anew places all pods of the workload, with a change.
-func (w *advised) anew(change func(*corev1.Pod)) (bool, error) {
+// placeAgain places all pods of the workload, with a change.
+func (w *advised) placeAgain(change func(*corev1.Pod)) (bool, error) {
 	pods := w.replicas(len(w.siblings)+len(w.pods), change)
 	out, err := w.world(pods, w.Whole, w.siblings...).play()
 	if err != nil {

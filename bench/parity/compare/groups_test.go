@@ -91,7 +91,7 @@ func in(zone, name string, cpu int64) *corev1.Node {
 // TestGroups restates what kube-scheduler's own tests of pod groups are about: TestValidatePodGroup,
 // TestPodGroupSchedulingAlgorithm, TestPodGroupSchedulingPlacementAlgorithm and TestSubmitPodGroupAlgorithmResult of
 // pkg/scheduler/schedule_one_podgroup_test.go, and TestGeneratePlacements of framework/plugins/topologyaware, v1.37. README.md
-// lists those that cannot be.
+// lists the impossible ones.
 func TestGroups(t *testing.T) { //nolint:funlen // a table of cases
 	const zone = corev1.LabelTopologyZone
 	unparsable := func(p *corev1.Pod) {

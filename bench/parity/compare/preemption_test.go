@@ -152,7 +152,7 @@ func cordoned(name, zone string) *corev1.Node {
 
 func pods(list ...*corev1.Pod) []*corev1.Pod { return list }
 
-// What kube-scheduler v1.37 finds in situations with one rule each. README.md tells which of its own tests they stand for.
+// What kube-scheduler v1.37 finds in situations with one rule each. README.md has its own tests that they stand for.
 func TestPreemption(t *testing.T) {
 	a, b, c := zoned("a", "z1"), zoned("b", "z2"), zoned("c", "z1")
 	budgets := func(list ...*policyv1.PodDisruptionBudget) []*policyv1.PodDisruptionBudget { return list }

@@ -28,7 +28,7 @@ type replay struct {
 	// row is the file of v1.37.1 and the line of the row's name, such as "default_preemption_test.go:224".
 	row string
 	// nodes are separated by blanks: the name, "/" and the values of the labels hostname and zone if it has them, "!" if it is
-	// cordoned, ":" and the allocatable resources if they are not those of most rows (cpu=500m,memory=500).
+	// cordoned, ":" and the allocatable resources if they differ from most rows' (cpu=500m,memory=500).
 	nodes string
 	// pods are separated by ";": the node, the name, the priority, the size, and options: "@3" is a start time, "a=b" a label.
 	pods string
@@ -98,7 +98,7 @@ var (
 )
 
 // replays are the rows that the contract can express. Where a row hands kube-scheduler's code a state that no scheduling
-// cycle comes to, a comment tells what is different here.
+// cycle comes to, a comment explains the difference.
 var replays = []replay{
 	{
 		row: "default_preemption_test.go:224", nodes: "node1:pods=1", pods: "node1 p1 low none", pod: "high none",

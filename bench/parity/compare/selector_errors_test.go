@@ -44,7 +44,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// TestSelectorErrors compares the texts of errors with those of Kubernetes' own parsers.
+// TestSelectorErrors compares the texts of errors with Kubernetes' own parsers.
 func TestSelectorErrors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	failed := 0

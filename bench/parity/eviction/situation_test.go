@@ -30,7 +30,7 @@ type situation struct {
 	budgets []*policyv1.PodDisruptionBudget
 }
 
-// verdict is what becomes of a pod.
+// verdict is the outcome for a pod.
 type verdict string
 
 const (
@@ -81,10 +81,10 @@ func (s *situation) settle(at int) (node, namespace string) {
 	return node, namespace
 }
 
-// chunk is how many situations are asked about at once.
+// chunk is the number of situations in a call.
 const chunk = 400
 
-// compareAll compares what becomes of the pods of situations with what upstream says of them.
+// compareAll compares the outcomes for the pods of situations with upstream's.
 func compareAll(t *testing.T, situations []situation, upstream func(*testing.T, *situation) map[string][]verdict, flags ...string) {
 	t.Helper()
 	differences := 0
@@ -104,7 +104,7 @@ func compareAll(t *testing.T, situations []situation, upstream func(*testing.T, 
 	t.Logf("%d situations %v, %d differences", len(situations), flags, differences)
 }
 
-// drainEach returns what becomes of the pods of each situation when its node is drained, by stowage drain.
+// drainEach returns the outcomes for the pods of each situation when its node is drained, by stowage drain.
 func drainEach(t *testing.T, situations []situation, flags ...string) []map[string]verdict {
 	t.Helper()
 	var objects []runtime.Object

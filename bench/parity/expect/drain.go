@@ -19,7 +19,7 @@ import (
 // Drainer drains nodes of a case. After each round it applies the evictions and placements to the cluster, and requests the next
 // placements from kube-scheduler.
 type Drainer struct {
-	c       *scenario.Case // the cluster as it is now
+	c       *scenario.Case // the current cluster
 	counted scenario.Counted
 	// templates are the templates of pods on nodes in the request, by pod name.
 	templates map[string]uint32

@@ -2,7 +2,7 @@
 // ordinary Kubernetes objects in the form in which a user would write them.
 //
 // A case is a value that can be written to a file and read back without loss, so that a difference found once can be
-// replayed for ever. Objects are in the manifest form: what the API server adds (defaults, merged label keys,
+// replayed forever. Objects are in the manifest form: what the API server adds (defaults, merged label keys,
 // pod-level requests) is added by the oracle. Only status is kept as it is, as it comes from kubelets.
 package scenario
 

@@ -99,7 +99,7 @@ type Report struct {
 	Small   bool
 	Figures []*Figure
 	Versus  []*Versus
-	Stated  []*Stated
+	Forms   []*Forms
 }
 
 // Broken are the rows whose promise does not hold.

@@ -33,7 +33,7 @@ func filled(t *testing.T) *Report {
 			})
 		}
 	}
-	r.Stated = []*Stated{{
+	r.Forms = []*Forms{{
 		Nodes: 15_000, Procs: 2, Case: plain, Empty: timing{wall: 100 * time.Microsecond}, Echo: timing{wall: time.Millisecond},
 		Seen: timing{wall: 120 * time.Microsecond}, First: timing{wall: 300 * time.Microsecond},
 		Delta: timing{wall: 700 * time.Microsecond}, Inline: timing{wall: 7 * time.Millisecond},

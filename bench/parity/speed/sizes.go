@@ -9,8 +9,8 @@ import (
 // clusterSizes are the sizes at which Filter is measured for each form of the cluster.
 var clusterSizes = []int{1_000, 5_000, 15_000, 100_000}
 
-// Stated is a Filter of one case for each form of its cluster, and the floors to compare it with.
-type Stated struct {
+// Forms is a Filter of one case for each form of its cluster, and the floors to compare it with.
+type Forms struct {
 	Nodes, Procs int
 	Case         string
 
@@ -48,7 +48,7 @@ func (r *run) sizes(nodes int) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.Name, err)
 			}
-			r.Report.Stated = append(r.Report.Stated, &Stated{
+			r.Report.Forms = append(r.Report.Forms, &Forms{
 				Nodes: nodes, Procs: procs, Case: c.Name,
 				Empty: t[0], Echo: t[1], Seen: t[2], First: t[3], Delta: t[4], Inline: t[5],
 			})

@@ -50,10 +50,10 @@ func (r *Report) each(w io.Writer, print func(table) error) error {
 			return err
 		}
 	}
-	if len(r.Stated) == 0 {
+	if len(r.Forms) == 0 {
 		return nil
 	}
-	fmt.Fprint(w, "\nFilter, by how the cluster is stated, against an empty call, and in the request against an echo of it:\n\n")
+	fmt.Fprint(w, "\nFilter, by the form of the cluster, against an empty call, and in the request against an echo of it:\n\n")
 	return print(r.statedTable())
 }
 
@@ -110,7 +110,7 @@ func (r *Report) statedTable() table {
 		"nodes", "case", "cores", "by address", "by address, new template", "by address with a delta", "in the request, compact",
 	}}
 	against := func(of, floor timing) string { return duration(of.wall) + ", " + times(of.wall, floor.wall) }
-	for _, s := range r.Stated {
+	for _, s := range r.Forms {
 		t.rows = append(t.rows, []string{
 			thousands(s.Nodes), s.Case, fmt.Sprint(s.Procs), against(s.Seen, s.Empty), against(s.First, s.Empty),
 			against(s.Delta, s.Empty), against(s.Inline, s.Echo),

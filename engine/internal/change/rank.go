@@ -33,7 +33,7 @@ const (
 	rankSmallRequest // of less than half of the pod's request
 )
 
-// rank returns the rank of a change. That of a combination is the sum.
+// rank returns the rank of a change. The rank of a combination is the sum.
 func rank(c *verdict.Change) int {
 	switch {
 	case c.RemovedGates != nil:
@@ -94,7 +94,7 @@ func rankOfRequirement(r *verdict.NodeRequirement) int {
 	return rankRequirement
 }
 
-// sortByRank sorts changes by rank. Those of one rank keep their order.
+// sortByRank sorts changes by rank. Changes of one rank keep their order.
 func sortByRank(found []Found) {
 	slices.SortStableFunc(found, func(a, b Found) int { return cmp.Compare(rank(&a.Change), rank(&b.Change)) })
 }

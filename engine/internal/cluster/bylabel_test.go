@@ -11,7 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/selector"
 )
 
-// TestSelectable compares what a selector selects out of Selectable with what it selects out of all groups, those that the
+// TestSelectable compares what a selector selects out of Selectable with what it selects out of all groups, groups that the
 // request added included.
 func TestSelectable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))

@@ -184,7 +184,7 @@ func (j *journaled) undo(t *rapid.T) {
 	}
 }
 
-// check compares the state with a cluster that is compiled anew.
+// check compares the state with a newly compiled cluster.
 func (j *journaled) check(t *rapid.T) {
 	fresh := cluster.NewState(t.Context(), compileOrFail(t, j.stated))
 	p := rapid.SampledFrom(j.pending).Draw(t, "by")
@@ -209,7 +209,7 @@ func scalarsOf(s *cluster.State) map[string]cluster.Amount {
 	return out
 }
 
-// view tells everything that a pod to be placed can see of a state, whatever the ids and the order of groups.
+// view describes everything that a pod to be placed can see of a state, whatever the ids and the order of groups.
 func view(s *cluster.State, p *cluster.Pending) []string {
 	seen := make(map[string]int)
 	on := func(what string, group int) {

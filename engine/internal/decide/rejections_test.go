@@ -10,7 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// TestRejections compares collected rejections with those that are compared one with the other.
+// TestRejections compares collected rejections with rejections that are compared one with the other.
 func TestRejections(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -24,7 +24,7 @@ func (d *drainer) spend(budget, left, missing int32) {
 	d.spent = append(d.spent, spending{budget, left, missing})
 }
 
-// spends reports whether the eviction of a pod uses up its budget. That of a pod that is not ready does not if the budget always
+// spends reports whether the eviction of a pod uses up its budget. The eviction of an unready pod does not if the budget always
 // allows it, or if as many other pods are healthy as are to be (pkg/registry/core/pod/storage/eviction.go Create, v1.37).
 func (d *drainer) spends(u *unit) bool {
 	switch {

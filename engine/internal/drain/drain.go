@@ -60,7 +60,7 @@ type plan struct {
 	heals map[int32]bool
 }
 
-// newPlan finds out what becomes of the pods of the nodes.
+// newPlan determines the fates of the pods of the nodes.
 func newPlan(ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *Options) (*plan, error) {
 	s := cluster.NewState(ctx, c)
 	p := &plan{Options: *o, base: c, framework: f, fates: make(map[fateKey]*fate), heals: make(map[int32]bool)}

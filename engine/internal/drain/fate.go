@@ -45,7 +45,7 @@ type fateKey struct {
 	traits cluster.Traits
 }
 
-// fate is what becomes of the pods of a group when their node is drained.
+// fate is the outcome for the pods of a group when their node is drained.
 type fate struct {
 	of    fateKey
 	stays bool

@@ -81,7 +81,7 @@ func (a *across) takeAll(items []int) error {
 	return a.descend()
 }
 
-// takeOne descends with one more victim, for each of some items. Those that were tried do not return in the later ones.
+// takeOne descends with one more victim, for each of some items. Tried items do not return in the later ones.
 func (a *across) takeOne(d demand) error {
 	if worth, err := a.worth(d); err != nil || !worth {
 		return err

@@ -73,8 +73,8 @@ func live() int {
 	return int(m.HeapAlloc)
 }
 
-// TestRosterEqualsSortingAnew: the units of a state after any assumptions and evictions are those of sorting all its pods.
-func TestRosterEqualsSortingAnew(t *testing.T) {
+// TestRosterEqualsSortingAll: the units of a state after any assumptions and evictions equal sorting all its pods.
+func TestRosterEqualsSortingAll(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	differed := 0
 	for range 300 {

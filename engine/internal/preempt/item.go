@@ -66,7 +66,7 @@ func (a *across) findItems() error {
 	return a.ctx.Err()
 }
 
-// victims appends the pods of a node that may leave. Those that leave only with the others of their pod group stay, so that nothing
+// victims appends the pods of a node that may leave. Pods that leave only with the others of their pod group stay, so that nothing
 // is proven.
 func (a *across) victims(victims []cluster.Victim, n uint32) []cluster.Victim {
 	victims = a.State.Victims(victims, n, a.Pod.Spec().Priority)

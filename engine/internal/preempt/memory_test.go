@@ -26,7 +26,7 @@ func TestMemoryHoldsUntilSomethingChanges(t *testing.T) {
 		"anti-affinity": {func(p *enginetest.Pod) { p.AntiAffinity(zone, x) }, []bool{false, true, false, true}},
 		"affinity":      {func(p *enginetest.Pod) { p.Affinity(zone, x) }, []bool{false, true, false, true}},
 		"own affinity":  {func(p *enginetest.Pod) { p.Label("app", "x").Affinity(zone, x) }, []bool{true, true, true, true}},
-		// The minimum is then that of one domain.
+		// One domain then has the minimum.
 		"spread": {func(p *enginetest.Pod) { p.Spread(zone, 9, x) }, []bool{true, true, true, true}},
 	} {
 		stated := enginetest.Cluster()
@@ -60,7 +60,7 @@ func TestMemoryHoldsUntilSomethingChanges(t *testing.T) {
 		if (first.Nominated == nil) != (name == "anti-affinity") || first.Message != again.Message {
 			t.Errorf("%s: %+v, then %+v", name, first, again)
 		}
-		// A memory that is wrong tells whether it is read.
+		// A wrong memory shows whether it is read.
 		wrong := ownRejection(verdict.ReasonPreemptionNotHelpful)
 		for n := range m.found {
 			if !m.found[n].known {

@@ -240,7 +240,7 @@ func (s *search) passWith(pods []cluster.Nominated) *pass {
 	return s.with
 }
 
-// reprieve brings as many victims of a kind back as the pod leaves room for, and returns their number. Those that follow
+// reprieve brings as many victims of a kind back as the pod leaves room for, and returns their number. Victims that follow
 // one that cannot come back cannot either: nothing has changed.
 func (s *search) reprieve(ctx context.Context, node uint32, v *cluster.Victim) (kept int32, err error) {
 	one := *v
@@ -290,7 +290,7 @@ func (s *search) small(v *cluster.Victim) bool {
 	return true
 }
 
-// bringBack brings victims back if the pod still fits then, and reports whether it does. Those that come back together must be
+// bringBack brings victims back if the pod still fits then, and reports whether it does. Victims that come back together must be
 // small, and at most a block.
 func (s *search) bringBack(node uint32, victims []cluster.Victim) bool {
 	for i, p := range s.passes {

@@ -19,7 +19,7 @@ func exchanging(templates int) (s *solver, active []int) {
 	return s, active
 }
 
-// TestExchangesSaveTheMost expects those of the last templates, though the first ones have more than are considered.
+// TestExchangesSaveTheMost expects exchanges of the last templates, although the first ones have more than are considered.
 func TestExchangesSaveTheMost(t *testing.T) {
 	t.Parallel()
 	const templates = 400

@@ -12,7 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// maxReturns is how often a pod comes back. Priorities fall along a chain of preemptions, but two pods may take turns for ever if the
+// maxReturns is how often a pod comes back. Priorities fall along a chain of preemptions, but two pods may take turns forever if the
 // rules of each keep the other one out.
 const maxReturns = 16
 
@@ -22,7 +22,7 @@ const maxReturned = 100_000
 // firstReturned is the ordinal of the first pod that came back, higher than the ordinals of all entries.
 const firstReturned = math.MaxInt32
 
-// Returns is what becomes of preempted pods that their controllers create again. They are pending from then on, behind the pods of
+// Returns tracks preempted pods that their controllers create again. They are pending from then on, behind the pods of
 // their priority that are pending already.
 type Returns struct {
 	// Entries are the pods of the cluster that came back, by the entries of the queue behind the given ones, and Unread their unread

@@ -98,7 +98,7 @@ func TestFailuresOfEarlierAttemptsMakeRoom(t *testing.T) {
 	}
 }
 
-// TestEventsAreLookedAtOnce: for each shape, by those who wait, until the deadline.
+// TestEventsAreLookedAtOnce: for each shape, by the waiting pods, until the deadline.
 func TestEventsAreLookedAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	class := &place.Class{Pod: &cluster.Pending{Pod: &api.Pod{Template: &api.PodTemplate{}}}}
@@ -123,7 +123,7 @@ func TestEventsAreLookedAtOnce(t *testing.T) {
 	if err := q.wakeAll(left); err != nil || looks != lists {
 		t.Errorf("%d looks, error %v", looks, err)
 	}
-	left.add(&cluster.Shape{Terminating: true}, -1) // below the priority of those that wait
+	left.add(&cluster.Shape{Terminating: true}, -1) // below the priority of the waiting pods
 	if err := q.wakeAll(left); err != nil || looks != 2*lists || len(q.backoff) != 0 {
 		t.Errorf("%d looks, %d woken, error %v", looks, len(q.backoff), err)
 	}
@@ -139,7 +139,7 @@ func TestEventsAreLookedAtOnce(t *testing.T) {
 	}
 }
 
-// TestOutrankedNominationsEndAtOnce: those of the request in one pass, and the pods that they kept away are woken once.
+// TestOutrankedNominationsEndAtOnce: the nominations of the request in one pass, and the pods that they kept away are woken once.
 func TestOutrankedNominationsEndAtOnce(t *testing.T) {
 	low, high := enginetest.MakePod("low").Priority(1), enginetest.MakePod("high").Priority(5)
 	of := queueOf(t, low, high)

@@ -79,7 +79,7 @@ func Find(ctx context.Context, d *decide.Decision, choices []*preempt.Choice, o 
 	return out, ctx.Err()
 }
 
-// trial is what becomes of the victims of one candidate.
+// trial is the outcome for the victims of one candidate.
 type trial struct {
 	*decide.Decision
 	all      nodeset.Set

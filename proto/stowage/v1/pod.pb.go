@@ -139,7 +139,7 @@ type ContainerRestartPolicy int32
 const (
 	// The container has no restart policy of its own.
 	ContainerRestartPolicy_CONTAINER_RESTART_POLICY_UNSPECIFIED ContainerRestartPolicy = 0
-	// An init container with this policy is a sidecar: its resources and ports count in addition to those of the
+	// An init container with this policy is a sidecar: its resources and ports count in addition to the resources and ports of the
 	// containers.
 	ContainerRestartPolicy_CONTAINER_RESTART_POLICY_ALWAYS ContainerRestartPolicy = 1
 	// Same as unspecified.

@@ -103,7 +103,7 @@ type ScaleDownResponse struct {
 	// The replicas to delete, in order. They are selected one at a time, with all remaining ones in place. The criteria,
 	// in this order:
 	//
-	//   - the fewest replicas that Filter would reject on their nodes after the deletion, which are those that then violate
+	//   - the fewest replicas that Filter would reject on their nodes after the deletion, which then violate
 	//     a hard spread constraint or required affinity, minus one if the replica itself is rejected on its node;
 	//   - the most plugins that reject the replica itself;
 	//   - the lowest score by the pod's own rules: the sum of TaintToleration, NodeAffinity, PodTopologySpread and

@@ -392,7 +392,7 @@ func (x *PluginInfo) GetDefaultWeight() int32 {
 	return 0
 }
 
-// ServerLimits is the limits of a server, except those of single fields, which are annotations of the fields. A request
+// ServerLimits is the limits of a server, except limits of single fields, which are annotations of the fields. A request
 // beyond a limit fails with INVALID_ARGUMENT, or with RESOURCE_EXHAUSTED for limits of bytes and rates.
 type ServerLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestServe expects that the server says what it does, is ready, and ends well when told to stop.
+// TestServe expects that the server says what it does, is ready, and ends well after a stop signal.
 func TestServe(t *testing.T) {
 	server := exec.CommandContext(t.Context(), "stowage-server", "--listen-address=127.0.0.1:0", "--admin-address=127.0.0.1:0",
 		"--drain-delay=0s")
