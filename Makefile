@@ -76,8 +76,12 @@ importers: ## Test each library with the oldest versions that it supports, and i
 	@for dir in $(filter-out engine,$(LIBRARIES)); do $(APART) $$dir test -short -timeout 20m ./... || exit 1; done
 	IMPORTERS=1 $(GOTEST) -count=1 -timeout 60m ./bench/importers
 
+.PHONY: prose
+prose: ## Check the English of Markdown files and of comments in Go code and protos.
+	@git ls-files '*.md' '*.go' '*.proto' | grep -v '\.pb\.go$$' | xargs $$(GOWORK=off go tool -modfile=go.prose.mod -n vale) --output=line
+
 .PHONY: lint
-lint: $(PROTOVALIDATE) ## Check format and style of protos and Go code.
+lint: prose $(PROTOVALIDATE) ## Check format and style of protos and Go code, and the English of both.
 	$(BUF) lint
 	$(BUF) format --diff --exit-code proto
 	@unformatted=$$(git ls-files '*.go' | grep -v '\.pb\.go$$' | xargs gofmt -l); \
