@@ -39,6 +39,9 @@ func NewHeader(kind, verdict string) Header {
 	return Header{APIVersion: APIVersion, Kind: kind, Verdict: verdict}
 }
 
+// Found are the findings.
+func (h *Header) Found() []review.Finding { return h.Findings }
+
 // Status is whether an answer is a yes. Its number is the exit status of the command.
 type Status int
 
@@ -59,6 +62,9 @@ type Judgement struct {
 	// Notes are what the input and the answer leave out, a sentence each.
 	Notes []string
 }
+
+// Judged is the judgement of an answer that embeds it.
+func (j *Judgement) Judged() *Judgement { return j }
 
 // ExitStatus is the exit status of the command. With allowUnsure an unsure yes is a yes.
 func (j *Judgement) ExitStatus(allowUnsure bool) int {

@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"slices"
+
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -76,5 +78,16 @@ func (q *Question) NoteOthers(others []kube.Entry) {
 	if len(names) > 0 && !q.othersNoted {
 		q.othersNoted = true
 		q.Notef("other pending pods are not placed before, and do not count: %s", words.Names(names))
+	}
+}
+
+// NotePending notes the pending pods, which are not placed before something.
+func (q *Question) NotePending(before string) {
+	var names []string
+	for _, e := range slices.Concat(q.Snapshot.Queue, q.Snapshot.Waiting) {
+		names = append(names, e.Origin.Namespace+"/"+e.Origin.Name)
+	}
+	if len(names) > 0 {
+		q.Notef("pending pods are not placed before the %s, and do not count: %s", before, words.Names(names))
 	}
 }

@@ -59,6 +59,40 @@ func decided[A any](s *session, q *question, of *answer.Question, ask func() (A,
 	return out, err
 }
 
+// judged is an answer to print.
+type judged[T any] interface {
+	*T
+	named
+	Judged() *answer.Judgement
+	Found() []review.Finding
+}
+
+// ask reads what the flags name, connects, puts a question, and prints the answer: as text by write, or as a document. page is nil for
+// answers without a page.
+func ask[T any, A judged[T]](
+	s *session, c *question, code *answered, queue answer.QueueMode, put func(*answer.Question) (A, error),
+	write func(io.Writer, A, text.Style), page func(A) *html.Page,
+) error {
+	q, stop, err := c.open(s, queue)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	a, err := decided(s, c, q, func() (A, error) { return put(q) })
+	if a != nil && (c.Output == table || c.drawn()) {
+		c.writeFindings(s, a.Found())
+	}
+	if err != nil {
+		return err
+	}
+	*code = c.exit(s, a.Judged())
+	if c.Output == table {
+		write(s.stdout, a, c.style(s))
+		return nil
+	}
+	return c.document(s.stdout, a, func() *html.Page { return page(a) })
+}
+
 // exit returns the exit code of an answer, and prints why it is unsure.
 func (q *question) exit(s *session, j *answer.Judgement) answered {
 	if j.Status != answer.Unsure || len(j.Caveats) == 0 || q.AllowUnread {

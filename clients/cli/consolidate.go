@@ -6,12 +6,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/answer"
-	"github.com/stowage-scheduler/stowage/clients/answer/words"
-	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/quote"
+	"github.com/stowage-scheduler/stowage/clients/answer/consolidate"
+	"github.com/stowage-scheduler/stowage/clients/render/html"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
-	"github.com/stowage-scheduler/stowage/clients/result"
-
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -29,62 +26,15 @@ type consolidateCommand struct {
 // Run is called by kong.
 func (c *consolidateCommand) Run(s *session, code *answered) error {
 	c.templates = c.Template
-	return c.ask(s, c.priced, func(a *asked) (proto.Message, error) {
-		request, _, err := a.snapshot.ConsolidateRequest(c.Nodes)
-		if err != nil {
-			return nil, err
-		}
-		request.Context.Profile, request.TieBreak, request.TieBreakSeed = a.scheduler.Profile, c.tieBreak(), c.Seed
-		request.MaxActions, request.MaxNodesPerAction, request.MaxSteps = c.MaxActions, c.MaxNodesPerAction, c.MaxSteps
-		response, err := a.Consolidate(s.ctx, request)
-		if err != nil {
-			return request, err
-		}
-		return request, c.print(s, a.snapshot, response, code)
-	})
-}
-
-// priced lists the nodes that have no price.
-func (c *consolidateCommand) priced(a *asked) error {
-	_, unpriced, err := a.snapshot.ConsolidateRequest(c.Nodes)
-	if len(unpriced) > 0 {
-		quote.Fprintf(a.stderr, "stowage: without a price, and therefore not removed: %s\n", words.Names(unpriced))
-	}
-	return err
-}
-
-// print prints an answer.
-func (c *consolidateCommand) print(
-	s *session, snapshot *kube.Snapshot, response *stowagev1.ConsolidateResponse, code *answered,
-) error {
-	var removed, added []string
-	for _, a := range response.Actions {
-		removed = append(removed, a.GetDrain().GetNodes().GetNames()...)
-		if a.NewNodeIndex != nil {
-			added = append(added, a.GetNewNodeName())
-		}
-	}
-	c.notePending(s, snapshot, "actions")
-	for _, a := range response.Actions {
-		c.doubt(snapshot, "", a)
-	}
-	*code = c.verdict(s, snapshot, len(removed) > 0)
-	of := result.AnswerOf{
-		Kind: "ConsolidateReport", Title: "Which nodes can go", Good: len(removed) > 0, Value: response, Cluster: snapshot.Cluster,
-		Names: nodeNames(removed), Added: added, Templates: snapshot.NodeTemplates, Effect: func(e *answer.Effect) {
-			for _, a := range response.Actions {
-				e.Moves(a.GetDrain())
-			}
-			e.Drained(true, removed...)
-			for _, k := range response.Kept {
-				e.Drained(false, k.GetDrain().GetNodes().GetNames()...)
-				e.Reason(words.WhyKept(k), k.GetDrain().GetNodes().GetNames()...)
-			}
-		},
-	}
-	return c.printAnswer(s, of, func(w io.Writer, width int) {
-		(&text.Consolidate{Cluster: snapshot.Cluster, Moves: c.Moves, Width: width}).Write(w, response)
-	})
+	return ask(s, &c.question, code, "", func(q *answer.Question) (*consolidate.Answer, error) {
+		q.TieBreak, q.Seed = c.tieBreak(), c.Seed
+		return consolidate.Ask(s.ctx, q, consolidate.Options{
+			Nodes: c.Nodes, MaxActions: c.MaxActions, MaxNodesPerAction: c.MaxNodesPerAction, MaxSteps: c.MaxSteps,
+		})
+	}, func(w io.Writer, a *consolidate.Answer, style text.Style) {
+		style.Moves = c.Moves
+		text.Consolidate(w, a, style)
+	}, html.Consolidate)
 }
 
 // consolidateFlag returns the flag that sets a field of a request to consolidate.

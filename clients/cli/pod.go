@@ -70,25 +70,8 @@ func (c *preemptCommand) Run(s *session, code *answered) error {
 
 // aboutPod asks about one pod and prints the answer.
 func aboutPod[R pod.Response](
-	c *onePod, s *session, code *answered, ask func(*answer.Question) (*pod.Answer[R], error),
+	c *onePod, s *session, code *answered, put func(*answer.Question) (*pod.Answer[R], error),
 	write func(io.Writer, *pod.Answer[R], text.Style),
 ) error {
-	q, stop, err := c.open(s, "")
-	if err != nil {
-		return err
-	}
-	defer stop()
-	a, err := decided(s, &c.question, q, func() (*pod.Answer[R], error) { return ask(q) })
-	if a != nil && (c.Output == table || c.drawn()) {
-		c.writeFindings(s, a.Findings)
-	}
-	if err != nil {
-		return err
-	}
-	*code = c.exit(s, &a.Judgement)
-	if c.Output == table {
-		write(s.stdout, a, c.style(s))
-		return nil
-	}
-	return c.document(s.stdout, a, nil)
+	return ask(s, &c.question, code, "", put, write, nil)
 }

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
-	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -43,21 +41,13 @@ func (d *Drain) Write(w io.Writer, parts []*stowagev1.DrainResponse) {
 	}
 	d.drains(w, drains)
 	for _, l := range d.Lists(parts) {
-		d.list(w, l.Title+":", l.Lines)
+		list(w, l.Title+":", l.Lines, d.Width)
 	}
 	if d.Moves {
-		d.writeMoves(w, drains)
+		moves(w, &words.Explanation{Cluster: d.Cluster}, drains, d.Width)
 	}
 	if slices.ContainsFunc(drains, (*stowagev1.NodeDrain).GetTruncated) {
 		fmt.Fprintln(w, "\nThe answer does not list all pods.")
-	}
-}
-
-// writeMoves writes the pods that move.
-func (d *Drain) writeMoves(w io.Writer, drains []*stowagev1.NodeDrain) {
-	if rows := d.moveRows(drains); len(rows) > 0 {
-		fmt.Fprintln(w)
-		tableWithin(w, d.Width, append([][]string{{"POD", "FROM", "TO", "ROUND"}}, rows...)...)
 	}
 }
 
@@ -93,23 +83,7 @@ func (d *Drain) Lists(parts []*stowagev1.DrainResponse) []List {
 
 // MoveRows are the pods that move, with their node, their new ones, and the round.
 func (d *Drain) MoveRows(parts []*stowagev1.DrainResponse) [][]string {
-	return d.moveRows(drainsOf(parts))
-}
-
-func (d *Drain) moveRows(drains []*stowagev1.NodeDrain) [][]string {
-	x := &words.Explanation{Cluster: d.Cluster}
-	var moves []words.Together
-	for _, a := range drains {
-		for _, m := range a.GetMoves() {
-			cells := []string{x.Node(m.GetPod().GetNodeIndex()), words.NodeCounts(m.GetNodes()), fmt.Sprint(m.GetRound())}
-			moves = append(moves, words.One(m.GetPod(), strings.Join(cells, "\t")))
-		}
-	}
-	var out [][]string
-	for _, t := range x.Gather(moves) {
-		out = append(out, append([]string{t.Who(x)}, strings.Split(t.Text, "\t")...))
-	}
-	return out
+	return (&words.Explanation{Cluster: d.Cluster}).MoveRows(drainsOf(parts))
 }
 
 // Verdict says how many nodes can be drained, and what makes that unsure.
@@ -209,14 +183,4 @@ func ofSet(sum *stowagev1.DrainSummary) string {
 	}
 	return fmt.Sprintf("%d of %s can be drained one after another; %s", sum.GetDrainedCount(),
 		words.Plural(uint64(sum.GetTotalCount()), "node"), bound)
-}
-
-func (d *Drain) list(w io.Writer, title string, lines []string) {
-	if len(lines) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "\n"+quote.Line(title))
-	for _, line := range lines {
-		WriteWrapped(w, "  ", "- "+line, d.Width)
-	}
 }

@@ -22,6 +22,8 @@ type Style struct {
 	Ink   Ink
 	// Verbose adds tables that explain an answer.
 	Verbose bool
+	// Moves lists the pods that move.
+	Moves bool
 }
 
 // Explain writes the answers about pods, with the heading of each if the question named targets.
