@@ -2,18 +2,15 @@ package cli
 
 import (
 	"fmt"
-	"io"
-	"slices"
 	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/answer"
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/answer/fit"
+	"github.com/stowage-scheduler/stowage/clients/render/html"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
-	"github.com/stowage-scheduler/stowage/clients/result"
-
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -28,90 +25,20 @@ type fitCommand struct {
 
 // Run is called by kong.
 func (c *fitCommand) Run(s *session, code *answered) error {
-	return c.ask(s, func(a *asked) error {
-		mix, err := c.mix(a.snapshot)
-		if err != nil {
-			return err
-		}
-		var pods []kube.Stated
-		for _, m := range mix {
-			if m.Stated != nil {
-				pods = append(pods, *m.Stated)
-			}
-		}
-		return c.review(a, pods, c.tellsFindings())
-	}, func(a *asked) (proto.Message, error) {
-		snapshot := a.snapshot
-		mix, err := c.mix(snapshot)
-		if err != nil {
-			return nil, err
-		}
-		request := snapshot.FitRequest(mix)
-		request.Context.Profile, request.TopologyKey = a.scheduler.Profile, c.By
-		request.IncludeChanges, request.TieBreak, request.TieBreakSeed = c.Changes, c.tieBreak(), c.Seed
-		if c.MaxUnits > 0 {
-			request.MaxUnits = &c.MaxUnits
-		}
-		r := text.Fit{Cluster: snapshot.Cluster, TopologyKey: c.By, Changes: c.Changes, Width: s.width}
-		var response *stowagev1.FitResponse
-		for i, m := range mix {
-			r.Names, r.Counts = append(r.Names, m.Name), append(r.Counts, m.Pods.GetCount())
-			if response == nil && m.Message != "" { // kube-scheduler does not queue it
-				response = notQueued(mix, i)
-			}
-		}
-		if response == nil {
-			if response, err = a.Fit(s.ctx, request); err != nil {
-				return request, err
-			}
-		}
-		for _, d := range response.GetDoubts() {
-			c.doubt(snapshot, mix[d.GetPod().GetQueueIndex()].Name, d)
-		}
-		*code = c.verdict(s, snapshot, response.GetUnits() > 0)
-		of := result.AnswerOf{
-			Kind: "FitReport", Title: "How many more fit", Good: response.GetUnits() > 0, Value: response, Findings: c.findings,
-			Cluster: snapshot.Cluster, TopologyKey: c.By, Effect: func(e *answer.Effect) { counts(e, mix, response) },
-		}
-		for _, p := range response.GetPods() {
-			of.Names = append(of.Names, nodeNames(p.GetNodes().GetNames())...)
-		}
-		of.Names = slices.Compact(of.Names)
-		return request, c.printAnswer(s, of, func(w io.Writer, width int) {
-			r.Width = width
-			r.Write(w, response)
-		})
-	})
-}
-
-// counts places the pods that fit.
-func counts(e *answer.Effect, mix []*kube.Counted, response *stowagev1.FitResponse) {
-	for i, p := range response.GetPods() {
-		_, name, _ := strings.Cut(mix[i].Name, "/")
-		for j, node := range p.GetNodes().GetIndexes() {
-			e.Add(node, mix[i].Pods.GetPod(), name, int(p.GetCounts()[j]))
-		}
+	mix, err := c.mix()
+	if err != nil {
+		return err
 	}
-}
-
-// notQueued returns the answer for a mix with an entry that kube-scheduler does not queue.
-func notQueued(mix []*kube.Counted, entry int) *stowagev1.FitResponse {
-	out := &stowagev1.FitResponse{BindingMixIndex: new(uint32(entry)), Message: mix[entry].Message}
-	for i, m := range mix {
-		out.Pods = append(out.Pods, &stowagev1.FitPods{Nodes: &stowagev1.NodeList{}})
-		out.Doubts = append(out.Doubts, kube.UnreadDoubts(m.Pods.GetPod().GetUnread(), uint32(i))...)
-	}
-	return out
+	return ask(s, &c.question, code, "", func(q *answer.Question) (*fit.Answer, error) {
+		q.TieBreak, q.Seed = c.tieBreak(), c.Seed
+		return fit.Ask(s.ctx, q, fit.Options{Mix: mix, TopologyKey: c.By, MaxUnits: c.MaxUnits, Changes: c.Changes})
+	}, text.Fit, html.Fit)
 }
 
 // mix returns what to count.
-func (c *fitCommand) mix(snapshot *kube.Snapshot) ([]*kube.Counted, error) {
-	wanted := c.Mix
-	if len(wanted) == 0 {
-		wanted = []string{""}
-	}
-	var out []*kube.Counted
-	for _, text := range wanted {
+func (c *fitCommand) mix() ([]fit.Part, error) {
+	var out []fit.Part
+	for _, text := range c.Mix {
 		name, number, given := strings.Cut(text, "=")
 		count := uint64(1)
 		if given {
@@ -120,11 +47,7 @@ func (c *fitCommand) mix(snapshot *kube.Snapshot) ([]*kube.Counted, error) {
 				return nil, fmt.Errorf("--mix=%s: the count is not a number of at least 1", text)
 			}
 		}
-		m, err := snapshot.Counted(name, uint32(count))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, m)
+		out = append(out, fit.Part{Name: name, Count: uint32(count)})
 	}
 	return out, nil
 }

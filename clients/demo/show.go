@@ -11,6 +11,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/answer/place"
 	"github.com/stowage-scheduler/stowage/clients/answer/preempt"
+	"github.com/stowage-scheduler/stowage/clients/answer/scaledown"
 	"github.com/stowage-scheduler/stowage/clients/answer/score"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
@@ -138,8 +139,7 @@ func (s *show) step(q *scenarios.Question, a *scenarios.Answer) {
 		text.Preempt(s.w, &preempt.Answer{Cluster: q.Snapshot.Cluster, Response: a.Preempt}, text.Style{Width: width})
 	case q.ScaleDown != nil:
 		fmt.Fprintf(s.w, "\n%s\n", s.ink.Bold(q.Step.Name))
-		r := &text.ScaleDown{Cluster: q.Snapshot.Cluster, Workload: q.Scalable, Width: width}
-		r.Write(s.w, a.ScaleDown)
+		text.ScaleDown(s.w, scaledown.New(q.Snapshot.Cluster, q.Scalable, a.ScaleDown), text.Style{Width: width})
 	default:
 		fmt.Fprintf(s.w, "\n%s\n", s.ink.Bold(q.Step.Name))
 		p := place.New(q.Snapshot, q.Case.TopologyKey, a.Place)

@@ -1,8 +1,7 @@
 package scenarios
 
 import (
-	"github.com/stowage-scheduler/stowage/clients/render/text"
-
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -13,7 +12,7 @@ func (k *checker) scaleDown(want *ScaleDown, a *stowagev1.ScaleDownResponse) {
 	}
 	if len(a.GetDeletions()) > 0 {
 		for _, r := range a.Deletions[0].GetBrokenRules() {
-			broken = append(broken, text.BrokenRule(r))
+			broken = append(broken, words.BrokenRule(r))
 		}
 	}
 	domains := map[string]int{}

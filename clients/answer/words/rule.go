@@ -81,3 +81,14 @@ func selector(s *stowagev1.LabelSelector) string {
 	}
 	return metav1.FormatLabelSelector(out)
 }
+
+// BrokenRule names a rule in a few words.
+func BrokenRule(r *stowagev1.PodRule) string {
+	switch {
+	case r.GetRule() != stowagev1.TopologyRule_TOPOLOGY_RULE_UNSPECIFIED && r.GetTopologyKey() != "":
+		return Rule(r.GetRule()) + " by " + r.GetTopologyKey()
+	case r.GetResource() != "":
+		return Plugin(r.GetPlugin()) + " (" + r.GetResource() + ")"
+	}
+	return Plugin(r.GetPlugin())
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/answer/explain"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // Explain is the page about one pending pod.
@@ -33,16 +34,7 @@ func Explain(r *explain.Report) *Page {
 	if len(feasible) > 0 {
 		reasons.Rows = append(reasons.Rows, []string{fmt.Sprint(len(feasible)), "can take it", "", words.Names(feasible)})
 	}
-	for _, rejected := range p.Response.GetRejections() {
-		var texts []string
-		for _, reason := range rejected.GetReasons() {
-			texts = append(texts, reason.GetMessage())
-		}
-		names := rejected.GetNodes().GetNames()
-		reasons.Rows = append(reasons.Rows, []string{
-			fmt.Sprint(len(names)), strings.Join(texts, ", "), words.Plugin(rejected.GetPlugin()), words.Names(names),
-		})
-	}
+	reasons.Rows = append(reasons.Rows, rejections(p.Response.GetRejections())...)
 	out.Sections = append(out.Sections, reasons)
 	if checks := text.Checks(p, text.Style{Width: text.Width}); checks != "" {
 		out.Sections = append(out.Sections, Section{Title: "Every failing check", Plain: checks, Folded: true})
@@ -50,4 +42,18 @@ func Explain(r *explain.Report) *Page {
 	out.Sections = append(out.Sections, NodeTable(cmp.Or(r.TopologyKey, "Domain"), r.Nodes))
 	out.Notes = append(out.Notes, p.Remarks()...)
 	return out
+}
+
+// rejections are the rows of rejections: the number of nodes, the reasons, the plugin, and the nodes.
+func rejections(all []*stowagev1.Rejection) [][]string {
+	var rows [][]string
+	for _, r := range all {
+		var texts []string
+		for _, reason := range r.GetReasons() {
+			texts = append(texts, reason.GetMessage())
+		}
+		names := r.GetNodes().GetNames()
+		rows = append(rows, []string{fmt.Sprint(len(names)), strings.Join(texts, ", "), words.Plugin(r.GetPlugin()), words.Names(names)})
+	}
+	return rows
 }
