@@ -120,3 +120,34 @@ func readYAML(t *testing.T, path string, into any) {
 		t.Fatalf("%s: %v", path, err)
 	}
 }
+
+// TestWorkflowsRunTargets expects every target of make that a workflow runs to exist.
+func TestWorkflowsRunTargets(t *testing.T) {
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	workflows, err := filepath.Glob("../.github/workflows/*.yaml")
+	if err != nil || len(workflows) == 0 {
+		t.Fatal(workflows, err)
+	}
+	for _, path := range workflows {
+		var workflow struct {
+			Jobs map[string]struct{ Steps []struct{ Run string } }
+		}
+		readYAML(t, path, &workflow)
+		for job, j := range workflow.Jobs {
+			for _, step := range j.Steps {
+				command, ok := strings.CutPrefix(step.Run, "make ")
+				if !ok {
+					continue
+				}
+				for word := range strings.FieldsSeq(command) {
+					if !strings.Contains(word, "=") && !strings.Contains(string(makefile), "\n"+word+":") {
+						t.Errorf("%s: job %s makes %s, which the Makefile lacks", path, job, word)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -147,6 +149,13 @@ func TestGetServerInfo(t *testing.T) {
 	}
 	if len(info.Profiles) == 0 {
 		t.Fatal("no profile")
+	}
+	parity, err := os.ReadFile("../bench/parity/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if of := info.Profiles[0].ComparedRelease; !strings.Contains(string(parity), "\tk8s.io/kubernetes "+of+"\n") {
+		t.Errorf("compared with %q, which is not the release of bench/parity", of)
 	}
 	// Requests may disable and weigh the plugins that the profile lists, and no others.
 	var filters []stowagev1.Plugin

@@ -12,7 +12,11 @@ import (
 	"github.com/stowage-scheduler/stowage/server/encode"
 )
 
-const kube137 = "kube-1.37" // the default profile
+const (
+	kube137 = "kube-1.37" // the default profile
+	// comparedRelease is the release of k8s.io/kubernetes in bench/parity/go.mod.
+	comparedRelease = "v1.37.1"
+)
 
 // maxPluginWeight bounds a plugin's weight, so that the sum of a node's weighted scores fits an int64.
 const maxPluginWeight = 1_000_000
@@ -227,7 +231,7 @@ func (d *decoder) defaultSpread(parent *path, in *stowagev1.DefaultSpread, out *
 
 // ProfileInfo describes the default profile.
 func ProfileInfo() *stowagev1.ProfileInfo {
-	out := &stowagev1.ProfileInfo{Name: kube137}
+	out := &stowagev1.ProfileInfo{Name: kube137, ComparedRelease: comparedRelease}
 	defaults := api.Kube137()
 	for _, p := range engine.Plugins() {
 		info := &stowagev1.PluginInfo{Plugin: encode.Plugin(p.Name), Filters: p.Filters}

@@ -271,9 +271,11 @@ type ProfileInfo struct {
 	// The feature gates that Profile.feature_gates may list, with their defaults:
 	//
 	// - TaintTolerationComparisonOperators: whether tolerations with LT and GT take effect.
-	FeatureGates  []*FeatureGate `protobuf:"bytes,3,rep,name=feature_gates,json=featureGates,proto3" json:"feature_gates,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	FeatureGates []*FeatureGate `protobuf:"bytes,3,rep,name=feature_gates,json=featureGates,proto3" json:"feature_gates,omitempty"`
+	// The patch release of Kubernetes with whose scheduler the decisions were compared, such as "v1.37.1".
+	ComparedRelease string `protobuf:"bytes,4,opt,name=compared_release,json=comparedRelease,proto3" json:"compared_release,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ProfileInfo) Reset() {
@@ -325,6 +327,13 @@ func (x *ProfileInfo) GetFeatureGates() []*FeatureGate {
 		return x.FeatureGates
 	}
 	return nil
+}
+
+func (x *ProfileInfo) GetComparedRelease() string {
+	if x != nil {
+		return x.ComparedRelease
+	}
+	return ""
 }
 
 // PluginInfo describes a plugin in a profile.
@@ -549,11 +558,12 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\arelease\x18\x01 \x01(\tR\arelease\x123\n" +
 	"\bprofiles\x18\x02 \x03(\v2\x17.stowage.v1.ProfileInfoR\bprofiles\x120\n" +
 	"\x06limits\x18\x03 \x01(\v2\x18.stowage.v1.ServerLimitsR\x06limits\x12/\n" +
-	"\bfeatures\x18\x04 \x03(\x0e2\x13.stowage.v1.FeatureR\bfeatures\"\x91\x01\n" +
+	"\bfeatures\x18\x04 \x03(\x0e2\x13.stowage.v1.FeatureR\bfeatures\"\xbc\x01\n" +
 	"\vProfileInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
 	"\aplugins\x18\x02 \x03(\v2\x16.stowage.v1.PluginInfoR\aplugins\x12<\n" +
-	"\rfeature_gates\x18\x03 \x03(\v2\x17.stowage.v1.FeatureGateR\ffeatureGates\"\x91\x01\n" +
+	"\rfeature_gates\x18\x03 \x03(\v2\x17.stowage.v1.FeatureGateR\ffeatureGates\x12)\n" +
+	"\x10compared_release\x18\x04 \x01(\tR\x0fcomparedRelease\"\x91\x01\n" +
 	"\n" +
 	"PluginInfo\x12*\n" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12\x18\n" +
