@@ -79,7 +79,7 @@ func TestALeaderThatHungBindsNothingFromBefore(t *testing.T) {
 }
 
 // A decision of an earlier term of the lease is not sent, even if no event shows that the cluster has changed.
-func TestWhatWasDecidedInAnotherTermIsDecidedAnew(t *testing.T) {
+func TestDecisionsOfAnotherTermAreRepeated(t *testing.T) {
 	var lease term
 	lease.Store(1)
 	w := start(t, batch.Options{Binders: 1, Lease: &lease}, node("a", "8"))
@@ -102,7 +102,7 @@ func TestWhatWasDecidedInAnotherTermIsDecidedAnew(t *testing.T) {
 }
 
 // The cluster changes while a decision waits to be bound: on its node, or elsewhere for longer than a decision is fresh.
-func TestADecisionThatWaitedIsMadeAnewIfTheClusterHasChanged(t *testing.T) {
+func TestAWaitingDecisionIsRepeatedAfterAChange(t *testing.T) {
 	for name, elsewhere := range map[string]bool{"on its node": false, "elsewhere": true} {
 		t.Run(name, func(t *testing.T) {
 			o := batch.Options{Binders: 1}
@@ -161,7 +161,7 @@ func TestBindingsDoNotWaitForWhatIsSaidOfOthers(t *testing.T) {
 
 // The members of a group wait to be bound, and the node of one is filled by another scheduler: none is bound without enough
 // of the others.
-func TestAGroupOfWhichOneIsOutdatedIsDecidedAnewAsAWhole(t *testing.T) {
+func TestAGroupWithAnOutdatedDecisionIsDecidedAgain(t *testing.T) {
 	w := start(t, batch.Options{Binders: 1}, node("a", "1"), node("b", "1"), node("c", "1"))
 	release := w.block("first")
 	first, g1, g2 := pod("first"), member(pod("g-1"), "2"), member(pod("g-2"), "2")
@@ -206,7 +206,7 @@ func TestAMemberThatIsNotSentAgainTakesItsGroupBack(t *testing.T) {
 }
 
 // Once enough members of a group are bound, an outdated decision about another member is made again for that member only.
-func TestOneOfAGroupIsDecidedAnewAloneIfEnoughAreBound(t *testing.T) {
+func TestAMemberIsDecidedAgainAloneIfEnoughAreBound(t *testing.T) {
 	w := start(t, batch.Options{Binders: 1}, node("a", "1"), node("b", "1"), node("c", "1"))
 	release := w.block("g-1", "g-2")
 	g1, g2, g3 := member(pod("g-1"), "1"), member(pod("g-2"), "1"), member(pod("g-3"), "1")

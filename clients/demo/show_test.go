@@ -30,7 +30,7 @@ func load(t *testing.T) []scenarios.Case {
 	return cases
 }
 
-func TestShowTellsWhatHolds(t *testing.T) {
+func TestShowReportsWhatHolds(t *testing.T) {
 	c := load(t)[0]
 	var b strings.Builder
 	s := &show{w: &b}
@@ -67,7 +67,7 @@ func TestShowPutsStepsBesideEachOther(t *testing.T) {
 	}
 }
 
-func TestShowTellsWhatDoesNotHold(t *testing.T) {
+func TestShowReportsWhatDoesNotHold(t *testing.T) {
 	c := load(t)[0]
 	wrong := func(_ context.Context, _ *scenarios.Question) (*scenarios.Answer, error) {
 		return &scenarios.Answer{Place: &stowagev1.PlaceResponse{Placements: []*stowagev1.Placement{{}}}}, nil

@@ -11,7 +11,7 @@ import (
 
 // A decision that is more than a second old, by either clock, is made again when the pod is bound: a process that hung does not
 // know at once what has changed meanwhile.
-func TestAnOldDecisionIsMadeAnew(t *testing.T) {
+func TestAnOldDecisionIsRepeated(t *testing.T) {
 	for _, decide := range []Decide{AtBind, AtFilter} {
 		for _, c := range []struct {
 			name  string

@@ -109,7 +109,7 @@ func TestForgottenPodsDoNotCount(t *testing.T) {
 	w.feasible(second, "a")
 }
 
-func TestUnsettledAssumptionsAreAskedAbout(t *testing.T) {
+func TestOverdueAssumptionsAreRead(t *testing.T) {
 	w := start(t, live.Options{AssumeFor: 50 * time.Millisecond}, makeNode("a", "z1"), makeNode("b", "z2"), makeNode("c", "z3"))
 	var answers atomic.Bool
 	w.api.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -196,7 +196,7 @@ func TestPodsThatWouldBeGoneFromNewNodes(t *testing.T) {
 	}
 }
 
-func TestTheServerStartsAnewWithNothing(t *testing.T) {
+func TestTheServerRestartsEmpty(t *testing.T) {
 	w := start(t, live.Options{}, makeNode("a", "z1"), makeNode("b", "z2"), on(makePod("web-1", "web", corev1.LabelHostname), "a"))
 	web := makePod("web-2", "web", corev1.LabelHostname)
 	w.feasible(web, "b")

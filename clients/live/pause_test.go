@@ -78,7 +78,7 @@ func TestCatchingUpAfterAPause(t *testing.T) {
 }
 
 // Reading all pods may take longer than any one call: each page has the whole time.
-func TestEachPageOfWhatIsReadAnewHasItsOwnTime(t *testing.T) {
+func TestEachPageOfARereadHasItsOwnTimeout(t *testing.T) {
 	api := &pagedPods{Interface: fake.NewClientset(), pages: 3}
 	c, err := New(api, nil, Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -90,7 +90,7 @@ func TestPodDisruptionBudgetsComeAndGo(t *testing.T) {
 	})
 }
 
-func TestStartTimesAreStatedWhereTheyAreAskedFor(t *testing.T) {
+func TestStartTimesOption(t *testing.T) {
 	at := metav1.Unix(1_700_000_000, 0)
 	pod := on(makePod("web", "web", "zone"), "a")
 	started := pod.DeepCopy()

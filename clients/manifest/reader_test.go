@@ -194,7 +194,7 @@ func TestReadingStopsAfterManyErrors(t *testing.T) {
 	}
 }
 
-func TestSkippedWorkloadsAreTold(t *testing.T) {
+func TestSkippedWorkloadsAreReported(t *testing.T) {
 	r := manifest.NewReader(kube.Options{})
 	if err := r.Read("input", strings.NewReader(`
 {kind: Rollout, apiVersion: argoproj.io/v1alpha1, spec: {template: {spec: {containers: [{name: c, image: i}]}}}}
@@ -259,7 +259,7 @@ func TestAnObjectReadTwiceCountsOnce(t *testing.T) {
 	}
 }
 
-func TestSkippedTellsKinds(t *testing.T) {
+func TestSkippedReportsKinds(t *testing.T) {
 	r := manifest.NewReader(kube.Options{})
 	if err := r.Read("input", strings.NewReader("kind: Volume\n---\nkind: ConfigMap\n---\nkind: Volume\n---\nkind: PersistentVolume\napiVersion: v1\n---\nkind: Ingress\napiVersion: networking.k8s.io/v1\n")); err != nil {
 		t.Fatal(err)

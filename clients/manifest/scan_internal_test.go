@@ -165,7 +165,7 @@ func TestScannerReadsManyEscapesInTime(t *testing.T) {
 	}
 }
 
-func TestScannerTellsReadErrors(t *testing.T) {
+func TestScannerReportsReadErrors(t *testing.T) {
 	broken := errors.New("disk")
 	_, _, err := scan(io.MultiReader(strings.NewReader(`{"items":[`), iotest.ErrReader(broken)), 64, false)
 	if !errors.Is(err, broken) {

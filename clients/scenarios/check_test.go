@@ -11,8 +11,8 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/scenarios"
 )
 
-// TestCheckTellsEveryDifference takes an answer as it should be and expectations that are each wrong.
-func TestCheckTellsEveryDifference(t *testing.T) {
+// TestCheckReportsEveryDifference takes an answer as it should be and expectations that are each wrong.
+func TestCheckReportsEveryDifference(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()

@@ -409,7 +409,7 @@ func TestEvictionsGoUnnoticed(t *testing.T) {
 	}
 }
 
-func TestReplicasMayStartAnew(t *testing.T) {
+func TestReplicasMayRestart(t *testing.T) {
 	a, b := start(t), start(t)
 	c := serving(t, a, b)
 	s := snapshot(t, clusterOf("n"))
@@ -500,7 +500,7 @@ func TestAWrongAddressIsAnError(t *testing.T) {
 	}
 }
 
-func TestAServerThatKeepsNothingIsAskedSeldom(t *testing.T) {
+func TestFewPutsToAServerThatKeepsNothing(t *testing.T) {
 	r := start(t)
 	r.evict = 1
 	c := dial(t, r)
