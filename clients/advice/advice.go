@@ -31,7 +31,7 @@ const (
 type Advice struct {
 	Kind Kind
 	Text string
-	// Rule is the term of a SoftRule, Replicas are those of FewerReplicas, Priority is that of HigherPriority, Pod is the MovedPod.
+	// Rule is the term of a SoftRule, Replicas is the number of FewerReplicas, Priority the priority of HigherPriority, Pod is the MovedPod.
 	Rule     *stowagev1.PodRule
 	Replicas uint32
 	Priority int32

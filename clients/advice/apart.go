@@ -76,7 +76,7 @@ func (q *Question) apart(ctx context.Context) ([]Advice, error) {
 	if len(out) > 0 && scaled[workload.Kind] { // pending pods are deleted first, and the others have nodes
 		out = append(out, Advice{
 			Kind: FewerReplicas, Replicas: fits,
-			Text: fmt.Sprintf("%s of %s in place of %d", words.Plural(int(fits), "replica"), workload.Kind+" "+workload.Name, all),
+			Text: fmt.Sprintf("%s of %s instead of %d", words.Plural(int(fits), "replica"), workload.Kind+" "+workload.Name, all),
 			Fix:  remedy.Scaled(remedy.Workload(workload), fits),
 		})
 	}
@@ -86,7 +86,7 @@ func (q *Question) apart(ctx context.Context) ([]Advice, error) {
 // scaled are the controllers that delete pending pods first when they are scaled down.
 var scaled = map[string]bool{"Deployment": true, "ReplicaSet": true, "ReplicationController": true}
 
-// siblings are the pods of a workload on nodes, but for those that leave.
+// siblings are the pods of a workload on nodes that do not leave.
 func (q *Question) siblings(workload kube.Origin) []kube.OnNode {
 	var out []kube.OnNode
 	for p := range q.Snapshot.OnNodes() {
@@ -109,7 +109,7 @@ func (q *Question) offers(c *stowagev1.Change) bool {
 // preferred advises to make a rule a preference in all pods of a workload. Old pods keep the new ones away while they are there: a rolling
 // update that may make no more pods unavailable is stuck, so that the old ones have to leave first.
 func (q *Question) preferred(c *stowagev1.Change, workload kube.Origin, siblings int, all uint32) Advice {
-	out := Advice{Kind: SoftRule, Rule: c.GetPreferredRule(), Text: fmt.Sprintf("anti-affinity by %s preferred in place of required in all pods of %s %s",
+	out := Advice{Kind: SoftRule, Rule: c.GetPreferredRule(), Text: fmt.Sprintf("anti-affinity by %s preferred instead of required in all pods of %s %s",
 		c.GetPreferredRule().GetTopologyKey(), workload.Kind, workload.Name)}
 	then := fmt.Sprintf("; then all %d have a node", all)
 	out.Fix, out.Refused = remedy.Of(c, q.Pods[0].Object(), remedy.WorkloadOf(q.Pods[0].Origin, q.Pods[0].Object()), q.Snapshot.Cluster.GetNodes())

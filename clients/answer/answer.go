@@ -80,14 +80,14 @@ func (j *Judgement) Caveat() string { return words.Caveat(j.Caveats) }
 // Remarks are the notes and the doubts, a line each.
 func (j *Judgement) Remarks() []string { return slices.Concat(j.Notes, j.Doubts.Lines()) }
 
-// Message encodes a message of the contract in JSON with every scalar, list and map, also those that are 0 or empty, so that scripts
+// Message encodes a message of the contract in JSON with every scalar, list and map, also if it is 0 or empty, so that scripts
 // find each index in its place. Absent messages and optional fields are left out. protojson varies its white space from build to
 // build, so the result has to be formatted.
 func Message(m proto.Message) ([]byte, error) {
 	return protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
 }
 
-// Marshal encodes a document: the fields of head, those of body, which may be a message of the contract, a value with fields or nil, and
+// Marshal encodes a document: the fields of head, the fields of body, which may be a message of the contract, a value with fields or nil, and
 // the remarks of the judgement.
 func Marshal(head, body any, of *Judgement) ([]byte, error) {
 	parts := []any{head, body}

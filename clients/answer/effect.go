@@ -29,7 +29,7 @@ type Effect struct {
 	said          map[string]*Node // by name of a node
 }
 
-// WithNodes returns a cluster with new nodes of templates. Their names are those of the templates with a number.
+// WithNodes returns a cluster with new nodes of templates. Each is named by its template and a number.
 func WithNodes(c *stowagev1.Cluster, templates []*stowagev1.NodeTemplate, names []string) *stowagev1.Cluster {
 	if len(names) == 0 {
 		return c
@@ -170,7 +170,7 @@ func (e *Effect) Add(node uint32, pod *stowagev1.Pod, who string, pods int) {
 	}
 }
 
-// Place places pods of a queue, and takes off their nodes those that they preempt.
+// Place places pods of a queue, and takes the pods that they preempt off their nodes.
 func (e *Effect) Place(s *kube.Snapshot, placements []*stowagev1.Placement, evictions []*stowagev1.Eviction) {
 	for i, p := range placements {
 		for _, node := range p.GetNodes().GetIndexes() {
@@ -186,7 +186,7 @@ func (e *Effect) Place(s *kube.Snapshot, placements []*stowagev1.Placement, evic
 	}
 }
 
-// Disrupt takes pods off their nodes by a disruption, and places those that come back with the queue.
+// Disrupt takes pods off their nodes by a disruption, and places their replacements with the queue.
 func (e *Effect) Disrupt(s *kube.Snapshot, d *kube.Disruption, a *stowagev1.WhatIfResponse) {
 	all := a.GetPlacement().GetPlacements()
 	queue, back := all[:len(all)-len(a.GetRequeued())], all[len(all)-len(a.GetRequeued()):]

@@ -25,7 +25,7 @@ type Node struct {
 	Feasible *bool `json:"feasible,omitempty"`
 	// State is what becomes of the node by the answer.
 	State NodeState `json:"state,omitempty"`
-	// Drained is whether the node can be drained; of the nodes to drain, and of those that may be removed.
+	// Drained is whether the node can be drained; set for the nodes to drain and for the nodes that may be removed.
 	Drained *bool `json:"drained,omitempty"`
 	// Reasons are why it cannot, in kube-scheduler's words where it has them.
 	Reasons []string `json:"reasons,omitempty"`

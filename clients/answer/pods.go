@@ -8,7 +8,7 @@ import (
 // Pod is a pod and its node, or the reason why it has none.
 type Pod struct {
 	Namespace string `json:"namespace"`
-	// Name is that of the pod. Pods whose names are random, such as those of a Deployment, have the name of the object.
+	// Name is the name of the pod. Pods with random names, such as the pods of a Deployment, have the name of the object.
 	Name string `json:"name"`
 	Kind string `json:"kind"`
 	// Replica counts the pods of one name from 0.
@@ -55,8 +55,8 @@ func (n *Placements) Part(a *stowagev1.PlaceStreamResponse) []Pod {
 	return out
 }
 
-// placement appends the pods of a placement of entry i: first those with a node, then those that found none, then those that
-// were not attempted, then those that were evicted.
+// placement appends the pods of a placement of entry i: first pods with a node, then pods that found none, pods
+// that were not attempted, and evicted pods.
 func (n *Placements) placement(out []Pod, i int, p *stowagev1.Placement) []Pod {
 	entry := n.snapshot.Entry(i)
 	pod := Pod{Namespace: entry.Origin.Namespace, Name: entry.Origin.Name, Kind: entry.Origin.Kind, From: entry.Gone}

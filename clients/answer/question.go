@@ -89,7 +89,7 @@ func (q *Question) Context(cluster *stowagev1.Cluster) *stowagev1.DecisionContex
 // maximumRefusals bounds how often a request is sent again. An error names 32 fields.
 const maximumRefusals = 100
 
-// RequestError is an error of a request. Fields that its violations name are those of the request.
+// RequestError is an error of a request. Its violations name fields of the request.
 type RequestError struct {
 	Request proto.Message
 	Err     error

@@ -33,7 +33,7 @@ func TestExplainInGo(t *testing.T) {
 	defer func() { _ = stop() }()
 	for target, files := range map[string][]string{
 		"deploy/redash": {"01-required-zone-anti-affinity/nodes.yaml", "01-required-zone-anti-affinity/redash.yaml"},
-		"pod/redash-3":   {"05-node-goes-down/nodes.yaml", "05-node-goes-down/required-running.yaml", "05-node-goes-down/required-pending.yaml"},
+		"pod/redash-3":  {"05-node-goes-down/nodes.yaml", "05-node-goes-down/required-running.yaml", "05-node-goes-down/required-pending.yaml"},
 	} {
 		var want, stderr bytes.Buffer
 		args := []string{"explain", target, "-o", "json"}

@@ -1,6 +1,6 @@
 // Package fill adds up what pods take of nodes, so that answers can show how full nodes are before and after them.
 //
-// Amounts are those that NodeResourcesFit counts: the requests of pods, with their overhead and what the kubelet allocated
+// Amounts are counted as NodeResourcesFit does: the requests of pods, with their overhead and what the kubelet allocated
 // during a resize, and the number of pods. A Nodes is for one goroutine.
 package fill
 

@@ -270,9 +270,9 @@ func requester(spec *corev1.PodSpec, name corev1.ResourceName, from, lowered res
 	return own
 }
 
-// requested returns a container's request of a resource, which is the limit unless it is stated.
+// requested returns a container's request of a resource, which is the limit unless the container has one.
 func requested(all *corev1.ResourceRequirements, name corev1.ResourceName) resource.Quantity {
-	if q, stated := all.Requests[name]; stated {
+	if q, ok := all.Requests[name]; ok {
 		return q
 	}
 	return all.Limits[name]

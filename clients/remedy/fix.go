@@ -32,7 +32,7 @@ type Fix struct {
 // unbudgeted is said of commands that delete pods.
 const unbudgeted = "kubectl delete pod ignores PodDisruptionBudgets."
 
-// Of returns how a change is made. The pod is as it was read, of is its workload, and nodes are those of the cluster.
+// Of returns how a change is made. The pod is as it was read, of is its workload, and nodes are the nodes of the cluster.
 func Of(c *stowagev1.Change, pod *corev1.Pod, of Workload, nodes []*stowagev1.Node) (*Fix, error) {
 	fix := &Fix{}
 	changed := pod.DeepCopy()

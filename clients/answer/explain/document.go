@@ -62,7 +62,7 @@ func (p *Pod) Report() (*Report, error) {
 // Answer returns the answer of which the document is.
 func (r *Report) Answer() *Pod { return r.of }
 
-// MarshalJSON has the document's fields, then those of FilterResponse.
+// MarshalJSON has the document's fields, then the fields of FilterResponse.
 func (r *Report) MarshalJSON() ([]byte, error) {
 	type fields Report
 	return answer.Marshal((*fields)(r), r.of.Response, &r.of.Judgement)
@@ -157,10 +157,10 @@ type Target struct {
 
 // Whole is what changes do for all pods of a workload.
 type Whole struct {
-	// Placed is how many of the pods have a node with each of the changes, those of AfterAnswer if it is there, of Answer otherwise; 0
-	// where that is not known.
+	// Placed is how many of the pods have a node with each of the changes: the changes of AfterAnswer if it is there, else of
+	// Answer; 0 where the number is not known.
 	Placed []uint32 `json:"placed"`
-	// NodeCount is how many nodes like that of the change addedNode give all of the pods a node; 0 where that is not known.
+	// NodeCount is how many nodes like the node of the change addedNode give all of the pods a node; 0 if that is not known.
 	NodeCount uint32 `json:"nodeCount"`
 	// Joint says that all of the pods have a node if they are placed together.
 	Joint bool `json:"joint"`

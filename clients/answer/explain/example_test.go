@@ -45,6 +45,6 @@ func ExampleAsk() {
 	}
 	// Output:
 	// false alone each would have a node; after the other pending pods 1 of 4 have none: 0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.
-	// - anti-affinity by topology.kubernetes.io/zone preferred in place of required in all pods of Deployment redash; then all 4 have a node
-	// - 3 replicas of Deployment redash in place of 4
+	// - anti-affinity by topology.kubernetes.io/zone preferred instead of required in all pods of Deployment redash; then all 4 have a node
+	// - 3 replicas of Deployment redash instead of 4
 }

@@ -52,7 +52,7 @@ type Pod struct {
 	After *words.After
 	// Advice are changes of the workload that place the pods.
 	Advice []advice.Advice
-	// Findings are those of the answer, where it is about this pod alone.
+	// Findings are the findings of the answer, if it is about this pod alone.
 	Findings []review.Finding
 }
 

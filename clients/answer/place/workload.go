@@ -29,7 +29,7 @@ type Reason struct {
 	Changeable bool
 }
 
-// reasonOf tells reasons of a workload apart: pods with other specs may need other changes.
+// reasonOf is a key of reasons: pods of a workload with different specs may need different changes.
 type reasonOf struct {
 	workload      *Group
 	message, spec string
@@ -59,8 +59,8 @@ func (a *Answer) Grouped(response *stowagev1.PlaceResponse, queue []int) []*Grou
 		l.Unplaced += placement.GetUnplacedCount()
 		l.Evicted += placement.GetEvictedCount()
 		l.Unattempted += placement.GetUnattemptedCount()
-		told := entry.Message != "" || entry.Pods.GetPodGroup() == "" || len(placement.GetRejections()) > 0
-		if n := placement.GetUnplacedCount() - placement.GetUnattemptedCount(); n > 0 && told {
+		explained := entry.Message != "" || entry.Pods.GetPodGroup() == "" || len(placement.GetRejections()) > 0
+		if n := placement.GetUnplacedCount() - placement.GetUnattemptedCount(); n > 0 && explained {
 			key := reasonOf{l, placement.GetMessage(), a.Snapshot.SpecOf(entry)}
 			if reasons[key] == nil {
 				reasons[key] = &Reason{First: placement, Changeable: entry.Message == ""}
@@ -73,7 +73,7 @@ func (a *Answer) Grouped(response *stowagev1.PlaceResponse, queue []int) []*Grou
 }
 
 // controlled are pods that one controller made. The contract has no names of some kinds of controllers; of these, the template
-// tells the pods apart.
+// distinguishes the pods.
 type controlled struct {
 	kind, namespace, name string
 	template              uint32

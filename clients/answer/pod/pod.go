@@ -62,7 +62,7 @@ type Question[R Response] struct {
 	Verdict func(R, *stowagev1.Cluster) string
 }
 
-// Put puts the question about the pod that a name chooses, which may be that of its workload; empty for the only pending pod.
+// Put puts the question about the pod that a name chooses, which may be the name of its workload; empty for the only pending pod.
 // With an error, the answer has the findings alone.
 func (p Question[R]) Put(q *answer.Question, name string) (*Answer[R], error) {
 	of, err := target.Pending(q.Snapshot, name)

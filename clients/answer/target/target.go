@@ -63,7 +63,7 @@ func (t *Target) unknownKind(word string) error {
 	return fmt.Errorf("%q: there is no kind %q with pods, only pod, deploy, sts, rs, rc, ds, job and cronjob", t.Text, word)
 }
 
-// named finds the kind of a target that is only a name: that of the only object that has it.
+// named finds the kind of a target that is only a name: the kind of the only object with the name.
 func (t Target) named(snapshot *kube.Snapshot) (Target, error) {
 	var found []kube.Origin
 	for o := range Objects(snapshot) {
@@ -79,7 +79,7 @@ func (t Target) named(snapshot *kube.Snapshot) (Target, error) {
 			return t, fmt.Errorf("there are several objects %q, name one of %s", t.Text, words.Names(arguments(found)))
 		}
 	}
-	t.Kind = found[0].Kind // choose tells namespaces apart
+	t.Kind = found[0].Kind // Choose distinguishes namespaces
 	return t, nil
 }
 
@@ -229,7 +229,7 @@ func (c *Chosen) Heading() string {
 	return text + ":"
 }
 
-// sameAnswer tells pending pods of a target apart: the spec, and why kube-scheduler does not queue them.
+// sameAnswer is a key of pending pods of a target: their spec, and why kube-scheduler does not queue them.
 type sameAnswer struct{ spec, message string }
 
 // Choose returns the first pending pod of each spec of a target, or else its first pod on a node.

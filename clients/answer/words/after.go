@@ -14,7 +14,7 @@ type After struct {
 	// First explains the first unplaced one on the nodes as the queue leaves them, and has the changes that would place it; nil if
 	// none is unplaced.
 	First *stowagev1.Placement
-	// Nodes are those of pods that have none alone, such as those with a required affinity to another pending pod.
+	// Nodes are the nodes of pods that have none alone, such as pods with a required affinity to another pending pod.
 	Nodes []string
 }
 

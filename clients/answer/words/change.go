@@ -67,12 +67,12 @@ func (x *Explanation) difference(c *stowagev1.Change) string {
 		return Names(out) + " gone from " + x.Node(pods[0].GetNodeIndex())
 	case *stowagev1.Change_RaisedMaxSkew:
 		r := k.RaisedMaxSkew
-		return fmt.Sprintf("maxSkew %d in place of %d in its spread by %s", r.GetTo(), r.GetFrom(), r.GetTopologyKey())
+		return fmt.Sprintf("maxSkew %d instead of %d in its spread by %s", r.GetTo(), r.GetFrom(), r.GetTopologyKey())
 	case *stowagev1.Change_PreferredRule:
 		return x.preferred(k.PreferredRule)
 	case *stowagev1.Change_LoweredRequest:
 		r := k.LoweredRequest
-		return fmt.Sprintf("a request of %s %s%s in place of %s", Quantity(r.GetResource(), r.GetTo()), r.GetResource(),
+		return fmt.Sprintf("a request of %s %s%s instead of %s", Quantity(r.GetResource(), r.GetTo()), r.GetResource(),
 			map[bool]string{false: " at most"}[x.Counting], Quantity(r.GetResource(), r.GetFrom()))
 	case *stowagev1.Change_UncordonedNode:
 		return x.Node(k.UncordonedNode.GetNodeIndex()) + " uncordoned"
@@ -114,9 +114,9 @@ func (x *Explanation) preferred(r *stowagev1.PodRule) string {
 	case r.GetRule() == stowagev1.TopologyRule_TOPOLOGY_RULE_HARD_SPREAD:
 		return fmt.Sprintf("ScheduleAnyway in its spread by %s", r.GetTopologyKey())
 	case r.GetPlugin() == stowagev1.Plugin_PLUGIN_NODE_AFFINITY:
-		return "its node selector and node affinity preferred in place of required"
+		return "its node selector and node affinity preferred instead of required"
 	}
-	return fmt.Sprintf("its %s by %s preferred in place of required", Rule(r.GetRule()), r.GetTopologyKey())
+	return fmt.Sprintf("its %s by %s preferred instead of required", Rule(r.GetRule()), r.GetTopologyKey())
 }
 
 // missing is what a node lacks of a resource. Amounts are rounded down, what is missing is not.
@@ -132,7 +132,7 @@ func Missing(s *stowagev1.ResourceShortage) string {
 	return text
 }
 
-// Remedies are the changes that would make a pod schedulable, except those that preemption makes anyway.
+// Remedies are the changes that would make a pod schedulable, without the changes that preemption makes anyway.
 func Remedies(changes []*stowagev1.Change, p *stowagev1.Preemption) []*stowagev1.Change {
 	return Beyond(changes, p)
 }

@@ -17,7 +17,7 @@ func ofSpec(c *stowagev1.Change) string {
 		return requirement(k.ChangedNodeRequirement)
 	case *stowagev1.Change_RenamedTopologyKey:
 		r := k.RenamedTopologyKey
-		return fmt.Sprintf("%s in place of %s, which no node has, in its %s", r.GetTo(), r.GetRule().GetTopologyKey(), ruleName(r.GetRule()))
+		return fmt.Sprintf("%s instead of %s, which no node has, in its %s", r.GetTo(), r.GetRule().GetTopologyKey(), ruleName(r.GetRule()))
 	case *stowagev1.Change_HonoredPolicy:
 		policy := "nodeTaintsPolicy"
 		if k.HonoredPolicy.GetPolicy() == stowagev1.UncountedReason_UNCOUNTED_REASON_NODE_AFFINITY_POLICY {
@@ -26,7 +26,7 @@ func ofSpec(c *stowagev1.Change) string {
 		return fmt.Sprintf("%s Honor in its spread by %s", policy, k.HonoredPolicy.GetTopologyKey())
 	case *stowagev1.Change_LoweredMinDomains:
 		r := k.LoweredMinDomains
-		return fmt.Sprintf("minDomains %d in place of %d in its spread by %s", r.GetTo(), r.GetFrom(), r.GetTopologyKey())
+		return fmt.Sprintf("minDomains %d instead of %d in its spread by %s", r.GetTo(), r.GetFrom(), r.GetTopologyKey())
 	case *stowagev1.Change_AddedMatchLabelKey:
 		r := k.AddedMatchLabelKey
 		return fmt.Sprintf("%s in matchLabelKeys of its %s by %s", r.GetKey(), ruleName(r.GetRule()), r.GetRule().GetTopologyKey())
@@ -84,7 +84,7 @@ func requirement(r *stowagev1.ChangedNodeRequirement) string {
 	}
 	out := fmt.Sprintf("without %s in %s", nodeRequirement(r.GetFrom()), where)
 	if r.GetTo() != nil {
-		out = fmt.Sprintf("%s in place of %s in %s", nodeRequirement(r.GetTo()), nodeRequirement(r.GetFrom()), where)
+		out = fmt.Sprintf("%s instead of %s in %s", nodeRequirement(r.GetTo()), nodeRequirement(r.GetFrom()), where)
 	}
 	switch {
 	case r.GetUnparsable():

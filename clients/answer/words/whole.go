@@ -79,7 +79,7 @@ func (h *Whole) then(c *stowagev1.Change) string {
 // Returning is what becomes of pods that leave their nodes to make room, once the pod has its node and their controllers have created them
 // again.
 type Returning struct {
-	Nodes    []string // of those that have one
+	Nodes    []string // of replacements that have one
 	Unplaced int
 }
 

@@ -115,7 +115,7 @@ func (s Share) class() string {
 	return "free"
 }
 
-// lines are the pods of a node: those that come first, those that go last.
+// lines are the pods of a node: new pods first, leaving pods last.
 func (n *Node) lines() []line {
 	var out []line
 	for _, of := range []struct {

@@ -234,8 +234,8 @@ func heading(topologyKey string, d *Domain) (name, counts string) {
 	return name, counts
 }
 
-// foremost chooses the nodes that are drawn, of each domain in its order: all, or of many those that change or have a verdict, then
-// the first.
+// foremost chooses the nodes that are drawn, of each domain in its order: all of a few; of many, nodes that change or have a
+// verdict, then the first ones.
 func foremost(p *Picture) [][]Node {
 	total := 0
 	for _, d := range p.Domains {

@@ -70,7 +70,7 @@ type Node struct {
 // Pods are pods of a node.
 type Pods struct {
 	Count int
-	Kinds []string // what they are called, with the number of those that are alike
+	Kinds []string // what they are called, with the number of equal pods
 }
 
 // Share is the part of a resource that is requested.

@@ -12,8 +12,8 @@ import (
 type box struct {
 	nodes              []string
 	added, there, gone Tally
-	shares             shares // those that are known
-	// about: the nodes are about as full, and the pods are those of all together. Nodes of other boxes have the same pods each.
+	shares             shares // the known ones
+	// about: the nodes are about as full, and the pods are the pods of all of them. The nodes of other boxes have the same pods each.
 	about bool
 }
 
@@ -23,7 +23,7 @@ type Pods struct {
 	Kinds []string // what they are counted as, each with its number if there are several
 }
 
-// Nodes returns the pods of each node: those that come, those that stay, and those that go.
+// Nodes returns the pods of each node: new pods, pods that stay, and pods that leave.
 func (p *Picture) Nodes(yield func(node int, added, there, gone Pods)) {
 	of := func(t *Tally) Pods { return Pods{t.pods, t.byKind("")} }
 	for i, b := range p.boxes() {

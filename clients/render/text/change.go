@@ -8,7 +8,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// WriteChanges writes the changes that would make the first of some pods schedulable, except those that preemption makes anyway. With
+// WriteChanges writes the changes that would make the first of some pods schedulable, without the changes that preemption makes anyway. With
 // Whole and Rollout it says what they do for all of them.
 func (x *Explanation) WriteChanges(w io.Writer, indent string, pods uint32, changes []*stowagev1.Change, p *stowagev1.Preemption) {
 	other, without := "", ""

@@ -12,7 +12,7 @@ import (
 // Write writes what each node fails in. Explain has the rest.
 func (x *Explanation) Write(w io.Writer, e *stowagev1.Explanation) {
 	if len(e.GetFailingChecks()) > 0 {
-		fmt.Fprintln(w, "\nFailing checks, each plugin asked on its own:")
+		fmt.Fprintln(w, "\nFailing checks, each plugin on its own:")
 		rows := [][]string{{"NODES", "REASON", "PLUGIN", "WHICH"}}
 		for _, r := range e.FailingChecks {
 			rows = append(rows, rejection(r)...)

@@ -20,7 +20,7 @@ func PlaceGroups(a *place.Answer, s Style) string {
 	return strings.TrimSpace(out.String())
 }
 
-// groups writes a table of the groups, then the reasons of those that are not placed.
+// groups writes a table of the groups, then the reasons of groups that are not placed.
 func (p *placement) groups(w io.Writer, groups []*stowagev1.PodGroupPlacement) {
 	needs := make(map[string]uint32)
 	for _, g := range slices.Concat(p.Snapshot.Cluster.GetPodGroups(), p.Snapshot.PodGroups) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// merged makes fewer boxes of more nodes than a column takes: one of those that have equal pods and are as full. If these are still
+// merged makes fewer boxes of more nodes than a column takes: one for nodes that have equal pods and are as full. If these are still
 // more, nodes that are about as full are one box, in quarters of what they have.
 func merged(boxes []box) []box {
 	if len(boxes) <= maximumNodes {
@@ -41,7 +41,7 @@ func grouped(boxes []box, about bool, key func(*box) string) []box {
 	return out
 }
 
-// joined makes one box. The pods of boxes that are alike stay those of each node.
+// joined makes one box. Boxes that are alike keep the pods of each node.
 func joined(boxes []box, about bool) box {
 	if len(boxes) == 1 {
 		return boxes[0]

@@ -25,8 +25,8 @@ const (
 )
 
 // Picture draws the cluster: a column for each domain of the topology key, a box for each node, and the pods in it. New
-// pods come first, with a "+", evicted ones last, with a "-". Of more nodes than a column takes, those that are alike are one box,
-// or those that are about as full. Columns that do not fit into width are drawn below the others. Many domains of one node each are
+// pods come first, with a "+", evicted ones last, with a "-". If a column has too many nodes, equal nodes share a box,
+// or else nodes that are about as full. Columns that do not fit into width are drawn below the others. Many domains of one node each are
 // drawn as one.
 type Picture struct {
 	Cluster     *stowagev1.Cluster

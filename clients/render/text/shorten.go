@@ -5,7 +5,7 @@ import "unicode/utf8"
 // names are names that stand beside each other: when they are cut, what they have in common goes first.
 type names struct{ prefix, suffix int } // runes in common
 
-// Shortened cuts names that stand beside each other to a width, which is at least 4. They keep what tells them apart.
+// Shortened cuts names that stand beside each other to a width, which is at least 4. They keep the part in which they differ.
 func Shortened(all []string, width int) []string {
 	n := namesOf(all)
 	out := make([]string, len(all))
@@ -58,7 +58,7 @@ func (n names) cut(name string, width int) string {
 	}
 	room := width - len(differs) - utf8.RuneCountInString(before+after)
 	switch {
-	case len(differs) == 0 || room < 0: // the end tells names apart more often than the start
+	case len(differs) == 0 || room < 0: // names differ at the end more often than at the start
 		head := (width - 1) / 3
 		return string(runes[:head]) + "…" + string(runes[len(runes)-(width-1-head):])
 	case prefix > 0 && room >= prefix: // the ellipsis is not needed
