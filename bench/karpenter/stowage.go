@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	client "github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -81,7 +82,7 @@ func (s *stowage) provision(
 	for _, t := range types {
 		for _, o := range t.Offerings {
 			n := nodeOf(t, o, fmt.Sprintf("%s-%s-%s", t.Name, o.Zone(), o.CapacityType()))
-			n.Annotations = map[string]string{kube.NodePriceAnnotation: strconv.FormatUint(price(o), 10)}
+			n.Annotations = map[string]string{convert.NodePriceAnnotation: strconv.FormatUint(price(o), 10)}
 			templates = append(templates, n)
 		}
 	}

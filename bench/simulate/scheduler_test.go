@@ -25,6 +25,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/batch"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -342,7 +343,7 @@ func (s *scheduling) settled(cluster *live.Cluster, client *stowage.Client) {
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}},
 	}
 	for _, p := range append(pending, asked) {
-		pod, err := kube.PendingPod(p)
+		pod, err := convert.PendingPod(p)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/object"
 	"github.com/stowage-scheduler/stowage/clients/review"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -146,12 +147,12 @@ func (a *audit) gather() error {
 		if err != nil {
 			return err
 		}
-		for object, converted := range pods {
-			if object.DeletionTimestamp != nil || kube.MadeByKubelet(object) {
+		for p, converted := range pods {
+			if p.DeletionTimestamp != nil || object.MadeByKubelet(p) {
 				continue
 			}
-			a.named[podKey{cmp.Or(object.Namespace, corev1.NamespaceDefault), object.Name}] = len(a.pods)
-			a.pods = append(a.pods, pod{object, converted, i, a.snapshot.StatingObject(object), a.options.ofOther(object)})
+			a.named[podKey{cmp.Or(p.Namespace, corev1.NamespaceDefault), p.Name}] = len(a.pods)
+			a.pods = append(a.pods, pod{p, converted, i, a.snapshot.StatingObject(p), a.options.ofOther(p)})
 		}
 		if len(n.NominatedPods) > 0 {
 			n = proto.CloneOf(n)

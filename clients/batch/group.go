@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -114,7 +114,7 @@ func (s *Scheduler) podGroup(key groupKey, pods int) (*stowagev1.PodGroup, int, 
 	if err != nil {
 		return nil, 0, err
 	}
-	out, err := kube.PodGroup(object)
+	out, err := convert.PodGroup(object)
 	if err != nil {
 		return nil, 0, fmt.Errorf("PodGroup %s/%s: %w", key.namespace, key.name, err)
 	}

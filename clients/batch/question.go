@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -37,7 +37,7 @@ func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, ref
 			members = rest[:end]
 		}
 		rest = rest[len(members):]
-		converted, err := convert(members, classes)
+		converted, err := convertPods(members, classes)
 		var group *stowagev1.PodGroup
 		var needs int
 		if err == nil && grouped {
@@ -122,15 +122,15 @@ func whyOf(err error) why {
 	return undecidable
 }
 
-// convert converts pods, all or none. classes are the DeviceClasses by extended resource.
-func convert(pods []candidate, classes map[string]string) ([]*stowagev1.Pod, error) {
+// convertPods converts pods, all or none. classes are the DeviceClasses by extended resource.
+func convertPods(pods []candidate, classes map[string]string) ([]*stowagev1.Pod, error) {
 	var out []*stowagev1.Pod
 	for _, c := range pods {
-		p, err := kube.PendingPod(c.pod)
+		p, err := convert.PendingPod(c.pod)
 		if err != nil {
 			return nil, err
 		}
-		if err := understood(append(p.Unread, kube.ServedByDevices(c.pod, p, classes)...)); err != nil {
+		if err := understood(append(p.Unread, convert.ServedByDevices(c.pod, p, classes)...)); err != nil {
 			return nil, err
 		}
 		if p.NominatedNodeName == "" {

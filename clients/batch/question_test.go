@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -43,7 +43,7 @@ func TestNominatedPodsKeepTheirNames(t *testing.T) {
 		}
 		pods = append(pods, c)
 	}
-	converted, err := convert(pods, map[string]string{})
+	converted, err := convertPods(pods, map[string]string{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestOnlyWhatTheServerRefusesIsLeftOut(t *testing.T) {
 		{"wrong", "", 1, true}, {"half-1", "half", 1, false}, {"half-2", "half", 1, true},
 	} {
 		c := candidate{pod: waitingPod(e.name, 0, 0, "")}
-		p, err := kube.PendingPod(c.pod)
+		p, err := convert.PendingPod(c.pod)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -70,7 +70,7 @@ func (s *Scheduler) joint(c candidate) bool {
 	mode := s.options.GroupMode
 	if key.object {
 		if object := s.cluster.PodGroup(key.namespace, key.name); object != nil {
-			if of, err := kube.PodGroup(object); err == nil {
+			if of, err := convert.PodGroup(object); err == nil {
 				mode = cmp.Or(of.Mode, mode)
 			}
 		}

@@ -13,14 +13,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/batch"
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // greedy is a PodGroup that requests a joint placement and as many steps as the contract allows.
 func greedy(pods int32) *schedulingv1beta1.PodGroup {
 	g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "g", UID: "g", Annotations: map[string]string{
-		kube.PodGroupModeAnnotation: "joint", kube.PodGroupMaxStepsAnnotation: "67108864",
+		convert.PodGroupModeAnnotation: "joint", convert.PodGroupMaxStepsAnnotation: "67108864",
 	}}}
 	g.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: pods}
 	return g

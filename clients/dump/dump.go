@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/pager"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/object"
 )
 
 // chunk is the number of objects per request, as in kubectl.
@@ -81,14 +81,14 @@ func all(ctx context.Context, pages *pager.ListPager, o metav1.ListOptions) (obj
 	for range 1 + expiries {
 		objects = objects[:0]
 		err = pages.EachListItem(ctx, o, func(item runtime.Object) error {
-			object, err := meta.Accessor(item)
+			listed, err := meta.Accessor(item)
 			if err != nil {
 				return err
 			}
-			if !kube.IsApplied(object) {
-				object.SetManagedFields(nil)
+			if !object.IsApplied(listed) {
+				listed.SetManagedFields(nil)
 			}
-			objects = append(objects, object)
+			objects = append(objects, listed)
 			return nil
 		})
 		if !apierrors.IsResourceExpired(err) {

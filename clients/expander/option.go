@@ -14,6 +14,8 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/controller"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/proto/grpcplugin"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -120,7 +122,7 @@ func (o *option) newNode(ctx context.Context, name string, s *surroundings) (*st
 		n.Labels = map[string]string{}
 	}
 	n.Labels[corev1.LabelHostname] = name
-	out, err := kube.Node(n)
+	out, err := convert.Node(n)
 	if err != nil {
 		return nil, fmt.Errorf("the node of the group: %w", err)
 	}
@@ -128,14 +130,14 @@ func (o *option) newNode(ctx context.Context, name string, s *surroundings) (*st
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		p, err := kube.DaemonPod(ds, n)
+		p, err := controller.DaemonPod(ds, n)
 		if err != nil {
 			return nil, fmt.Errorf("DaemonSet %s/%s: %w", ds.Namespace, ds.Name, err)
 		}
 		if p == nil {
 			continue
 		}
-		running := kube.OccupyingPod(p)
+		running := convert.OccupyingPod(p)
 		if running.Amounts != nil {
 			return nil, fmt.Errorf("DaemonSet %s/%s: %w", ds.Namespace, ds.Name, running.Amounts)
 		}
@@ -167,7 +169,7 @@ func (o *option) readPods(ctx context.Context, raw [][]byte) error {
 			return fmt.Errorf("pod %d: %w", i, err)
 		}
 		o.total++
-		out, err := kube.PendingPod(p)
+		out, err := convert.PendingPod(p)
 		if err != nil {
 			o.odd++
 			o.message = cmp.Or(o.message, fmt.Sprintf("pod %s/%s: %v", p.Namespace, p.Name, err))

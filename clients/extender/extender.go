@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -156,7 +156,7 @@ func (e *Extender) pending(o *corev1.Pod) (*stowagev1.Pod, error) {
 
 // whole is pending. It also reports whether the result has every field by which kube-scheduler's own plugins filter.
 func (e *Extender) whole(o *corev1.Pod) (pod *stowagev1.Pod, whole bool, err error) {
-	if pod, err = kube.PendingPod(o); err != nil {
+	if pod, err = convert.PendingPod(o); err != nil {
 		return nil, false, fmt.Errorf("cannot convert the pod: %w", err)
 	}
 	whole = len(pod.Unread) == 0

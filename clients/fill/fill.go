@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/stowage-scheduler/stowage/clients/compact"
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -37,12 +37,12 @@ func Of(c *stowagev1.Cluster) (*Nodes, error) {
 		if err != nil {
 			return nil, fmt.Errorf("nodes[%d].%w", i, err)
 		}
-		node := Node{Allocatable: kube.Quantities(whole.GetAllocatable()), Requested: corev1.ResourceList{}}
+		node := Node{Allocatable: convert.Quantities(whole.GetAllocatable()), Requested: corev1.ResourceList{}}
 		if node.Allocatable == nil {
 			node.Allocatable = corev1.ResourceList{}
 		}
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
-			node.Requested[name] = kube.Quantity(name, 0)
+			node.Requested[name] = convert.Quantity(name, 0)
 		}
 		for _, p := range n.GetPods() {
 			node.add(out.takes(p), 1)
@@ -103,7 +103,7 @@ func (n *Nodes) named(ref *stowagev1.PodReference) *stowagev1.Pod {
 // takes is what a pod takes of a node.
 func (n *Nodes) takes(p *stowagev1.Pod) corev1.ResourceList {
 	if t := p.GetTemplate(); t != nil || p.GetResourceStatus() != nil {
-		return kube.Occupies(compact.Template(n.cluster, p).GetSpec(), p.GetResourceStatus())
+		return convert.Occupies(compact.Template(n.cluster, p).GetSpec(), p.GetResourceStatus())
 	}
 	return n.ofTemplate(p.GetTemplateIndex())
 }
@@ -112,7 +112,7 @@ func (n *Nodes) ofTemplate(index uint32) corev1.ResourceList {
 	out, known := n.templates[index]
 	if !known {
 		if all := n.cluster.GetPodTemplates(); int(index) < len(all) {
-			out = kube.Occupies(all[index].GetSpec(), nil)
+			out = convert.Occupies(all[index].GetSpec(), nil)
 		}
 		n.templates[index] = out
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/embedded"
 	"github.com/stowage-scheduler/stowage/clients/fill"
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -56,7 +56,7 @@ func TestTheServerAddsUpTheSame(t *testing.T) {
 	for name, used := range inUse(t, c) {
 		for node, want := range used {
 			q := got.All[node].Requested[corev1.ResourceName(name)]
-			if wanted := kube.Quantity(corev1.ResourceName(name), want); q.Cmp(wanted) != 0 {
+			if wanted := convert.Quantity(corev1.ResourceName(name), want); q.Cmp(wanted) != 0 {
 				t.Errorf("%s of %s: got %s, want %s", name, c.Nodes[node].Name, q.String(), wanted.String())
 			}
 			compared++
@@ -115,11 +115,11 @@ func TestPodsThatMove(t *testing.T) {
 		Origin: &stowagev1.PodReference_TemplateIndex{TemplateIndex: p.GetTemplateIndex()},
 	}, []uint32{1})
 	after.Move(&stowagev1.PodReference{NodeIndex: new(uint32(0)), Count: 1, Origin: &stowagev1.PodReference_QueueIndex{}}, nil)
-	takes := kube.Occupies(compact.Template(c, p).Spec, nil)
+	takes := convert.Occupies(compact.Template(c, p).Spec, nil)
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
 		moved := takes[name]
 		if name == corev1.ResourcePods {
-			moved = kube.Quantity(name, 1)
+			moved = convert.Quantity(name, 1)
 		}
 		for i, sign := range []int64{-1, 1} {
 			want, change := before.All[i].Requested[name].DeepCopy(), moved.DeepCopy()
@@ -134,8 +134,8 @@ func TestPodsThatMove(t *testing.T) {
 
 func TestPercent(t *testing.T) {
 	n := fill.Node{
-		Allocatable: kube.Quantities(resources(1000, 3)),
-		Requested:   kube.Quantities(resources(570, 2)),
+		Allocatable: convert.Quantities(resources(1000, 3)),
+		Requested:   convert.Quantities(resources(570, 2)),
 	}
 	for name, want := range map[corev1.ResourceName]int{corev1.ResourceCPU: 57, corev1.ResourceMemory: 66} {
 		if got, ok := n.Percent(name); !ok || got != want {

@@ -34,10 +34,7 @@ func (s *Snapshot) WhatIfRequest() *stowagev1.WhatIfRequest {
 // Scenario returns a disruption with the pods to place afterwards: the queue of the snapshot, then the pods that controllers
 // create again. The latter are in their pod groups.
 func (s *Snapshot) Scenario(d *Disruption) (*stowagev1.Scenario, error) {
-	out := &stowagev1.Scenario{Name: d.Name, RequeueEvicted: true}
-	for _, e := range s.Queue {
-		out.Queue = append(out.Queue, e.Pods)
-	}
+	out := &stowagev1.Scenario{Name: d.Name, RequeueEvicted: true, Queue: s.queued(), PodGroups: s.PodGroups}
 	lost, err := s.Candidates(d.Lost)
 	if err != nil {
 		return nil, err
@@ -55,11 +52,7 @@ func (s *Snapshot) Scenario(d *Disruption) (*stowagev1.Scenario, error) {
 	for _, name := range lost.GetNames() {
 		out.Evictions = append(out.Evictions, &stowagev1.NodeEvictions{NodeName: name, Drained: true})
 	}
-	if err := s.evict(d, lost.GetNames(), out); err != nil {
-		return nil, err
-	}
-	out.PodGroups = s.PodGroups
-	return out, nil
+	return out, s.evict(d, lost.GetNames(), out)
 }
 
 // unreachable gives nodes the taints that the node lifecycle controller adds to nodes whose kubelets have gone silent
@@ -94,8 +87,8 @@ func (s *Snapshot) evict(d *Disruption, lost []string, out *stowagev1.Scenario) 
 	}
 	for i, n := range s.Cluster.Nodes {
 		var pods []*stowagev1.NamespacedName
-		for _, r := range s.residents[i] {
-			if o := r.facts.object; evicted[o] {
+		for _, r := range s.added.residents[i] {
+			if o := r.source.Object; evicted[o] {
 				delete(evicted, o)
 				pods = append(pods, &stowagev1.NamespacedName{Namespace: o.Namespace, Name: o.Name})
 			}
@@ -117,23 +110,19 @@ type Fate int
 
 // The fates of pods.
 const (
-	// Returns is that of a pod that its controller creates again.
+	// Returns: the pod's controller creates a replacement.
 	Returns Fate = iota
-	// Uncontrolled is that of a pod without a controller: it is lost.
+	// Uncontrolled: the pod has no controller and is lost.
 	Uncontrolled
-	// Tied is that of a pod that its DaemonSet or the kubelet made for its node: it is gone with it.
+	// Tied: the pod's DaemonSet or the kubelet made it for its node, with which it is gone.
 	Tied
-	// Terminating is that of a pod that was about to leave.
+	// Terminating: the pod was about to leave.
 	Terminating
 )
 
 // Displaced is a pod that leaves its node.
 type Displaced struct {
-	Pod *corev1.Pod
-	// Object and Workload are the pod and the workload that creates it again, as WorkloadOf.
-	Object, Workload Origin
-	// Node is the index of its node.
-	Node int
+	OnNode
 	Fate Fate
 	// PodGroup is the group that the pod is in, empty if there is none.
 	PodGroup string
@@ -147,12 +136,9 @@ func (s *Snapshot) Displaced(d *Disruption) []Displaced {
 		if !lost && len(d.Evicted) == 0 {
 			continue
 		}
-		for _, r := range s.residents[i] {
-			if lost || slices.Contains(d.Evicted, r.facts.object) {
-				p := r.facts.stamp.pod
-				out = append(out, Displaced{
-					Pod: p, Object: r.facts.object, Workload: s.WorkloadOf(p), Node: i, Fate: fateOf(p), PodGroup: r.facts.group,
-				})
+		for _, r := range s.added.residents[i] {
+			if lost || slices.Contains(d.Evicted, r.source.Object) {
+				out = append(out, Displaced{OnNode: s.onNode(r, i), Fate: fateOf(r.source.Pod), PodGroup: r.source.PodGroup()})
 			}
 		}
 	}
@@ -174,7 +160,7 @@ func fateOf(p *corev1.Pod) Fate {
 // NodesWhere returns the names of the nodes that a selector selects by their labels.
 func (s *Snapshot) NodesWhere(by labels.Selector) []string {
 	var out []string
-	for _, n := range s.nodes {
+	for _, n := range s.added.nodes {
 		if by.Matches(labels.Set(n.Labels)) {
 			out = append(out, n.Name)
 		}
@@ -185,7 +171,7 @@ func (s *Snapshot) NodesWhere(by labels.Selector) []string {
 // Domains returns the nodes of each domain of a topology key, by name.
 func (s *Snapshot) Domains(key string) map[string][]string {
 	out := map[string][]string{}
-	for _, n := range s.nodes {
+	for _, n := range s.added.nodes {
 		if value, ok := n.Labels[key]; ok {
 			out[value] = append(out[value], n.Name)
 		}

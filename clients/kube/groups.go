@@ -6,17 +6,29 @@ import (
 	"slices"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
+	"github.com/stowage-scheduler/stowage/clients/kube/object"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// RestGroup is the name of the group that PlaceRestJointly makes. No PodGroup can have it, as theirs contain a slash.
+// RestGroup is the name of the group that PlaceRestJointly makes. No PodGroup can have it, as their names contain a slash.
 const RestGroup = "queue"
+
+// groupSet is the PodGroups.
+type groupSet struct {
+	added     map[string]addedGroup
+	workloads map[string]*schedulingv1beta1.Workload
+	unread    map[string]string // the versions of PodGroups that are not read, by name
+	running   map[string]int    // pods on nodes by group name
+}
+
+func newGroupSet() groupSet {
+	return groupSet{added: map[string]addedGroup{}, workloads: map[string]*schedulingv1beta1.Workload{}, running: map[string]int{}}
+}
 
 // addedGroup is a PodGroup and its origin.
 type addedGroup struct {
@@ -26,70 +38,32 @@ type addedGroup struct {
 
 // AddPodGroup adds a PodGroup. Pods that name it may be added before or after it.
 func (b *Builder) AddPodGroup(g *schedulingv1beta1.PodGroup) error {
-	if err := b.once("PodGroup", namespaceOf(g), g.Name); err != nil {
-		return err
-	}
-	name := namespaceOf(g) + "/" + g.Name
-	b.groups[name] = addedGroup{g.DeepCopy(), b.at}
-	b.around.groups[name] = groupUnread(g)
-	return nil
+	return b.affect(object.Of("PodGroup", g), func() {
+		b.groups.added[object.Namespace(g)+"/"+g.Name] = addedGroup{g.DeepCopy(), b.objects.at}
+		b.environment.AddPodGroup(g)
+	})
 }
 
 // AddCompositePodGroup refuses a CompositePodGroup. The PodGroups in it are refused, too.
 func (b *Builder) AddCompositePodGroup(g *schedulingv1alpha3.CompositePodGroup) error {
-	o := Origin{Kind: "CompositePodGroup", Namespace: namespaceOf(g), Name: g.Name}
-	return b.misread(o, true, field.Forbidden(field.NewPath("spec"), notComposite))
+	o := object.Of("CompositePodGroup", g)
+	return b.objects.misread(o, true, field.Forbidden(field.NewPath("spec"), convert.CompositeUnsupported))
 }
 
 // AddWorkload adds a Workload. Its templates complete PodGroups without a uid, as a controller copies them.
 func (b *Builder) AddWorkload(w *schedulingv1beta1.Workload) error {
-	if err := b.once("Workload", namespaceOf(w), w.Name); err != nil {
-		return err
-	}
-	b.workloads[namespaceOf(w)+"/"+w.Name] = w.DeepCopy()
-	return nil
-}
-
-// jobTemplate returns the template of a Job's n pods. With spec.scheduling it names a group, which is added as the Job
-// controller would create it (pkg/controller/job/job_scheduling_manager.go, v1.37), under a name of its own.
-func (b *Builder) jobTemplate(s *batchv1.JobSpec, o owner, n uint32, path *field.Path) (*corev1.PodTemplateSpec, error) {
-	if s.Scheduling == nil || s.Template.Spec.SchedulingGroup != nil || n == 0 {
-		return &s.Template, nil
-	}
-	g := &schedulingv1beta1.PodGroup{}
-	g.Namespace, g.Name = o.namespace, o.name+"-pgt-0"
-	g.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
-	if p := s.Scheduling.SchedulingPolicy; p != nil && p.Gang != nil {
-		minCount := int32(n)
-		if p.Gang.MinCount != nil {
-			minCount = *p.Gang.MinCount
-		}
-		if minCount < 1 || minCount > int32(n) {
-			return nil, field.Invalid(path.Child("scheduling", "schedulingPolicy", "gang", "minCount"), minCount,
-				fmt.Sprintf("must be 1 to %d, the number of pods", n))
-		}
-		g.Spec.SchedulingPolicy = schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: minCount}}
-	}
-	if c := s.Scheduling.SchedulingConstraints; c != nil {
-		g.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{}
-		for _, t := range c.Topology {
-			g.Spec.SchedulingConstraints.Topology = append(g.Spec.SchedulingConstraints.Topology, schedulingv1beta1.TopologyConstraint{Key: t.Key})
-		}
-	}
-	out := s.Template.DeepCopy()
-	out.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &g.Name}
-	return out, b.AddPodGroup(g)
+	return b.affect(object.Of("Workload", w), func() { b.groups.workloads[object.Namespace(w)+"/"+w.Name] = w.DeepCopy() })
 }
 
 // templated returns a PodGroup with the policy and the constraints of its Workload's template, if it is about to be created
 // and has no policy of its own.
-func (b *Builder) templated(g *schedulingv1beta1.PodGroup) (*schedulingv1beta1.PodGroup, error) {
+func (s *groupSet) templated(g *schedulingv1beta1.PodGroup) (*schedulingv1beta1.PodGroup, error) {
 	ref := g.Spec.WorkloadRef
-	if p := g.Spec.SchedulingPolicy; ref == nil || admitted(g) || p.Basic != nil || p.Gang != nil {
+	if p := g.Spec.SchedulingPolicy; ref == nil || object.Admitted(g) || p.Basic != nil || p.Gang != nil {
 		return g, nil
 	}
 	path := field.NewPath("spec", "workloadRef")
-	w, ok := b.workloads[namespaceOf(g)+"/"+ref.WorkloadName]
+	w, ok := s.workloads[object.Namespace(g)+"/"+ref.WorkloadName]
 	if !ok {
 		return nil, field.NotFound(path.Child("workloadName"), ref.WorkloadName)
 	}
@@ -110,33 +84,33 @@ func (b *Builder) templated(g *schedulingv1beta1.PodGroup) (*schedulingv1beta1.P
 // (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go PreEnqueue, v1.37).
 func (b *Builder) grouped() []*stowagev1.PodGroup {
 	pods := map[string]int{}
-	for _, s := range b.queue {
+	for _, s := range b.queue.slots {
 		pods[s.pods.PodGroup] += int(s.pods.PodCount())
 	}
 	waiting := map[string]string{}
 	for name := range pods {
-		if _, added := b.groups[name]; name != "" && !added {
+		if _, added := b.groups.added[name]; name != "" && !added {
 			_, base, _ := strings.Cut(name, "/")
-			if waiting[name] = missingGroup(base); b.unread[name] != "" {
-				waiting[name] = fmt.Sprintf("PodGroup %s is there as %s, which is not read", name, b.unread[name])
+			if waiting[name] = missingGroup(base); b.groups.unread[name] != "" {
+				waiting[name] = fmt.Sprintf("PodGroup %s is there as %s, which is not read", name, b.groups.unread[name])
 			}
 		}
 	}
 	var out []*stowagev1.PodGroup
-	for _, name := range slices.Sorted(maps.Keys(b.groups)) {
+	for _, name := range slices.Sorted(maps.Keys(b.groups.added)) {
 		g, message := b.group(name, pods[name])
 		if waiting[name] = message; g != nil {
 			out = append(out, g)
 		}
 	}
-	queue := b.queue
-	b.queue = nil
+	queue := b.queue.slots
+	b.queue.slots = nil
 	for _, s := range queue {
 		if message := waiting[s.pods.PodGroup]; message != "" {
-			b.waiting = append(b.waiting, b.entry(s, message))
+			b.queue.waiting = append(b.queue.waiting, b.entry(s, message))
 			continue
 		}
-		b.queue = append(b.queue, s)
+		b.queue.slots = append(b.queue.slots, s)
 	}
 	return out
 }
@@ -144,8 +118,8 @@ func (b *Builder) grouped() []*stowagev1.PodGroup {
 // TooFewMembers is kube-scheduler's message for pods that wait for more pods of their group.
 const TooFewMembers = "waiting for minCount pods from a gang to appear in scheduling queue"
 
-// UnreadPodGroups states PodGroups by namespace/name that are there in versions that are not read. Their pods wait.
-func (b *Builder) UnreadPodGroups(versions map[string]string) { b.unread = versions }
+// UnreadPodGroups records PodGroups by namespace/name that are there in versions that are not read. Their pods wait.
+func (b *Builder) UnreadPodGroups(versions map[string]string) { b.groups.unread = versions }
 
 func missingGroup(name string) string {
 	return fmt.Sprintf("waiting for pods's pod group %q to appear in scheduling queue", name)
@@ -155,28 +129,28 @@ func missingGroup(name string) string {
 // kube-scheduler's reason. A group that the API server would reject counts as missing for them.
 func (b *Builder) group(name string, pods int) (out *stowagev1.PodGroup, message string) {
 	namespace, base, _ := strings.Cut(name, "/")
-	added := b.groups[name]
-	object, err := b.templated(added.object)
+	added := b.groups.added[name]
+	whole, err := b.groups.templated(added.object)
 	if err == nil {
-		out, err = PodGroup(object)
+		out, err = convert.PodGroup(whole)
 	}
 	if err != nil {
-		if pods+b.runningIn[name] > 0 {
+		if pods+b.groups.running[name] > 0 {
 			// Preemption reads the priority and the disruption mode of the composite group.
-			ownPods := added.object.Spec.ParentCompositePodGroupName == nil || b.runningIn[name] == 0
-			_ = b.note(added.at, Origin{Kind: "PodGroup", Namespace: namespace, Name: base}, ownPods, err)
+			ownPods := added.object.Spec.ParentCompositePodGroupName == nil || b.groups.running[name] == 0
+			_ = b.objects.note(added.at, Origin{Kind: "PodGroup", Namespace: namespace, Name: base}, ownPods, err)
 		}
-		if b.runningIn[name] > 0 {
-			out = RunningPodGroup(added.object)
-			b.places[out] = place{at: added.at}
+		if b.groups.running[name] > 0 {
+			out = convert.RunningPodGroup(added.object)
+			b.objects.places[out] = convert.Place{At: added.at}
 		}
 		return out, missingGroup(base)
 	}
-	b.places[out] = place{at: added.at}
+	b.objects.places[out] = convert.Place{At: added.at}
 	if out.Topology != nil {
-		b.places[out.Topology] = place{at: added.at, path: "spec.schedulingConstraints"}
+		b.objects.places[out.Topology] = convert.Place{At: added.at, Path: "spec.schedulingConstraints"}
 	}
-	if int(out.GetMinCount()) > pods+b.runningIn[name] {
+	if int(out.GetMinCount()) > pods+b.groups.running[name] {
 		return out, TooFewMembers
 	}
 	return out, ""

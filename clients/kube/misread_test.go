@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -172,7 +173,7 @@ topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: D
 `
 	p := &corev1.Pod{Spec: *parse[corev1.PodSpec](t, values)}
 	p.UID = "u"
-	pending, err := kube.PendingPod(p)
+	pending, err := convert.PendingPod(p)
 	must(t, err)
 	running, err := kube.RunningPod(p)
 	must(t, err)
@@ -186,7 +187,7 @@ topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: D
 
 // The API server does not validate sizes of images. They only affect scores, so the node is as good as any.
 func TestImageSizesBeyondLimitsAreTheNearest(t *testing.T) {
-	got, err := kube.Node(parse[corev1.Node](t, `
+	got, err := convert.Node(parse[corev1.Node](t, `
 {metadata: {name: a}, status: {images: [{names: [less], sizeBytes: -1}, {names: [same], sizeBytes: 3}, {names: [more], sizeBytes: 17592186044417}]}}`))
 	must(t, err)
 	diff(t, message(t, &stowagev1.Node{}, `

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -54,7 +55,7 @@ func TestOccupyingPodStatesWhatOthersRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := kube.OccupyingPod(p)
+	got := convert.OccupyingPod(p)
 	if got.Amounts != nil || got.Terms != nil || !proto.Equal(want, got.Pod) {
 		t.Errorf("%v, %v: %v\nwant %v", got.Amounts, got.Terms, got.Pod, want)
 	}
@@ -71,7 +72,7 @@ func TestOccupyingPodStatesWhatOthersRead(t *testing.T) {
 	p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}}
 	p.Spec.Containers[0].Image = "web:v1"
 	p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: "data:v1"}}}}
-	if got := kube.OccupyingPod(p); got.Amounts != nil || got.Terms != nil || !proto.Equal(want, got.Pod) {
+	if got := convert.OccupyingPod(p); got.Amounts != nil || got.Terms != nil || !proto.Equal(want, got.Pod) {
 		t.Errorf("%v, %v: %v\nwant %v", got.Amounts, got.Terms, got.Pod, want)
 	}
 }
@@ -99,10 +100,10 @@ func TestOccupyingPodLosesNoMoreThanWhatIsOdd(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := occupying()
-			want := kube.OccupyingPod(p).Pod
+			want := convert.OccupyingPod(p).Pod
 			c.without(want.GetTemplate())
 			c.odd(p)
-			got := kube.OccupyingPod(p)
+			got := convert.OccupyingPod(p)
 			if !proto.Equal(want, got.Pod) {
 				t.Errorf("%v\nwant %v", got.Pod, want)
 			}

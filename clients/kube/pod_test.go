@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -143,7 +144,7 @@ func TestPendingPod(t *testing.T) { //nolint:funlen // a table of cases
 			}
 			in := parse[corev1.Pod](t, strings.ReplaceAll(`{metadata: `+meta+`, spec: `+c.spec+`}`, "\t", ""))
 			before := in.DeepCopy()
-			got, err := kube.PendingPod(in)
+			got, err := convert.PendingPod(in)
 			must(t, err)
 			want := message(t, &stowagev1.PodSpec{}, strings.ReplaceAll(c.want, "\t", ""))
 			if c.meta == "" && !c.toleratesEviction {
@@ -169,7 +170,7 @@ func TestPodNamesWhatIsWrongWithIt(t *testing.T) {
 		`{affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchExpressions: [{operator: Gt}]}}]}}}`: `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector.matchExpressions[0].operator`,
 		`{affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{preference: {matchFields: [{operator: Like}]}}]}}}`:     `spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchFields[0].operator`,
 	} {
-		_, err := kube.PendingPod(parse[corev1.Pod](t, `{spec: `+spec+`}`))
+		_, err := convert.PendingPod(parse[corev1.Pod](t, `{spec: `+spec+`}`))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n got %v\nwant %s", spec, err, want)
 		}
@@ -207,7 +208,7 @@ func TestRunningPodStatesResizesOnly(t *testing.T) {
 }
 
 func TestNodeAndNamespace(t *testing.T) {
-	got, err := kube.Node(parse[corev1.Node](t, `
+	got, err := convert.Node(parse[corev1.Node](t, `
 metadata: {name: m, labels: {a: b}}
 spec: {unschedulable: true, taints: [{key: k, value: v, effect: NoExecute}]}
 status: {capacity: {cpu: 8, pods: 110}, images: [{names: [x, z], sizeBytes: 5}]}
@@ -217,11 +218,11 @@ status: {capacity: {cpu: 8, pods: 110}, images: [{names: [x, z], sizeBytes: 5}]}
 {name: m, labels: {a: b}, unschedulable: true, taints: [{key: k, value: v, effect: TAINT_EFFECT_NO_EXECUTE}],
 allocatable: {cpuMillis: 8000, pods: 110}, images: [{names: [x, z], sizeBytes: 5}]}
 `), got)
-	if _, err := kube.Node(parse[corev1.Node](t, `{spec: {taints: [{key: k}]}}`)); err == nil {
+	if _, err := convert.Node(parse[corev1.Node](t, `{spec: {taints: [{key: k}]}}`)); err == nil {
 		t.Error("a taint without effect was accepted")
 	}
 	diff(t, message(t, &stowagev1.Namespace{}, `{name: m, labels: {a: b, kubernetes.io/metadata.name: m}}`),
-		kube.Namespace(parse[corev1.Namespace](t, `{metadata: {name: m, labels: {a: b}}}`)))
+		convert.Namespace(parse[corev1.Namespace](t, `{metadata: {name: m, labels: {a: b}}}`)))
 }
 
 // kube-scheduler reads a pod-level status.allocatedResources only beside status.resources, which need not have requests.

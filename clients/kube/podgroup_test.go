@@ -13,6 +13,7 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -54,7 +55,7 @@ topology: {keys: [rack, block, topology.kubernetes.io/zone], policy: POD_GROUP_T
 `, `{name: default/g, minCount: 1, mode: POD_GROUP_MODE_JOINT}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := kube.PodGroup(parse[schedulingv1beta1.PodGroup](t, c.group))
+			got, err := convert.PodGroup(parse[schedulingv1beta1.PodGroup](t, c.group))
 			must(t, err)
 			diff(t, message(t, &stowagev1.PodGroup{}, c.want), got)
 		})
@@ -81,7 +82,7 @@ func TestPodGroupNamesWhatIsWrongWithIt(t *testing.T) {
 		{`{metadata: {annotations: {stowage.scheduling/topology-levels: "a,b,c,d,e,f,g,h,i"}}, spec: {schedulingPolicy: {basic: {}}}}`,
 			`metadata.annotations[stowage.scheduling/topology-levels]: Too many: 9: must have at most 8 items`},
 	} {
-		_, err := kube.PodGroup(parse[schedulingv1beta1.PodGroup](t, c.group))
+		_, err := convert.PodGroup(parse[schedulingv1beta1.PodGroup](t, c.group))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %s", err, c.want)
 		}

@@ -7,6 +7,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -57,7 +58,7 @@ func TestWhatPreemptionReadsOfPods(t *testing.T) {
 			if len(node.Pods)+len(node.NominatedPods) != 1 {
 				t.Errorf("the node has the pods %v and %v", node.Pods, node.NominatedPods)
 			}
-			got := kube.OccupyingPod(p).Pod
+			got := convert.OccupyingPod(p).Pod
 			got.Source = nil
 			diff(t, want, got)
 		})

@@ -13,6 +13,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -124,10 +125,10 @@ func (s *Snapshot) misread(origin proto.Message, ownPods bool, r *refusal) *Misr
 func (s *Snapshot) misreadIn(origin, m proto.Message, ownPods bool, r *refusal) *Misread {
 	var errs []error
 	for i, path := range r.fields {
-		here, _ := s.walk(m.ProtoReflect(), s.places[origin], path)
-		errs = append(errs, errors.New(strings.TrimPrefix(here.path+": "+r.reasons[i], ": ")))
+		here, _ := s.places.Locate(m, s.places[origin], path)
+		errs = append(errs, errors.New(strings.TrimPrefix(here.Path+": "+r.reasons[i], ": ")))
 	}
-	out := &Misread{At: s.places[origin].at, Err: utilerrors.NewAggregate(errs), OwnPods: ownPods}
+	out := &Misread{At: s.places[origin].At, Err: utilerrors.NewAggregate(errs), OwnPods: ownPods}
 	s.Misreads = append(s.Misreads, out)
 	return out
 }
@@ -141,10 +142,10 @@ func (s *Snapshot) refuseTemplate(r *refusal) {
 			s.wait(e, s.misreadIn(e.Pods.Pod, old, true, r))
 		}
 	}
-	less := occupied(old)
+	less := convert.OccupyingTemplate(old)
 	if proto.Equal(less, old) {
 		var unclear, ok bool
-		if less, unclear, ok = Less(old, r.fields[0]); !ok {
+		if less, unclear, ok = convert.Less(old, r.fields[0]); !ok {
 			less, unclear = &stowagev1.PodTemplate{Namespace: metav1.NamespaceDefault}, true
 		}
 		for at, n := range c.Nodes {
@@ -164,26 +165,6 @@ func (s *Snapshot) refuseTemplate(r *refusal) {
 	c.PodTemplates[i] = less
 }
 
-// occupied returns a template without the fields that OccupyingPod leaves out.
-func occupied(t *stowagev1.PodTemplate) *stowagev1.PodTemplate {
-	out := proto.CloneOf(t)
-	out.Controller = nil
-	if from := out.GetSpec(); from != nil {
-		out.Spec = &stowagev1.PodSpec{
-			Containers: from.Containers, InitContainers: from.InitContainers, Overhead: from.Overhead, Requests: from.Requests,
-			Priority: from.Priority,
-		}
-		withoutImages(out.Spec)
-		if from.SchedulingGroup != "" {
-			out.Spec.SchedulingGroup, out.Spec.PreemptionPolicy = from.SchedulingGroup, from.PreemptionPolicy
-		}
-		if a := from.Affinity; a.GetPodAffinity() != nil || a.GetPodAntiAffinity() != nil {
-			out.Spec.Affinity = &stowagev1.Affinity{PodAffinity: a.PodAffinity, PodAntiAffinity: a.PodAntiAffinity}
-		}
-	}
-	return out
-}
-
 // refusePod reduces a pod of a node to its template, then leaves it out. Its node takes no pods.
 func (s *Snapshot) refusePod(r *refusal) bool {
 	n := s.Cluster.Nodes[r.index]
@@ -200,8 +181,8 @@ func (s *Snapshot) refusePod(r *refusal) bool {
 		p.Labels, p.ResourceStatus = nil, nil
 	} else {
 		*pods = slices.Delete(*pods, r.pod, r.pod+1)
-		if on := s.residents[r.index]; pods == &n.Pods && r.pod < len(on) {
-			s.residents[r.index] = slices.Delete(on, r.pod, r.pod+1)
+		if on := s.added.residents[r.index]; pods == &n.Pods && r.pod < len(on) {
+			s.added.residents[r.index] = slices.Delete(on, r.pod, r.pod+1)
 		}
 	}
 	s.close(r.index)
@@ -213,7 +194,7 @@ func (s *Snapshot) refusePod(r *refusal) bool {
 func (s *Snapshot) refuseNode(i int, in proto.Message, r *refusal) {
 	n := s.whole(i)
 	_ = s.misreadIn(n, in, false, r)
-	less := Bare(n)
+	less := convert.Bare(n)
 	less.Pods, less.PodCounts, less.NominatedPods = n.Pods, n.PodCounts, n.NominatedPods
 	if proto.Equal(less, n) {
 		s.dropNode(i)
@@ -226,11 +207,11 @@ func (s *Snapshot) refuseNode(i int, in proto.Message, r *refusal) {
 // dropNode takes a node out of the snapshot, with its pods.
 func (s *Snapshot) dropNode(i int) {
 	s.Cluster.Nodes = slices.Delete(s.Cluster.Nodes, i, i+1)
-	if i < len(s.nodes) {
-		s.nodes = slices.Delete(s.nodes, i, i+1)
+	if i < len(s.added.nodes) {
+		s.added.nodes = slices.Delete(s.added.nodes, i, i+1)
 	}
 	after := map[int][]resident{}
-	for at, pods := range s.residents {
+	for at, pods := range s.added.residents {
 		switch {
 		case at < i:
 			after[at] = pods
@@ -238,11 +219,11 @@ func (s *Snapshot) dropNode(i int) {
 			after[at-1] = pods
 		}
 	}
-	s.residents = after
+	s.added.residents = after
 }
 
 // close makes a node take no pods.
-func (s *Snapshot) close(i int) { Close(s.whole(i)) }
+func (s *Snapshot) close(i int) { convert.Close(s.whole(i)) }
 
 // whole merges a node with its class.
 func (s *Snapshot) whole(i int) *stowagev1.Node {
@@ -272,9 +253,9 @@ func (s *Snapshot) regroup() {
 		pods[e.Pods.PodGroup] += int(e.Pods.PodCount())
 	}
 	running := map[string]int{}
-	for _, on := range s.residents {
+	for _, on := range s.added.residents {
 		for _, r := range on {
-			running[r.facts.group]++
+			running[r.source.PodGroup()]++
 		}
 	}
 	for _, g := range s.Cluster.PodGroups {
@@ -296,7 +277,7 @@ func (s *Snapshot) groupWaits(name, message string) {
 	})
 }
 
-// wait moves an entry from the queue to those that wait.
+// wait moves an entry from the queue to the waiting ones.
 func (s *Snapshot) wait(e Entry, m *Misread) {
 	s.Queue = slices.DeleteFunc(s.Queue, func(o Entry) bool { return o.Pods == e.Pods })
 	w := waits(e.Origin, e.Pods.PodCount(), m.Err, m)

@@ -7,6 +7,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stowage-scheduler/stowage/clients/kube/controller"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
+	"github.com/stowage-scheduler/stowage/clients/kube/object"
 	"github.com/stowage-scheduler/stowage/clients/suggest"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -23,37 +26,37 @@ type Scalable struct {
 	// Controlled says that the controller was added, too.
 	Controlled bool
 
-	facts facts
+	source convert.Source
 }
 
 // scalable records a workload that can be scaled.
-func (b *Builder) scalable(origin Origin, object metav1.Object, selector *stowagev1.LabelSelector, s stamp) error {
+func (b *Builder) scalable(origin Origin, o metav1.Object, selector *stowagev1.LabelSelector, s controller.Stamp) error {
 	if selector == nil {
-		b.unselected = append(b.unselected, origin)
+		b.workloads.unselected = append(b.workloads.unselected, origin)
 		return nil
 	}
-	f := factsOf(origin, templateSpec, s)
-	converted, err := (&admission{}).pendingPod(f)
+	of := convert.Source{Object: origin, Path: convert.TemplateSpecPath, Pod: s.Pod, Claims: s.Claims}
+	converted, err := new(convert.Environment).PendingPod(of)
 	if err != nil {
 		return err
 	}
-	w := Scalable{Origin: origin, Selector: selector, Pod: converted, facts: f}
-	if c := metav1.GetControllerOfNoCopy(object); c != nil {
+	w := Scalable{Origin: origin, Selector: selector, Pod: converted, source: of}
+	if c := metav1.GetControllerOfNoCopy(o); c != nil {
 		w.Controller = &Origin{Kind: c.Kind, Namespace: origin.Namespace, Name: c.Name}
 	}
-	b.places[converted] = place{at: b.at, path: "spec.template"}
-	b.places[selector] = place{at: b.at, path: "spec.selector"}
-	b.scalables = append(b.scalables, w)
+	b.objects.place(converted, "spec.template")
+	b.objects.place(selector, "spec.selector")
+	b.workloads.scalables = append(b.workloads.scalables, w)
 	return nil
 }
 
 // scaled returns the workloads that can be scaled, once everything is added.
 func (b *Builder) scaled() []Scalable {
-	for i := range b.scalables {
-		w := &b.scalables[i]
-		w.Controlled = w.Controller != nil && b.seen[w.Controller.Kind+" "+w.Controller.Namespace+"/"+w.Controller.Name]
+	for i := range b.workloads.scalables {
+		w := &b.workloads.scalables[i]
+		w.Controlled = w.Controller != nil && b.objects.seen[*w.Controller]
 	}
-	return slices.DeleteFunc(b.scalables, func(w Scalable) bool {
+	return slices.DeleteFunc(b.workloads.scalables, func(w Scalable) bool {
 		return b.options.Namespace != "" && w.Namespace != b.options.Namespace
 	})
 }
@@ -62,10 +65,11 @@ func (b *Builder) scaled() []Scalable {
 // controller was added count if no other one has the name.
 func (s *Snapshot) Scalable(name string) (*Scalable, error) {
 	var found, controlled []*Scalable
-	var all []string
+	var all, names []string
 	for i := range s.Scalables {
 		w := &s.Scalables[i]
 		full := w.fullName()
+		names = append(names, w.Name)
 		if !slices.Contains(all, full) && !w.Controlled {
 			all = append(all, full)
 		}
@@ -85,9 +89,10 @@ func (s *Snapshot) Scalable(name string) (*Scalable, error) {
 	case len(found) > 1:
 		return nil, fmt.Errorf("there are several workloads, name one of %s", strings.Join(argumentsOf(found), ", "))
 	case len(all) > 0:
-		return nil, fmt.Errorf("there is no workload %q, only %s%s", name, strings.Join(all, ", "), s.otherScalable(name))
-	case len(s.unselected) > 0:
-		return nil, fmt.Errorf("%s has no spec.selector, which tells its pods", s.unselected[0])
+		return nil, fmt.Errorf("there is no workload %q, only %s%s", name, strings.Join(all, ", "),
+			suggest.DidYouMean(name[strings.LastIndexByte(name, '/')+1:], slices.Values(names)))
+	case len(s.added.unselected) > 0:
+		return nil, fmt.Errorf("%s has no spec.selector, which tells its pods", s.added.unselected[0])
 	}
 	return nil, fmt.Errorf("there is no Deployment, ReplicaSet, ReplicationController or StatefulSet")
 }
@@ -100,7 +105,7 @@ func (w *Scalable) named(name string) bool {
 		return true
 	}
 	rest, found := strings.CutSuffix(strings.TrimPrefix(name, w.Namespace+"/"), "/"+w.Name)
-	return found && NamesKind(rest, w.Kind)
+	return found && object.NamesKind(rest, w.Kind)
 }
 
 // argumentsOf returns the names that distinguish workloads, with kinds where workloads of several kinds have a name.
@@ -118,17 +123,6 @@ func argumentsOf(all []*Scalable) []string {
 		}
 	}
 	return out
-}
-
-// otherScalable suggests a workload for a name that none has.
-func (s *Snapshot) otherScalable(name string) string {
-	return suggest.DidYouMean(name[strings.LastIndexByte(name, '/')+1:], func(yield func(string) bool) {
-		for i := range s.Scalables {
-			if !yield(s.Scalables[i].Name) {
-				return
-			}
-		}
-	})
 }
 
 // ScaleDownRequest returns a request for the pods of a workload to delete so that the given number of replicas remains.

@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
+	"github.com/stowage-scheduler/stowage/clients/kube/object"
 )
 
 // Stated is pods with one spec, and the object that states it.
@@ -39,46 +39,35 @@ var templated = map[string]bool{
 func (s *Snapshot) StatingObject(p *corev1.Pod) Origin {
 	of := metav1.GetControllerOfNoCopy(p)
 	if of == nil || !templated[of.APIVersion+" "+of.Kind] {
-		return podOrigin(p)
+		return object.OfPod(p)
 	}
 	if w := s.WorkloadOf(p); of.Kind == "ReplicaSet" && w.Kind == "Deployment" {
 		return w
 	}
-	return Origin{Kind: of.Kind, Namespace: namespaceOf(p), Name: of.Name}
+	return Origin{Kind: of.Kind, Namespace: object.Namespace(p), Name: of.Name}
 }
 
 // statedBy says which object states the spec of a pod that was added as a Pod.
 func (s *Snapshot) statedBy(p *corev1.Pod, at string) Stated {
-	out := Stated{Origin: s.StatingObject(p), Path: specPath, Pod: s.stored(p), Count: 1}
+	out := Stated{Origin: s.StatingObject(p), Path: convert.SpecPath, Pod: s.environment.StoredOrGiven(p), Count: 1}
 	if out.Kind == "Pod" {
 		out.At = at
 	} else {
-		out.Path = templateSpec
+		out.Path = convert.TemplateSpecPath
 	}
 	return out
 }
 
-// stored returns a pod as the API server would store it, or as it is if the API server would reject it.
-func (s *Snapshot) stored(p *corev1.Pod) *corev1.Pod {
-	if s.admission == nil {
-		return p
-	}
-	if out, err := s.admission.stored(p); err == nil {
-		return out
-	}
-	return p
-}
-
 // StatedBy returns what states the pods of an entry. It is not ok for pods that do not convert.
 func (s *Snapshot) StatedBy(e Entry) (_ Stated, ok bool) {
-	f, ok := s.facts[e.Pods]
+	f, ok := s.added.sources[e.Pods]
 	if !ok || e.Misread != nil {
 		return Stated{}, false
 	}
-	at := s.places[e.Pods].at
-	out := s.statedBy(f.stamp.pod, at)
-	if f.object.Kind != "Pod" {
-		out.Origin, out.Path, out.At = f.object, f.path, at
+	at := s.places[e.Pods].At
+	out := s.statedBy(f.Pod, at)
+	if f.Object.Kind != "Pod" {
+		out.Origin, out.Path, out.At = f.Object, f.Path, at
 	}
 	out.Count, out.Pending = int(e.Pods.PodCount()), true
 	return out, true
@@ -86,7 +75,7 @@ func (s *Snapshot) StatedBy(e Entry) (_ Stated, ok bool) {
 
 // StatedBy returns what states the pods that the workload would create.
 func (w *Scalable) StatedBy(s *Snapshot) Stated {
-	return Stated{Origin: w.Origin, At: s.places[w.Pod].at, Path: w.facts.path, Pod: s.stored(w.facts.stamp.pod), Pending: true}
+	return Stated{Origin: w.Origin, At: s.places[w.Pod].At, Path: w.source.Path, Pod: s.environment.StoredOrGiven(w.source.Pod), Pending: true}
 }
 
 // statedOnce collects what states pods, once for each workload and template. Pods without a workload are one if they are equal.
@@ -113,9 +102,6 @@ func (c *statedOnce) add(workload Origin, template uint32, count int, by func() 
 	if !ok {
 		return
 	}
-	if c.index == nil {
-		c.index = map[statedKey]int{}
-	}
 	c.index[key], s.Count = len(c.all), count
 	c.all = append(c.all, s)
 }
@@ -123,15 +109,15 @@ func (c *statedOnce) add(workload Origin, template uint32, count int, by func() 
 // StatedOnNodes returns what states the pods on nodes, once for each workload and template, in the order of nodes. Pods that a
 // kubelet made are left out.
 func (s *Snapshot) StatedOnNodes() ([]Stated, error) {
-	var out statedOnce
+	out := statedOnce{index: map[statedKey]int{}}
 	for i := range s.Cluster.Nodes {
 		pods, err := s.PodsOn(i)
 		if err != nil {
 			return nil, err
 		}
 		for p, converted := range pods {
-			if !MadeByKubelet(p) {
-				by := func() (Stated, bool) { return s.statedBy(p, s.places[converted].at), true }
+			if !object.MadeByKubelet(p) {
+				by := func() (Stated, bool) { return s.statedBy(p, s.places[converted].At), true }
 				out.add(s.StatingObject(p), converted.GetTemplateIndex(), 1, by)
 			}
 		}
@@ -139,17 +125,17 @@ func (s *Snapshot) StatedOnNodes() ([]Stated, error) {
 	return out.all, nil
 }
 
-// StatedPending returns what states the pods of the queue and of those that wait, once for each workload and template, in that
-// order. What states the new pods of rollouts comes last, and stands for their old ones.
+// StatedPending returns what states the queued and the waiting pods, once for each workload and template, in that order. What
+// states the new pods of rollouts comes last, and stands for their old ones.
 func (s *Snapshot) StatedPending() []Stated {
-	var out statedOnce
+	out := statedOnce{index: map[statedKey]int{}}
 	for _, e := range slices.Concat(s.Queue, s.Waiting) {
-		if slices.ContainsFunc(s.Rollouts, func(r Rollout) bool { return e.Of(r.is) }) {
+		if e.Of(func(o Origin) bool { return s.Rollout(o) != nil }) {
 			continue
 		}
 		workload := e.Origin
-		if f, ok := s.facts[e.Pods]; ok && workload.Kind == "Pod" {
-			workload = s.StatingObject(f.stamp.pod)
+		if f, ok := s.added.sources[e.Pods]; ok && workload.Kind == "Pod" {
+			workload = s.StatingObject(f.Pod)
 		}
 		by := func() (Stated, bool) { return s.StatedBy(e) }
 		out.add(workload, e.Pods.GetPod().GetTemplateIndex(), int(e.Pods.PodCount()), by)
@@ -159,26 +145,20 @@ func (s *Snapshot) StatedPending() []Stated {
 			continue
 		}
 		out.all = append(out.all, Stated{
-			Origin: r.Origin, At: r.At, Path: templateSpec, Pod: s.stored(r.New), Count: r.Replicas, Pending: true,
+			Origin: r.Origin, At: r.At, Path: convert.TemplateSpecPath, Pod: s.environment.StoredOrGiven(r.New), Count: r.Replicas, Pending: true,
 		})
 	}
 	return out.all
 }
 
-// MadeByKubelet reports whether the kubelet of its node made a pod, so that kube-scheduler does not decide about it.
-func MadeByKubelet(p *corev1.Pod) bool {
-	_, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]
-	return mirror
-}
-
-// PendingPods iterates over the pods that are not on a node, those of other schedulers among them, with their number. Those that
-// do not convert are left out.
+// PendingPods iterates over the pods that are not on a node, other schedulers' among them, with their number, except pods
+// that do not convert.
 func (s *Snapshot) PendingPods() iter.Seq2[*corev1.Pod, int] {
 	return func(yield func(*corev1.Pod, int) bool) {
 		for _, entries := range [][]Entry{s.Queue, s.Waiting, s.Others} {
 			for _, e := range entries {
-				f, ok := s.facts[e.Pods]
-				if ok && !yield(f.stamp.pod, int(e.Pods.PodCount())) {
+				f, ok := s.added.sources[e.Pods]
+				if ok && !yield(f.Pod, int(e.Pods.PodCount())) {
 					return
 				}
 			}
@@ -187,28 +167,4 @@ func (s *Snapshot) PendingPods() iter.Seq2[*corev1.Pod, int] {
 }
 
 // Example returns a pod that the workload would create.
-func (w *Scalable) Example() *corev1.Pod { return w.facts.stamp.pod }
-
-// NodeObjects returns the nodes of the cluster that were added. They must not be changed.
-func (s *Snapshot) NodeObjects() []*corev1.Node { return s.nodes }
-
-// StatedBudget is a PodDisruptionBudget that was added. It must not be changed.
-type StatedBudget struct {
-	Origin
-	// At is the object as From named it.
-	At     string
-	Spec   *policyv1.PodDisruptionBudgetSpec
-	Status *policyv1.PodDisruptionBudgetStatus
-}
-
-// StatedBudgets returns the PodDisruptionBudgets that were added.
-func (s *Snapshot) StatedBudgets() []StatedBudget { return s.budgets }
-
-// enqueued records what the entries of the queue are made of.
-func (b *Builder) enqueued() map[*stowagev1.PendingPods]facts {
-	out := make(map[*stowagev1.PendingPods]facts, len(b.queue))
-	for _, s := range b.queue {
-		out[s.pods] = s.facts
-	}
-	return out
-}
+func (w *Scalable) Example() *corev1.Pod { return w.source.Pod }

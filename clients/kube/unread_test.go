@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 )
 
 // TestEveryFieldIsUsedToldOrIrrelevant holds that each field of a pod and a node is in exactly one of the tables, so that
@@ -267,7 +268,7 @@ func TestUnreadFieldsAreBounded(t *testing.T) {
 	for range 2000 {
 		p.Spec.ResourceClaims = append(p.Spec.ResourceClaims, corev1.PodResourceClaim{Name: "c"})
 	}
-	got, err := kube.PendingPod(p)
+	got, err := convert.PendingPod(p)
 	must(t, err)
 	if len(got.Unread) != 1000 {
 		t.Errorf("%d fields", len(got.Unread))

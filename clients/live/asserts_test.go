@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -78,7 +78,7 @@ func podUIDs(pods []*corev1.Pod) []types.UID {
 }
 
 func filter(ctx context.Context, w *world, v *live.View, pod *corev1.Pod) error {
-	converted, err := kube.PendingPod(pod)
+	converted, err := convert.PendingPod(pod)
 	if err != nil {
 		return err
 	}

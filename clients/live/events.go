@@ -8,7 +8,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -80,7 +80,7 @@ func (m *model) podGone(o *corev1.Pod) {
 
 // podOf converts a pod on a node or nominated to it, and adds its template to the model.
 func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
-	read := kube.OccupyingPod(o)
+	read := convert.OccupyingPod(o)
 	converted, unclear := read.Pod, read.Amounts != nil
 	if !m.startTimes {
 		converted.StartTime = nil
@@ -133,13 +133,13 @@ func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
 
 // nodeSet applies an event about a node.
 func (m *model) nodeSet(o *corev1.Node) {
-	converted, err := kube.Node(o)
+	converted, err := convert.Node(o)
 	if err == nil {
 		_, err = encoding(converted)
 	}
 	if err != nil {
 		m.refused.report(m.log, "Node", o.Name, err.Error())
-		m.setNode(o.Name, kube.Bare(&stowagev1.Node{Name: o.Name, Labels: o.Labels}), converted)
+		m.setNode(o.Name, convert.Bare(&stowagev1.Node{Name: o.Name, Labels: o.Labels}), converted)
 		return
 	}
 	if n := m.nodes[o.Name]; n != nil && same(n.whole, converted) {
@@ -156,7 +156,7 @@ func (m *model) nodeGone(name string) {
 
 func (m *model) namespaceSet(o *corev1.Namespace) {
 	m.refused.clear("Namespace", o.Name)
-	converted := kube.Namespace(o)
+	converted := convert.Namespace(o)
 	if _, err := encoding(converted); err != nil {
 		m.refused.report(m.log, "Namespace", o.Name, err.Error())
 		converted = nil
@@ -190,7 +190,7 @@ func (m *model) selectorGone(key selectorKey) {
 func (m *model) budgetSet(o *policyv1.PodDisruptionBudget) {
 	name := o.Namespace + "/" + o.Name
 	m.refused.clear("PodDisruptionBudget", name)
-	converted := kube.PodDisruptionBudget(o)
+	converted := convert.PodDisruptionBudget(o)
 	if _, err := encoding(converted); err != nil {
 		m.refused.report(m.log, "PodDisruptionBudget", name, err.Error())
 		converted = nil

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
@@ -75,7 +75,7 @@ func (w *world) nodes(pod *corev1.Pod) ([]string, error) { return w.nodesWithout
 
 func (w *world) nodesWithout(pod *corev1.Pod, gone ...types.UID) (names []string, err error) {
 	w.t.Helper()
-	converted, err := kube.PendingPod(pod)
+	converted, err := convert.PendingPod(pod)
 	if err != nil {
 		return nil, err
 	}

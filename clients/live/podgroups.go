@@ -7,7 +7,7 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 )
 
 // groupKey identifies a PodGroup.
@@ -37,9 +37,9 @@ func (m *model) podGroupSet(g *schedulingv1beta1.PodGroup) {
 // setGroup adds a group to the snapshot. Of a group that does not convert, it adds the fields that preemption reads.
 func (m *model) setGroup(name string, g *schedulingv1beta1.PodGroup) {
 	m.refused.clear("PodGroup", name)
-	converted, err := kube.PodGroup(g)
+	converted, err := convert.PodGroup(g)
 	if err != nil {
-		converted = kube.RunningPodGroup(g)
+		converted = convert.RunningPodGroup(g)
 	}
 	if _, err := encoding(converted); err != nil {
 		m.refused.report(m.log, "PodGroup", name, err.Error())

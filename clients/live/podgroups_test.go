@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 )
 
 // The status of a PodGroup is written for every attempt: if that counted, no call would end before the next change.
@@ -41,11 +41,11 @@ func TestTheStatusOfAPodGroupChangesNothing(t *testing.T) {
 		{"its minimum, in one generation", true, func(g *schedulingv1beta1.PodGroup) { g.Spec.SchedulingPolicy.Gang.MinCount = 1 }},
 		{"an annotation", true, func(g *schedulingv1beta1.PodGroup) {
 			g.Spec.SchedulingPolicy.Gang.MinCount = 1
-			g.Annotations = map[string]string{kube.PodGroupModeAnnotation: "joint"}
+			g.Annotations = map[string]string{convert.PodGroupModeAnnotation: "joint"}
 		}},
 		{"another group of the name", true, func(g *schedulingv1beta1.PodGroup) {
 			g.UID, g.Spec.SchedulingPolicy.Gang.MinCount = "two", 1
-			g.Annotations = map[string]string{kube.PodGroupModeAnnotation: "joint"}
+			g.Annotations = map[string]string{convert.PodGroupModeAnnotation: "joint"}
 		}},
 	} {
 		before, now := c.model.version, group(step.change)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -197,7 +198,7 @@ func (r *random) compare(step int) {
 		r.t.Fatal(err)
 	}
 	for app := range 2 {
-		pod, err := kube.PendingPod(makePod("new", fmt.Sprintf("app-%d", app), corev1.LabelTopologyZone))
+		pod, err := convert.PendingPod(makePod("new", fmt.Sprintf("app-%d", app), corev1.LabelTopologyZone))
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -239,7 +240,7 @@ func (r *random) compareVictims(step int, fresh *stowagev1.Cluster) {
 	urgent := makePod("urgent", "urgent", corev1.LabelHostname)
 	urgent.Spec.Priority, urgent.Spec.Affinity = new(int32(10)), nil
 	urgent.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("3950m")
-	pod, err := kube.PendingPod(urgent)
+	pod, err := convert.PendingPod(urgent)
 	if err != nil {
 		r.t.Fatal(err)
 	}

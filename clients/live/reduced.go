@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -26,7 +26,7 @@ func (n *node) now() *stowagev1.Node {
 		return n.message
 	}
 	out := &stowagev1.Node{Name: n.message.Name, Labels: n.message.Labels, Taints: n.message.Taints, Images: n.message.Images}
-	kube.Close(out)
+	convert.Close(out)
 	return out
 }
 

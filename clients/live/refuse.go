@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -114,7 +114,7 @@ func (m *model) refuseNode(name, reason string) bool {
 		return false
 	}
 	m.refused.report(m.log, "Node", name, reason)
-	if less := kube.Bare(n.message); !same(n.message, less) {
+	if less := convert.Bare(n.message); !same(n.message, less) {
 		m.setNode(name, less, n.whole)
 	} else {
 		m.setNode(name, nil, n.whole)
@@ -179,7 +179,7 @@ func (m *model) refuseTemplate(i uint32, field, reason string) bool {
 	if err != nil {
 		return false
 	}
-	template, unclear, ok := kube.Less(old, field)
+	template, unclear, ok := convert.Less(old, field)
 	if !ok {
 		return false
 	}

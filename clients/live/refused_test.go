@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -19,7 +19,7 @@ func TestAClosedNodeStillCounts(t *testing.T) {
 		Images: []*stowagev1.ContainerImage{{Names: []string{"web:v1"}}}, Allocatable: &stowagev1.Resources{Pods: new(int64(9))},
 	}
 	want := proto.CloneOf(whole)
-	kube.Close(want)
+	convert.Close(want)
 	closed := node{message: whole, unclear: map[types.UID]bool{"u": true}}
 	if got := closed.now(); !proto.Equal(got, want) || !got.Unschedulable || whole.Unschedulable {
 		t.Errorf("%v, want %v", got, want)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -37,13 +37,13 @@ func (c *Cluster) watch() error {
 		listen(c, core.Namespaces().Informer(), (*model).namespaceSet,
 			func(m *model, n *corev1.Namespace) { m.namespaceGone(n.Name) }),
 		listenSelector(c, core.Services().Informer(), stowagev1.WorkloadKind_WORKLOAD_KIND_SERVICE,
-			func(s *corev1.Service) (*stowagev1.WorkloadSelector, error) { return kube.ServiceSelector(s), nil }),
+			func(s *corev1.Service) (*stowagev1.WorkloadSelector, error) { return convert.ServiceSelector(s), nil }),
 		listenSelector(c, core.ReplicationControllers().Informer(), stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICATION_CONTROLLER,
 			func(rc *corev1.ReplicationController) (*stowagev1.WorkloadSelector, error) {
-				return kube.ReplicationControllerSelector(rc), nil
+				return convert.ReplicationControllerSelector(rc), nil
 			}),
-		listenSelector[*appsv1.ReplicaSet](c, apps.ReplicaSets().Informer(), stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICA_SET, kube.ReplicaSetSelector),
-		listenSelector[*appsv1.StatefulSet](c, apps.StatefulSets().Informer(), stowagev1.WorkloadKind_WORKLOAD_KIND_STATEFUL_SET, kube.StatefulSetSelector),
+		listenSelector[*appsv1.ReplicaSet](c, apps.ReplicaSets().Informer(), stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICA_SET, convert.ReplicaSetSelector),
+		listenSelector[*appsv1.StatefulSet](c, apps.StatefulSets().Informer(), stowagev1.WorkloadKind_WORKLOAD_KIND_STATEFUL_SET, convert.StatefulSetSelector),
 		listen(c, c.informers.Policy().V1().PodDisruptionBudgets().Informer(), (*model).budgetSet, (*model).budgetGone),
 	} {
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	strictjson "sigs.k8s.io/json"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/controller"
 	"github.com/stowage-scheduler/stowage/clients/quantity"
 	"github.com/stowage-scheduler/stowage/clients/quote"
 )
@@ -23,7 +24,7 @@ type customKind struct {
 	versions []string
 	// parts returns the pods that the controller creates for a resource that has not ended. It fails with undecided if they
 	// depend on other objects.
-	parts func(*custom) ([]kube.CustomPart, error)
+	parts func(*custom) ([]controller.CustomPart, error)
 	// selector selects the pods of a resource.
 	selector func(*custom) *metav1.LabelSelector
 	// ends: a resource may end, and then has no pods.
@@ -71,7 +72,7 @@ func (d *decoder) custom(at string, raw []byte, k customKind) (out found, with s
 		return found{}, "", false
 	}
 	c.ManagedFields = nil
-	w := &kube.CustomWorkload{TypeMeta: c.TypeMeta, ObjectMeta: c.ObjectMeta, Selector: k.selector(c), Ended: k.ends && c.ended()}
+	w := &controller.CustomWorkload{TypeMeta: c.TypeMeta, ObjectMeta: c.ObjectMeta, Selector: k.selector(c), Ended: k.ends && c.ended()}
 	if w.Suspended = c.suspended(); !w.Suspended {
 		var err error
 		var why undecided

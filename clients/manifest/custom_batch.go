@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/controller"
 )
 
 // maximumPods bounds how many pods of one custom resource become queue entries one by one, as kube does for a StatefulSet.
@@ -54,7 +54,7 @@ const (
 )
 
 // jobSetParts reads a JobSet: a number of Jobs for each template.
-func jobSetParts(c *custom) ([]kube.CustomPart, error) {
+func jobSetParts(c *custom) ([]controller.CustomPart, error) {
 	spec, err := specOf[struct {
 		ReplicatedJobs []struct {
 			Name     string          `json:"name"`
@@ -65,7 +65,7 @@ func jobSetParts(c *custom) ([]kube.CustomPart, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []kube.CustomPart
+	var out []controller.CustomPart
 	total := int64(0)
 	for i, r := range spec.ReplicatedJobs {
 		path := fmt.Sprintf("spec.replicatedJobs[%d]", i)
@@ -96,7 +96,7 @@ func jobSetParts(c *custom) ([]kube.CustomPart, error) {
 				jobSetName: c.Name, jobSetPrefix + "replicatedjob-name": r.Name, jobSetPrefix + "replicatedjob-replicas": indexOf(n),
 				jobSetPrefix + "job-index": indexOf(k), jobSetPrefix + "restart-attempt": "0",
 			})
-			out = append(out, kube.CustomPart{Path: path + ".template.spec", Job: j})
+			out = append(out, controller.CustomPart{Path: path + ".template.spec", Job: j})
 		}
 	}
 	return out, nil
@@ -115,7 +115,7 @@ func entries(s *batchv1.JobSpec) int64 {
 }
 
 // volcanoParts reads a Volcano Job. Volcano places its pods unless they name another scheduler.
-func volcanoParts(c *custom) ([]kube.CustomPart, error) {
+func volcanoParts(c *custom) ([]controller.CustomPart, error) {
 	spec, err := specOf[struct {
 		SchedulerName string `json:"schedulerName"`
 		Queue         string `json:"queue"`
@@ -129,7 +129,7 @@ func volcanoParts(c *custom) ([]kube.CustomPart, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []kube.CustomPart
+	var out []controller.CustomPart
 	for i, task := range spec.Tasks {
 		if task.Replicas == nil {
 			return nil, undecided("a task without replicas")
@@ -147,7 +147,7 @@ func volcanoParts(c *custom) ([]kube.CustomPart, error) {
 		if len(spec.Volumes) > 0 {
 			adds = "the controller adds the volumes of spec.volumes, and kube-scheduler only takes a node that can use them"
 		}
-		out = append(out, kube.CustomPart{Path: t.path, Adds: adds, Pods: &kube.CustomPods{
+		out = append(out, controller.CustomPart{Path: t.path, Adds: adds, Pods: &controller.CustomPods{
 			Template: pods, Name: c.Name + "-" + name, Indexed: true, Replicas: *task.Replicas, Labels: map[string]string{
 				"volcano.sh/job-name": c.Name, "volcano.sh/queue-name": or(spec.Queue, "default"), "volcano.sh/task-spec": name,
 			},
@@ -169,8 +169,8 @@ type replicaSpecs map[string]struct {
 }
 
 // trainingParts returns a reader of Kubeflow's training jobs. specs names the field with the roles.
-func trainingParts(specs string) func(*custom) ([]kube.CustomPart, error) {
-	return func(c *custom) ([]kube.CustomPart, error) {
+func trainingParts(specs string) func(*custom) ([]controller.CustomPart, error) {
+	return func(c *custom) ([]controller.CustomPart, error) {
 		spec, err := specOf[map[string]json.RawMessage](c)
 		if err != nil {
 			return nil, err
@@ -179,7 +179,7 @@ func trainingParts(specs string) func(*custom) ([]kube.CustomPart, error) {
 		if err := lenient(spec[specs], &roles); err != nil {
 			return nil, fmt.Errorf("spec.%s: %w", specs, err)
 		}
-		var out []kube.CustomPart
+		var out []controller.CustomPart
 		for _, role := range slices.Sorted(maps.Keys(roles)) {
 			t := template{fmt.Sprintf("spec.%s.%s.template", specs, role), roles[role].Template.RawMessage}
 			pods, err := t.read()
@@ -194,7 +194,7 @@ func trainingParts(specs string) func(*custom) ([]kube.CustomPart, error) {
 			if role == "Master" || role == "Chief" {
 				labels[trainingPrefix+"job-role"] = "master"
 			}
-			out = append(out, kube.CustomPart{Path: t.path, Pods: &kube.CustomPods{
+			out = append(out, controller.CustomPart{Path: t.path, Pods: &controller.CustomPods{
 				Template: pods, Name: c.Name + "-" + lower, Indexed: true, Replicas: orOne(roles[role].Replicas), Labels: labels,
 				IndexLabel: trainingPrefix + "replica-index",
 			}})
@@ -204,7 +204,7 @@ func trainingParts(specs string) func(*custom) ([]kube.CustomPart, error) {
 }
 
 // pyTorchParts reads a PyTorchJob. Its workers wait for the master in an init container.
-func pyTorchParts(c *custom) ([]kube.CustomPart, error) {
+func pyTorchParts(c *custom) ([]controller.CustomPart, error) {
 	out, err := trainingParts("pytorchReplicaSpecs")(c)
 	for i := range out {
 		if strings.Contains(out[i].Path, ".Worker.") && len(out) > 1 {
@@ -215,7 +215,7 @@ func pyTorchParts(c *custom) ([]kube.CustomPart, error) {
 }
 
 // mpiParts reads an MPIJob. The launcher of v2beta1 is a Job.
-func mpiParts(c *custom) ([]kube.CustomPart, error) {
+func mpiParts(c *custom) ([]controller.CustomPart, error) {
 	out, err := trainingParts("mpiReplicaSpecs")(c)
 	for i := range out {
 		p := out[i].Pods
@@ -226,7 +226,7 @@ func mpiParts(c *custom) ([]kube.CustomPart, error) {
 			j.Spec.Template = *labelled(&p.Template, map[string]string{
 				trainingName: c.Name, trainingPrefix + "job-role": "launcher", trainingPrefix + "operator-name": "mpi-operator",
 			})
-			out[i] = kube.CustomPart{Path: strings.TrimSuffix(out[i].Path, ".template"), Job: j}
+			out[i] = controller.CustomPart{Path: strings.TrimSuffix(out[i].Path, ".template"), Job: j}
 		case c.APIVersion == "kubeflow.org/v2beta1":
 			p.Labels = map[string]string{
 				trainingName: c.Name, trainingPrefix + "job-role": "worker", trainingPrefix + "operator-name": "mpi-operator",

@@ -8,10 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/controller"
 )
 
-// customKinds are the kinds whose pod templates are complete, except for additions that kube.CustomPart notes. Keys are kind and
+// customKinds are the kinds whose pod templates are complete, except for additions that controller.CustomPart notes. Keys are kind and
 // group, as kubectl names them.
 var customKinds = map[string]customKind{
 	"Rollout.argoproj.io":        {versions: alpha, parts: rolloutParts, selector: ownSelector},
@@ -37,12 +37,12 @@ var customKinds = map[string]customKind{
 
 var stable, alpha, rayVersions = []string{"v1"}, []string{"v1alpha1"}, []string{"v1", "v1alpha1"}
 
-func trainingJob(versions []string, parts func(*custom) ([]kube.CustomPart, error)) customKind {
+func trainingJob(versions []string, parts func(*custom) ([]controller.CustomPart, error)) customKind {
 	return customKind{versions: versions, parts: parts, selector: named(trainingName), ends: true}
 }
 
 // rolloutParts reads an Argo Rollout, which runs ReplicaSets as a Deployment does.
-func rolloutParts(c *custom) ([]kube.CustomPart, error) {
+func rolloutParts(c *custom) ([]controller.CustomPart, error) {
 	spec, err := specOf[struct {
 		Replicas    *int32                `json:"replicas"`
 		Selector    *metav1.LabelSelector `json:"selector"`
@@ -57,26 +57,26 @@ func rolloutParts(c *custom) ([]kube.CustomPart, error) {
 	}
 	t := template{"spec.template", spec.Template.RawMessage}
 	pods, err := t.read()
-	return []kube.CustomPart{{Path: t.path, ReplicaSet: &kube.CustomReplicaSet{
+	return []controller.CustomPart{{Path: t.path, ReplicaSet: &controller.CustomReplicaSet{
 		Replicas: spec.Replicas, Template: pods, Selector: spec.Selector, HashLabel: "rollouts-pod-template-hash",
 	}}}, err
 }
 
 // cloneSetParts reads an OpenKruise CloneSet.
-func cloneSetParts(c *custom) ([]kube.CustomPart, error) {
+func cloneSetParts(c *custom) ([]controller.CustomPart, error) {
 	spec, err := specOf[kruiseSpec](c)
 	if err != nil {
 		return nil, err
 	}
 	t := template{"spec.template", spec.Template.RawMessage}
 	pods, err := t.read()
-	return []kube.CustomPart{{Path: t.path, Pods: &kube.CustomPods{
+	return []controller.CustomPart{{Path: t.path, Pods: &controller.CustomPods{
 		Template: pods, Name: c.Name, Replicas: orOne(spec.Replicas), Claims: spec.VolumeClaimTemplates,
 	}}}, err
 }
 
 // kruiseStatefulSetParts reads OpenKruise's StatefulSet.
-func kruiseStatefulSetParts(c *custom) ([]kube.CustomPart, error) {
+func kruiseStatefulSetParts(c *custom) ([]controller.CustomPart, error) {
 	spec, err := specOf[kruiseSpec](c)
 	if err != nil {
 		return nil, err
@@ -86,14 +86,14 @@ func kruiseStatefulSetParts(c *custom) ([]kube.CustomPart, error) {
 	}
 	t := template{"spec.template", spec.Template.RawMessage}
 	pods, err := t.read()
-	p := &kube.CustomPods{
+	p := &controller.CustomPods{
 		Template: pods, Name: c.Name, Indexed: true, Replicas: orOne(spec.Replicas), Claims: spec.VolumeClaimTemplates,
 		NameLabel: appsv1.StatefulSetPodNameLabel,
 	}
 	if spec.Ordinals != nil {
 		p.First = int(spec.Ordinals.Start)
 	}
-	return []kube.CustomPart{{Path: t.path, Pods: p}}, err
+	return []controller.CustomPart{{Path: t.path, Pods: p}}, err
 }
 
 type claims = []corev1.PersistentVolumeClaim
@@ -112,7 +112,7 @@ const (
 )
 
 // leaderWorkerParts reads a LeaderWorkerSet: a StatefulSet of the leaders, and one of the workers of each leader.
-func leaderWorkerParts(c *custom) ([]kube.CustomPart, error) {
+func leaderWorkerParts(c *custom) ([]controller.CustomPart, error) {
 	spec, err := specOf[struct {
 		Replicas *int32 `json:"replicas"`
 		Group    struct {
@@ -140,20 +140,20 @@ func leaderWorkerParts(c *custom) ([]kube.CustomPart, error) {
 	if total := int64(groups) * int64(size); total > maximumPods {
 		return nil, field.TooMany(field.NewPath("spec.leaderWorkerTemplate.size"), int(total), maximumPods)
 	}
-	set := func(name string, t template, replicas, first int32, labels map[string]string) (kube.CustomPart, error) {
+	set := func(name string, t template, replicas, first int32, labels map[string]string) (controller.CustomPart, error) {
 		pods, err := t.read()
 		ss := &appsv1.StatefulSet{}
 		ss.Name = name
 		ss.Spec.Replicas, ss.Spec.Ordinals = &replicas, &appsv1.StatefulSetOrdinals{Start: first}
 		ss.Spec.Selector = metav1.SetAsLabelSelector(labels)
 		ss.Spec.Template, ss.Spec.VolumeClaimTemplates = *labelled(&pods, labels), spec.Group.Claims
-		return kube.CustomPart{Path: t.path, StatefulSet: ss}, err
+		return controller.CustomPart{Path: t.path, StatefulSet: ss}, err
 	}
 	first := map[string]string{leaderWorkerName: c.Name, leaderWorkerPrefix + "worker-index": "0"}
 	leaders, err := set(c.Name, leader, groups, 0, first)
-	parts := []kube.CustomPart{leaders}
+	parts := []controller.CustomPart{leaders}
 	for i := int32(0); i < groups && size > 1 && err == nil; i++ {
-		var workers kube.CustomPart
+		var workers controller.CustomPart
 		labels := map[string]string{leaderWorkerName: c.Name, leaderWorkerPrefix + "group-index": indexOf(i)}
 		workers, err = set(indexed(c.Name, int(i)), worker, size-1, 1, labels)
 		parts = append(parts, workers)

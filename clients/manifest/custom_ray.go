@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/controller"
 )
 
 // rayOrigin is the label with the name of the resource that owns a RayCluster.
@@ -29,7 +29,7 @@ type rayCluster struct {
 	} `json:"workerGroupSpecs"`
 }
 
-func rayClusterParts(c *custom) ([]kube.CustomPart, error) {
+func rayClusterParts(c *custom) ([]controller.CustomPart, error) {
 	spec, err := specOf[rayCluster](c)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func rayClusterParts(c *custom) ([]kube.CustomPart, error) {
 
 // rayJobParts reads a RayJob: a RayCluster unless it uses an existing one, and the pod that submits the job
 // (kuberay, ray-operator/controllers/ray/rayjob_controller.go).
-func rayJobParts(c *custom) ([]kube.CustomPart, error) {
+func rayJobParts(c *custom) ([]controller.CustomPart, error) {
 	spec, err := specOf[struct {
 		Cluster  *rayCluster       `json:"rayClusterSpec"`
 		Selector map[string]string `json:"clusterSelector"`
@@ -71,7 +71,7 @@ func rayJobParts(c *custom) ([]kube.CustomPart, error) {
 	return out, err
 }
 
-func rayServiceParts(c *custom) ([]kube.CustomPart, error) {
+func rayServiceParts(c *custom) ([]controller.CustomPart, error) {
 	spec, err := specOf[struct {
 		Cluster *rayCluster `json:"rayClusterConfig"`
 	}](c)
@@ -85,7 +85,7 @@ func rayServiceParts(c *custom) ([]kube.CustomPart, error) {
 }
 
 // parts reads the head and the groups of workers.
-func (r *rayCluster) parts(c *custom, path, cluster string) ([]kube.CustomPart, error) {
+func (r *rayCluster) parts(c *custom, path, cluster string) ([]controller.CustomPart, error) {
 	if r.Suspend {
 		return nil, nil
 	}
@@ -98,7 +98,7 @@ func (r *rayCluster) parts(c *custom, path, cluster string) ([]kube.CustomPart, 
 	if r.Autoscaling {
 		part.Adds = "the controller adds a container with the autoscaler to the head"
 	}
-	out := []kube.CustomPart{part}
+	out := []controller.CustomPart{part}
 	for i, w := range r.Workers {
 		if w.Suspend {
 			continue
@@ -135,7 +135,7 @@ func (r *rayCluster) parts(c *custom, path, cluster string) ([]kube.CustomPart, 
 // rayGroup is the pods of a group of a cluster, and whether they are heads or workers.
 type rayGroup struct{ cluster, nodeType, group string }
 
-func rayPart(c *custom, t template, g rayGroup, own map[string]string) (kube.CustomPart, error) {
+func rayPart(c *custom, t template, g rayGroup, own map[string]string) (controller.CustomPart, error) {
 	pods, err := t.read()
 	labels := map[string]string{
 		"ray.io/cluster": g.cluster, "ray.io/node-type": g.nodeType, "ray.io/group": g.group, "ray.io/is-ray-node": "yes",
@@ -146,5 +146,5 @@ func rayPart(c *custom, t template, g rayGroup, own map[string]string) (kube.Cus
 	if c.Kind != "RayCluster" {
 		labels[rayOrigin] = c.Name
 	}
-	return kube.CustomPart{Path: t.path, Pods: &kube.CustomPods{Template: pods, Labels: labels}}, err
+	return controller.CustomPart{Path: t.path, Pods: &controller.CustomPods{Template: pods, Labels: labels}}, err
 }

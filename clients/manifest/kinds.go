@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/controller"
 )
 
 // kind is the reader of one kind.
@@ -58,15 +59,15 @@ var kinds = map[string]kind{
 // nodeTemplates reads Nodes as templates.
 var nodeTemplates = reads([]string{"v1"}, (*kube.Builder).AddNodeTemplate)
 
-type object interface {
+type readable interface {
 	corev1.Node | corev1.Namespace | corev1.Pod | corev1.Service | corev1.ReplicationController |
 		appsv1.Deployment | appsv1.ReplicaSet | appsv1.StatefulSet | appsv1.DaemonSet | batchv1.Job | batchv1.CronJob |
 		schedulingv1beta1.PodGroup | schedulingv1beta1.Workload | schedulingv1alpha3.CompositePodGroup |
 		corev1.LimitRange | schedulingv1.PriorityClass | nodev1.RuntimeClass | resourcev1.DeviceClass |
-		policyv1.PodDisruptionBudget | kube.CustomWorkload
+		policyv1.PodDisruptionBudget | controller.CustomWorkload
 }
 
-func reads[T object](apiVersions []string, add func(*kube.Builder, *T) error) kind {
+func reads[T readable](apiVersions []string, add func(*kube.Builder, *T) error) kind {
 	return kind{
 		apiVersions: apiVersions,
 		empty:       func() metav1.Object { return any(new(T)).(metav1.Object) },

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/controller"
 )
 
 // entry is an object with its source.
@@ -87,8 +87,8 @@ func (r *Reader) merge(known *entry, later entry) error {
 
 // applied returns an object of a cluster with a manifest applied to it.
 func (r *Reader) applied(k kind, state, change *entry, manifest map[string]any) (metav1.Object, error) {
-	if custom, ok := state.object.(*kube.CustomWorkload); ok {
-		return custom.With(change.object.(*kube.CustomWorkload)), nil
+	if custom, ok := state.object.(*controller.CustomWorkload); ok {
+		return custom.With(change.object.(*controller.CustomWorkload)), nil
 	}
 	if r.Apply == nil {
 		return nil, fmt.Errorf("metadata.name: Duplicate value: %q already exists: %s", state.object.GetName(), state.at)

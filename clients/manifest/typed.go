@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/object"
 	"github.com/stowage-scheduler/stowage/clients/quantity"
 )
 
@@ -29,7 +29,7 @@ type decoder struct {
 //
 // jsonv2, which Go 1.27 has as encoding/json/v2, refuses repeated names and text that is not UTF-8.
 func (d *decoder) fast(raw []byte, into metav1.Object) bool {
-	if !kube.IsApplied(into) {
+	if !object.IsApplied(into) {
 		if d.options == nil {
 			d.options = typedOptions(jsonv2.UnmarshalFromFunc(leaveOut))
 		}

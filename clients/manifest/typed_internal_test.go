@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/stowage-scheduler/stowage/bench/kubectldump"
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/object"
 )
 
 // TestFastDecodesLikeStrict compares the two decoders: what the fast one accepts, the strict one decodes to the same.
@@ -68,7 +68,7 @@ func compareDecoders(t *testing.T, d *decoder, raw []byte) bool {
 	if err := decode(raw, strict); err != nil {
 		t.Fatalf("only the fast decoder accepts it, %v:\n%s", err, raw)
 	}
-	if !kube.IsApplied(strict) {
+	if !object.IsApplied(strict) {
 		strict.SetManagedFields(nil)
 	}
 	if diff := cmp.Diff(strict, fast); diff != "" {

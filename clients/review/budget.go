@@ -44,7 +44,7 @@ func (r *Reviewer) Budgets() []Finding {
 
 // blocks returns why a budget never allows a disruption with this number of pods, empty if it may. It rounds percentages as the
 // disruption controller does (pkg/controller/disruption/disruption.go getExpectedPodCount, v1.37).
-func blocks(b *kube.StatedBudget, pods int, unknown bool) (path, why string) {
+func blocks(b *kube.Budget, pods int, unknown bool) (path, why string) {
 	if most := b.Spec.MaxUnavailable; most != nil && pods > 0 {
 		if n, err := intstr.GetScaledValueFromIntOrPercent(most, pods, true); err == nil && n == 0 {
 			return "spec.maxUnavailable", "it allows 0 unavailable pods"

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -44,7 +44,7 @@ func (p *podReview) holds(n *corev1.Node) bool {
 	if p.disabled(stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT) {
 		return true
 	}
-	allocatable := kube.Allocatable(n)
+	allocatable := convert.Allocatable(n)
 	for name, q := range resourcehelper.PodRequests(p.of.Pod, resourcehelper.PodResourcesOptions{}) {
 		if has := allocatable[name]; q.Cmp(has) > 0 {
 			return false
@@ -56,7 +56,7 @@ func (p *podReview) holds(n *corev1.Node) bool {
 // anyHas reports whether a node has some of a resource.
 func (r *Reviewer) anyHas(name corev1.ResourceName) bool {
 	return slices.ContainsFunc(r.nodes, func(n *corev1.Node) bool {
-		q := kube.Allocatable(n)[name]
+		q := convert.Allocatable(n)[name]
 		return q.Sign() > 0
 	})
 }

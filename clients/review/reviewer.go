@@ -33,14 +33,14 @@ type Reviewer struct {
 	on         map[string][]*podSet      // of the pods of a node, by its name
 	namespaces map[string]labels.Set
 	whole      bool // namespaces are the complete list of a cluster
-	budgets    []kube.StatedBudget
+	budgets    []kube.Budget
 }
 
 // New returns a Reviewer of a snapshot, which must have the names of its pods.
 func New(s *kube.Snapshot, o Options) (*Reviewer, error) {
 	r := &Reviewer{
 		options: o, nodes: s.NodeObjects(), labels: map[string]map[string]int{}, pods: map[string]*podIndex{},
-		on: map[string][]*podSet{}, namespaces: map[string]labels.Set{}, budgets: s.StatedBudgets(),
+		on: map[string][]*podSet{}, namespaces: map[string]labels.Set{}, budgets: s.Budgets,
 	}
 	r.options.PodsUnknown = o.PodsUnknown || s.LeftOut > 0 || len(s.Incomplete) > 0 && !s.Live || len(s.Misreads) > 0
 	for _, n := range r.nodes {

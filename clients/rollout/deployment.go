@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/controller"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 )
 
@@ -102,7 +102,7 @@ func (r *run) leave(step *whatif.Step, n int) error {
 	if n <= 0 {
 		return nil
 	}
-	order := kube.DeletionOrder(r.old, slices.Concat(r.old, r.fresh, r.waiting), r.now)
+	order := controller.DeletionOrder(r.old, slices.Concat(r.old, r.fresh, r.waiting), r.now)
 	r.old = order[n:]
 	return r.remove(step, order[:n]...)
 }

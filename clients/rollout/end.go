@@ -8,13 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/change"
 	"github.com/stowage-scheduler/stowage/clients/simulate"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 )
 
 // decision decides a rollout in a cluster.
-type decision func(*simulate.Snapshot, *kube.Rollout) (*whatif.Rollout, error)
+type decision func(*simulate.Snapshot, *change.Rollout) (*whatif.Rollout, error)
 
 // judge finds new pods whose node would reject them after the rollout: old pods counted for their rules at placement, and are gone now.
 // As in an audit, it removes each pod from its node and tries to place it there again.

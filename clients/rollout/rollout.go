@@ -10,13 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/change"
+	"github.com/stowage-scheduler/stowage/clients/kube/controller"
 	"github.com/stowage-scheduler/stowage/clients/simulate"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 )
 
 // run is a rollout in progress.
 type run struct {
-	*kube.Rollout
+	*change.Rollout
 	ctx      context.Context
 	s        *simulate.Snapshot
 	preempt  bool
@@ -34,7 +36,7 @@ type run struct {
 // Decide returns the course of a rollout in a simulated cluster, which has the workload's pods on nodes and keeps the rollout's changes.
 // without are pending pods of the workload. With preemption, kube-scheduler may evict pods.
 func Decide(
-	ctx context.Context, s *simulate.Snapshot, of *kube.Rollout, old, without []*corev1.Pod, preemption bool,
+	ctx context.Context, s *simulate.Snapshot, of *change.Rollout, old, without []*corev1.Pod, preemption bool,
 ) (*whatif.Rollout, error) {
 	r := newRun(ctx, s, of, slices.Concat(old, without), preemption)
 	before := s
@@ -52,7 +54,7 @@ func Decide(
 	default:
 		steps = r.rolling
 	}
-	return r.end(steps, before, func(s *simulate.Snapshot, of *kube.Rollout) (*whatif.Rollout, error) {
+	return r.end(steps, before, func(s *simulate.Snapshot, of *change.Rollout) (*whatif.Rollout, error) {
 		return Decide(ctx, s, of, old, without, preemption)
 	})
 }
@@ -60,7 +62,7 @@ func Decide(
 // Continue returns the further course of a Deployment's rolling update. The simulated cluster has the pods on nodes; waiting are the
 // pending pods of the new revision.
 func Continue(
-	ctx context.Context, s *simulate.Snapshot, of *kube.UnderWay, waiting []*corev1.Pod, preemption bool,
+	ctx context.Context, s *simulate.Snapshot, of *kube.Progress, waiting []*corev1.Pod, preemption bool,
 ) (*whatif.Rollout, error) {
 	r := newRun(ctx, s, &of.Rollout, of.OnNodes, preemption)
 	r.fresh, r.waiting = slices.Clone(of.Fresh), slices.Clone(waiting)
@@ -69,7 +71,7 @@ func Continue(
 	if !inPlace(&of.Rollout) {
 		before = s.Fork()
 	}
-	return r.end(r.rolling, before, func(s *simulate.Snapshot, other *kube.Rollout) (*whatif.Rollout, error) {
+	return r.end(r.rolling, before, func(s *simulate.Snapshot, other *change.Rollout) (*whatif.Rollout, error) {
 		again := *of
 		again.Rollout = *other
 		return Continue(ctx, s, &again, waiting, preemption)
@@ -106,10 +108,10 @@ func (r *run) end(
 }
 
 // inPlace reports whether pods are replaced one at a time, the old pod first.
-func inPlace(of *kube.Rollout) bool { return of.MaxSurge == 0 && of.MaxUnavailable == 1 }
+func inPlace(of *change.Rollout) bool { return of.MaxSurge == 0 && of.MaxUnavailable == 1 }
 
-func newRun(ctx context.Context, s *simulate.Snapshot, of *kube.Rollout, old []*corev1.Pod, preemption bool) *run {
-	return &run{Rollout: of, ctx: ctx, s: s, preempt: preemption, old: old, now: kube.Newest(old), out: &whatif.Rollout{
+func newRun(ctx context.Context, s *simulate.Snapshot, of *change.Rollout, old []*corev1.Pod, preemption bool) *run {
+	return &run{Rollout: of, ctx: ctx, s: s, preempt: preemption, old: old, now: controller.Newest(old), out: &whatif.Rollout{
 		Object: whatif.Object(of.Origin), Strategy: "RollingUpdate", MaxSurge: of.MaxSurge,
 		MaxUnavailable: of.MaxUnavailable, Partition: of.Partition, Replicas: of.Replicas, Steps: []whatif.Step{},
 	}}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/embedded"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/change"
 	"github.com/stowage-scheduler/stowage/clients/rollout"
 	"github.com/stowage-scheduler/stowage/clients/simulate"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
@@ -21,7 +22,7 @@ import (
 func TestBounds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
-		of := &kube.Rollout{
+		of := &change.Rollout{
 			Origin: kube.Origin{Kind: "Deployment", Namespace: "shop", Name: "web"}, Replicas: random.IntN(9),
 			New: pod("web-new"), Old: pod("web-old"), MaxSurge: random.IntN(4), Recreate: random.IntN(6) == 0,
 		}
@@ -62,7 +63,7 @@ func simulated(t *testing.T, nodes []*corev1.Node, pods []*corev1.Pod) *simulate
 	return s
 }
 
-func decideIn(t *testing.T, s *simulate.Snapshot, of *kube.Rollout, old []*corev1.Pod) *whatif.Rollout {
+func decideIn(t *testing.T, s *simulate.Snapshot, of *change.Rollout, old []*corev1.Pod) *whatif.Rollout {
 	t.Helper()
 	out, err := rollout.Decide(t.Context(), s, of, old, nil, true)
 	if err != nil {
@@ -98,7 +99,7 @@ func cluster(random *rand.Rand, old int) (nodes []*corev1.Node, pods []*corev1.P
 	return nodes, pods, room
 }
 
-func checkBounds(t *testing.T, of *kube.Rollout, result *whatif.Rollout, room int) {
+func checkBounds(t *testing.T, of *change.Rollout, result *whatif.Rollout, room int) {
 	t.Helper()
 	old, oldWaiting, fresh, waiting := of.Before, 0, 0, 0
 	for _, step := range result.Steps {

@@ -9,11 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/change"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 )
 
 // decide decides a rollout in a cluster of some nodes with the old pods.
-func decide(t *testing.T, of *kube.Rollout, nodes []*corev1.Node, old []*corev1.Pod) *whatif.Rollout {
+func decide(t *testing.T, of *change.Rollout, nodes []*corev1.Node, old []*corev1.Pod) *whatif.Rollout {
 	t.Helper()
 	return decideIn(t, simulated(t, nodes, old), of, old)
 }
@@ -33,7 +34,7 @@ func TestStatefulSets(t *testing.T) {
 	complete := 0
 	for range 40 {
 		n := 1 + random.IntN(6)
-		of := &kube.Rollout{
+		of := &change.Rollout{
 			Origin: kube.Origin{Kind: "StatefulSet", Namespace: "shop", Name: "db"}, Replicas: n, Before: n,
 			MaxUnavailable: 1 + random.IntN(3), Partition: random.IntN(n + 1), Parallel: random.IntN(2) == 0,
 		}
@@ -55,7 +56,7 @@ func TestStatefulSets(t *testing.T) {
 	}
 }
 
-func checkStatefulSet(t *testing.T, of *kube.Rollout, result *whatif.Rollout) {
+func checkStatefulSet(t *testing.T, of *change.Rollout, result *whatif.Rollout) {
 	t.Helper()
 	last, missing, placed := of.Replicas, 0, 0
 	for _, step := range result.Steps {
@@ -91,7 +92,7 @@ func TestDaemonSets(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	complete := 0
 	for range 40 {
-		of := &kube.Rollout{Origin: kube.Origin{Kind: "DaemonSet", Namespace: "shop", Name: "agent"}, MaxUnavailable: 1 + random.IntN(2)}
+		of := &change.Rollout{Origin: kube.Origin{Kind: "DaemonSet", Namespace: "shop", Name: "agent"}, MaxUnavailable: 1 + random.IntN(2)}
 		if random.IntN(2) == 0 {
 			of.MaxSurge, of.MaxUnavailable = of.MaxUnavailable, 0
 		}
@@ -133,7 +134,7 @@ func TestDaemonSets(t *testing.T) {
 	}
 }
 
-func checkDaemonSet(t *testing.T, of *kube.Rollout, result *whatif.Rollout) {
+func checkDaemonSet(t *testing.T, of *change.Rollout, result *whatif.Rollout) {
 	t.Helper()
 	old, fresh := map[string]bool{}, map[string]bool{}
 	for _, n := range of.Nodes {

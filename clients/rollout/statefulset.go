@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/controller"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 )
 
@@ -72,7 +72,7 @@ func (r *run) replicas() (out []replica, condemned []*corev1.Pod) {
 			condemned = append(condemned, p)
 		}
 	}
-	slices.SortStableFunc(condemned, func(a, b *corev1.Pod) int { return cmp.Compare(kube.Ordinal(b), kube.Ordinal(a)) })
+	slices.SortStableFunc(condemned, func(a, b *corev1.Pod) int { return cmp.Compare(controller.Ordinal(b), controller.Ordinal(a)) })
 	return out, condemned
 }
 

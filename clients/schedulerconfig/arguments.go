@@ -11,7 +11,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	kubejson "sigs.k8s.io/json"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -164,7 +164,7 @@ func (r *reader) balanced(args *configv1.NodeResourcesBalancedAllocationArgs, pa
 
 func (r *reader) nodeAffinity(args *configv1.NodeAffinityArgs, path *field.Path) {
 	var errs field.ErrorList
-	r.profile.AddedAffinity, errs = kube.NodeAffinity(args.AddedAffinity, path.Child("addedAffinity"))
+	r.profile.AddedAffinity, errs = convert.NodeAffinity(args.AddedAffinity, path.Child("addedAffinity"))
 	r.errs = append(r.errs, errs...)
 }
 
@@ -213,7 +213,7 @@ func (r *reader) spread(args *configv1.PodTopologySpreadArgs, path *field.Path) 
 		}
 		seen[this] = true
 	}
-	constraints, errs := kube.SpreadConstraints(args.DefaultConstraints, at)
+	constraints, errs := convert.SpreadConstraints(args.DefaultConstraints, at)
 	r.errs = append(r.errs, errs...)
 	r.profile.DefaultSpread = &stowagev1.DefaultSpread{Type: stowagev1.DefaultingType_DEFAULTING_TYPE_LIST, Constraints: constraints}
 }

@@ -8,6 +8,7 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -103,19 +104,19 @@ func (s *Snapshot) Preemption(ctx context.Context, pod *corev1.Pod, nodes *Nodes
 }
 
 // ScheduleGroup places the pods of a PodGroup, or none of them if fewer than its minimum get nodes. Pods of the group that already
-// have nodes count towards the minimum. The annotations of kube.PodGroup can request a joint placement. Stop has no effect.
+// have nodes count towards the minimum. The annotations of convert.PodGroup can request a joint placement. Stop has no effect.
 func (s *Snapshot) ScheduleGroup(ctx context.Context, g *schedulingv1beta1.PodGroup, pods []*corev1.Pod,
 	o ScheduleOptions,
 ) (*GroupResult, error) {
 	name := keyOf(g.Namespace, g.Name)
-	group, err := kube.PodGroup(g)
+	group, err := convert.PodGroup(g)
 	if err != nil {
 		return nil, fmt.Errorf("PodGroup %s: %w", name, err)
 	}
 	o.Stop = false
 	q := s.newQueue()
 	for _, p := range pods {
-		if of := kube.PodGroupName(p); of != name {
+		if of := convert.PodGroupName(p); of != name {
 			return nil, fmt.Errorf("pod %s: is in pod group %q", keyOfPod(p), of)
 		}
 		if err := q.add(p, group.Name); err != nil {

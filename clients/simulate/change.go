@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -45,7 +45,7 @@ func (s *Snapshot) add(p *corev1.Pod, node string) error {
 	}
 	running.Pod.Source = templateIndex(template.Index)
 	s.base.put(&s.now, &placed{
-		object: p, key: keyOfPod(p), node: node, group: kube.PodGroupName(p), template: template, pod: running.Pod,
+		object: p, key: keyOfPod(p), node: node, group: convert.PodGroupName(p), template: template, pod: running.Pod,
 	})
 	return nil
 }
@@ -133,7 +133,7 @@ func (p *placed) withTemplate(template *stowagev1.IndexedPodTemplate) *placed {
 
 // AddNode adds a node behind the others, with pods, whose spec.nodeName may be empty.
 func (s *Snapshot) AddNode(n *corev1.Node, pods ...*corev1.Pod) error {
-	out, err := kube.Node(n)
+	out, err := convert.Node(n)
 	switch {
 	case err != nil:
 		return err

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/simulate"
 )
 
@@ -84,9 +84,9 @@ func (l *librarySnapshot) ScheduleWorkload(ctx context.Context, pods []*corev1.P
 	if len(pods) == 0 {
 		return nil, nil
 	}
-	g := l.groups[kube.PodGroupName(pods[0])]
+	g := l.groups[convert.PodGroupName(pods[0])]
 	if g == nil {
-		return nil, fmt.Errorf("there is no pod group %q", kube.PodGroupName(pods[0]))
+		return nil, fmt.Errorf("there is no pod group %q", convert.PodGroupName(pods[0]))
 	}
 	result, err := l.s.ScheduleGroup(ctx, g, pods, simulate.ScheduleOptions{DryRun: o.DryRun})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -139,7 +140,7 @@ func newBase(cluster *kube.Snapshot) (*base, error) {
 				continue // it keeps its node
 			}
 			p := &placed{
-				object: object, key: keyOfPod(object), node: n.Name, group: kube.PodGroupName(object),
+				object: object, key: keyOfPod(object), node: n.Name, group: convert.PodGroupName(object),
 				template: templates[pod.GetTemplateIndex()], pod: pod,
 			}
 			b.pods[p.key] = p

@@ -13,7 +13,7 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -30,7 +30,7 @@ func (m *making) played(ctx context.Context, before *scenario.Case, s *oracle.Sc
 	if err != nil {
 		return err
 	}
-	pod, err := kube.PendingPod(m.pod)
+	pod, err := convert.PendingPod(m.pod)
 	if err != nil {
 		return err
 	}

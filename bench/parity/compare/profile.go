@@ -9,7 +9,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/bench/parity/expect"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -75,7 +75,7 @@ var postFilters = map[string]stowagev1.PostFilter{
 
 // converted has clients/kube state what stands in pods and in configurations alike.
 func converted(spec corev1.PodSpec) (*stowagev1.PodSpec, error) {
-	pod, err := kube.PendingPod(&corev1.Pod{Spec: spec})
+	pod, err := convert.PendingPod(&corev1.Pod{Spec: spec})
 	return pod.GetTemplate().GetSpec(), err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -66,7 +67,7 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 	cluster := r.GetContext().GetCluster()
 	for i, g := range cluster.PodGroups {
 		at := slices.IndexFunc(s.PodGroups, func(o *schedulingv1beta1.PodGroup) bool { return o.Namespace+"/"+o.Name == g.Name })
-		if cluster.PodGroups[i], err = kube.PodGroup(groups[at]); err != nil {
+		if cluster.PodGroups[i], err = convert.PodGroup(groups[at]); err != nil {
 			return nil, err
 		}
 	}
@@ -88,7 +89,7 @@ func finish(b *kube.Builder, c *scenario.Case, queue, nominated []*corev1.Pod) (
 			built = append(built, i)
 			continue
 		}
-		out, err := kube.PendingPod(pod)
+		out, err := convert.PendingPod(pod)
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/parity/expect"
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -194,7 +194,7 @@ func (q *question) split(pods []string) (named []*stowagev1.NamespacedName, coun
 func (q *question) delta(c *scenario.Case, d *scenario.Delta) (*stowagev1.ClusterDelta, error) {
 	out := &stowagev1.ClusterDelta{RemovedNodes: d.RemovedNodes, RemovedNamespaces: d.RemovedNamespaces}
 	for _, n := range d.Namespaces {
-		out.Namespaces = append(out.Namespaces, kube.Namespace(n))
+		out.Namespaces = append(out.Namespaces, convert.Namespace(n))
 	}
 	for _, name := range d.RemovedServices {
 		namespace, name, _ := strings.Cut(name, "/")
@@ -203,7 +203,7 @@ func (q *question) delta(c *scenario.Case, d *scenario.Delta) (*stowagev1.Cluste
 		})
 	}
 	for _, s := range d.Services {
-		out.WorkloadSelectors = append(out.WorkloadSelectors, kube.ServiceSelector(s))
+		out.WorkloadSelectors = append(out.WorkloadSelectors, convert.ServiceSelector(s))
 	}
 	for _, name := range d.RemovedBudgets {
 		namespace, name, _ := strings.Cut(name, "/")
@@ -212,11 +212,11 @@ func (q *question) delta(c *scenario.Case, d *scenario.Delta) (*stowagev1.Cluste
 		})
 	}
 	for _, b := range d.Budgets {
-		out.PodDisruptionBudgets = append(out.PodDisruptionBudgets, kube.PodDisruptionBudget(b))
+		out.PodDisruptionBudgets = append(out.PodDisruptionBudgets, convert.PodDisruptionBudget(b))
 	}
 	given := map[string]*stowagev1.Node{} // with all of their pods
 	for _, n := range d.Nodes {
-		node, err := kube.Node(n)
+		node, err := convert.Node(n)
 		if err != nil {
 			return nil, err
 		}
@@ -281,7 +281,7 @@ func without(n *stowagev1.Node, named []*stowagev1.NamespacedName, counts []*sto
 func podOn(p *corev1.Pod) (*stowagev1.Pod, error) {
 	free := p.DeepCopy()
 	free.Spec.NodeName = ""
-	out, err := kube.PendingPod(free)
+	out, err := convert.PendingPod(free)
 	if err == nil && p.Status.StartTime != nil {
 		out.StartTime = timestamppb.New(p.Status.StartTime.Time)
 	}

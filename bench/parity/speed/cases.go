@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -37,7 +37,7 @@ func readCases() ([]*podCase, error) {
 		return nil, fmt.Errorf("cases.yaml: %w", err)
 	}
 	for _, c := range cases {
-		pod, err := kube.PendingPod(c.Pod)
+		pod, err := convert.PendingPod(c.Pod)
 		if err != nil {
 			return nil, fmt.Errorf("case %s: %w", c.Name, err)
 		}

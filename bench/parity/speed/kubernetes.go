@@ -13,7 +13,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -58,7 +58,7 @@ func kubernetes(c *stowagev1.Cluster) (*scenario.Case, error) {
 		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}}
 		budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: p.Selector.MatchLabels}
 		budget.Status.DisruptionsAllowed = p.DisruptionsAllowed
-		if err := lost(p, kube.PodDisruptionBudget(budget)); err != nil {
+		if err := lost(p, convert.PodDisruptionBudget(budget)); err != nil {
 			return nil, err
 		}
 		out.PodDisruptionBudgets = append(out.PodDisruptionBudgets, budget)
@@ -72,7 +72,7 @@ func kubernetesNode(n *stowagev1.Node) (*corev1.Node, error) {
 	for _, t := range n.Taints {
 		out.Spec.Taints = append(out.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: taintEffects[t.Effect]})
 	}
-	again, err := kube.Node(out)
+	again, err := convert.Node(out)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func kubernetesPod(t *stowagev1.PodTemplate) (*corev1.Pod, error) {
 			})
 		}
 	}
-	again, err := kube.PendingPod(out)
+	again, err := convert.PendingPod(out)
 	if err != nil {
 		return nil, err
 	}

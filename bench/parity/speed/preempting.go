@@ -13,7 +13,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/bench/loopback"
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -40,7 +40,7 @@ func preemptingPod(i int) *corev1.Pod {
 func (r *run) preemptingQueue(target *target, scheduler *oracle.Scheduler, pods []*corev1.Pod) error {
 	request := &stowagev1.PlaceRequest{QueueMode: stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER, Context: target.context()}
 	for i := range preemptingPods {
-		pod, err := kube.PendingPod(preemptingPod(i))
+		pod, err := convert.PendingPod(preemptingPod(i))
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func samePreempting(scheduler *oracle.Scheduler, pod *corev1.Pod, entry int, got
 
 // beyond times what kube-scheduler does not look for, against the plain call for the same pod.
 func (r *run) beyond(target *target, pod *corev1.Pod) error {
-	pending, err := kube.PendingPod(pod)
+	pending, err := convert.PendingPod(pod)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -67,7 +68,7 @@ func (r *run) preempt(key string, target *target, scheduler *oracle.Scheduler, p
 	if err != nil {
 		return err
 	}
-	pending, err := kube.PendingPod(pod)
+	pending, err := convert.PendingPod(pod)
 	if err != nil {
 		return err
 	}

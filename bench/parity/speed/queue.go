@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -31,7 +31,7 @@ func queueOrder(templates int) []int {
 func queueTemplates(n int, racks bool) ([]*stowagev1.PodTemplate, error) {
 	var out []*stowagev1.PodTemplate
 	for i := range n {
-		pod, err := kube.PendingPod(queuePod(i, n, racks))
+		pod, err := convert.PendingPod(queuePod(i, n, racks))
 		if err != nil {
 			return nil, err
 		}

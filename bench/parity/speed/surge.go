@@ -12,7 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -81,7 +81,7 @@ func (r *run) surgeBy(key string, nodes int, topology string) error {
 	for i := range nodes {
 		n := surgeNode(i)
 		objects.Nodes = append(objects.Nodes, n)
-		node, err := kube.Node(n)
+		node, err := convert.Node(n)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (r *run) surgeBy(key string, nodes int, topology string) error {
 	request := &stowagev1.PlaceRequest{Context: target.context()}
 	apps := nodes * surgePodsPerNode / 2
 	for app := range apps {
-		pod, err := kube.PendingPod(surgePod(app, topology))
+		pod, err := convert.PendingPod(surgePod(app, topology))
 		if err != nil {
 			return err
 		}

@@ -110,7 +110,7 @@ func (a *asker) continueRollout(ctx context.Context, p *Pod) error {
 	if p.After.Later() != "" || len(p.Response.GetFeasibleNodes().GetIndexes()) > 0 && p.After.String() == "" {
 		return nil
 	}
-	of := a.Snapshot.UnderWay(&e)
+	of := a.Snapshot.Progress(&e)
 	if of == nil {
 		return nil
 	}

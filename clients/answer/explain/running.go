@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/stowage-scheduler/stowage/clients/answer"
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/object"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -12,7 +12,7 @@ const ofKubelet = "it could not move: the kubelet of its node made it, and kube-
 
 // running explains whether a pod on a node could move: it is taken off its node, and filtered.
 func (a *asker) running(ctx context.Context, p *Pod) error {
-	if kube.MadeByKubelet(p.On.Pod) {
+	if object.MadeByKubelet(p.On.Pod) {
 		p.Response = &stowagev1.FilterResponse{Message: ofKubelet}
 		return nil
 	}

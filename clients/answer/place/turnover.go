@@ -6,6 +6,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/fill"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/change"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -39,7 +40,7 @@ func (a *Answer) turnover() (out turnover) {
 }
 
 // take adds what a step does.
-func (a *Answer) take(out *turnover, of *kube.Rollout, s *whatif.Step) {
+func (a *Answer) take(out *turnover, of *change.Rollout, s *whatif.Step) {
 	revision := of.New
 	if s.OldRevision {
 		revision = of.Old

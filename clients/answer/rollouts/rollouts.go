@@ -12,6 +12,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/change"
 	"github.com/stowage-scheduler/stowage/clients/rollout"
 	"github.com/stowage-scheduler/stowage/clients/simulate"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
@@ -48,7 +49,7 @@ func Decide(ctx context.Context, q *answer.Question, placed *stowagev1.PlaceResp
 			return nil, fmt.Errorf("%s: %w", r.At, err)
 		}
 		out = append(out, result)
-		q.Snapshot.Undecided = slices.DeleteFunc(q.Snapshot.Undecided, func(u kube.Undecided) bool { return u.Origin == r.Origin })
+		q.Snapshot.Undecided = slices.DeleteFunc(q.Snapshot.Undecided, func(u change.Undecided) bool { return u.Origin == r.Origin })
 	}
 	return out, nil
 }
@@ -114,7 +115,7 @@ func (a *after) place(placed *stowagev1.PlaceResponse) error {
 }
 
 // podsOf returns the pods of a rollout's workload with and without a node, or why the rollout cannot be decided.
-func (a *after) podsOf(r *kube.Rollout) (on, pending []*corev1.Pod, why string) {
+func (a *after) podsOf(r *change.Rollout) (on, pending []*corev1.Pod, why string) {
 	is := func(o kube.Origin) bool { return o == r.Origin }
 	for p := range a.snapshot.OnNodes() {
 		if p.Pod.DeletionTimestamp != nil || !slices.ContainsFunc(a.snapshot.Owners(p.Pod), is) {
@@ -155,7 +156,7 @@ func (a *after) podsOf(r *kube.Rollout) (on, pending []*corev1.Pod, why string) 
 }
 
 // current reports whether a pod has the current revision: the revision of the Deployment's ReplicaSet, or of the workload's other pods.
-func (a *after) current(r *kube.Rollout, p *corev1.Pod, others []*corev1.Pod) bool {
+func (a *after) current(r *change.Rollout, p *corev1.Pod, others []*corev1.Pod) bool {
 	if r.Kind == "Deployment" {
 		owners := a.snapshot.Owners(p)
 		return len(owners) < 2 || owners[1].Name == r.Old.Name

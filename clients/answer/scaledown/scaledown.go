@@ -14,6 +14,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/controller"
 	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -170,7 +171,7 @@ func highest(response *stowagev1.ScaleDownResponse) []string {
 	for _, p := range slices.Concat(response.GetDeletions(), response.GetRemaining()) {
 		pods = append(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: p.GetPod().GetName()}})
 	}
-	slices.SortFunc(pods, func(x, y *corev1.Pod) int { return cmp.Compare(kube.Ordinal(y), kube.Ordinal(x)) })
+	slices.SortFunc(pods, func(x, y *corev1.Pod) int { return cmp.Compare(controller.Ordinal(y), controller.Ordinal(x)) })
 	var out []string
 	for _, p := range pods[:min(len(pods), countOf(response.GetDeletions()))] {
 		out = append(out, p.Name)

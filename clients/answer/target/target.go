@@ -10,6 +10,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/object"
 )
 
 // Target is an object that an argument names.
@@ -41,7 +42,7 @@ func Parse(text, namespace string, snapshot *kube.Snapshot) (Target, error) {
 		return out.named(snapshot)
 	}
 	for _, kind := range Kinds {
-		if kube.NamesKind(parts[0], kind) {
+		if object.NamesKind(parts[0], kind) {
 			out.Kind = kind
 			return out, nil
 		}
@@ -72,7 +73,7 @@ func (t Target) named(snapshot *kube.Snapshot) (Target, error) {
 		}
 	}
 	if len(found) == 0 {
-		return t, fmt.Errorf("there is no pod or workload %q%s", t.Text, kube.DidYouMean(t.Text, Objects(snapshot)))
+		return t, fmt.Errorf("there is no pod or workload %q%s", t.Text, object.DidYouMean(t.Text, Objects(snapshot)))
 	}
 	for _, o := range found {
 		if o.Kind != found[0].Kind {
@@ -124,7 +125,7 @@ func Objects(snapshot *kube.Snapshot) iter.Seq[kube.Origin] {
 // customKind returns the kind of a workload of a snapshot that a word names, empty if there is none.
 func customKind(snapshot *kube.Snapshot, word string) string {
 	for o := range Objects(snapshot) {
-		if kube.NamesKind(word, o.Kind) {
+		if object.NamesKind(word, o.Kind) {
 			return o.Kind
 		}
 	}
@@ -296,5 +297,5 @@ func (t *Target) didYouMean(snapshot *kube.Snapshot) string {
 			return ""
 		}
 	}
-	return kube.DidYouMean(t.Text, Objects(snapshot))
+	return object.DidYouMean(t.Text, Objects(snapshot))
 }

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/engine/nodestate"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -122,9 +122,9 @@ func (x *Explanation) preferred(r *stowagev1.PodRule) string {
 // missing is what a node lacks of a resource. Amounts are rounded down, what is missing is not.
 func Missing(s *stowagev1.ResourceShortage) string {
 	name := corev1.ResourceName(s.GetResource())
-	q := kube.Quantity(name, s.GetRequested())
-	q.Add(kube.Quantity(name, s.GetUsed()))
-	q.Sub(kube.Quantity(name, s.GetAllocatable()))
+	q := convert.Quantity(name, s.GetRequested())
+	q.Add(convert.Quantity(name, s.GetUsed()))
+	q.Sub(convert.Quantity(name, s.GetAllocatable()))
 	text := Brief(q)
 	if brief, err := resource.ParseQuantity(text); err == nil && brief.Cmp(q) < 0 {
 		return "over " + text

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 )
 
 // maximumDigits is the number of digits of an amount that people read at a glance.
@@ -16,7 +16,7 @@ const maximumDigits = 4
 // Quantity writes an amount of a resource as people write it: as kubectl does, such as 1500m or 16Gi, and what would have more
 // than 4 digits in a larger unit with one decimal, such as 14.3Gi. It rounds down, so that the text is never more than the amount.
 func Quantity(name string, amount int64) string {
-	return Brief(kube.Quantity(corev1.ResourceName(name), amount))
+	return Brief(convert.Quantity(corev1.ResourceName(name), amount))
 }
 
 // Brief writes a quantity as Quantity does.

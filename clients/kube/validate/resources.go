@@ -192,7 +192,7 @@ func invalid(at *field.Path, value any, messages []string) field.ErrorList {
 	return out
 }
 
-// oneOf refuses a value that is none of those that are supported.
+// oneOf refuses a value that is not supported.
 func oneOf[T ~string](at *field.Path, value T, supported ...T) field.ErrorList {
 	if slices.Contains(supported, value) {
 		return nil

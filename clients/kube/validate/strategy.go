@@ -107,7 +107,7 @@ func share(of *intstr.IntOrString, bounded bool, at *field.Path) field.ErrorList
 	return nil
 }
 
-// number returns the number, or that of percent.
+// number returns the number, or the number of a percentage.
 func number(of *intstr.IntOrString) int {
 	if of.Type == intstr.Int {
 		return int(of.IntVal)

@@ -20,6 +20,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/embedded"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -121,12 +122,12 @@ func TestWhatNodesHaveAfterwards(t *testing.T) {
 		t.Errorf("%s %s of %d nodes", read.APIVersion, read.Kind, len(read.Nodes))
 	}
 	for name, each := range map[corev1.ResourceName]int64{corev1.ResourceCPU: 12_000, corev1.ResourceMemory: 256 << 20, corev1.ResourcePods: 1} {
-		grown := kube.Quantity(name, 0)
+		grown := convert.Quantity(name, 0)
 		for _, n := range read.Nodes {
 			grown.Add(n.RequestedAfter[name])
 			grown.Sub(n.Requested[name])
 		}
-		if want := kube.Quantity(name, each*read.PlacedCount); read.PlacedCount == 0 || grown.Cmp(want) != 0 {
+		if want := convert.Quantity(name, each*read.PlacedCount); read.PlacedCount == 0 || grown.Cmp(want) != 0 {
 			t.Errorf("%s: grown by %s, want %s", name, grown.String(), want.String())
 		}
 	}

@@ -1,0 +1,283 @@
+package convert
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/component-helpers/nodedeclaredfeatures"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/stowage-scheduler/stowage/clients/kube/admission"
+	"github.com/stowage-scheduler/stowage/clients/kube/object"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Effects of unread fields of other objects on a pod.
+const (
+	readsGroupClaims = "kube-scheduler only takes nodes that have the devices of the claim (DynamicResources)"
+	readsComposite   = "kube-scheduler places the groups of a composite pod group together, and preempts their pods by its priority and " +
+		"its disruption mode"
+	readsRunning = "the API server changes what the pod, which is on a node, occupies there"
+)
+
+// Environment is what the conversion of a pod depends on besides the pod: the API server's admission plugins, and the objects that
+// decide which fields of the pod are unread. The zero value has no such objects.
+type Environment struct {
+	admission.Plugins
+	deviceClasses map[string]string                   // by extended resource name
+	groups        map[string][]*stowagev1.UnreadField // by the group's name
+	running       *stowagev1.UnreadField              // of the first pod on a node that AddRunning recorded, nil for none
+	moreRunning   int                                 // further such pods
+}
+
+// Source is a pod to convert, and its origin.
+type Source struct {
+	Object object.Origin
+	// Path is the path of the pod's spec in the object.
+	Path *field.Path
+	Pod  *corev1.Pod
+	// Claims is the number of the pod's volumes, the first ones, that come from volume claim templates.
+	Claims int
+	// Adds is what the controller adds to a template without showing it, and the consequence.
+	Adds string
+}
+
+// PodGroup is the name of the pod's group in requests, empty if it is in none.
+func (s *Source) PodGroup() string { return PodGroupName(s.Pod) }
+
+// NewEnvironment returns an Environment to which objects can be added.
+func NewEnvironment() Environment {
+	return Environment{Plugins: admission.New(), deviceClasses: map[string]string{}, groups: map[string][]*stowagev1.UnreadField{}}
+}
+
+// AddDeviceClass adds a DeviceClass. Pods that request its extended resource have an unread field.
+func (e *Environment) AddDeviceClass(c *resourcev1.DeviceClass) {
+	if name := c.Spec.ExtendedResourceName; name != nil {
+		e.deviceClasses[*name] = c.Name
+	}
+}
+
+// AddPodGroup adds the unread fields of a PodGroup to its pods.
+func (e *Environment) AddPodGroup(g *schedulingv1beta1.PodGroup) {
+	u := &unreads{object: object.Of("PodGroup", g)}
+	for i := range g.Spec.ResourceClaims {
+		u.add(field.NewPath("spec", "resourceClaims").Index(i), readsGroupClaims)
+	}
+	if g.Spec.ParentCompositePodGroupName != nil {
+		u.add(field.NewPath("spec", "parentCompositePodGroupName"), readsComposite)
+	}
+	e.groups[object.Namespace(g)+"/"+g.Name] = u.fields
+}
+
+// AddRunning records a pod on a node that would occupy more after admission than it requests.
+func (e *Environment) AddRunning(of Source) {
+	if s := &of.Pod.Spec; object.Admitted(of.Pod) || s.RuntimeClassName == nil || *s.RuntimeClassName == "" || e.RuntimeClass(s) != nil {
+		return
+	}
+	if e.running == nil {
+		e.running = &stowagev1.UnreadField{Object: of.Object.String(), Field: "spec.runtimeClassName", Consequence: readsRunning}
+		return
+	}
+	e.moreRunning++
+	e.running.Consequence = fmt.Sprintf("%s (and so with %d more)", readsRunning, e.moreRunning)
+}
+
+// PendingPod converts a pending pod as the API server would store it, with a template of its own. Its unread fields do not depend
+// on other objects.
+func (e *Environment) PendingPod(of Source) (*stowagev1.Pod, error) {
+	pod, err := e.Stored(of.Pod)
+	if err != nil {
+		return nil, fmt.Errorf("the API server rejects the pod: %w", err)
+	}
+	c := &converter{}
+	out := c.pod(pod, of.Path, resourcehelper.PodResourcesOptions{})
+	spec := out.GetTemplate().Spec
+	spec.NodeName = pod.Spec.NodeName
+	out.NominatedNodeName = pod.Status.NominatedNodeName
+	out.Unread = e.unread(of, pod, spec)
+	return out, c.err()
+}
+
+// RunningPod converts a pod on a node completely, so that it shares its template with pending pods. If that fails, it converts
+// as OccupyingPod does. A pod without a uid is on its node even if admission plugins would reject it.
+func (e *Environment) RunningPod(p *corev1.Pod) Occupant {
+	p, _ = e.Stored(p)
+	if out, err := onNode(p); err == nil {
+		return Occupant{Pod: out}
+	}
+	return occupying(p)
+}
+
+// SetUnread sets all unread fields of a converted pod on a node.
+func (e *Environment) SetUnread(out *stowagev1.Pod, of Source) {
+	out.Unread = e.unread(of, e.StoredOrGiven(of.Pod), out.GetTemplate().GetSpec())
+	e.Complete(out, of)
+}
+
+// Complete adds the unread fields of a converted pod that depend on other objects.
+func (e *Environment) Complete(out *stowagev1.Pod, of Source) {
+	u := &unreads{object: of.Object, fields: out.Unread}
+	u.devices(out.GetTemplate().GetSpec(), of.Path, e.deviceClasses)
+	u.fields = append(u.fields, e.groups[of.PodGroup()]...)
+	if e.running != nil {
+		u.fields = append(u.fields, e.running)
+	}
+	out.Unread = u.fields[:min(len(u.fields), maximumUnread)]
+}
+
+// maximumUnread is the contract's limit of unread fields per pod.
+const maximumUnread = 1000
+
+// Effects in kube-scheduler v1.37 of fields that the contract does not have.
+const (
+	readsClaim = "kube-scheduler only takes a node that can use the claim's volume " +
+		"(VolumeBinding, VolumeZone, VolumeRestrictions, NodeVolumeLimits)"
+	readsDisk         = "kube-scheduler takes no node where another pod uses the same disk (VolumeRestrictions)"
+	readsMigrated     = "kube-scheduler takes no node that has as many volumes as its CSI driver can attach (NodeVolumeLimits)"
+	readsDiskMigrated = "kube-scheduler takes no node where another pod uses the same disk, or that has as many volumes as its " +
+		"CSI driver can attach (VolumeRestrictions, NodeVolumeLimits)"
+	readsDevices  = "kube-scheduler only takes a node that has the devices of the claim (DynamicResources)"
+	readsExtended = "kube-scheduler serves this resource with devices of the DeviceClass %s where a node has it not in its " +
+		"allocatable (DynamicResources)"
+	readsFeature = "kube-scheduler only takes a node that declares the feature %s (NodeDeclaredFeatures)"
+	readsRuntime = "the API server adds the RuntimeClass's overhead, nodeSelector and tolerations to the pod, which " +
+		"kube-scheduler then reads"
+	readsPriorityClass = "the API server gives the pod the PriorityClass's value as its priority and the class's preemptionPolicy, " +
+		"by which kube-scheduler orders its queue, counts nominated pods and preempts"
+)
+
+// volumeSources are the kinds of volumes that kube-scheduler reads, by their field in a volume, and why
+// (pkg/scheduler/framework/plugins/volumerestrictions and nodevolumelimits, v1.37; inline volumes count against the limits
+// of a CSI driver that they are migrated to). The contract has image volumes.
+var volumeSources = []struct {
+	name, consequence string
+	has               func(*corev1.VolumeSource) bool
+}{
+	{"persistentVolumeClaim", readsClaim, func(s *corev1.VolumeSource) bool { return s.PersistentVolumeClaim != nil }},
+	{"ephemeral", readsClaim, func(s *corev1.VolumeSource) bool { return s.Ephemeral != nil }},
+	{"gcePersistentDisk", readsDiskMigrated, func(s *corev1.VolumeSource) bool { return s.GCEPersistentDisk != nil }},
+	{"awsElasticBlockStore", readsDiskMigrated, func(s *corev1.VolumeSource) bool { return s.AWSElasticBlockStore != nil }},
+	{"iscsi", readsDisk, func(s *corev1.VolumeSource) bool { return s.ISCSI != nil }},
+	{"rbd", readsDisk, func(s *corev1.VolumeSource) bool { return s.RBD != nil }},
+	{"azureDisk", readsMigrated, func(s *corev1.VolumeSource) bool { return s.AzureDisk != nil }},
+	{"azureFile", readsMigrated, func(s *corev1.VolumeSource) bool { return s.AzureFile != nil }},
+	{"cinder", readsMigrated, func(s *corev1.VolumeSource) bool { return s.Cinder != nil }},
+	{"portworxVolume", readsMigrated, func(s *corev1.VolumeSource) bool { return s.PortworxVolume != nil }},
+	{"vsphereVolume", readsMigrated, func(s *corev1.VolumeSource) bool { return s.VsphereVolume != nil }},
+}
+
+// declaredFeatures are the paths, in the pod's spec, of features that a node must declare.
+var declaredFeatures = map[string]string{
+	"RestartAllContainersOnContainerExits": "containers[].restartPolicyRules",
+	"UserNamespacesHostNetworkSupport":     "hostUsers",
+	"VolumeBindMountOptions":               "containers[].volumeMounts[].bindMountOptions",
+}
+
+// release is the Kubernetes release whose rules apply.
+var release = version.MustParseSemantic("v1.37.1")
+
+// unreads collects the unread fields of one object.
+type unreads struct {
+	object object.Origin
+	fields []*stowagev1.UnreadField
+}
+
+func (u *unreads) add(path *field.Path, consequence string) {
+	u.fields = append(u.fields, &stowagev1.UnreadField{Object: u.object.String(), Field: path.String(), Consequence: consequence})
+}
+
+// unread returns the fields of a stored pod that kube-scheduler reads and the contract does not have, as far as the pod
+// itself shows them, and the classes that were not added.
+func (e *Environment) unread(of Source, p *corev1.Pod, converted *stowagev1.PodSpec) []*stowagev1.UnreadField {
+	u := &unreads{object: of.Object}
+	s, path, claims := &p.Spec, of.Path, of.Claims
+	for i := range s.Volumes {
+		for _, source := range volumeSources {
+			if !source.has(&s.Volumes[i].VolumeSource) {
+				continue
+			}
+			at := path.Child("volumes").Index(i - claims).Child(source.name)
+			if i < claims {
+				at = field.NewPath("spec", "volumeClaimTemplates").Index(i)
+			}
+			u.add(at, source.consequence)
+		}
+	}
+	for i := range s.ResourceClaims {
+		u.add(path.Child("resourceClaims").Index(i), readsDevices)
+	}
+	u.devices(converted, path, nil)
+	u.features(s, path)
+	if of.Adds != "" {
+		u.add(path, of.Adds)
+	}
+	if !object.Admitted(p) {
+		if s.RuntimeClassName != nil && *s.RuntimeClassName != "" && e.RuntimeClass(s) == nil {
+			u.add(path.Child("runtimeClassName"), readsRuntime)
+		}
+		if s.PriorityClassName != "" && s.Priority == nil {
+			u.add(path.Child("priorityClassName"), readsPriorityClass)
+		}
+	}
+	if len(u.fields) > maximumUnread {
+		u.fields = u.fields[:maximumUnread]
+	}
+	return u.fields
+}
+
+// features adds the features that a node has to declare, which kube-scheduler infers with the same package.
+func (u *unreads) features(s *corev1.PodSpec, path *field.Path) {
+	framework := nodedeclaredfeatures.DefaultFramework
+	needed, err := framework.InferForPodScheduling(&nodedeclaredfeatures.PodInfo{Spec: s}, release)
+	if err != nil || needed.IsEmpty() {
+		return
+	}
+	names, _ := framework.Unmap(needed)
+	for _, name := range names {
+		at := path
+		if known, ok := declaredFeatures[name]; ok {
+			at = path.Child(known)
+		}
+		u.add(at, fmt.Sprintf(readsFeature, name))
+	}
+}
+
+// ServedByDevices returns the requests of a pending pod that DeviceClasses serve. classes are the names of DeviceClasses by
+// extended resource, not nil.
+func ServedByDevices(p *corev1.Pod, converted *stowagev1.Pod, classes map[string]string) []*stowagev1.UnreadField {
+	u := &unreads{object: object.OfPod(p)}
+	u.devices(converted.GetTemplate().GetSpec(), SpecPath, classes)
+	return u.fields
+}
+
+// devices adds the requested resources that a DeviceClass serves: the resources of classes, and resources with a
+// class's name (k8s.io/api/resource/v1 ResourceDeviceClassPrefix).
+func (u *unreads) devices(s *stowagev1.PodSpec, path *field.Path, classes map[string]string) {
+	seen := map[string]bool{}
+	list := func(cs []*stowagev1.Container, containers string) {
+		for i, c := range cs {
+			if len(c.Requests.GetScalars()) == 0 {
+				continue
+			}
+			for _, name := range slices.Sorted(maps.Keys(c.Requests.Scalars)) {
+				class, ok := classes[name]
+				if !ok && classes == nil {
+					class, ok = strings.CutPrefix(name, resourcev1.ResourceDeviceClassPrefix)
+				}
+				if ok && c.Requests.Scalars[name] > 0 && !seen[name] {
+					seen[name] = true
+					u.add(path.Child(containers).Index(i).Child("resources", "requests").Key(name), fmt.Sprintf(readsExtended, class))
+				}
+			}
+		}
+	}
+	list(s.Containers, "containers")
+	list(s.InitContainers, "initContainers")
+}
