@@ -3,184 +3,80 @@ package text
 import (
 	"fmt"
 	"io"
-	"slices"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/drain"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Drain renders what draining nodes leads to.
-type Drain struct {
-	Cluster    *stowagev1.Cluster
-	Moves      bool // whether the answer has them
-	LargestSet bool // whether that was asked for
-	// Verbose lists every node, also if there are many.
-	Verbose bool
-	Width   int
-	Ink     Ink
-	// Caveat completes a yes that is not sure.
-	Caveat string
-}
-
-// List is lines of one kind.
-type List struct {
-	Title string
-	Lines []string
-}
-
-// Write writes the outcome of each drain, the pods without a node, those that cannot be evicted, those that are preempted, and
-// the moves. Pods of one controller with one answer are one line.
-func (d *Drain) Write(w io.Writer, parts []*stowagev1.DrainResponse) {
-	drains := drainsOf(parts)
-	if d.LargestSet || len(drains) > 1 {
-		good := Drained(drains) == len(drains)
-		fmt.Fprintln(w, d.Ink.Verdict(good, filled(d.Verdict(parts), d.Width)))
-		if len(drains) > 0 {
+// Drain writes the outcome of each drain, the pods without a node, the pods that cannot be evicted, the preempted pods, and the moves.
+// Verbose lists every node, also of many.
+func Drain(w io.Writer, a *drain.Answer, s Style) {
+	if a.LargestSet || len(a.Drains) > 1 {
+		fmt.Fprintln(w, s.Ink.Verdict(a.Complete(), filled(a.Verdict, s.Width)))
+		if len(a.Drains) > 0 {
 			fmt.Fprintln(w)
 		}
 	}
-	d.drains(w, drains)
-	for _, l := range d.Lists(parts) {
-		list(w, l.Title+":", l.Lines, d.Width)
+	s.drains(w, a.Drains)
+	for _, l := range a.Lists() {
+		list(w, l.Title+":", l.Lines, s.Width)
 	}
-	if d.Moves {
-		moves(w, &words.Explanation{Cluster: d.Cluster}, drains, d.Width)
-	}
-	if slices.ContainsFunc(drains, (*stowagev1.NodeDrain).GetTruncated) {
+	moves(w, &words.Explanation{Cluster: a.Cluster}, a.Drains, s.Width)
+	if a.Truncated() {
 		fmt.Fprintln(w, "\nThe answer does not list all pods.")
 	}
-}
-
-func drainsOf(parts []*stowagev1.DrainResponse) []*stowagev1.NodeDrain {
-	var out []*stowagev1.NodeDrain
-	for _, p := range parts {
-		if a := p.GetDrain(); a != nil {
-			out = append(out, a)
-		}
-	}
-	return out
-}
-
-// Lists are the pods without a node, those that cannot be evicted, and those that are preempted, with what is said of them.
-func (d *Drain) Lists(parts []*stowagev1.DrainResponse) []List {
-	x := &words.Explanation{Cluster: d.Cluster}
-	var unplaced, blocked, preempted []words.Together
-	for _, a := range drainsOf(parts) {
-		for _, u := range a.GetUnplaced() {
-			unplaced = append(unplaced, words.One(u.GetPod(), ": "+words.WhyUnplaced(u)))
-		}
-		for _, b := range a.GetBlocked() {
-			blocked = append(blocked, words.One(b.GetPod(), ": "+words.WhyBlocked(b)))
-		}
-		for _, p := range a.GetPreempted() {
-			preempted = append(preempted, words.One(p, ", by draining "+words.Names(a.GetNodes().GetNames())))
-		}
-	}
-	return []List{
-		{"Without a node", x.Lines(unplaced)}, {"Not evicted", x.Lines(blocked)}, {"Preempted", x.Lines(preempted)},
-	}
-}
-
-// MoveRows are the pods that move, with their node, their new ones, and the round.
-func (d *Drain) MoveRows(parts []*stowagev1.DrainResponse) [][]string {
-	return (&words.Explanation{Cluster: d.Cluster}).MoveRows(drainsOf(parts))
-}
-
-// Verdict says how many nodes can be drained, and what makes that unsure.
-func (d *Drain) Verdict(parts []*stowagev1.DrainResponse) string {
-	text := d.outcome(parts)
-	if Drained(drainsOf(parts)) > 0 {
-		text += d.Caveat
-	}
-	return text
-}
-
-// outcome says how many nodes can be drained.
-func (d *Drain) outcome(parts []*stowagev1.DrainResponse) string {
-	drains := drainsOf(parts)
-	if d.LargestSet {
-		for _, p := range parts {
-			if sum := p.GetSummary(); sum != nil {
-				return ofSet(sum)
-			}
-		}
-	}
-	if len(drains) != 1 {
-		return fmt.Sprintf("%d of %s can be drained, each alone", Drained(drains), words.Plural(uint64(len(drains)), "node"))
-	}
-	which := words.Names(drains[0].GetNodes().GetNames())
-	switch {
-	case Drained(drains) == 0:
-		return which + " cannot be drained"
-	case len(drains[0].GetNodes().GetNames()) > 1:
-		return which + " can be drained together"
-	}
-	return which + " can be drained"
-}
-
-// Drained is the number of drains that succeed.
-func Drained(drains []*stowagev1.NodeDrain) int {
-	n := 0
-	for _, a := range drains {
-		if a.GetStatus() == stowagev1.DrainStatus_DRAIN_STATUS_DRAINED {
-			n++
-		}
-	}
-	return n
+	Doubts(w, &a.Doubts, s.Width)
 }
 
 // maximumDrains is the number of drains up to which each has a row.
 const maximumDrains = 20
 
-// drains writes the drains, those with one result together if there are many.
-func (d *Drain) drains(w io.Writer, all []*stowagev1.NodeDrain) {
-	if len(all) == 0 {
-		return
-	}
-	rows := [][]string{{"NODE", "RESULT", "EVICTED", "PLACED", "STAYING"}}
-	counts := func(all ...*stowagev1.NodeDrain) []string {
-		var evicted, placed, staying uint64
-		for _, a := range all {
-			evicted += uint64(a.GetEvictedCount())
-			placed += uint64(a.GetPlacedCount())
-			staying += uint64(a.GetStayingCount())
+// drains writes the drains. Of many, drains with one result are a row.
+func (s *Style) drains(w io.Writer, all []*stowagev1.NodeDrain) {
+	switch {
+	case len(all) == 0:
+	case s.Verbose || len(all) <= maximumDrains:
+		rows := [][]string{{"NODE", "RESULT", "EVICTED", "PLACED", "STAYING"}}
+		for _, d := range all {
+			rows = append(rows, append([]string{words.Names(d.GetNodes().GetNames()), words.Result(d)}, counts(d)...))
 		}
-		return []string{fmt.Sprint(evicted), fmt.Sprint(placed), fmt.Sprint(staying)}
+		tableWithin(w, s.Width, rows...)
+	default:
+		tableWithin(w, s.Width, byResult(all)...)
 	}
-	if d.Verbose || len(all) <= maximumDrains {
-		for _, a := range all {
-			rows = append(rows, append([]string{words.Names(a.GetNodes().GetNames()), words.Result(a)}, counts(a)...))
-		}
-		tableWithin(w, d.Width, rows...)
-		return
-	}
-	rows = [][]string{{"NODES", "RESULT", "EVICTED", "PLACED", "STAYING", "WHICH"}}
+}
+
+// byResult are rows of drains, one for each result.
+func byResult(all []*stowagev1.NodeDrain) [][]string {
+	rows := [][]string{{"NODES", "RESULT", "EVICTED", "PLACED", "STAYING", "WHICH"}}
 	var order []string
-	byResult := map[string][]*stowagev1.NodeDrain{}
-	for _, a := range all {
-		r := words.Result(a)
-		if byResult[r] == nil {
+	of := map[string][]*stowagev1.NodeDrain{}
+	for _, d := range all {
+		r := words.Result(d)
+		if of[r] == nil {
 			order = append(order, r)
 		}
-		byResult[r] = append(byResult[r], a)
+		of[r] = append(of[r], d)
 	}
 	for _, r := range order {
 		var nodes []string
-		for _, a := range byResult[r] {
-			nodes = append(nodes, a.GetNodes().GetNames()...)
+		for _, d := range of[r] {
+			nodes = append(nodes, d.GetNodes().GetNames()...)
 		}
-		row := append([]string{fmt.Sprint(len(nodes)), r}, counts(byResult[r]...)...)
+		row := append([]string{fmt.Sprint(len(nodes)), r}, counts(of[r]...)...)
 		rows = append(rows, append(row, words.Names(nodes)))
 	}
-	tableWithin(w, d.Width, rows...)
+	return rows
 }
 
-// ofSet says how many nodes can be drained one after another.
-func ofSet(sum *stowagev1.DrainSummary) string {
-	bound := fmt.Sprintf("at most %d can", sum.GetUpperBound())
-	if sum.GetProven() {
-		bound = "no order drains more"
+// counts are the pods of drains: evicted, placed and staying.
+func counts(all ...*stowagev1.NodeDrain) []string {
+	var evicted, placed, staying uint64
+	for _, d := range all {
+		evicted += uint64(d.GetEvictedCount())
+		placed += uint64(d.GetPlacedCount())
+		staying += uint64(d.GetStayingCount())
 	}
-	return fmt.Sprintf("%d of %s can be drained one after another; %s", sum.GetDrainedCount(),
-		words.Plural(uint64(sum.GetTotalCount()), "node"), bound)
+	return []string{fmt.Sprint(evicted), fmt.Sprint(placed), fmt.Sprint(staying)}
 }

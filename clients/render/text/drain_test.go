@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/drain"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -36,7 +37,7 @@ func drainsOfMany(nodes int) (*stowagev1.Cluster, []*stowagev1.DrainResponse) {
 func TestManyDrainsAreGroupedByResult(t *testing.T) {
 	c, parts := drainsOfMany(25)
 	var got strings.Builder
-	(&text.Drain{Cluster: c, Width: 100}).Write(&got, parts)
+	text.Drain(&got, drain.New(c, drain.Options{}, parts), text.Style{Width: 100})
 	want := `20 of 25 nodes can be drained, each alone
 
 NODES   RESULT                 EVICTED   PLACED   STAYING   WHICH
@@ -52,7 +53,7 @@ Without a node:
 		t.Error(d)
 	}
 	got.Reset()
-	(&text.Drain{Cluster: c, Width: 100, Verbose: true}).Write(&got, parts)
+	text.Drain(&got, drain.New(c, drain.Options{}, parts), text.Style{Width: 100, Verbose: true})
 	if n := strings.Count(got.String(), "\nnode-"); n != 25 {
 		t.Errorf("%d nodes are listed\n%s", n, &got)
 	}
@@ -61,7 +62,7 @@ Without a node:
 func TestFewDrainsAreListed(t *testing.T) {
 	c, parts := drainsOfMany(2)
 	var got strings.Builder
-	(&text.Drain{Cluster: c, Width: 100}).Write(&got, parts)
+	text.Drain(&got, drain.New(c, drain.Options{}, parts), text.Style{Width: 100})
 	for _, want := range []string{"1 of 2 nodes can be drained, each alone\n", "\nnode-01   drained ", "  - shop/web-0 on node-00: no room\n"} {
 		if !strings.Contains(got.String(), want) {
 			t.Errorf("no %q in\n%s", want, &got)
