@@ -23,19 +23,6 @@ func (q *question) printAnswer(s *session, of result.AnswerOf, write func(w io.W
 	return q.printDocument(s.stdout, d)
 }
 
-// podNames names pods as kubectl does, each once.
-func podNames(names []string) []string {
-	var out []string
-	seen := map[string]bool{}
-	for _, name := range names {
-		if name != "" && !seen[name] {
-			seen[name] = true
-			out = append(out, "pod/"+name)
-		}
-	}
-	return out
-}
-
 // nodeNames names nodes as kubectl does.
 func nodeNames(names []string) []string {
 	var out []string

@@ -90,20 +90,20 @@ func RunAs(ctx context.Context, program string, args []string, stdin io.Reader, 
 	}()
 	parser, err := newParser(called, stdout, stderr)
 	if err != nil {
-		return fail(stderr, err)
+		return printError(stderr, err)
 	}
 	if len(args) == 0 {
 		args = []string{"help"}
 	}
 	if args[0] == callback {
 		if err := complete(parser.Model, args, stdout, stderr); err != nil {
-			return fail(stderr, err)
+			return printError(stderr, err)
 		}
 		return exitYes
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		return fail(stderr, err)
+		return printError(stderr, err)
 	}
 	out := &output{w: stdout}
 	s := &session{
@@ -124,7 +124,7 @@ func RunAs(ctx context.Context, program string, args []string, stdin io.Reader, 
 		err = out.err
 	}
 	if err != nil {
-		return fail(stderr, err)
+		return printError(stderr, err)
 	}
 	return int(answer)
 }
@@ -142,8 +142,8 @@ func newParser(called string, stdout, stderr io.Writer) (*kong.Kong, error) {
 	return parser, nil
 }
 
-// fail prints an error, a line for each joined one.
-func fail(stderr io.Writer, err error) int {
+// printError prints an error, a line for each joined one.
+func printError(stderr io.Writer, err error) int {
 	for _, e := range flat(err) {
 		fmt.Fprintf(stderr, "stowage: error: %s\n", quote.Lines(e.Error()))
 	}

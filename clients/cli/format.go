@@ -10,12 +10,10 @@ import (
 	"strings"
 	"text/template"
 
-	"google.golang.org/protobuf/proto"
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/result"
-	"github.com/stowage-scheduler/stowage/clients/review"
 )
 
 // The values of --output.
@@ -89,23 +87,6 @@ func (q *question) parse(name, text string) error {
 	return nil
 }
 
-// printMessage prints an answer of the contract, in another format than a table.
-func (q *question) printMessage(w io.Writer, m proto.Message) error {
-	text, err := result.Message(m)
-	if err == nil && q.findings != nil {
-		text, err = result.With(findings{q.findings}, m)
-	}
-	if err != nil {
-		return err
-	}
-	return q.printText(w, text)
-}
-
-// findings are what was found in placement rules, before the fields of an answer.
-type findings struct {
-	Findings []review.Finding `json:"findings"`
-}
-
 // printDocument prints an answer in another format than a table.
 func (q *question) printDocument(w io.Writer, d result.Document) error {
 	switch q.Output {
@@ -119,15 +100,6 @@ func (q *question) printDocument(w io.Writer, d result.Document) error {
 		return d.Page().SVG(w)
 	}
 	text, err := d.MarshalJSON()
-	if err != nil {
-		return err
-	}
-	return q.printText(w, text)
-}
-
-// printValue prints an answer that is no message of the contract.
-func (q *question) printValue(w io.Writer, v any) error {
-	text, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/clients/review"
 	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 
@@ -42,15 +41,14 @@ type question struct {
 
 	remote `group:"server"`
 
-	forbidden []error          // kinds of objects of the cluster that may not be read
-	workloads []string         // workloads of kinds that are not read
-	deciding  []string         // objects that are not read and on which placements may depend
-	templates []string         // paths of templates of nodes
-	rollouts  bool             // whether the command decides those of Deployments
-	findings  []review.Finding // for an answer that lists them; nil for none
-	notes     []string         // what was said beside the answer
-	doubts    words.Doubts     // what the answer does not decide
-	caveat    string           // of a yes, in its headline
+	forbidden []error      // kinds of objects of the cluster that may not be read
+	workloads []string     // workloads of kinds that are not read
+	deciding  []string     // objects that are not read and on which placements may depend
+	templates []string     // paths of templates of nodes
+	rollouts  bool         // whether the command decides those of Deployments
+	notes     []string     // what was said beside the answer
+	doubts    words.Doubts // what the answer does not decide
+	caveat    string       // of a yes, in its headline
 
 	execute func(io.Writer, any) error // the template of --output
 }
@@ -155,11 +153,6 @@ type asked struct {
 	services
 	snapshot  *kube.Snapshot
 	scheduler *schedulerconfig.Scheduler
-
-	placed    *stowagev1.PlaceResponse // where the queue goes, once that was asked
-	later     *stowagev1.PlaceResponse // where it goes if pods without a node are tried again, once that was asked
-	explained bool                     // whether placed explains the pods without a node
-	told      bool                     // that other pending pods do not count
 }
 
 // ask reads what the flags name, connects, and puts a question about it. If the server rejects objects of the snapshot, they are
@@ -205,7 +198,6 @@ func (q *question) put(a *asked, put func(*asked) (proto.Message, error)) error 
 		if request == nil || err == nil {
 			return err
 		}
-		a.placed, a.explained, a.later = nil, false, nil
 		known, located := len(a.snapshot.Misreads), q.located(err, a.snapshot, request)
 		if refusals == maximumRefusals || !a.snapshot.Refuse(violations(err)) {
 			return located

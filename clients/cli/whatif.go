@@ -4,25 +4,17 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-
-	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/target"
+	"github.com/stowage-scheduler/stowage/clients/answer/whatif"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
-	"github.com/stowage-scheduler/stowage/clients/quote"
+	"github.com/stowage-scheduler/stowage/clients/render/html"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
-	"github.com/stowage-scheduler/stowage/clients/result"
-	"github.com/stowage-scheduler/stowage/clients/review"
-	"github.com/stowage-scheduler/stowage/clients/whatif"
-
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 type whatIfCommand struct {
@@ -36,7 +28,7 @@ type whatIfCommand struct {
 	Cordon      []string `sep:"," placeholder:"NAME" values:"node" help:"Cordon a node. Repeatable."`
 	Evict       []string `sep:"," placeholder:"[NAMESPACE/]pod/NAME" help:"Evict a pod, regardless of PodDisruptionBudgets. Repeatable."`
 
-	scaled []scaledTo // workloads whose controllers choose the pods to delete
+	scaled []whatif.Scaled // workloads whose controllers choose the pods to delete
 }
 
 // Validate is called by kong.
@@ -61,135 +53,47 @@ func (c *whatIfCommand) Run(s *session, code *answered) error {
 		return err
 	}
 	c.rollouts = len(c.WithoutNode)+len(c.Cordon)+len(c.Evict) == 0
-	before, after, changes, err := c.snapshots(s, cmp.Or(c.SchedulerName, scheduler.Name))
+	o := whatif.Options{
+		Source: c.source(), Lost: c.WithoutNode, Cordoned: c.Cordon, Evicted: c.Evict, Namespace: c.Namespace,
+	}
+	var after *kube.Snapshot
+	o.Before, after, o.Changes, err = c.snapshots(s, cmp.Or(c.SchedulerName, scheduler.Name))
 	if err != nil {
 		return err
 	}
-	disruption, more, err := c.disruption(after)
-	if err != nil {
-		return err
-	}
-	client, stop, err := c.connect(s.ctx)
+	o.Scaled = c.scaled
+	q := c.about(s, after, scheduler)
+	q.Queue, q.TieBreak, q.Seed = c.mode(), c.tieBreak(), c.Seed
+	client, stop, err := c.simulator(s.ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	is := &asked{session: s, services: client, snapshot: after, scheduler: scheduler}
-	mode := is.queueMode(c.Queue)
-	was := &asked{session: s, services: client, snapshot: before, scheduler: scheduler}
-	if err := c.reviewChange(was, is); err != nil {
-		return err
+	q.Client = client
+	a, err := decided(s, &c.question, q, func() (*whatif.Answer, error) { return whatif.Ask(s.ctx, q, o) })
+	if a != nil && c.Output == table {
+		c.writeFindings(s, a.Found())
 	}
-	earlier, err := c.state(was, &kube.Disruption{}, mode)
 	if err != nil {
 		return err
 	}
-	later, err := c.state(is, disruption, mode)
-	if err != nil {
-		return err
-	}
-	out := whatif.Compare(append(changes, more...), earlier, later)
-	out.ScaleDowns = c.scaleDowns(out)
-	rollouts, err := c.decideRollouts(s.ctx, is, later.Answer.GetPlacement())
-	if err != nil {
-		return err
-	}
-	out.Rollouts, out.Findings = append(out.Rollouts, rollouts...), c.findings
-	out.Fine = out.Fine && whatif.Fine(rollouts)
-	return c.print(s, earlier, later, out, code)
-}
-
-// reviewChange finds placement rules that are void or suspicious after the change and were not before.
-func (c *whatIfCommand) reviewChange(was, is *asked) error {
-	if was.snapshot == is.snapshot {
-		c.has(is, nil, c.Output == table)
+	*code = c.exit(s, &a.Judgement)
+	if c.Output == table {
+		text.WhatIf(s.stdout, a, c.style(s))
 		return nil
 	}
-	known := map[string]bool{}
-	before, err := c.found(was, was.snapshot.StatedPending())
-	if err != nil {
-		return err
-	}
-	for i := range before {
-		known[before[i].String()] = true
-	}
-	after, err := c.found(is, is.snapshot.StatedPending())
-	if err != nil {
-		return err
-	}
-	c.has(is, slices.DeleteFunc(after, func(f review.Finding) bool { return known[f.String()] }), c.Output == table)
-	return nil
+	return c.document(s.stdout, a, func() *html.Page { return html.WhatIf(a) })
 }
 
-// scaledTo is a workload and its number of replicas.
-type scaledTo struct {
-	kube.Origin
-	replicas int64
-}
-
-// scaleDowns are the commands that choose the pods to delete of workloads with fewer replicas.
-func (c *whatIfCommand) scaleDowns(out *whatif.Comparison) []string {
-	var commands []string
-	for _, to := range c.scaled {
-		if out.Leaves(whatif.Object(to.Origin)) {
-			commands = append(commands, quote.Command("stowage scale-down", nil,
-				append(c.source(), "--workload="+to.Argument(), fmt.Sprintf("--replicas=%d", to.replicas))...))
-		}
-	}
-	return commands
-}
-
-// state puts the question about a snapshot after a disruption.
-func (c *whatIfCommand) state(a *asked, d *kube.Disruption, mode stowagev1.QueueMode) (*whatif.State, error) {
-	out := &whatif.State{Snapshot: a.snapshot, Disruption: d}
-	err := c.put(a, func(a *asked) (proto.Message, error) {
-		scenario, err := a.snapshot.Scenario(d)
-		if err != nil {
-			return nil, err
-		}
-		request := a.snapshot.WhatIfRequest()
-		request.Scenarios = []*stowagev1.Scenario{scenario}
-		request.Context.Profile, request.QueueMode = a.scheduler.Profile, mode
-		request.TieBreak, request.TieBreakSeed = c.tieBreak(), c.Seed
-		return request, whatIf(a.ctx, a, request, func(answer *stowagev1.WhatIfResponse) { out.Answer = answer })
-	})
-	return out, err
-}
-
-// print prints an answer.
-func (c *whatIfCommand) print(s *session, before, after *whatif.State, out *whatif.Comparison, code *answered) error {
-	c.doubt(after.Snapshot, "", after.Answer)
-	c.doubtRollouts(after.Snapshot, out.Rollouts)
-	*code = c.verdict(s, after.Snapshot, out.Fine)
-	of := result.AnswerOf{
-		Kind: "WhatIfReport", Title: "What if", Verdict: text.WhatIfVerdict(out), Good: out.Fine, Value: out,
-		Cluster: after.Snapshot.Cluster, Before: before.Snapshot.Cluster, Effect: func(e *answer.Effect) {
-			e.States(answer.Removed, after.Disruption.Lost...)
-			e.Disrupt(after.Snapshot, after.Disruption, after.Answer)
-		},
-	}
-	var pods []string
-	for _, p := range out.Pods {
-		if p.Node == "" && p.Effect != whatif.Leaves {
-			pods = append(pods, p.Name)
-		}
-	}
-	of.Names = podNames(pods)
-	return c.printAnswer(s, of, func(w io.Writer, width int) {
-		(&text.WhatIf{Width: width}).Write(w, out)
-		text.Rollouts(w, out.Rollouts, width)
-	})
-}
-
-// snapshots reads the cluster as it is and as it is with the changed objects, which may be the same.
+// snapshots reads the cluster with and without the changed objects. before is nil if no objects change.
 func (c *whatIfCommand) snapshots(s *session, schedulerName string) (before, after *kube.Snapshot, changes []string, err error) {
 	base, err := c.reader(s, schedulerName)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	if !c.edits() {
-		before, err = c.built(s, base)
-		return before, before, nil, err
+		after, err = c.built(s, base)
+		return nil, after, nil, err
 	}
 	edited := base.Fork()
 	if changes, err = c.edit(s, edited); err != nil {
@@ -202,7 +106,7 @@ func (c *whatIfCommand) snapshots(s *session, schedulerName string) (before, aft
 	return before, after, changes, err
 }
 
-// edit changes objects as the flags say, and returns the changes in words.
+// edit changes objects, and describes the changes.
 func (c *whatIfCommand) edit(s *session, r *manifest.Reader) ([]string, error) {
 	var out []string
 	for _, path := range c.Apply {
@@ -227,9 +131,9 @@ func (c *whatIfCommand) edit(s *session, r *manifest.Reader) ([]string, error) {
 		}
 		out = append(out, fmt.Sprintf("scale %s to %d", scaled, n))
 		// The last number counts. A StatefulSet deletes the highest ordinals.
-		c.scaled = slices.DeleteFunc(c.scaled, func(earlier scaledTo) bool { return earlier.Origin == scaled })
+		c.scaled = slices.DeleteFunc(c.scaled, func(earlier whatif.Scaled) bool { return earlier.Origin == scaled })
 		if n > 0 && scaled.Kind != "StatefulSet" {
-			c.scaled = append(c.scaled, scaledTo{scaled, n})
+			c.scaled = append(c.scaled, whatif.Scaled{Origin: scaled, Replicas: n})
 		}
 	}
 	for _, text := range c.AddNode {
@@ -241,7 +145,7 @@ func (c *whatIfCommand) edit(s *session, r *manifest.Reader) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--add-node=%s: %w", text, err)
 		}
-		out = append(out, "add "+counted(count, "node", "nodes")+" like "+like+": "+words.Names(names))
+		out = append(out, "add "+words.Plural(count, "node")+" like "+like+": "+words.Names(names))
 	}
 	return out, nil
 }
@@ -271,39 +175,4 @@ func newNodes(text string) (like string, count int, zone string, err error) {
 		return "", 0, "", errors.New("like=NAME is missing, the node that the new ones are like")
 	}
 	return like, count, zone, nil
-}
-
-// disruption returns what happens to nodes and pods, and says it in words.
-func (c *whatIfCommand) disruption(snapshot *kube.Snapshot) (*kube.Disruption, []string, error) {
-	d, lines := &kube.Disruption{}, []string(nil)
-	for _, of := range []struct {
-		flag, word string
-		names      []string
-		into       *[]string
-	}{{"--without-node", "without", c.WithoutNode, &d.Lost}, {"--cordon", "cordon", c.Cordon, &d.Cordoned}} {
-		nodes, err := snapshot.Candidates(of.names)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", of.flag, err)
-		}
-		for _, name := range nodes.GetNames() {
-			*of.into = append(*of.into, name)
-			lines = append(lines, of.word+" node "+name)
-		}
-	}
-	for _, text := range c.Evict {
-		t, err := target.Parse(text, c.Namespace, nil)
-		if err != nil {
-			return nil, nil, fmt.Errorf("--evict: %w", err)
-		}
-		p, err := t.Running(snapshot)
-		if err != nil {
-			return nil, nil, fmt.Errorf("--evict: %w", err)
-		}
-		if why := kube.StaysGone(p.Pod); why != "" && p.Pod.DeletionTimestamp == nil {
-			return nil, nil, fmt.Errorf("--evict: %s: %s, and makes it again there", p.Object, why)
-		}
-		d.Evicted = append(d.Evicted, p.Object)
-		lines = append(lines, "evict "+p.Object.String())
-	}
-	return d, lines, nil
 }

@@ -11,12 +11,17 @@ import (
 
 // ofCluster is the page about a cluster: its picture, sections, and its nodes.
 func ofCluster(title string, d *answer.Document, j *answer.Judgement, sections ...Section) *Page {
-	pods := &text.Picture{Cluster: d.Effect.Cluster(), New: d.Effect.New, Gone: d.Effect.Gone}
 	return &Page{
 		Title: title, Verdict: d.Verdict, Good: j.Status != answer.No, Warn: len(j.Caveats) > 0, Notes: j.Remarks(),
-		Picture:  PictureOf(d.TopologyKey, d.Nodes, pods, nil),
+		Picture:  pictureOf(d, nil),
 		Sections: append(sections, NodeTable(cmp.Or(d.TopologyKey, "Domain"), d.Nodes)),
 	}
+}
+
+// pictureOf draws the nodes of a document, with notes about their domains.
+func pictureOf(d *answer.Document, notes map[string]answer.DomainNote) *Picture {
+	pods := &text.Picture{Cluster: d.Effect.Cluster(), New: d.Effect.New, Gone: d.Effect.Gone}
+	return PictureOf(d.TopologyKey, d.Nodes, pods, notes)
 }
 
 // moves are sections about the pods that drains move, none if no pod moves.

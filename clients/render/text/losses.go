@@ -3,8 +3,8 @@ package text
 import (
 	"fmt"
 	"io"
-	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/fail"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
@@ -13,34 +13,43 @@ import (
 // maximumUnharmed is how many workloads and budgets are listed although nothing of them is missing.
 const maximumUnharmed = 10
 
-// losses writes the workloads, why replicas are missing, the budgets, and the moves if they are asked for.
-func (f *Fail) losses(w io.Writer, a *whatif.Failure) {
-	f.workloads(w, a.Workloads)
-	f.missing(w, a.Workloads)
-	f.budgets(w, a.Budgets)
-	if f.Moves && len(a.Pods) > 0 {
+// losses writes the workloads, why replicas are missing, the budgets, and with Moves the replacement pods.
+func (f *failures) losses(w io.Writer, one *whatif.Failure) {
+	f.workloads(w, one.Workloads)
+	for _, m := range fail.MissingReplicas(one.Workloads) {
 		fmt.Fprintln(w)
-		writeMoves(w, a.Pods)
+		WriteWrapped(w, "", m.Text, f.Width)
+		for _, reason := range m.Reasons {
+			WriteWrapped(w, "  ", reason, f.Width)
+		}
+	}
+	f.budgets(w, one.Budgets)
+	if f.Moves && len(one.Pods) > 0 {
+		fmt.Fprintln(w)
+		rows := [][]string{{"POD", "FROM", "TO"}}
+		for i := range one.Pods {
+			rows = append(rows, fail.PodRow(&one.Pods[i]))
+		}
+		table(w, rows...)
 	}
 }
 
-// briefly reports whether a list leaves out entries that lose nothing: a long one, or that of one of several failures.
-func (f *Fail) briefly(entries int) bool {
-	return !f.Verbose && (f.Key != "" || entries > maximumUnharmed)
+// briefly reports whether a list leaves out entries that lose nothing: of a long list, or of one of several failures.
+func (f *failures) briefly(entries int) bool {
+	return !f.Verbose && (f.Each != "" || entries > maximumUnharmed)
 }
 
 // workloads writes a row for each workload, or for each that has missing replicas.
-func (f *Fail) workloads(w io.Writer, all []whatif.Workload) {
+func (f *failures) workloads(w io.Writer, all []whatif.Workload) {
 	rows := [][]string{{"WORKLOAD", "KIND", "REPLICAS", "LOST", "PLACED", "MISSING"}}
 	whole, pods := 0, 0
-	for _, l := range all {
+	for i := range all {
+		l := &all[i]
 		if l.Missing == 0 && f.briefly(len(all)) {
 			whole, pods = whole+1, pods+l.Placed
 			continue
 		}
-		rows = append(rows, []string{
-			l.Namespace + "/" + l.Name, l.Kind, fmt.Sprint(l.Replicas), fmt.Sprint(l.Lost), fmt.Sprint(l.Placed), fmt.Sprint(l.Missing),
-		})
+		rows = append(rows, fail.WorkloadRow(l))
 	}
 	if len(rows) > 1 {
 		table(w, rows...)
@@ -50,54 +59,17 @@ func (f *Fail) workloads(w io.Writer, all []whatif.Workload) {
 	}
 }
 
-// missing writes why replicas are missing. Reasons that several workloads share are written once.
-func (f *Fail) missing(w io.Writer, all []whatif.Workload) {
-	var order []string
-	of := map[string][]whatif.Workload{}
-	for _, l := range all {
-		if l.Missing == 0 {
-			continue
-		}
-		key := strings.Join(l.Reasons, "\n")
-		if of[key] == nil {
-			order = append(order, key)
-		}
-		of[key] = append(of[key], l)
-	}
-	for _, key := range order {
-		fmt.Fprintln(w)
-		WriteWrapped(w, "", lost(of[key]), f.Width)
-		for _, reason := range of[key][0].Reasons {
-			WriteWrapped(w, "  ", reason, f.Width)
-		}
-	}
-}
-
-// lost says how many replicas of workloads are missing.
-func lost(of []whatif.Workload) string {
-	if len(of) == 1 {
-		l := of[0]
-		return fmt.Sprintf("%s/%s: %d of %s missing", l.Namespace, l.Name, l.Missing, words.Plural(l.Replicas, "replica"))
-	}
-	var names []string
-	missing, replicas := 0, 0
-	for _, l := range of {
-		names = append(names, l.Namespace+"/"+l.Name)
-		missing, replicas = missing+l.Missing, replicas+l.Replicas
-	}
-	return fmt.Sprintf("%d workloads: %d of %s missing: %s", len(of), missing, words.Plural(replicas, "replica"), words.Names(names))
-}
-
-// budgets writes which PodDisruptionBudgets are met, or only those that are not.
-func (f *Fail) budgets(w io.Writer, all []whatif.Budget) {
+// budgets writes which PodDisruptionBudgets are met, or only the budgets that are not.
+func (f *failures) budgets(w io.Writer, all []whatif.Budget) {
 	rows := [][]string{{"PODDISRUPTIONBUDGET", "DESIRED", "HEALTHY", "AT ONCE", "AFTER", "RESULT"}}
 	met := 0
-	for _, b := range all {
+	for i := range all {
+		b := &all[i]
 		if f.briefly(len(all)) && b.Desired != nil && !b.BelowAfter && !b.BelowAtOnce {
 			met++
 			continue
 		}
-		rows = append(rows, budgetRow(&b))
+		rows = append(rows, fail.BudgetRow(b))
 	}
 	if len(all) > 0 {
 		fmt.Fprintln(w)
@@ -107,24 +79,6 @@ func (f *Fail) budgets(w io.Writer, all []whatif.Budget) {
 	}
 	if met > 0 {
 		quote.Fprintf(w, "%s met; -v lists them\n", words.Plural(met, other(rows)+"PodDisruptionBudget"))
-	}
-}
-
-func budgetRow(b *whatif.Budget) []string {
-	desired, result := "not stated", "met"
-	switch {
-	case b.Desired == nil:
-		result = "not known"
-	case b.BelowAfter:
-		result = "not met"
-	case b.BelowAtOnce:
-		result = "not met until pods are ready again"
-	}
-	if b.Desired != nil {
-		desired = fmt.Sprint(*b.Desired)
-	}
-	return []string{
-		b.Namespace + "/" + b.Name, desired, fmt.Sprint(b.Healthy), fmt.Sprint(b.AtOnce), fmt.Sprint(b.After), result,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stowage-scheduler/stowage/clients/answer/fail"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 )
@@ -30,8 +31,8 @@ func zoneFailure(name string, workloads, lose int) *whatif.Failure {
 func TestLossesAreBrief(t *testing.T) {
 	all := []*whatif.Failure{zoneFailure("a", 400, 10), zoneFailure("b", 400, 10), zoneFailure("c", 400, 0)}
 	var brief, verbose strings.Builder
-	(&text.Fail{Key: "zone", Width: 100}).Write(&brief, all)
-	(&text.Fail{Key: "zone", Width: 100, Verbose: true}).Write(&verbose, all)
+	text.Fail(&brief, fail.New(fail.Options{Each: "zone"}, all), text.Style{Width: 100})
+	text.Fail(&verbose, fail.New(fail.Options{Each: "zone"}, all), text.Style{Width: 100, Verbose: true})
 	text := brief.String()
 	if lines := strings.Count(text, "\n"); lines > 50 {
 		t.Errorf("%d lines:\n%s", lines, text)
@@ -59,7 +60,7 @@ func TestManyDomainsAreBounded(t *testing.T) {
 		all = append(all, zoneFailure(fmt.Sprint("node-", i), 1, 1))
 	}
 	var out strings.Builder
-	(&text.Fail{Key: "kubernetes.io/hostname", Width: 100}).Write(&out, all)
+	text.Fail(&out, fail.New(fail.Options{Each: "kubernetes.io/hostname"}, all), text.Style{Width: 100})
 	text := out.String()
 	if lines := strings.Count(text, "\n"); lines > 300 || !strings.Contains(text, "480 domains not described here; -v describes them\n") {
 		t.Errorf("%d lines, ending with %q", lines, text[max(0, len(text)-80):])
