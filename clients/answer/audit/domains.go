@@ -78,7 +78,7 @@ func (a *audit) budgets() {
 		return
 	}
 	equal := a.equal()
-	for _, b := range a.snapshot.Budgets {
+	for _, b := range a.Snapshot.Budgets {
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 		s := b.Status
 		if err != nil || b.Spec.MinAvailable == nil || s.ExpectedPods == 0 || s.DisruptionsAllowed <= 0 {

@@ -31,7 +31,7 @@ func (a *audit) units() []*unit {
 		switch class, shared := a.nodeClass(p); {
 		case a.reachesOthers(spec) || apart.selects(p.object):
 			key += fmt.Sprintf("\x00node %d", p.node)
-		case !restricted(spec) && a.options.Profile.GetAddedAffinity() == nil:
+		case !restricted(spec) && a.Profile().GetAddedAffinity() == nil:
 			continue
 		case shared:
 			key += fmt.Sprintf("\x00class %d", class)
@@ -65,7 +65,7 @@ func requiredNodes(s *corev1.PodSpec) *corev1.NodeSelector {
 
 // reachesOthers reports whether a pod has rules about other pods: affinity, anti-affinity, spread, host ports.
 func (a *audit) reachesOthers(s *corev1.PodSpec) bool {
-	if a.options.Profile.GetDefaultSpread() != nil {
+	if a.Profile().GetDefaultSpread() != nil {
 		return true
 	}
 	if f := s.Affinity; f != nil && (f.PodAffinity != nil && len(f.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 ||
@@ -86,7 +86,7 @@ func (a *audit) reachesOthers(s *corev1.PodSpec) bool {
 // nodeClass returns the class of a pod's node if the pod's rules read no property in which nodes of the class differ.
 func (a *audit) nodeClass(p pod) (class uint32, shared bool) {
 	n := a.cluster.Nodes[p.node]
-	if n.ClassIndex == nil || len(n.Labels)+len(n.Taints) > 0 || a.options.Profile.GetAddedAffinity() != nil {
+	if n.ClassIndex == nil || len(n.Labels)+len(n.Taints) > 0 || a.Profile().GetAddedAffinity() != nil {
 		return 0, false
 	}
 	own := a.cluster.NodeClasses[n.GetClassIndex()].NameLabelKeys

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"pgregory.net/rapid"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/embedded"
 )
 
@@ -23,7 +24,7 @@ func TestSoftRulesEqualCounting(t *testing.T) {
 	missed, held := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := randomCluster(t, clusterSize{1, 5, "1", 3, 4}, softSpec)
-		a := &audit{client: client, snapshot: s, nodes: s.NodeObjects(), named: map[podKey]int{}, broken: map[int]bool{}}
+		a := newAudit(&answer.Question{Client: client, Snapshot: s}, Options{})
 		if err := a.gather(); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/review"
 
@@ -84,12 +85,11 @@ func (a *audit) shortages(ctx context.Context, name string, nodes []uint32) erro
 	request := &stowagev1.FilterRequest{
 		Context: a.context(nil), Explain: true, CandidateNodes: &stowagev1.CandidateNodes{Indexes: nodes}, Pod: probe(name),
 	}
-	a.request = request
-	answer, err := a.client.Filter(ctx, request)
+	response, err := a.Client.Filter(ctx, request)
 	if err != nil {
-		return err
+		return answer.Refused(request, err)
 	}
-	all := answer.GetExplanation().GetResourceShortages()
+	all := response.GetExplanation().GetResourceShortages()
 	if half := len(nodes) / 2; len(all) >= maximumShortages && half > 0 {
 		if err := a.shortages(ctx, name, nodes[:half]); err != nil {
 			return err

@@ -28,7 +28,7 @@ var nodeFilters = []stowagev1.Plugin{
 // rules finds the pods whose node would reject them today: it removes each from its node, and places it there again.
 func (a *audit) rules(ctx context.Context) error {
 	profile := &stowagev1.Profile{}
-	if p := a.options.Profile; p != nil {
+	if p := a.Profile(); p != nil {
 		profile = proto.CloneOf(p)
 	}
 	for _, plugin := range nodeFilters {

@@ -11,8 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/embedded"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -26,7 +28,7 @@ func TestRulesEqualOneByOne(t *testing.T) {
 	brokenPods := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := randomCluster(t, clusterSize{2, 6, "10", 4, 5}, randomSpec)
-		a := &audit{client: client, snapshot: s, nodes: s.NodeObjects(), named: map[podKey]int{}, broken: map[int]bool{}}
+		a := newAudit(&answer.Question{Client: client, Snapshot: s}, Options{})
 		if err := a.gather(); err != nil {
 			t.Fatal(err)
 		}
@@ -54,11 +56,11 @@ func TestRulesEqualOneByOne(t *testing.T) {
 }
 
 // holds filters a pod on a cluster without it.
-func holds(t *rapid.T, client Client, c *stowagev1.Cluster, p pod) bool {
+func holds(t *rapid.T, client *stowage.Client, c *stowagev1.Cluster, p pod) bool {
 	c = proto.CloneOf(c)
 	n := c.Nodes[p.node]
 	n.Pods = slices.DeleteFunc(n.Pods, func(x *stowagev1.Pod) bool { return x.Name == p.object.Name })
-	answer, err := client.Filter(t.Context(), &stowagev1.FilterRequest{
+	response, err := client.Filter(t.Context(), &stowagev1.FilterRequest{
 		Context: &stowagev1.DecisionContext{
 			Base: &stowagev1.DecisionContext_Cluster{Cluster: c}, Profile: &stowagev1.Profile{DisabledFilters: nodeFilters},
 		},
@@ -67,7 +69,7 @@ func holds(t *rapid.T, client Client, c *stowagev1.Cluster, p pod) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(answer.FeasibleNodes.GetIndexes()) == 1
+	return len(response.FeasibleNodes.GetIndexes()) == 1
 }
 
 // randomCluster is nodes of two pools in three zones, and pods of workloads with rules that their nodes need not meet.

@@ -3,12 +3,11 @@ package audit
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
 
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
 	"github.com/stowage-scheduler/stowage/clients/review"
@@ -28,22 +27,12 @@ const (
 	SoftRule         review.Rule = "soft-rule"         // preferences of pods do not hold on their node
 )
 
-// Client is the part of a Stowage client that an audit uses.
-type Client interface {
-	stowagev1.PlacementServiceClient
-	stowagev1.SimulationServiceClient
-}
-
 // Options configure an audit.
 type Options struct {
-	// Profile is the scheduler's profile, nil for kube-scheduler's default.
-	Profile *stowagev1.Profile
-	// QueueMode is the mode in which the pods of a lost node are placed again.
-	QueueMode stowagev1.QueueMode
-	// PodsUnknown is review.Options.PodsUnknown.
-	PodsUnknown bool
-	// SchedulerName is the spec.schedulerName of the pods whose rules are checked: kube-scheduler's if empty, or kube.AnyScheduler.
+	// SchedulerName is the spec.schedulerName of the pods whose rules are checked, or kube.AnyScheduler; empty for the scheduler of the question.
 	SchedulerName string
+	// FailOnWarnings makes the answer a no if there are warnings.
+	FailOnWarnings bool
 }
 
 // Summary has the numbers of checked objects and of findings.
@@ -61,23 +50,19 @@ type Summary struct {
 type Result struct {
 	Summary  Summary          `json:"summary"`
 	Findings []review.Finding `json:"findings"`
-	// Doubts concern the replacements of the pods of a lost node.
-	Doubts []*stowagev1.Doubt `json:"-"`
 }
 
 // audit is an audit of a snapshot.
 type audit struct {
-	client   Client
-	snapshot *kube.Snapshot
-	options  Options
-	cluster  *stowagev1.Cluster // without nominated pods
-	nodes    []*corev1.Node
-	pods     []pod
-	named    map[podKey]int // index of pods
-	broken   map[int]bool   // pods whose required rules do not hold, by index
-	found    []review.Finding
-	doubts   []*stowagev1.Doubt
-	request  proto.Message // the last request
+	*answer.Question
+	options Options
+	cluster *stowagev1.Cluster // without nominated pods
+	nodes   []*corev1.Node
+	pods    []pod
+	named   map[podKey]int // index of pods
+	broken  map[int]bool   // pods whose required rules do not hold, by index
+	found   []review.Finding
+	doubts  []*stowagev1.Doubt // about the replacements of the pods of a lost node
 }
 
 // podKey names a pod.
@@ -92,32 +77,40 @@ type pod struct {
 	other     bool // it belongs to another scheduler
 }
 
-// Ask audits a snapshot. After an error, request is the failed request, nil if none was sent.
-func Ask(ctx context.Context, client Client, s *kube.Snapshot, o Options) (_ *Result, request proto.Message, err error) {
-	a := &audit{client: client, snapshot: s, options: o, nodes: s.NodeObjects(), named: map[podKey]int{}, broken: map[int]bool{}}
+func newAudit(q *answer.Question, o Options) *audit {
+	if o.SchedulerName == "" && q.Scheduler != nil {
+		o.SchedulerName = q.Scheduler.Name
+	}
+	return &audit{Question: q, options: o, nodes: q.Snapshot.NodeObjects(), named: map[podKey]int{}, broken: map[int]bool{}}
+}
+
+// find looks for everything.
+func (a *audit) find(ctx context.Context) error {
 	if err := a.gather(); err != nil {
-		return nil, nil, err
+		return err
 	}
 	if err := a.review(); err != nil {
-		return nil, nil, err
+		return err
 	}
 	a.taints()
 	a.domains()
 	a.budgets()
 	for _, ask := range []func(context.Context) error{a.rules, a.soft, a.overcommitted, a.losses} {
 		if err := ask(ctx); err != nil {
-			return nil, a.request, err
+			return err
 		}
 	}
 	review.Sort(a.found)
-	out := &Result{Findings: a.found, Doubts: a.doubts, Summary: Summary{
-		Nodes: len(s.Cluster.Nodes), Broken: review.Count(a.found, review.Broken), Warnings: review.Count(a.found, review.Warning),
-		Notes: review.Count(a.found, review.Note),
+	return nil
+}
+
+// result returns what was found.
+func (a *audit) result() Result {
+	out := Result{Findings: append([]review.Finding{}, a.found...), Summary: Summary{
+		Nodes: len(a.Snapshot.Cluster.Nodes), Broken: review.Count(a.found, review.Broken),
+		Warnings: review.Count(a.found, review.Warning), Notes: review.Count(a.found, review.Note),
 	}}
-	if out.Findings == nil {
-		out.Findings = []review.Finding{}
-	}
-	for _, n := range s.Cluster.Nodes {
+	for _, n := range a.Snapshot.Cluster.Nodes {
 		out.Summary.Pods += len(n.Pods)
 	}
 	for _, p := range a.pods {
@@ -125,10 +118,10 @@ func Ask(ctx context.Context, client Client, s *kube.Snapshot, o Options) (_ *Re
 			out.Summary.Others++
 		}
 	}
-	for _, count := range s.PendingPods() {
+	for _, count := range a.Snapshot.PendingPods() {
 		out.Summary.Pending += count
 	}
-	return out, a.request, nil
+	return out
 }
 
 // ofOther reports whether a pod belongs to another scheduler.
@@ -140,10 +133,10 @@ func (o *Options) ofOther(p *corev1.Pod) bool {
 // gather collects the pods on nodes, and the cluster without nominated pods, which do not run and do not affect the rules of running
 // pods.
 func (a *audit) gather() error {
-	a.cluster = withTemplates(a.snapshot.Cluster)
+	a.cluster = withTemplates(a.Snapshot.Cluster)
 	a.cluster.Nodes = nil
-	for i, n := range a.snapshot.Cluster.Nodes {
-		pods, err := a.snapshot.PodsOn(i)
+	for i, n := range a.Snapshot.Cluster.Nodes {
+		pods, err := a.Snapshot.PodsOn(i)
 		if err != nil {
 			return err
 		}
@@ -152,7 +145,7 @@ func (a *audit) gather() error {
 				continue
 			}
 			a.named[podKey{cmp.Or(p.Namespace, corev1.NamespaceDefault), p.Name}] = len(a.pods)
-			a.pods = append(a.pods, pod{p, converted, i, a.snapshot.StatingObject(p), a.options.ofOther(p)})
+			a.pods = append(a.pods, pod{p, converted, i, a.Snapshot.StatingObject(p), a.options.ofOther(p)})
 		}
 		if len(n.NominatedPods) > 0 {
 			n = proto.CloneOf(n)
@@ -165,15 +158,15 @@ func (a *audit) gather() error {
 
 // review reviews the placement rules of all pods and the budgets.
 func (a *audit) review() error {
-	r, err := review.New(a.snapshot, review.Options{Profile: a.options.Profile, PodsUnknown: a.options.PodsUnknown})
+	r, err := review.New(a.Snapshot, review.Options{Profile: a.Profile(), PodsUnknown: len(a.Gaps.Workloads) > 0})
 	if err != nil {
 		return err
 	}
-	onNodes, err := a.snapshot.StatedOnNodes()
+	onNodes, err := a.Snapshot.StatedOnNodes()
 	if err != nil {
 		return err
 	}
-	a.found = append(r.All(append(onNodes, a.snapshot.StatedPending()...)), r.Budgets()...)
+	a.found = append(r.All(append(onNodes, a.Snapshot.StatedPending()...)), r.Budgets()...)
 	return nil
 }
 
@@ -184,35 +177,18 @@ func (a *audit) context(profile *stowagev1.Profile) *stowagev1.DecisionContext {
 	}
 }
 
-// whatIf evaluates scenarios, and calls each with the result of each scenario.
+// whatIf evaluates scenarios, if there are any, and calls each with the result of each scenario.
 func (a *audit) whatIf(ctx context.Context, request *stowagev1.WhatIfRequest, each func(*stowagev1.WhatIfResponse)) error {
 	if len(request.Scenarios) == 0 {
 		return nil
 	}
-	a.request = request
-	stream, err := a.client.WhatIf(ctx, request)
-	if err != nil {
-		return err
-	}
-	for n := 0; ; n++ {
-		answer, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			if n < len(request.Scenarios) {
-				return errors.New("the response is incomplete")
-			}
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		each(answer)
-	}
+	return a.WhatIf(ctx, request, each)
 }
 
 // nodeNames returns the names of nodes in the order of the cluster.
 func (a *audit) nodeNames(on map[int]bool) []string {
 	var out []string
-	for i, n := range a.snapshot.Cluster.Nodes {
+	for i, n := range a.Snapshot.Cluster.Nodes {
 		if on[i] {
 			out = append(out, n.Name)
 		}

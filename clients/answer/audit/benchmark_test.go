@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/embedded"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 )
@@ -22,7 +23,7 @@ func BenchmarkAudit(b *testing.B) {
 	defer func() { _ = stop() }()
 	s := largeCluster(b)
 	for b.Loop() {
-		found, _, err := Ask(b.Context(), client, s, Options{})
+		found, err := Ask(b.Context(), &answer.Question{Client: client, Snapshot: s}, Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

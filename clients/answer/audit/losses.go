@@ -18,7 +18,7 @@ func (a *audit) losses(ctx context.Context) error {
 	if len(a.cluster.Nodes) < 2 {
 		return nil
 	}
-	request := &stowagev1.WhatIfRequest{Context: a.context(a.options.Profile), QueueMode: a.options.QueueMode}
+	request := &stowagev1.WhatIfRequest{Context: a.context(a.Profile()), QueueMode: a.queueMode()}
 	var nodes []int // by scenario
 	for i, n := range a.cluster.Nodes {
 		if len(n.Pods) == 0 {
@@ -67,6 +67,14 @@ func (a *audit) losses(ctx context.Context) error {
 		a.report(g, review.Warning, NoOtherNode, plainly("%s without a node if a node is lost (%s): %s"))
 	}
 	return nil
+}
+
+// queueMode is how the pods of a lost node are placed again.
+func (a *audit) queueMode() stowagev1.QueueMode {
+	if a.Snapshot.Live {
+		return stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
+	}
+	return stowagev1.QueueMode_QUEUE_MODE_UNSPECIFIED
 }
 
 // index returns the index of a pod in a response.
