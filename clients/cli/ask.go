@@ -107,6 +107,13 @@ func (q *question) exit(s *session, j *answer.Judgement) answered {
 	return exitUnsure
 }
 
+// nothingToPlace prints why an answer about pending pods is unsure although there are none; nothing if there are some.
+func nothingToPlace(s *session, q *answer.Question) {
+	if pods := q.NothingToPlace(); len(pods) > 0 {
+		quote.Fprintf(s.stderr, "stowage: there was nothing to place, but these have pods: %s: exit status 3\n", strings.Join(pods, ", "))
+	}
+}
+
 // writeFindings writes findings to standard error, for answers that do not list them.
 func (q *question) writeFindings(s *session, found []review.Finding) {
 	for i := range found {

@@ -86,8 +86,8 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		return err
 	}
 	*code = c.exit(s, &a.Judgement)
-	if pods := q.NothingToPlace(); a.Status == answer.Unsure && len(pods) > 0 {
-		quote.Fprintf(s.stderr, "stowage: there was nothing to place, but these have pods: %s: exit status 3\n", strings.Join(pods, ", "))
+	if a.Status == answer.Unsure {
+		nothingToPlace(s, q)
 	}
 	switch {
 	case c.Watch && c.Output != table:

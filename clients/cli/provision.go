@@ -2,15 +2,13 @@ package cli
 
 import (
 	"errors"
-	"io"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/answer"
-	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/answer/provision"
+	"github.com/stowage-scheduler/stowage/clients/render/html"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
-	"github.com/stowage-scheduler/stowage/clients/result"
-
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -27,43 +25,21 @@ type provisionCommand struct {
 // Run is called by kong.
 func (c *provisionCommand) Run(s *session, code *answered) error {
 	c.templates = c.Template
-	return c.ask(s, func(a *asked) error {
-		if len(a.snapshot.NodeTemplates) == 0 {
-			return errors.New("--template: there are no Nodes")
+	return ask(s, &c.question, code, c.mode(), func(q *answer.Question) (*provision.Answer, error) {
+		if len(q.Snapshot.NodeTemplates) == 0 {
+			return nil, errors.New("--template: there are no Nodes")
 		}
-		return nil
-	}, func(a *asked) (proto.Message, error) {
-		request := a.snapshot.ProvisionRequest()
-		request.Context.Profile, request.TieBreakSeed, request.MaxNodes = a.scheduler.Profile, c.Seed, c.MaxNodes
-		request.QueueMode, request.CountTemplateDomains = a.queueMode(c.Queue), c.CountTemplateDomains
+		q.Seed = c.Seed
+		o := provision.Options{CountTemplateDomains: c.CountTemplateDomains, MaxNodes: c.MaxNodes}
 		if c.MaxSteps > 0 {
-			request.MaxSteps = &c.MaxSteps
+			o.MaxSteps = &c.MaxSteps
 		}
-		response, err := a.Provision(s.ctx, request)
-		if err != nil {
-			return request, err
+		a, err := provision.Ask(s.ctx, q, o)
+		if err == nil && a.Status == answer.Unsure {
+			nothingToPlace(s, q)
 		}
-		return request, c.print(s, a.snapshot, response, code)
-	})
-}
-
-// print prints an answer.
-func (c *provisionCommand) print(s *session, snapshot *kube.Snapshot, response *stowagev1.ProvisionResponse, code *answered) error {
-	snapshot.Complete(response.Place)
-	c.doubt(snapshot, "", response)
-	*code = c.verdict(s, snapshot, response.Place.UnplacedCount == 0)
-	if c.nothingAsked(s, snapshot) {
-		*code = exitUnsure
-	}
-	of := result.AnswerOf{
-		Kind: "ProvisionReport", Title: "Nodes to add", Good: response.Place.UnplacedCount == 0, Value: response, Cluster: snapshot.Cluster,
-		Names: nodeNames(response.NodeNames), Pods: answer.NewPlacements(snapshot).Answer(response.Place), Added: response.NodeNames,
-		Templates: snapshot.NodeTemplates,
-		Effect:    func(e *answer.Effect) { e.Place(snapshot, response.Place.Placements, response.Place.Evictions) },
-	}
-	return c.printAnswer(s, of, func(w io.Writer, width int) {
-		(&text.Provision{Snapshot: snapshot, TemplateDomains: c.CountTemplateDomains, Width: width}).Write(w, response)
-	})
+		return a, err
+	}, text.Provision, html.Provision)
 }
 
 // provisionFlag returns the flag that sets a field of a request for nodes to add.

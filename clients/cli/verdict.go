@@ -97,21 +97,6 @@ func (q *question) unsure(snapshot *kube.Snapshot) []string {
 	return why
 }
 
-// nothingAsked reports whether there was nothing to place although the manifests have workloads, which is no success.
-func (q *question) nothingAsked(s *session, snapshot *kube.Snapshot) bool {
-	if len(snapshot.Queue)+len(snapshot.Waiting) > 0 {
-		return false
-	}
-	why := slices.Clone(q.workloads)
-	if len(snapshot.Others) > 0 {
-		why = append(why, "pods of other schedulers")
-	}
-	if len(why) > 0 {
-		quote.Fprintf(s.stderr, "stowage: there was nothing to place, but these have pods: %s: exit status 3\n", strings.Join(why, ", "))
-	}
-	return len(why) > 0
-}
-
 // incomplete names the workloads with pods that are not in the manifests; empty if there are none. A live cluster has what there is.
 func (q *question) incomplete(snapshot *kube.Snapshot) string {
 	switch p := snapshot.Incomplete; {

@@ -126,13 +126,7 @@ func (a *Answer) Truncated() bool {
 }
 
 func verdict(response *stowagev1.ConsolidateResponse) string {
-	proof := "lower costs may be possible"
-	switch {
-	case response.GetOptimal():
-		proof = "optimal"
-	case response.GetLowerBound() > 0:
-		proof = fmt.Sprintf("lower bound %d", response.GetLowerBound())
-	}
+	proof := words.Proof(response.GetOptimal(), response.GetLowerBound())
 	n := len(response.GetActions())
 	if n == 0 {
 		return fmt.Sprintf("No nodes to remove; the cost stays %d (%s)", response.GetCostBefore(), proof)

@@ -71,12 +71,18 @@ func (a *Answer) Document() error {
 		return err
 	}
 	a.APIVersion, a.Kind = answer.APIVersion, "PlaceReport"
-	a.Leavers, a.Pods, a.Workloads = leavers(a.Snapshot), answer.NewPlacements(a.Snapshot).Answer(a.Response), []Workload{}
+	a.Leavers, a.Pods = leavers(a.Snapshot), answer.NewPlacements(a.Snapshot).Answer(a.Response)
 	a.Nodes = answer.NodesOf(a.Snapshot.Cluster, a.TopologyKey, before, after)
+	a.Summarize()
+	return nil
+}
+
+// Summarize sets the workloads.
+func (a *Answer) Summarize() {
+	a.Workloads = []Workload{}
 	for _, g := range a.Grouped(a.Response, nil) {
 		a.Workloads = append(a.Workloads, a.workload(g))
 	}
-	return nil
 }
 
 func (a *Answer) workload(g *Group) Workload {

@@ -46,3 +46,14 @@ func Brief(q resource.Quantity) string {
 	}
 	return sign + text + unit
 }
+
+// Proof is what is known of a cost. A lower bound of 0 is none.
+func Proof(optimal bool, lowerBound uint64) string {
+	switch {
+	case optimal:
+		return "optimal"
+	case lowerBound > 0:
+		return "lower bound " + strconv.FormatUint(lowerBound, 10)
+	}
+	return "lower costs may be possible"
+}

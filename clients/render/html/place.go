@@ -16,32 +16,36 @@ type placement struct{ *place.Answer }
 // Place is the page where pods go.
 func Place(a *place.Answer) *Page {
 	p := &placement{a}
-	plain := text.Style{Width: text.Width}
 	out := &Page{
 		Title: "Where pods go", Verdict: p.Verdict, Good: p.Good(), Warn: len(p.Caveats) > 0,
-		Picture: PictureOf(p.TopologyKey, p.Nodes, text.PlacePicture(a, plain), nil), Notes: p.Remarks(),
+		Picture: PictureOf(p.TopologyKey, p.Nodes, text.PlacePicture(a, text.Style{Width: text.Width}), nil), Notes: p.Remarks(),
 	}
 	out.Picture.Pending = p.pending()
+	out.Sections = append(p.sections(), NodeTable(cmp.Or(p.TopologyKey, "Domain"), p.Nodes))
+	return out
+}
+
+// sections are about the workloads and their pods.
+func (p *placement) sections() []Section {
+	plain := text.Style{Width: text.Width}
 	pods := Section{Title: "Pods", Columns: []string{"Pods", "Kind", "Placed", "Nodes"}}
 	for _, w := range p.Workloads {
 		pods.Rows = append(pods.Rows, []string{
 			w.Namespace + "/" + w.Name, w.Kind, fmt.Sprintf("%d/%d", w.Placed, w.Pods), words.Names(nodesOf(&w)),
 		})
 	}
-	out.Sections = append(out.Sections, pods)
-	out.Sections = append(out.Sections, p.without()...)
+	out := append([]Section{pods}, p.without()...)
 	if lines := p.Evictions(); len(lines) > 0 {
-		out.Sections = append(out.Sections, Section{Title: "Evictions", List: lines})
+		out = append(out, Section{Title: "Evictions", List: lines})
 	}
-	if groups := text.PlaceGroups(a, plain); groups != "" {
-		out.Sections = append(out.Sections, Section{Title: "Pod groups", Plain: groups})
+	if groups := text.PlaceGroups(p.Answer, plain); groups != "" {
+		out = append(out, Section{Title: "Pod groups", Plain: groups})
 	}
 	if len(p.Rollouts) > 0 {
 		var rollouts strings.Builder
 		text.Rollouts(&rollouts, p.Rollouts, plain.Width)
-		out.Sections = append(out.Sections, Section{Title: "Rollouts", Plain: strings.TrimSpace(rollouts.String())})
+		out = append(out, Section{Title: "Rollouts", Plain: strings.TrimSpace(rollouts.String())})
 	}
-	out.Sections = append(out.Sections, NodeTable(cmp.Or(p.TopologyKey, "Domain"), p.Nodes))
 	return out
 }
 
