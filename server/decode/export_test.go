@@ -35,11 +35,15 @@ func (s *gathered) AddWorkloadSelector(w api.WorkloadSelector) {
 	s.WorkloadSelectors = append(s.WorkloadSelectors, w)
 }
 
-func (s *gathered) AddPodDisruptionBudget(p api.PodDisruptionBudget) { s.Budgets = append(s.Budgets, p) }
+func (s *gathered) AddPodDisruptionBudget(p api.PodDisruptionBudget) {
+	s.Budgets = append(s.Budgets, p)
+}
 
 func (s *gathered) AddPodGroup(g api.PodGroup) { s.PodGroups = append(s.PodGroups, g) }
 
-func (s *gathered) Preparer() func(*engine.Draft, *api.Node) { return func(*engine.Draft, *api.Node) {} }
+func (s *gathered) Preparer() func(*engine.Draft, *api.Node) {
+	return func(*engine.Draft, *api.Node) {}
+}
 
 func (s *gathered) AddDraft(ctx context.Context, _ *engine.Draft, n *api.Node) error {
 	return s.AddNode(ctx, n)
