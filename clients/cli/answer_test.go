@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,7 +37,7 @@ func TestExplainInGo(t *testing.T) {
 		var want, stderr bytes.Buffer
 		args := []string{"explain", target, "-o", "json"}
 		for i := range files {
-			files[i] = filepath.Join("../examples", files[i])
+			files[i] = "../examples/" + files[i]
 			args = append(args, "-f", files[i])
 		}
 		if code := cli.Run(t.Context(), args, nil, &want, &stderr); code == 2 {

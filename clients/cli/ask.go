@@ -52,8 +52,7 @@ func decided[A any](s *session, q *question, of *answer.Question, ask func() (A,
 		out, err = ask()
 		return err
 	})
-	var refused *answer.RequestError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*answer.RequestError](err); ok {
 		err = q.located(refused.Err, of.Snapshot, refused.Request)
 	}
 	return out, err
@@ -113,6 +112,9 @@ func nothingToPlace(s *session, q *answer.Question) {
 		quote.Fprintf(s.stderr, "stowage: there was nothing to place, but these have pods: %s: exit status 3\n", strings.Join(pods, ", "))
 	}
 }
+
+// maximumFindings bounds the lines about placement rules.
+const maximumFindings = 20
 
 // writeFindings writes findings to standard error, for answers that do not list them.
 func (q *question) writeFindings(s *session, found []review.Finding) {

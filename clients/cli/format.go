@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/clients/result"
 )
 
 // The values of --output.
@@ -29,7 +28,7 @@ const (
 	asTemplate = "go-template"
 )
 
-// documented are the commands whose answers are documents of package result. withNames are those whose answers also have names.
+// documented are the commands whose answers have pages. withNames are the commands whose answers have names.
 var (
 	documented = []string{"place", "explain", "drain", "fail", "what-if", "fit", "provision", "consolidate", "scale-down", "audit"}
 	withNames  = append([]string{"filter", "score"}, documented...)
@@ -87,25 +86,6 @@ func (q *question) parse(name, text string) error {
 	return nil
 }
 
-// printDocument prints an answer in another format than a table.
-func (q *question) printDocument(w io.Writer, d result.Document) error {
-	switch q.Output {
-	case asName:
-		return printNames(w, d.Names())
-	case asHTML:
-		p := d.Page()
-		p.Notes = slices.Concat(p.Notes, q.beside())
-		return p.HTML(w)
-	case asSVG:
-		return d.Page().SVG(w)
-	}
-	text, err := d.MarshalJSON()
-	if err != nil {
-		return err
-	}
-	return q.printText(w, text)
-}
-
 // drawn reports whether the answer is printed as names, a page or a picture.
 func (q *question) drawn() bool { return slices.Contains([]string{asName, asHTML, asSVG}, q.Output) }
 
@@ -116,18 +96,6 @@ func printNames(w io.Writer, names []string) error {
 		}
 	}
 	return nil
-}
-
-// printText prints a JSON object as JSON, as YAML, or through a template. Its last field is what was said beside the answer.
-func (q *question) printText(w io.Writer, text []byte) error {
-	if beside := q.beside(); len(beside) > 0 {
-		notes, err := json.Marshal(beside)
-		if err != nil {
-			return err
-		}
-		text = slices.Concat(bytes.TrimSuffix(bytes.TrimSpace(text), []byte("}")), []byte(`,"notes":`), notes, []byte("}"))
-	}
-	return q.printEncoded(w, text)
 }
 
 // printEncoded prints a JSON object as JSON, as YAML, or through a template.

@@ -11,14 +11,13 @@ import (
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/input"
-	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/apply"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
-	"github.com/stowage-scheduler/stowage/clients/stowage"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -41,14 +40,12 @@ type question struct {
 
 	remote `group:"server"`
 
-	forbidden []error      // kinds of objects of the cluster that may not be read
-	workloads []string     // workloads of kinds that are not read
-	deciding  []string     // objects that are not read and on which placements may depend
-	templates []string     // paths of templates of nodes
-	rollouts  bool         // whether the command decides those of Deployments
-	notes     []string     // what was said beside the answer
-	doubts    words.Doubts // what the answer does not decide
-	caveat    string       // of a yes, in its headline
+	forbidden []error  // kinds of objects of the cluster that may not be read
+	workloads []string // workloads of kinds that are not read
+	deciding  []string // objects that are not read and on which placements may depend
+	templates []string // paths of templates of nodes
+	rollouts  bool     // whether the command decides rollouts of Deployments
+	notes     []string // about the input
 
 	execute func(io.Writer, any) error // the template of --output
 }
@@ -144,70 +141,6 @@ func (q *question) built(s *session, r *manifest.Reader) (*kube.Snapshot, error)
 	return out, err
 }
 
-// maximumRefusals bounds how often a question is put again. An error names 32 fields.
-const maximumRefusals = 100
-
-// asked is what a question is put with.
-type asked struct {
-	*session
-	services
-	snapshot  *kube.Snapshot
-	scheduler *schedulerconfig.Scheduler
-}
-
-// ask reads what the flags name, connects, and puts a question about it. If the server rejects objects of the snapshot, they are
-// reduced, and it is put again. check, which may be nil, comes before the connection; put returns its request, nil if it fails
-// before the request.
-func (q *question) ask(s *session, check func(*asked) error, put func(*asked) (proto.Message, error)) error {
-	if err := errors.Join(q.check(), q.format(s.command)); err != nil {
-		return err
-	}
-	q.dress(s)
-	var snapshot *kube.Snapshot
-	var scheduler *schedulerconfig.Scheduler
-	err := s.progress.during("reading", slices.Contains(q.File, "-"), func() (err error) {
-		snapshot, scheduler, err = q.read(s)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	a := &asked{session: s, snapshot: snapshot, scheduler: scheduler}
-	if check != nil {
-		if err := check(a); err != nil {
-			return err
-		}
-	}
-	client, stop, err := q.connect(s.ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	a.services = client
-	return q.put(a, put)
-}
-
-// put puts a question. If the server rejects objects of the snapshot, they are reduced, and it is put again.
-func (q *question) put(a *asked, put func(*asked) (proto.Message, error)) error {
-	for refusals := 0; ; refusals++ {
-		var request proto.Message
-		err := a.progress.during("deciding", false, func() (err error) {
-			request, err = put(a)
-			return err
-		})
-		if request == nil || err == nil {
-			return err
-		}
-		known, located := len(a.snapshot.Misreads), q.located(err, a.snapshot, request)
-		if refusals == maximumRefusals || !a.snapshot.Refuse(violations(err)) {
-			return located
-		}
-		for _, m := range a.snapshot.Misreads[known:] {
-			q.note(a.session, "not understood: %v", m)
-		}
-	}
-}
-
 // profileName is the name of the profile in a KubeSchedulerConfiguration; empty if there must be only one.
 func (q *question) profileName() string {
 	if q.SchedulerName == kube.AnyScheduler {
@@ -229,19 +162,10 @@ func (q *question) scheduler() (*schedulerconfig.Scheduler, error) {
 	return out, nil
 }
 
-// violations returns the violations of an error, with paths in the question: a PlaceStreamRequest has it in a field.
-func violations(err error) []kube.Violation {
-	var out []kube.Violation
-	for _, v := range stowage.Details(err).Violations {
-		out = append(out, kube.Violation{Field: strings.TrimPrefix(v.Field, "place."), Description: v.Description})
-	}
-	return out
-}
-
-// located translates the field paths of an error into those of the files.
+// located translates the field paths of an error into paths in the files.
 func (q *question) located(err error, snapshot *kube.Snapshot, request proto.Message) error {
 	var out []error
-	for _, v := range violations(err) {
+	for _, v := range answer.Violations(err) {
 		parts := []string{v.Field}
 		if at, field, ok := snapshot.Locate(request, v.Field); ok {
 			parts = []string{at, field}

@@ -119,7 +119,7 @@ func (x *Explanation) preferred(r *stowagev1.PodRule) string {
 	return fmt.Sprintf("its %s by %s preferred instead of required", Rule(r.GetRule()), r.GetTopologyKey())
 }
 
-// missing is what a node lacks of a resource. Amounts are rounded down, what is missing is not.
+// Missing is what a node lacks of a resource. Amounts are rounded down, what is missing is not.
 func Missing(s *stowagev1.ResourceShortage) string {
 	name := corev1.ResourceName(s.GetResource())
 	q := convert.Quantity(name, s.GetRequested())

@@ -71,7 +71,7 @@ func blockedBy(b *stowagev1.BlockedPod) string {
 	}
 }
 
-// whyUnplaced is why pods that come back have no node.
+// WhyUnplaced is why pods that come back have no node.
 func WhyUnplaced(u *stowagev1.UnplacedPod) string {
 	if u.GetUnknown() {
 		return "the cluster does not say what its controller creates"
@@ -79,7 +79,7 @@ func WhyUnplaced(u *stowagev1.UnplacedPod) string {
 	return u.GetMessage()
 }
 
-// whyBlocked is why pods cannot be evicted.
+// WhyBlocked is why pods cannot be evicted.
 func WhyBlocked(b *stowagev1.BlockedPod) string {
 	switch b.GetReason() {
 	case stowagev1.BlockedReason_BLOCKED_REASON_BUDGET:
@@ -109,7 +109,7 @@ func budgets(b *stowagev1.BlockedPod) string {
 	return Names(out)
 }
 
-// nodeCounts lists nodes, each once with how often it is there.
+// NodeCounts lists nodes, each once with how often it is there.
 func NodeCounts(nodes *stowagev1.NodeList) string {
 	return strings.Join(WithCounts(nodes.GetNames()), ", ")
 }

@@ -37,6 +37,7 @@ func (x *Explanation) Pods(ps []*stowagev1.PodReference) string {
 	return strings.Join(out, ", ")
 }
 
+// Pod names a pod, or several by their number.
 func (x *Explanation) Pod(p *stowagev1.PodReference) string {
 	out := p.GetNamespace() + "/" + x.name(p)
 	if p.GetCount() > 1 {
@@ -52,7 +53,7 @@ func (x *Explanation) name(p *stowagev1.PodReference) string {
 	return PodName(x.Cluster, p)
 }
 
-// podName returns a pod's name, or the properties of one that is only counted.
+// PodName returns a pod's name, or the properties of one that is only counted.
 func PodName(c *stowagev1.Cluster, p *stowagev1.PodReference) string {
 	if p.GetName() == "" {
 		return TemplateName(c, p.GetTemplateIndex())
@@ -60,6 +61,7 @@ func PodName(c *stowagev1.Cluster, p *stowagev1.PodReference) string {
 	return p.GetName()
 }
 
+// Node names a node of the cluster.
 func (x *Explanation) Node(index uint32) string {
 	return x.Cluster.GetNodes()[index].GetName()
 }
@@ -74,7 +76,7 @@ func TemplateName(c *stowagev1.Cluster, index uint32) string {
 	return fmt.Sprintf("template %d", index)
 }
 
-// reference names pods on nodes as what they are counted as: by their controller, else each by its name.
+// Reference names pods on nodes as what they are counted as: by their controller, else each by its name.
 func (x *Explanation) Reference(p *stowagev1.PodReference) string {
 	if t := x.template(p); t.GetController().GetName() != "" {
 		return fmt.Sprintf("%s/%s", p.GetNamespace(), t.GetController().GetName())

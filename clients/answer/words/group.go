@@ -23,11 +23,12 @@ func GroupStatus(s stowagev1.PodGroupStatus) string {
 	return s.String()
 }
 
-// onlyRuns reports whether a group has no pods to place, and keeps enough of those on nodes: it is in the request for preemption.
+// OnlyRuns reports whether a group has no pods to place, and keeps enough of those on nodes: it is in the request for preemption.
 func OnlyRuns(g *stowagev1.PodGroupPlacement) bool {
 	return g.GetPlacedCount()+g.GetUnplacedCount() == 0 && g.GetStatus() != stowagev1.PodGroupStatus_POD_GROUP_STATUS_EVICTED
 }
 
+// Domains names topology domains.
 func Domains(all []*stowagev1.TopologyDomain) string {
 	var out []string
 	for _, d := range all {

@@ -24,7 +24,7 @@ func (x *Explanation) Preemption(p *stowagev1.Preemption) string {
 // PostFilter, v1.37).
 const stateless = "not found"
 
-// whyNone returns why kube-scheduler preempts no pod, "" if that differs between nodes.
+// WhyNone returns why kube-scheduler preempts no pod, "" if that differs between nodes.
 func WhyNone(p *stowagev1.Preemption) string {
 	switch {
 	case len(p.GetRejections()) > 0:
@@ -35,6 +35,7 @@ func WhyNone(p *stowagev1.Preemption) string {
 	return strings.TrimSuffix(strings.TrimPrefix(p.GetMessage(), "preemption: "), ".")
 }
 
+// Victims names pods.
 func (x *Explanation) Victims(pods []*stowagev1.PodReference) []string {
 	var out []string
 	for _, v := range pods {
@@ -43,7 +44,7 @@ func (x *Explanation) Victims(pods []*stowagev1.PodReference) []string {
 	return out
 }
 
-// leaving lists pods with the nodes that they leave, which are several if a pod group leaves as a whole. list shortens the names.
+// Leaving lists pods with the nodes that they leave, which are several if a pod group leaves as a whole. list shortens the names.
 func (x *Explanation) Leaving(pods []*stowagev1.PodReference, list func([]string) string) string {
 	var nodes []uint32
 	on := make(map[uint32][]string)
@@ -64,6 +65,7 @@ func (x *Explanation) Leaving(pods []*stowagev1.PodReference, list func([]string
 	return strings.Join(parts, ", and ")
 }
 
+// Violations reports how many of the victims are evicted against a PodDisruptionBudget; empty for none.
 func Violations(c *stowagev1.PreemptionCandidate) string {
 	switch n := c.GetPdbViolations(); {
 	case n == 0:
@@ -75,7 +77,7 @@ func Violations(c *stowagev1.PreemptionCandidate) string {
 	}
 }
 
-// beyond returns the changes that preemption does not make anyway.
+// Beyond returns the changes that preemption does not make anyway.
 func Beyond(changes []*stowagev1.Change, p *stowagev1.Preemption) []*stowagev1.Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c *stowagev1.Change) bool {
 		gone := c.GetVictims().GetPods()
@@ -92,7 +94,7 @@ func within(g, v *stowagev1.PodReference) bool {
 	return g.GetCount() <= v.GetCount() && proto.Equal(alike, v)
 }
 
-// homeless says why pods that come back have no node.
+// Homeless says why pods that come back have no node.
 func (x *Explanation) Homeless(r *stowagev1.Replacement) string {
 	why := strings.TrimSuffix(r.GetMessage(), ".")
 	if r.GetUnknown() {
@@ -103,7 +105,7 @@ func (x *Explanation) Homeless(r *stowagev1.Replacement) string {
 	return x.Pod(r.GetPod()) + " would come back and wait: " + why + "."
 }
 
-// returns says where pods that come back go.
+// Returns says where pods that come back go.
 func (x *Explanation) Returns(r *stowagev1.Replacement) string {
 	var nodes []string
 	for _, n := range r.GetNodes().GetIndexes() {

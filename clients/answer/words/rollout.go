@@ -29,6 +29,7 @@ func (x *Explanation) InPlace() string {
 		OfRollout(r), Plural(uint64(r.Replicas), "pod"))
 }
 
+// OfRollout names the workload of a rollout.
 func OfRollout(r *whatif.Rollout) string { return fmt.Sprintf("%s %s/%s", r.Kind, r.Namespace, r.Name) }
 
 // Rollouts reports in one line how rollouts go.

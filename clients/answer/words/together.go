@@ -7,13 +7,13 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// together are pods of one controller with one answer.
+// Together are pods of one controller with one answer.
 type Together struct {
 	pods []*stowagev1.PodReference
 	Text string // what is said
 }
 
-// gather puts pods of one controller together if the same is said of them, in the order of the first ones.
+// Gather puts pods of one controller together if the same is said of them, in the order of the first ones.
 func (x *Explanation) Gather(all []Together) []Together {
 	var out []Together
 	index := map[[2]string]int{}
@@ -29,12 +29,12 @@ func (x *Explanation) Gather(all []Together) []Together {
 	return out
 }
 
-// one is what is said of a pod.
+// One is what is said of a pod.
 func One(p *stowagev1.PodReference, text string) Together {
 	return Together{[]*stowagev1.PodReference{p}, text}
 }
 
-// who names the pods: one by its name, several by their controller and number.
+// Who names the pods: one by its name, several by their controller and number.
 func (t *Together) Who(x *Explanation) string {
 	if len(t.pods) == 1 {
 		return x.Pod(t.pods[0])
@@ -57,7 +57,7 @@ func (t *Together) nodes(x *Explanation) []string {
 	return out
 }
 
-// lines writes the pods, their nodes and what is said of them.
+// Lines writes the pods, their nodes and what is said of them.
 func (x *Explanation) Lines(all []Together) []string {
 	var out []string
 	for _, t := range x.Gather(all) {

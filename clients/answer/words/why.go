@@ -60,7 +60,7 @@ func (x *Explanation) shortage(s *stowagev1.ResourceShortage) string {
 	return fmt.Sprintf("asks for %s %s on %s, where %s of %s are in use", Quantity(name, s.GetRequested()), name, node, used, all)
 }
 
-// companions names the pods that required affinity terms count: pods that match all terms
+// Companions names the pods that required affinity terms count: pods that match all terms
 // (pkg/scheduler/framework/plugins/interpodaffinity/filtering.go podMatchesAllAffinityTerms, v1.37).
 func Companions(e *stowagev1.Explanation) string {
 	var terms []string

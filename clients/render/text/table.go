@@ -14,17 +14,8 @@ import (
 // reasonWidth is the width of a column of reasons; most fit.
 const reasonWidth = 80
 
-// Tables is a writer that takes tables as rows, the first with the headings. Other writers get them as text in columns.
-type Tables interface {
-	Table(rows [][]string)
-}
-
 // table writes rows in columns.
 func table(w io.Writer, rows ...[]string) {
-	if t, ok := w.(Tables); ok {
-		t.Table(rows)
-		return
-	}
 	var text strings.Builder
 	t := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
 	for _, r := range rows {

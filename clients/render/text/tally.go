@@ -2,7 +2,7 @@ package text
 
 import "fmt"
 
-// tally counts pods: by name, and by what equal pods share, such as their controller. Both keep the order in which pods came.
+// Tally counts pods: by name, and by what equal pods share, such as their controller. Both keep the order in which pods came.
 type Tally struct {
 	names, kinds []string
 	ofName       map[string]int
@@ -10,7 +10,7 @@ type Tally struct {
 	pods         int
 }
 
-// add counts pods of a name and a kind.
+// Add counts pods of a name and a kind.
 func (t *Tally) Add(kind, name string, pods int) {
 	if t.ofName == nil {
 		t.ofName, t.ofKind = map[string]int{}, map[string]int{}
@@ -36,7 +36,7 @@ func (t *Tally) merge(other *Tally) {
 // alike is the same for tallies of equal pods.
 func (t *Tally) alike() string { return fmt.Sprint(t.byKind("")) }
 
-// byName and byKind list the pods behind a mark, each name or kind once with its count.
+// ByName and byKind list the pods behind a mark, each name or kind once with its count.
 func (t *Tally) ByName(mark string) []string { return counted(mark, t.names, t.ofName) }
 func (t *Tally) byKind(mark string) []string { return counted(mark, t.kinds, t.ofKind) }
 

@@ -14,10 +14,6 @@ const minimumLast = 24
 
 // tableWithin writes rows in columns, and wraps the texts of the last column so that lines are at most width runes.
 func tableWithin(w io.Writer, width int, rows ...[]string) {
-	if t, ok := w.(Tables); ok {
-		t.Table(rows)
-		return
-	}
 	columns := 0
 	for _, r := range rows {
 		columns = max(columns, len(r))

@@ -1,15 +1,15 @@
-package cli
+package answer_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// TestQueueMode: what the server refuses with KUBE_SCHEDULER is asked for in order, with a note why.
+// TestQueueMode expects queues that the server refuses in kube-scheduler's mode to be placed in order, with a note why.
 func TestQueueMode(t *testing.T) {
 	single, grouped := &stowagev1.PendingPods{}, &stowagev1.PendingPods{PodGroup: "g"}
 	for why, test := range map[string]struct {
@@ -25,22 +25,19 @@ func TestQueueMode(t *testing.T) {
 			Topology: &stowagev1.PodGroupTopology{Keys: []string{"rack", "zone"}},
 		}},
 	} {
-		for _, queue := range []string{"auto", "kube-scheduler", "in-order"} {
+		for _, queue := range []answer.QueueMode{"", answer.KubeScheduler, answer.InOrder} {
 			test.group.Name = "g"
 			snapshot := &kube.Snapshot{
 				Live: true, Cluster: &stowagev1.Cluster{PodGroups: []*stowagev1.PodGroup{test.group}}, Queue: []kube.Entry{{Pods: test.pods}},
 			}
-			var told strings.Builder
-			a := &asked{
-				session: &session{stderr: &told}, snapshot: snapshot, scheduler: &schedulerconfig.Scheduler{},
-			}
-			mode := a.queueMode(queue)
+			q := &answer.Question{Snapshot: snapshot, Queue: queue}
+			mode, notes := q.QueueMode(), strings.Join(q.Notes(), "\n")
 			want := stowagev1.QueueMode_QUEUE_MODE_IN_ORDER
-			if why == "" && queue != "in-order" {
+			if why == "" && queue != answer.InOrder {
 				want = stowagev1.QueueMode_QUEUE_MODE_KUBE_SCHEDULER
 			}
-			if mode != want || !strings.Contains(told.String(), why) && queue != "in-order" {
-				t.Errorf("%s, %s: %v, %q", why, queue, mode, told.String())
+			if mode != want || !strings.Contains(notes, why) && queue != answer.InOrder {
+				t.Errorf("%s, %s: %v, %q", why, queue, mode, notes)
 			}
 		}
 	}

@@ -1,9 +1,10 @@
-package cli
+package answer_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -35,15 +36,15 @@ func TestDoubtsNameTheirPods(t *testing.T) {
 	for want, pod := range map[string]*stowagev1.PodReference{
 		"Pod shop/pending": entry(0), "Pod shop/back": entry(1), "Pod shop/running": named("running"),
 	} {
-		q := &question{}
-		q.doubt(snapshot, "", &stowagev1.WhatIfResponse{
+		q, j := &answer.Question{Snapshot: snapshot}, &answer.Judgement{}
+		q.Doubt(j, "", &stowagev1.WhatIfResponse{
 			Placement: &stowagev1.PlaceResponse{
 				Placements: make([]*stowagev1.Placement, 2),
 				Doubts:     []*stowagev1.Doubt{{Kind: stowagev1.DoubtKind_DOUBT_KIND_LIMIT, Pod: pod}},
 			},
 			Requeued: []*stowagev1.RequeuedPod{{Pod: named("back")}},
 		})
-		if got := strings.Join(q.beside(), "\n"); got != "Not simulated to the end: "+want+": a limit ended the simulation" {
+		if got := strings.Join(j.Remarks(), "\n"); got != "Not simulated to the end: "+want+": a limit ended the simulation" {
 			t.Errorf("%s: %s", want, got)
 		}
 	}
