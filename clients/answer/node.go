@@ -23,7 +23,7 @@ type Node struct {
 	RequestedAfter corev1.ResourceList `json:"requestedAfter,omitempty"`
 	// Feasible is whether the node can take the pod; only in an ExplainReport.
 	Feasible *bool `json:"feasible,omitempty"`
-	// State is what becomes of the node by the answer.
+	// State is the state of the node after the answer.
 	State NodeState `json:"state,omitempty"`
 	// Drained is whether the node can be drained; set for the nodes to drain and for the nodes that may be removed.
 	Drained *bool `json:"drained,omitempty"`
@@ -31,7 +31,7 @@ type Node struct {
 	Reasons []string `json:"reasons,omitempty"`
 }
 
-// NodeState is what becomes of a node.
+// NodeState is the state of a node after an answer.
 type NodeState string
 
 // The states.

@@ -9,7 +9,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// The parts of an answer name the same pods as the whole answer, and the pods that a deadline left are told from those that
+// The parts of an answer name the same pods as the whole answer, and the pods that a deadline left differ from pods that
 // found no node.
 func TestPodsOfParts(t *testing.T) {
 	web := kube.Entry{

@@ -24,7 +24,7 @@ there was nothing to place though the manifests have workloads. Standard error l
 they do not change the exit status if there are other pods to place.`
 
 // commands is the grammar of the command line. An example is a command line without the command's name; several are separated by "; ".
-// Those of commands tagged "starts" begin the help of all.
+// The examples of commands tagged "starts" begin the help of all.
 type commands struct {
 	Version kong.VersionFlag `group:"general" help:"Print the version."`
 

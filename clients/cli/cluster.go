@@ -17,7 +17,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 )
 
-// cluster has the flags that name a live cluster, and those that choose its pending pods.
+// cluster has the flags that name a live cluster, and the flags that choose its pending pods.
 type cluster struct {
 	Cluster    bool   `help:"Read the live cluster and apply the manifests of --file to it. Implied by --kubeconfig and --context."`
 	Kubeconfig string `placeholder:"FILE" help:"The kubeconfig. Default: $$KUBECONFIG, then ~/.kube/config, then the service account of the pod."`

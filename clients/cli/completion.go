@@ -50,7 +50,7 @@ func complete(a *kong.Application, args []string, stdout, stderr io.Writer) erro
 	return root.Execute()
 }
 
-// bareOnly leaves out all that needs quotation marks, such as some paths: carapace does not escape those that are within them for PowerShell.
+// bareOnly leaves out all that needs quotation marks, such as some paths: carapace does not escape quotation marks within them for PowerShell.
 func bareOnly(_ *cobra.Command, _ *pflag.Flag, action carapace.Action) carapace.Action {
 	return carapace.ActionCallback(func(c carapace.Context) carapace.Action {
 		invoked := action.Invoke(c)

@@ -23,7 +23,7 @@ type services struct {
 	stowagev1.SimulationServiceClient
 }
 
-// remote has the flags of a server. Those of TLS are as in the other commands.
+// remote has the flags of a server. The flags of TLS are as in the other commands.
 type remote struct {
 	Server            []string `placeholder:"ADDRESS" help:"Address of a server, host:port. Repeat it for replicas. Default: this process decides."`
 	StowageCAFile     string   `name:"stowage-ca-file" placeholder:"FILE" help:"With --server: PEM file with the authorities that sign the server's certificate. Without it, connections are not encrypted."`
@@ -106,7 +106,7 @@ func (r *remote) hint(text string) string {
 	return ""
 }
 
-// explained says which server an error is of and what may be wrong, in place of the words of gRPC.
+// explained says which server an error is of and what may be wrong. It replaces the words of gRPC.
 func (r *remote) explained(err error) error {
 	s, ok := status.FromError(err)
 	if !ok || len(r.Server) == 0 {

@@ -52,7 +52,7 @@ func examplesOf(application *kong.Application, command *kong.Node) []string {
 	return out
 }
 
-// printHelp prints examples, then the usage with the command's own flags before those that many share.
+// printHelp prints examples, then the usage with the command's own flags before the flags that many share.
 func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	title := "Example:"
 	examples := examplesOf(ctx.Model, ctx.Selected())

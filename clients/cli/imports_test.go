@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestCommandStartsNoProcess lists the packages of the command that could start a process: those of credential plugins and of kustomize, whose
+// TestCommandStartsNoProcess lists the packages of the command that could start a process: packages of credential plugins and of kustomize, whose
 // plugins are off, and completion, which starts none of what stowage completes. None is our own.
 func TestCommandStartsNoProcess(t *testing.T) {
 	const format = `{{$p := .ImportPath}}{{if not .Standard}}{{range .Imports}}{{if or (eq . "os/exec") (eq . "syscall/exec")}}{{$p}} {{end}}{{end}}{{end}}`

@@ -74,7 +74,7 @@ func (p *progressLine) erase() {
 	}
 }
 
-// Write writes a message in place of the line.
+// Write writes a message over the line.
 func (p *progressLine) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

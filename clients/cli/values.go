@@ -54,7 +54,7 @@ func valuesOf(q *question, kind string) []string {
 	return slices.Sorted(maps.Keys(values(snapshot, kind)))
 }
 
-// values are those of a snapshot.
+// values are the values of a snapshot.
 func values(s *kube.Snapshot, of string) map[string]bool {
 	out := map[string]bool{}
 	switch of {

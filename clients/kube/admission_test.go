@@ -85,7 +85,7 @@ func TestAdmissionChangesPods(t *testing.T) {
 	}
 }
 
-// The texts are those of the admission plugins.
+// The texts are the texts of the admission plugins.
 func TestAdmissionRejectsPods(t *testing.T) {
 	const prefix = "the API server rejects the pod: "
 	small := func(resources string) string {

@@ -47,7 +47,7 @@ func diff(t *testing.T, want, got any) {
 	}
 }
 
-// defaultTolerations are those that DefaultTolerationSeconds adds to a pod that is created.
+// defaultTolerations are the tolerations that DefaultTolerationSeconds adds to a pod that is created.
 const defaultTolerations = `tolerations: [
   {key: node.kubernetes.io/not-ready, operator: TOLERATION_OPERATOR_EXISTS, effect: TAINT_EFFECT_NO_EXECUTE},
   {key: node.kubernetes.io/unreachable, operator: TOLERATION_OPERATOR_EXISTS, effect: TAINT_EFFECT_NO_EXECUTE}]`

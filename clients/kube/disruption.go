@@ -105,7 +105,7 @@ func (s *Snapshot) evict(d *Disruption, lost []string, out *stowagev1.Scenario) 
 	return nil
 }
 
-// Fate is what becomes of a pod that leaves its node.
+// Fate is the fate of a pod that leaves its node.
 type Fate int
 
 // The fates of pods.

@@ -33,7 +33,7 @@ const ordinary = `{}`
 
 const resized = `spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}`
 
-// usedFields are those that the conversion reads, with an object for which the field makes a difference.
+// usedFields are the fields that the conversion reads, with an object for which the field makes a difference.
 var usedFields = map[string]string{
 	"PodSpec.Volumes.VolumeSource.Image":    `spec: {volumes: [{image: {reference: i}}]}`,
 	"PodSpec.Volumes.VolumeSource.EmptyDir": `spec: {volumes: [{emptyDir: {}}]}`,
@@ -106,7 +106,7 @@ var usedFields = map[string]string{
 
 const spread = `spec: {topologySpreadConstraints: [{whenUnsatisfiable: ScheduleAnyway, `
 
-// toldFields are those that kube-scheduler reads and the contract does not state, with an object that has the field and
+// toldFields are the fields that kube-scheduler reads and the contract lacks, with an object that has the field and
 // how the snapshot names it.
 var toldFields = map[string]struct{ object, at string }{
 	"PodSpec.Volumes.VolumeSource.PersistentVolumeClaim": {`spec: {volumes: [{persistentVolumeClaim: {claimName: c}}]}`, "spec.volumes[0].persistentVolumeClaim"},
@@ -138,7 +138,7 @@ const (
 	admission  = "read in the API server, which refuses pods or sets what is used"
 )
 
-// irrelevantFields are those that kube-scheduler v1.37 does not read for a decision, and why.
+// irrelevantFields are the fields that kube-scheduler v1.37 does not read for a decision, and why.
 var irrelevantFields = map[string]string{
 	"PodSpec.Volumes.Name":                              "volumes are told by index",
 	"PodSpec.Volumes.VolumeSource.HostPath":             volume,

@@ -28,7 +28,7 @@ func TestOddObjectsCostOnlyThemselves(t *testing.T) {
 		add      func(b *kube.Builder) error
 		misread  string
 		waiting  []string
-		// nodes are those of the answer, and pods what is on them and is not plain.
+		// nodes are the nodes of the answer, and pods what is on them and is not plain.
 		nodes string
 	}{
 		{

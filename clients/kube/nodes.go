@@ -21,7 +21,7 @@ type nodeSet struct {
 	converted []*stowagev1.Node
 	index     map[string]int
 	residents map[int][]resident // by node
-	closed    map[string]bool    // nodes that take no pods
+	closed    map[string]bool    // nodes that reject pods
 	fresh     []*corev1.Node     // nodes that do not exist yet
 	templates []nodeTemplate
 }

@@ -61,7 +61,7 @@ func TestNominatedPods(t *testing.T) {
 	}
 }
 
-// A nominated pod counts with what it occupies, whatever else of it does not convert. If that is not known, its node takes no pods.
+// A nominated pod counts with what it occupies, whatever else of it does not convert. If that is not known, its node rejects pods.
 func TestOddNominatedPods(t *testing.T) {
 	b := kube.NewBuilder(kube.Options{})
 	must(t, b.AddNode(parse[corev1.Node](t, `{metadata: {name: a}, status: {allocatable: {pods: 9}}}`)))
@@ -85,7 +85,7 @@ func TestOddNominatedPods(t *testing.T) {
 	}
 }
 
-// What the server rejects of a nominated pod is left out, and its node takes no pods.
+// What the server rejects of a nominated pod is left out, and its node rejects pods.
 func TestRefusedNominatedPods(t *testing.T) {
 	b := kube.NewBuilder(kube.Options{})
 	must(t, b.AddNode(parse[corev1.Node](t, `{metadata: {name: a}, status: {allocatable: {pods: 9}}}`)))

@@ -11,7 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube"
 )
 
-// TestWorkloadOf: a pod belongs to the Deployment of its ReplicaSet, whether that was added or only its name tells.
+// TestWorkloadOf: a pod belongs to the Deployment of its ReplicaSet, whether that was added or only its name shows it.
 func TestWorkloadOf(t *testing.T) {
 	controlled := func(kind, name, uid string) []metav1.OwnerReference {
 		return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, UID: types.UID(uid), Controller: new(true)}}

@@ -80,7 +80,7 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// TestQueueOfScheduler checks which pods the queue of a scheduler has, and that the others can still be asked for.
+// TestQueueOfScheduler checks which pods the queue of a scheduler has, and that the others can still be requested.
 func TestQueueOfScheduler(t *testing.T) {
 	for _, test := range []struct {
 		name          string

@@ -41,7 +41,7 @@ type refusal struct {
 }
 
 // Refuse reduces the parts of the snapshot that the server rejects in a request with it, and reports whether it could, so
-// that a request without them may succeed. The objects become Misreads: pending pods wait, a node takes no pods, a pod on a
+// that a request without them may succeed. The objects become Misreads: pending pods wait, a node rejects pods, a pod on a
 // node keeps what the server accepts of it, and other objects are left out. A pod on a node from which only fields are left
 // out that kube-scheduler does not read of such pods is no Misread.
 func (s *Snapshot) Refuse(violations []Violation) bool {
@@ -165,7 +165,7 @@ func (s *Snapshot) refuseTemplate(r *refusal) {
 	c.PodTemplates[i] = less
 }
 
-// refusePod reduces a pod of a node to its template, then leaves it out. Its node takes no pods.
+// refusePod reduces a pod of a node to its template, then leaves it out. Its node rejects pods.
 func (s *Snapshot) refusePod(r *refusal) bool {
 	n := s.Cluster.Nodes[r.index]
 	pods := &n.Pods
@@ -222,7 +222,7 @@ func (s *Snapshot) dropNode(i int) {
 	s.added.residents = after
 }
 
-// close makes a node take no pods.
+// close makes a node reject pods.
 func (s *Snapshot) close(i int) { convert.Close(s.whole(i)) }
 
 // whole merges a node with its class.

@@ -79,7 +79,7 @@ func (r *register) note(at string, o Origin, ownPods bool, err error) *Misread {
 }
 
 // Misread is an object that does not convert, or that the server rejects: see Refuse. It does not affect other objects; what
-// it occupies counts, and a node with a pod whose requests cannot be read takes no pods.
+// it occupies counts, and a node with a pod whose requests cannot be read rejects pods.
 type Misread struct {
 	// At is the object, as Builder.From named it.
 	At string

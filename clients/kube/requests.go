@@ -117,7 +117,7 @@ type Counted struct {
 	Pods *stowagev1.FitPod
 	// Message is why kube-scheduler does not queue such pods; empty if it does.
 	Message string
-	// Stated is what states the pods; nil if that is not known.
+	// Stated is the object that creates the pods; nil if it is not known.
 	Stated *Stated
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
 )
 
-// Stated is pods with one spec, and the object that states it.
+// Stated is pods with one spec, and the object that contains it.
 type Stated struct {
 	// Origin is the workload of the pods. It is the first pod where there is no controller, or one whose template is not known.
 	Origin

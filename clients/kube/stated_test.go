@@ -87,7 +87,7 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// A pending pod of a ReplicaSet is told with the Deployment, one of a manifest with the object of the manifest.
+// A pending pod of a ReplicaSet is listed with the Deployment, one of a manifest with the object of the manifest.
 func TestStatedPending(t *testing.T) {
 	pending := ownedBy("web-1-x", "apps/v1", "ReplicaSet", "web-1", "rs")
 	pending.Labels, pending.Spec.NodeName = map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: "1"}, ""

@@ -20,7 +20,7 @@ import (
 
 // TestEveryFieldIsUsedToldOrIrrelevant holds that each field of a pod and a node is in exactly one of the tables, so that
 // a field of a new release makes the test fail, and that the tables are right: without a used field the object converts to
-// something else, with a told one the snapshot says so, and with an irrelevant one nothing is different.
+// something else, with a reported one the snapshot says so, and with an irrelevant one nothing is different.
 func TestEveryFieldIsUsedToldOrIrrelevant(t *testing.T) {
 	known := map[string]bool{}
 	for _, root := range []any{corev1.PodSpec{}, corev1.PodStatus{}, corev1.NodeSpec{}, corev1.NodeStatus{}} {

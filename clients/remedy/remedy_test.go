@@ -207,7 +207,7 @@ func TestWhatCannotBePatched(t *testing.T) {
 	}
 }
 
-// TestCombinedInOneList makes two changes of one list in the order of the answer: indexes are those of the pod's own spec.
+// TestCombinedInOneList makes two changes of one list in the order of the answer: indexes are positions in the pod's own spec.
 func TestCombinedInOneList(t *testing.T) {
 	term := func(app string) corev1.PodAffinityTerm {
 		selects := &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
@@ -290,7 +290,7 @@ func TestCombinedInOneList(t *testing.T) {
 }
 
 // TestPreferredBesideItsTwin: a pod may have one ScheduleAnyway constraint by topology key, so that another one goes, and a patch, which
-// tells constraints by their key, does not express that.
+// distinguishes constraints by their key, does not express that.
 func TestPreferredBesideItsTwin(t *testing.T) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{
 		{TopologyKey: "zone", MaxSkew: 1, WhenUnsatisfiable: corev1.DoNotSchedule},

@@ -16,16 +16,16 @@ type Comparison struct {
 	// Fine says that every pod that had a node has one, and so has every pod that the change adds, and that all rollouts are
 	// complete.
 	Fine bool `json:"fine"`
-	// Before and After count the pods to place: those that are pending, and after the change those that it adds or that come back.
+	// Before and After count the pods to place: pending pods and, after the change, also new pods and replacements.
 	Before Tally `json:"before"`
 	After  Tally `json:"after"`
-	// Tied is the number of pods of DaemonSets and mirror pods that go with nodes that are taken away, Terminating that of evicted
-	// pods that were about to leave.
+	// Tied is the number of pods of DaemonSets and mirror pods that go with nodes that are taken away, Terminating the number of
+	// evicted pods that were about to leave.
 	Tied        int `json:"tied"`
 	Terminating int `json:"terminating"`
-	// Pods are the pods to place and those that leave or lose their nodes.
+	// Pods are the pods to place, and pods that leave or lose their nodes.
 	Pods []Change `json:"pods"`
-	// Rollouts are those of workloads whose template the change edits.
+	// Rollouts are the rollouts of workloads whose template the change edits.
 	Rollouts []*Rollout `json:"rollouts"`
 	// Findings are placement rules of pending pods that are void or suspicious only after the change.
 	Findings []review.Finding `json:"findings"`
@@ -52,7 +52,7 @@ type Change struct {
 	Pod
 	// Cause is why the pod is listed.
 	Cause Cause `json:"cause"`
-	// Effect is what becomes of it.
+	// Effect is the result for the pod.
 	Effect Effect `json:"effect"`
 }
 
@@ -63,34 +63,34 @@ type Cause string
 const (
 	// Pending pods have no node yet.
 	Pending Cause = "pending"
-	// New pods are those that the change adds.
+	// New pods are added by the change.
 	New Cause = "new"
 	// Evicted pods leave the nodes that the change takes away, or are evicted by it.
 	Evicted Cause = "evicted"
-	// Preempted pods are those that pods of higher priority evict, before or after the change.
+	// Preempted pods are evicted by pods of higher priority, before or after the change.
 	Preempted Cause = "preempted"
-	// Removed pods are those that the change takes away, such as by fewer replicas.
+	// Removed pods are taken away by the change, such as by fewer replicas.
 	Removed Cause = "removed"
 )
 
-// Effect is what becomes of a pod.
+// Effect is the result of the change for a pod.
 type Effect string
 
 // The effects.
 const (
-	// Placed is that of a new pod with a node.
+	// Placed: a new pod has a node.
 	Placed Effect = "placed"
-	// Unplaced is that of a new pod without a node.
+	// Unplaced: a new pod has no node.
 	Unplaced Effect = "unplaced"
-	// Keeps is that of a pod that has a node before and after, maybe another one.
+	// Keeps: a pod has a node before and after, maybe another one.
 	Keeps Effect = "keeps"
-	// Gains is that of a pod that has a node only after the change.
+	// Gains: a pod has a node only after the change.
 	Gains Effect = "gains"
-	// Loses is that of a pod that has a node only before the change.
+	// Loses: a pod has a node only before the change.
 	Loses Effect = "loses"
-	// Waits is that of a pod without a node before and after.
+	// Waits: a pod has no node before and after.
 	Waits Effect = "waits"
-	// Leaves is that of a pod that is taken away.
+	// Leaves: a pod is taken away.
 	Leaves Effect = "leaves"
 )
 
@@ -114,7 +114,7 @@ type queued struct {
 	fates []fate
 }
 
-// queue lists what becomes of the pods to place that do not come back from nodes, those with nodes first.
+// queue lists the fates of the pods to place that do not come from nodes, pods with nodes first.
 func (s *State) queue() []*queued {
 	var out []*queued
 	known := map[named]*queued{}
@@ -294,7 +294,7 @@ func (c *Comparison) preempted(before, after *State) {
 	}
 }
 
-// evicted returns what becomes of the pods on nodes that the queue of an answer evicts.
+// evicted returns the fates of the pods on nodes that the queue of an answer evicts.
 func evicted(answer *stowagev1.WhatIfResponse) map[kube.Origin]fate {
 	fates, out := returned(answer), map[kube.Origin]fate{}
 	for _, o := range victims(answer.GetPlacement()) {

@@ -8,11 +8,11 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Failure is what becomes of a cluster whose nodes fail: all of them at once and for good.
+// Failure is the effect of nodes that fail on a cluster: all of them at once and for good.
 type Failure struct {
-	// Name is that of the failure, such as "topology.kubernetes.io/zone=b".
+	// Name is the name of the failure, such as "topology.kubernetes.io/zone=b".
 	Name string `json:"name"`
-	// Nodes are those that fail.
+	// Nodes are the nodes that fail.
 	Nodes []string `json:"nodes"`
 	// Survives says that every pod that comes back has a node, also while the nodes stay, and nothing else is lost.
 	Survives bool `json:"survives"`
@@ -20,24 +20,24 @@ type Failure struct {
 	Returning int `json:"returning"`
 	Placed    int `json:"placed"`
 	Unplaced  int `json:"unplaced"`
-	// Tied is the number of pods of DaemonSets and mirror pods that go with their nodes, Terminating that of pods that were about
-	// to leave. Neither come back.
+	// Tied is the number of pods of DaemonSets and mirror pods that go with their nodes, Terminating the number of pods that were
+	// about to leave. Neither are replaced.
 	Tied        int `json:"tied"`
 	Terminating int `json:"terminating"`
-	// Pending is the number of pods that were pending before and are placed with those that come back, PendingPlaced that of those
-	// that find a node.
+	// Pending is the number of pods that were pending before and are placed with the replacements, PendingPlaced how many
+	// of them find a node.
 	Pending       int `json:"pending"`
 	PendingPlaced int `json:"pendingPlaced"`
-	// WhileNodesStay is what becomes of the pods that come back as long as the API server still has the nodes, as it does until
-	// somebody deletes them; absent if all find a node.
+	// WhileNodesStay are the replacements without a node while the API server still has the failed nodes, as it does until somebody
+	// deletes them; absent if all find a node.
 	WhileNodesStay *WhileNodesStay `json:"whileNodesStay,omitempty"`
 	// Pods are the pods that come back.
 	Pods []Pod `json:"pods"`
 	// Bare are the pods without a controller on the nodes: they are lost.
 	Bare []Pod `json:"bare"`
-	// Preempted are pods on other nodes that pods of higher priority evict. Those that come back and find a node again have it.
+	// Preempted are pods on other nodes that pods of higher priority evict. Preempted pods whose replacement finds a node have it.
 	Preempted []Pod `json:"preempted"`
-	// Workloads are those that lose replicas at least for a time, those with missing ones first.
+	// Workloads are the workloads that lose replicas at least for a time, workloads with missing replicas first.
 	Workloads []Workload `json:"workloads"`
 	// Budgets are the PodDisruptionBudgets whose pods are on the nodes, or are preempted.
 	Budgets []Budget `json:"budgets"`
@@ -50,13 +50,13 @@ type WhileNodesStay struct {
 	Reasons []string `json:"reasons"`
 }
 
-// Workload is what becomes of the replicas of a workload.
+// Workload is the effect on the replicas of a workload.
 type Workload struct {
 	Object
 	// Replicas is the number of its pods on nodes before.
 	Replicas int `json:"replicas"`
-	// Lost is the number of those that are gone with their nodes, or are preempted; Placed is the number of those that come back and
-	// find a node.
+	// Lost is the number of pods that are gone with their nodes, or are preempted; Placed is the number of replacements that find a
+	// node.
 	Lost   int `json:"lost"`
 	Placed int `json:"placed"`
 	// Missing is Lost less Placed.
@@ -65,11 +65,11 @@ type Workload struct {
 	Reasons []string `json:"reasons"`
 }
 
-// Budget is what becomes of the pods of a PodDisruptionBudget.
+// Budget is the effect on the pods of a PodDisruptionBudget.
 type Budget struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Desired is the number of pods that are to be healthy; absent if the object does not tell.
+	// Desired is the number of pods that are to be healthy; absent if the object does not specify it.
 	Desired *int `json:"desired,omitempty"`
 	// Healthy is the number of healthy pods before, AtOnce that right after the failure, After that once the pods that found a node
 	// are ready.
@@ -224,7 +224,7 @@ func (out *Failure) pending(answer *stowagev1.WhatIfResponse) {
 	}
 }
 
-// loses counts a pod that is gone from its node, and what becomes of it.
+// loses counts a pod that is gone from its node, and its fate.
 func (t *tally) loses(p kube.OnNode, found fate) {
 	w := t.workloads[p.Workload]
 	if w == nil {

@@ -36,10 +36,10 @@ const (
 	displaced     = "preempted by a pod of higher priority, and its replacement finds no node: "
 )
 
-// fate is what becomes of one pod that is placed.
+// fate is the result for one pod that is placed.
 type fate struct{ node, reason string }
 
-// fates returns what becomes of the pods of a placement: first those with a node, then those that found none, then those that
+// fates returns the fates of the pods of a placement: first pods with a node, then pods that found none, then pods that
 // were placed and evicted.
 func fates(p *stowagev1.Placement) []fate {
 	var out []fate
@@ -55,7 +55,7 @@ func fates(p *stowagev1.Placement) []fate {
 	return out
 }
 
-// returned returns what becomes of the pods that come back, by the pods that they replace.
+// returned returns the fates of replacements, by the pods that they replace.
 func returned(answer *stowagev1.WhatIfResponse) map[kube.Origin]fate {
 	out := map[kube.Origin]fate{}
 	all := answer.GetPlacement().GetPlacements()
@@ -71,7 +71,7 @@ func returned(answer *stowagev1.WhatIfResponse) map[kube.Origin]fate {
 	return out
 }
 
-// comesAgain returns what becomes of a preempted pod.
+// comesAgain returns the fate of a preempted pod.
 func comesAgain(fates map[kube.Origin]fate, o kube.Origin) fate {
 	again, known := fates[o]
 	switch {

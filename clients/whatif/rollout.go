@@ -15,18 +15,18 @@ type Rollout struct {
 	// MaxSurge and MaxUnavailable are numbers of pods, 0 with Recreate.
 	MaxSurge       int `json:"maxSurge"`
 	MaxUnavailable int `json:"maxUnavailable"`
-	// Partition is the number of pods of a StatefulSet that keep the old revision, those with the lowest ordinals.
+	// Partition is the number of pods of a StatefulSet that keep the old revision, the pods with the lowest ordinals.
 	Partition int `json:"partition,omitempty"`
-	// Replicas is the number of pods in the end, Placed that of pods of the new revision with a node, Old that of pods of the old
-	// one that are left.
+	// Replicas is the number of pods in the end, Placed how many pods of the new revision have a node, Old how many pods of the
+	// old revision are left.
 	Replicas int `json:"replicas"`
 	Placed   int `json:"placed"`
 	Old      int `json:"old"`
-	// Complete says that all pods but those of Partition are of the new revision, and that all have nodes.
+	// Complete says that all pods but the Partition are of the new revision, and that all have nodes.
 	Complete bool `json:"complete"`
 	// Steps are what happens, in order.
 	Steps []Step `json:"steps"`
-	// Stuck is why the rollout does not go on, absent if it is complete.
+	// Stuck is why the rollout is stuck, absent if it is complete.
 	Stuck *Stuck `json:"stuck,omitempty"`
 	// Broken are new pods whose node would reject them once the rollout is complete: required rules of theirs counted old pods, and do not
 	// hold without them.
@@ -43,7 +43,7 @@ type Step struct {
 	// Created is the number of pods that are created, OldRevision says that they are of the old revision, which is scaled first.
 	Created     int  `json:"created"`
 	OldRevision bool `json:"oldRevision"`
-	// Placed are the nodes of the pods that find one, those of earlier steps included.
+	// Placed are the nodes of the pods that find one, pods of earlier steps included.
 	Placed []string `json:"placed"`
 	// Waiting is the number of pods that have no node after the step.
 	Waiting int `json:"waiting"`
@@ -67,7 +67,7 @@ type Broken struct {
 // Fine reports whether the rollout comes to its end, and all required rules hold there.
 func (r *Rollout) Fine() bool { return r.Complete && len(r.Broken) == 0 }
 
-// Stuck is why a rollout does not go on.
+// Stuck is why a rollout is stuck.
 type Stuck struct {
 	// Message is kube-scheduler's event text for the first pod without a node.
 	Message string `json:"message"`
@@ -86,7 +86,7 @@ func Fine(all []*Rollout) bool {
 	return !slices.ContainsFunc(all, func(r *Rollout) bool { return !r.Fine() })
 }
 
-// AllPlaced reports whether every pod of an answer to PlaceRequest has a node, those that rollouts replace aside.
+// AllPlaced reports whether every pod of an answer to PlaceRequest has a node, except pods that rollouts replace.
 func AllPlaced(s *kube.Snapshot, a *stowagev1.PlaceResponse, rollouts []*Rollout) bool {
 	replaced := func(o kube.Origin) bool {
 		return slices.ContainsFunc(rollouts, func(r *Rollout) bool { return r.Object == objectOf(o) })

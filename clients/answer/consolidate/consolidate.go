@@ -11,7 +11,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Options limit the search. The templates of new nodes are those of the snapshot.
+// Options limit the search. The snapshot has the templates of new nodes.
 type Options struct {
 	// Nodes are the nodes that may be removed; none for all nodes with a price.
 	Nodes []string

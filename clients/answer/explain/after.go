@@ -10,7 +10,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// after decides what becomes of pods once the queue is placed; nil if no other pod is pending, or if the pods have no feasible node
+// after decides the fate of pods once the queue is placed; nil if no other pod is pending, or if the pods have no feasible node
 // alone and none after the others. A note says so where other pending pods do not count.
 func (a *asker) after(ctx context.Context, of []kube.Entry, feasible bool) (out *words.After, err error) {
 	others := answer.OtherPods(a.Snapshot, of[0])
@@ -72,7 +72,7 @@ func (a *asker) withRetries(ctx context.Context, of []kube.Entry) (out *words.Af
 	return out, nil
 }
 
-// fate is what becomes of pods in the answer about the queue.
+// fate is the result for pods in the answer about the queue.
 func fate(snapshot *kube.Snapshot, of []kube.Entry, response *stowagev1.PlaceResponse) *words.After {
 	among := map[*stowagev1.PendingPods]bool{}
 	for _, e := range of {

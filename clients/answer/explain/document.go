@@ -99,7 +99,7 @@ func verdicts(nodes []answer.Node, a *stowagev1.FilterResponse) {
 	}
 }
 
-// Verdict is what becomes of the pod after other pending pods if these count, or else now.
+// Verdict is the verdict after other pending pods if these count, or else now.
 func (p *Pod) Verdict() string {
 	text := cmp.Or(p.After.String(), p.After.Later(), p.Now())
 	if p.Good() && p.After.String() == "" || p.After.Later() != "" {

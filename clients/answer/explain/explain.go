@@ -1,7 +1,7 @@
 // Package explain answers why a pod is pending, what would place it, and whether a pod on a node could move.
 //
 // An answer has everything that is known of a pod: the verdict of each node, what the counts of its rules are, which pods kube-scheduler
-// would preempt, what becomes of it after the other pending pods, how its rollout goes on, and remedies, each of which was tried:
+// would preempt, whether it has a node after the other pending pods, how its rollout continues, and remedies, each of which was tried:
 // changes of the pod, of a node, of its workload, with what they do for all of its pods and for the pods that make room.
 package explain
 
@@ -48,7 +48,7 @@ type Pod struct {
 	Words *words.Explanation
 	// Response is the response of the server. Its indexes are of the nodes of Words.Cluster, which lacks a pod that is on a node.
 	Response *stowagev1.FilterResponse
-	// After is what becomes of the pod after other pending pods; nil if they do not count.
+	// After is the fate of the pod after other pending pods; nil if they do not count.
 	After *words.After
 	// Advice are changes of the workload that place the pods.
 	Advice []advice.Advice

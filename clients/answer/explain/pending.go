@@ -128,7 +128,7 @@ func (a *asker) continueRollout(ctx context.Context, p *Pod) error {
 	return err
 }
 
-// replacements decides what becomes of the pods that changes take off their nodes, once the pod has its node and their controllers have
+// replacements decides the fate of the pods that changes take off their nodes, once the pod has its node and their controllers have
 // created them again. Of changes after other pending pods nothing is known.
 func (a *asker) replacements(ctx context.Context, p *Pod) error {
 	if p.After != nil {
@@ -151,7 +151,7 @@ func (a *asker) replacements(ctx context.Context, p *Pod) error {
 	})
 }
 
-// returning is what becomes of the pods that a scenario evicts.
+// returning is the fate of the pods that a scenario evicts.
 func returning(response *stowagev1.WhatIfResponse) *words.Returning {
 	out := &words.Returning{}
 	all := response.GetPlacement().GetPlacements()

@@ -44,7 +44,7 @@ func (a *Answer) Tally() []string {
 // ScaleDownAdvice introduces the commands of Comparison.ScaleDowns.
 const ScaleDownAdvice = "The controller decides which pods leave. To choose them so that the others stay spread:"
 
-// effects are the titles of pods by what becomes of them, in the order of reading.
+// effects are the titles of pods by effect, in the order of reading.
 var effects = []struct {
 	effect whatif.Effect
 	title  string
@@ -64,7 +64,7 @@ type List struct {
 	Lines []string
 }
 
-// Lists are the pods by what becomes of them, a line for each workload and reason. No list is empty.
+// Lists are the pods by effect, a line for each workload and reason. No list is empty.
 func (a *Answer) Lists() []List {
 	var out []List
 	for _, e := range effects {

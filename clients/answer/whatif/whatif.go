@@ -125,7 +125,7 @@ func newFindings(before, after *answer.Question) ([]review.Finding, error) {
 	return slices.DeleteFunc(is, func(f review.Finding) bool { return known[f.String()] }), err
 }
 
-// state returns what becomes of the cluster of a question after a disruption.
+// state returns the cluster of a question after a disruption.
 func state(ctx context.Context, q *answer.Question, d *kube.Disruption, mode stowagev1.QueueMode) (*whatif.State, error) {
 	out := &whatif.State{Snapshot: q.Snapshot, Disruption: d}
 	return out, q.Put(func() error {

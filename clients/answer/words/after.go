@@ -6,7 +6,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// After is what becomes of pods once the other pending pods are placed, if that differs from what becomes of them alone.
+// After is the fate of pods once the other pending pods are placed, if it differs from their fate alone.
 type After struct {
 	Pods, Unplaced uint32
 	// Message is why the first unplaced one has no node.

@@ -17,7 +17,7 @@ type Explanation struct {
 	Whole *Whole
 	// Rollout is how the rollout goes on that creates the pod; nil if none is under way.
 	Rollout *whatif.Rollout
-	// Returning is what becomes of the pods that changes take off their nodes, where that is known.
+	// Returning is the fate of the pods that changes take off their nodes, where it is known.
 	Returning map[*stowagev1.Change]*Returning
 	// Counting says that changes are about how many pods fit. A request that leaves room for one more pod beside the others is not the
 	// highest then: with it, the others take less, too.

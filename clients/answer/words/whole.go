@@ -76,14 +76,14 @@ func (h *Whole) then(c *stowagev1.Change) string {
 	return fmt.Sprintf("; then %d of %d have a node", n, h.Pods)
 }
 
-// Returning is what becomes of pods that leave their nodes to make room, once the pod has its node and their controllers have created them
+// Returning is the fate of pods that leave their nodes to make room, once the pod has its node and their controllers have created them
 // again.
 type Returning struct {
 	Nodes    []string // of replacements that have one
 	Unplaced int
 }
 
-// comeBack says what becomes of the pods that a change takes off their nodes; empty if that is not known.
+// comeBack reports the fate of the pods that a change takes off their nodes; empty if it is not known.
 func (x *Explanation) comeBack(c *stowagev1.Change) string {
 	r := x.Returning[c]
 	if r == nil {

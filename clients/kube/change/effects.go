@@ -220,7 +220,7 @@ func (d *decision) job(before, after *batchv1.Job) (message string, err error) {
 
 const rollout = "its template changes: the rollout that replaces its pods is not decided; they stay as they are"
 
-// edited reports whether the pods of a template are replaced by those of another one.
+// edited reports whether the pods of a template are replaced by pods of another template.
 func edited(before, after *corev1.PodTemplateSpec) bool {
 	return !equality.Semantic.DeepEqual(before, after)
 }

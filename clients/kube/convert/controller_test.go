@@ -12,7 +12,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// Controllers are stated, with names where default spreading looks them up, so that the pods of two Jobs share a template.
+// Controllers are set, with names where default spreading looks them up, so that the pods of two Jobs share a template.
 func TestController(t *testing.T) {
 	for _, test := range []struct {
 		owner metav1.OwnerReference

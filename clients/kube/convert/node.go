@@ -68,13 +68,13 @@ func Namespace(n *corev1.Namespace) *stowagev1.Namespace {
 	return out
 }
 
-// Close makes a node take no pods, whatever their tolerations. Its labels, taints and images, and the pods on it, still
+// Close makes a node reject pods, whatever their tolerations. Its labels, taints and images, and the pods on it, still
 // count.
 func Close(n *stowagev1.Node) {
 	n.Unschedulable, n.Allocatable = true, &stowagev1.Resources{}
 }
 
-// Bare returns a node with its labels alone: pods on it count for topology, and it takes no pods.
+// Bare returns a node with its labels alone: pods on it count for topology, and it rejects pods.
 func Bare(n *stowagev1.Node) *stowagev1.Node {
 	out := &stowagev1.Node{Name: n.Name, Labels: n.Labels}
 	Close(out)

@@ -14,7 +14,7 @@ import (
 
 // Names returns the names in an object that no API server accepts: of the object and its namespace, of its labels, of nodes and classes that it
 // refers to, of taints and resources. Unlike Object it is for every object, as a file may have any uid: names are printed, completed by shells, and
-// part of commands. What the API server does not restrict, such as names of owners and of schedulers, is left to those who print it.
+// part of commands. What the API server does not restrict, such as names of owners and of schedulers, is left to the printer.
 func Names(o metav1.Object) field.ErrorList {
 	meta := field.NewPath("metadata")
 	name := subdomain

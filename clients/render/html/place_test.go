@@ -103,7 +103,7 @@ func TestReportsOfALargeClusterAreReadable(t *testing.T) {
 	}
 }
 
-// TestWhatNodesHaveAfterwards holds that the requests of all nodes grow by those of the placed pods.
+// TestWhatNodesHaveAfterwards holds that the requests of all nodes grow by the requests of the placed pods.
 func TestWhatNodesHaveAfterwards(t *testing.T) {
 	d := placed(t, large(t))
 	text, err := json.Marshal(d)

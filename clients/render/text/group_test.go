@@ -132,7 +132,7 @@ pod group default/web: 3 pods without a node
 	}
 }
 
-// TestPlaceTellsOfEvictedGroups: also of those that have no pods to place.
+// TestPlaceTellsOfEvictedGroups expects evicted groups in the text, also groups without pods to place.
 func TestPlaceTellsOfEvictedGroups(t *testing.T) {
 	snapshot := &kube.Snapshot{PodGroups: []*stowagev1.PodGroup{{Name: "default/keeps"}, {Name: "default/loses", MinCount: new(uint32(2))}}}
 	var b strings.Builder

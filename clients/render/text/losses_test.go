@@ -53,7 +53,7 @@ func TestLossesAreBrief(t *testing.T) {
 	}
 }
 
-// TestManyDomainsAreBounded holds that of many domains that fail the losses of a few are described.
+// TestManyDomainsAreBounded expects the losses of a few of many failing domains.
 func TestManyDomainsAreBounded(t *testing.T) {
 	var all []*whatif.Failure
 	for i := range 500 {

@@ -33,7 +33,7 @@ type Picture struct {
 	TopologyKey string // "" for one column
 	// New are the names of the pods that were placed, by node name.
 	New map[string][]string
-	// Gone are pods that were evicted. Those of the queue are not drawn.
+	// Gone are pods that were evicted. Pods of the queue are not drawn.
 	Gone []*stowagev1.PodReference
 	// Fill is how full the nodes are; nil leaves that out.
 	Fill  *fill.Nodes

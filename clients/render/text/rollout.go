@@ -12,7 +12,7 @@ import (
 // maximumSteps bounds the lines about the steps of a rollout.
 const maximumSteps = 20
 
-// Rollouts writes how rollouts go: whether each comes to its end, its steps, and why it does not go on.
+// Rollouts writes how rollouts go: whether each completes, its steps, and why it is stuck.
 func Rollouts(w io.Writer, all []*whatif.Rollout, width int) {
 	for _, r := range all {
 		writeRollout(w, r, width)

@@ -8,7 +8,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/quote"
 )
 
-// WhatIf writes the changes, how many pods are placed before and after, the pods by what becomes of them, and the rollouts.
+// WhatIf writes the changes, how many pods are placed before and after, the pods by effect, and the rollouts.
 func WhatIf(w io.Writer, a *whatif.Answer, s Style) {
 	for _, change := range a.Changes {
 		WriteWrapped(w, "", change, s.Width)
