@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 # The modules of go.work, whose packages the go command's pattern "work" means. Each has to be in order without the others' versions, too.
-LIBRARIES := clients/stowage engine proto
+LIBRARIES := clients/kube clients/simulate clients/stowage engine proto
 MODULES := . $(LIBRARIES)
 # Modules of their own are left out of go.work: they would raise the versions of the others.
 APART := GOWORK=off go -C
@@ -71,9 +71,17 @@ CHECK := GOTOOLCHAIN=auto $(APART) deploy/check
 chart: ## Test the Helm chart as helm lint and helm template do, the dashboards and the alert rules.
 	$(CHECK) test -timeout 10m ./...
 
+# The releases of Kubernetes that importers may be on, beside the oldest one.
+KUBERNETES := v0.35.0 v0.36.0 v0.37.0
 .PHONY: importers
 importers: ## Test each library with the oldest versions that it supports, and imported into modules on Kubernetes 0.34 to 0.37.
 	@for dir in $(filter-out engine,$(LIBRARIES)); do $(APART) $$dir test -short -timeout 20m ./... || exit 1; done
+	@mkdir -p build && for release in $(KUBERNETES); do \
+	  cp clients/kube/go.mod build/kube.mod && cp clients/kube/go.sum build/kube.sum && \
+	  $(APART) clients/kube get -modfile=../../build/kube.mod \
+	    $$(printf "k8s.io/%s@$$release " api apimachinery component-helpers) && \
+	  $(APART) clients/kube test -modfile=../../build/kube.mod -mod=mod -short -timeout 20m ./... || exit 1; \
+	done
 	IMPORTERS=1 $(GOTEST) -count=1 -timeout 60m ./bench/importers
 
 .PHONY: prose

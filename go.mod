@@ -103,6 +103,8 @@ require (
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/otlptranslator v1.0.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
+	github.com/stowage-scheduler/stowage/clients/kube v0.0.0
+	github.com/stowage-scheduler/stowage/clients/simulate v0.0.0
 	github.com/stowage-scheduler/stowage/clients/stowage v0.0.0
 	github.com/stowage-scheduler/stowage/engine v0.0.0
 	github.com/stowage-scheduler/stowage/proto v0.0.0
@@ -145,3 +147,7 @@ replace github.com/stowage-scheduler/stowage/engine => ./engine
 replace github.com/stowage-scheduler/stowage/proto => ./proto
 
 replace github.com/stowage-scheduler/stowage/clients/stowage => ./clients/stowage
+
+replace github.com/stowage-scheduler/stowage/clients/kube => ./clients/kube
+
+replace github.com/stowage-scheduler/stowage/clients/simulate => ./clients/simulate

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
 	"github.com/stowage-scheduler/stowage/bench/loopback"
-	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	"github.com/stowage-scheduler/stowage/proto/content"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
-	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 

@@ -24,7 +24,7 @@ func TestImports(t *testing.T) {
 	if os.Getenv("IMPORTERS") == "" {
 		t.Skip("downloads several releases of Kubernetes; make importers sets IMPORTERS")
 	}
-	published := newProxy(t, "proto", "clients/stowage")
+	published := newProxy(t, "proto", "engine", "clients/stowage", "clients/kube", "clients/simulate")
 	for _, k := range kubernetes {
 		before := filepath.Join(t.TempDir(), "importer")
 		must(t, os.Mkdir(before, 0o755))
@@ -51,6 +51,9 @@ var _ = stowagev1.NewPlacementServiceClient`,
 			`import "` + repository + `/clients/stowage"
 
 var _ = stowage.Dial`,
+			`import "` + repository + `/clients/simulate"
+
+var _ = simulate.New`,
 		} {
 			imported, _, _ := strings.Cut(source[strings.Index(source, repository)+len(repository)+1:], `"`)
 			t.Run(k.version+"/"+imported, func(t *testing.T) {

@@ -4,6 +4,7 @@ go 1.26.9
 
 require (
 	github.com/stowage-scheduler/stowage v0.0.0
+	github.com/stowage-scheduler/stowage/clients/kube v0.0.0
 	github.com/stowage-scheduler/stowage/clients/stowage v0.0.0
 	github.com/stowage-scheduler/stowage/proto v0.0.0
 	google.golang.org/protobuf v1.36.12
@@ -157,3 +158,7 @@ replace github.com/stowage-scheduler/stowage/engine => ../../engine
 replace github.com/stowage-scheduler/stowage/proto => ../../proto
 
 replace github.com/stowage-scheduler/stowage/clients/stowage => ../../clients/stowage
+
+replace github.com/stowage-scheduler/stowage/clients/kube => ../../clients/kube
+
+replace github.com/stowage-scheduler/stowage/clients/simulate => ../../clients/simulate

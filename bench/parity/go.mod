@@ -8,6 +8,7 @@ require (
 	github.com/go-logr/logr v1.4.4
 	github.com/google/go-cmp v0.7.0
 	github.com/stowage-scheduler/stowage v0.0.0-00010101000000-000000000000
+	github.com/stowage-scheduler/stowage/clients/kube v0.0.0
 	github.com/stowage-scheduler/stowage/engine v0.0.0
 	github.com/stowage-scheduler/stowage/proto v0.0.0
 	go.uber.org/goleak v1.3.0
@@ -107,6 +108,7 @@ require (
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
+	github.com/stowage-scheduler/stowage/clients/simulate v0.0.0 // indirect
 	github.com/stowage-scheduler/stowage/clients/stowage v0.0.0 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	github.com/xlab/treeprint v1.2.0 // indirect
@@ -220,3 +222,7 @@ replace github.com/stowage-scheduler/stowage/engine => ../../engine
 replace github.com/stowage-scheduler/stowage/proto => ../../proto
 
 replace github.com/stowage-scheduler/stowage/clients/stowage => ../../clients/stowage
+
+replace github.com/stowage-scheduler/stowage/clients/kube => ../../clients/kube
+
+replace github.com/stowage-scheduler/stowage/clients/simulate => ../../clients/simulate

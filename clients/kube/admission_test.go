@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -143,7 +142,7 @@ func TestAdmissionOfPodsOnNodes(t *testing.T) {
 // Pods that are rejected do not count as members of their group.
 func TestRejectedPodsAreNoMembers(t *testing.T) {
 	b := kube.NewBuilder(kube.Options{})
-	must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t, `{metadata: {name: g}, spec: {schedulingPolicy: {gang: {minCount: 2}}}}`)))
+	must(t, b.AddPodGroup(unstructuredOf(t, `{metadata: {name: g}, spec: {schedulingPolicy: {gang: {minCount: 2}}}}`)))
 	must(t, b.AddLimitRange(parse[corev1.LimitRange](t, `{metadata: {name: l}, spec: {limits: [{type: Container, max: {cpu: 1}}]}}`)))
 	for _, cpu := range []string{"1", "2"} {
 		must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: p`+cpu+`}, spec: {schedulingGroup: {podGroupName: g}, containers: [{name: c, resources: {limits: {cpu: `+cpu+`}}}]}}`)))

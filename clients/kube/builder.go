@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube/change"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"

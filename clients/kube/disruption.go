@@ -67,7 +67,7 @@ func (s *Snapshot) unreachable(nodes []string) *stowagev1.ClusterDelta {
 		if !lost[n.Name] {
 			continue
 		}
-		n = proto.CloneOf(n)
+		n = proto.Clone(n).(*stowagev1.Node)
 		n.Taints = slices.DeleteFunc(n.Taints, func(t *stowagev1.Taint) bool { return t.Key == corev1.TaintNodeUnreachable })
 		for _, effect := range []stowagev1.TaintEffect{
 			stowagev1.TaintEffect_TAINT_EFFECT_NO_SCHEDULE, stowagev1.TaintEffect_TAINT_EFFECT_NO_EXECUTE,

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
+	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -21,43 +21,51 @@ const RestGroup = "queue"
 // groupSet is the PodGroups.
 type groupSet struct {
 	added     map[string]addedGroup
-	workloads map[string]*schedulingv1beta1.Workload
+	workloads map[string]*skew.Workload
 	unread    map[string]string // the versions of PodGroups that are not read, by name
 	running   map[string]int    // pods on nodes by group name
 }
 
 func newGroupSet() groupSet {
-	return groupSet{added: map[string]addedGroup{}, workloads: map[string]*schedulingv1beta1.Workload{}, running: map[string]int{}}
+	return groupSet{added: map[string]addedGroup{}, workloads: map[string]*skew.Workload{}, running: map[string]int{}}
 }
 
 // addedGroup is a PodGroup and its origin.
 type addedGroup struct {
-	object *schedulingv1beta1.PodGroup
+	object *skew.PodGroup
 	at     string
 }
 
-// AddPodGroup adds a PodGroup. Pods that name it may be added before or after it.
-func (b *Builder) AddPodGroup(g *schedulingv1beta1.PodGroup) error {
+// AddPodGroup adds a PodGroup of k8s.io/api/scheduling/v1beta1, typed or unstructured. Pods that name it may be added before or after it.
+func (b *Builder) AddPodGroup(o metav1.Object) error {
+	g, err := skew.ReadPodGroup(o)
+	if err != nil {
+		return err
+	}
 	return b.affect(object.Of("PodGroup", g), func() {
-		b.groups.added[object.Namespace(g)+"/"+g.Name] = addedGroup{g.DeepCopy(), b.objects.at}
+		b.groups.added[object.Namespace(g)+"/"+g.Name] = addedGroup{g, b.objects.at}
 		b.environment.AddPodGroup(g)
 	})
 }
 
 // AddCompositePodGroup refuses a CompositePodGroup. The PodGroups in it are refused, too.
-func (b *Builder) AddCompositePodGroup(g *schedulingv1alpha3.CompositePodGroup) error {
+func (b *Builder) AddCompositePodGroup(g metav1.Object) error {
 	o := object.Of("CompositePodGroup", g)
 	return b.objects.misread(o, true, field.Forbidden(field.NewPath("spec"), convert.CompositeUnsupported))
 }
 
 // AddWorkload adds a Workload. Its templates complete PodGroups without a uid, as a controller copies them.
-func (b *Builder) AddWorkload(w *schedulingv1beta1.Workload) error {
-	return b.affect(object.Of("Workload", w), func() { b.groups.workloads[object.Namespace(w)+"/"+w.Name] = w.DeepCopy() })
+func (b *Builder) AddWorkload(o metav1.Object) error {
+	w, err := skew.ReadWorkload(o)
+	if err != nil {
+		return err
+	}
+	return b.affect(object.Of("Workload", w), func() { b.groups.workloads[object.Namespace(w)+"/"+w.Name] = w })
 }
 
 // templated returns a PodGroup with the policy and the constraints of its Workload's template, if it is about to be created
 // and has no policy of its own.
-func (s *groupSet) templated(g *schedulingv1beta1.PodGroup) (*schedulingv1beta1.PodGroup, error) {
+func (s *groupSet) templated(g *skew.PodGroup) (*skew.PodGroup, error) {
 	ref := g.Spec.WorkloadRef
 	if p := g.Spec.SchedulingPolicy; ref == nil || object.Admitted(g) || p.Basic != nil || p.Gang != nil {
 		return g, nil
@@ -69,7 +77,8 @@ func (s *groupSet) templated(g *schedulingv1beta1.PodGroup) (*schedulingv1beta1.
 	}
 	for _, t := range w.Spec.PodGroupTemplates {
 		if t.Name == ref.TemplateName {
-			g = g.DeepCopy()
+			completed := *g
+			g = &completed
 			g.Spec.SchedulingPolicy = t.SchedulingPolicy
 			if g.Spec.SchedulingConstraints == nil {
 				g.Spec.SchedulingConstraints = t.SchedulingConstraints

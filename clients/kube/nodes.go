@@ -8,7 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube/controller"
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/kube/object"

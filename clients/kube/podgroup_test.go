@@ -9,8 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
@@ -55,7 +54,7 @@ topology: {keys: [rack, block, topology.kubernetes.io/zone], policy: POD_GROUP_T
 `, `{name: default/g, minCount: 1, mode: POD_GROUP_MODE_JOINT}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := convert.PodGroup(parse[schedulingv1beta1.PodGroup](t, c.group))
+			got, err := convert.PodGroup(unstructuredOf(t, c.group))
 			must(t, err)
 			diff(t, message(t, &stowagev1.PodGroup{}, c.want), got)
 		})
@@ -82,7 +81,7 @@ func TestPodGroupNamesWhatIsWrongWithIt(t *testing.T) {
 		{`{metadata: {annotations: {stowage.scheduling/topology-levels: "a,b,c,d,e,f,g,h,i"}}, spec: {schedulingPolicy: {basic: {}}}}`,
 			`metadata.annotations[stowage.scheduling/topology-levels]: Too many: 9: must have at most 8 items`},
 	} {
-		_, err := convert.PodGroup(parse[schedulingv1beta1.PodGroup](t, c.group))
+		_, err := convert.PodGroup(unstructuredOf(t, c.group))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
@@ -91,7 +90,7 @@ func TestPodGroupNamesWhatIsWrongWithIt(t *testing.T) {
 
 func TestCompositePodGroupsAreRefused(t *testing.T) {
 	b := kube.NewBuilder(kube.Options{})
-	err := b.AddCompositePodGroup(parse[schedulingv1alpha3.CompositePodGroup](t, `{metadata: {name: all}}`))
+	err := b.AddCompositePodGroup(parse[metav1.PartialObjectMetadata](t, `{metadata: {name: all}}`))
 	const want = "CompositePodGroup default/all: spec: Forbidden: " +
 		"kube-scheduler places the groups of a composite pod group together, which is not supported"
 	if m, ok := errors.AsType[*kube.Misread](err); !ok || m.Error() != want {
@@ -117,7 +116,7 @@ func TestGroupsOfPodsOnNodes(t *testing.T) {
 	must(t, b.AddNode(parse[corev1.Node](t, `{metadata: {name: a}}`)))
 	must(t, b.AddPod(parse[corev1.Pod](t,
 		`{metadata: {name: runs}, spec: {nodeName: a, schedulingGroup: {podGroupName: g}, containers: [{name: c}]}}`)))
-	must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t,
+	must(t, b.AddPodGroup(unstructuredOf(t,
 		`{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, disruptionMode: {all: {}}}}`)))
 	s := build(t, b)
 	diff(t, []*stowagev1.PodGroup{{
@@ -142,7 +141,7 @@ func TestUnreadFieldsOfGroupsOnNodes(t *testing.T) {
 		must(t, b.AddNode(parse[corev1.Node](t, `{metadata: {name: a}}`)))
 		must(t, b.AddPod(parse[corev1.Pod](t,
 			`{metadata: {name: runs}, spec: {nodeName: a, schedulingGroup: {podGroupName: g}, containers: [{name: c}]}}`)))
-		must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t, `{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, `+c.spec+`}}`)))
+		must(t, b.AddPodGroup(unstructuredOf(t, `{metadata: {name: g}, spec: {schedulingPolicy: {basic: {}}, `+c.spec+`}}`)))
 		s := build(t, b)
 		diff(t, []string{c.unread}, told(s.Cluster.Nodes[0].Pods[0].Unread))
 		if c.misread != (len(s.Misreads) == 1 && !s.Misreads[0].OwnPods) {
@@ -158,9 +157,9 @@ func TestPodsThatNameAGroupAreInIt(t *testing.T) {
 	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: head, namespace: ml}, spec: {schedulingGroup: {podGroupName: training}}}`)))
 	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: loose, namespace: ml}, spec: {schedulingGroup: {podGroupName: loose}}}`)))
 	b.From("groups.yaml: PodGroup training")
-	must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t, training)))
-	must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t, `{metadata: {name: loose, namespace: ml}, spec: {schedulingPolicy: {basic: {}}}}`)))
-	must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t, `{metadata: {name: unused}, spec: {}}`)))
+	must(t, b.AddPodGroup(unstructuredOf(t, training)))
+	must(t, b.AddPodGroup(unstructuredOf(t, `{metadata: {name: loose, namespace: ml}, spec: {schedulingPolicy: {basic: {}}}}`)))
+	must(t, b.AddPodGroup(unstructuredOf(t, `{metadata: {name: unused}, spec: {}}`)))
 	s := build(t, b)
 	r := s.PlaceRequest()
 	loose := &stowagev1.PodGroup{Name: "ml/loose", MinCount: new(uint32(1))}
@@ -217,8 +216,8 @@ func TestWorkloadTemplatesStandForWhatPodGroupsLeaveOut(t *testing.T) {
 	} {
 		b := kube.NewBuilder(kube.Options{})
 		must(t, b.AddDeployment(parse[appsv1.Deployment](t, worker("4"))))
-		must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t, `{metadata: {name: training, namespace: ml}, spec: {workloadRef: `+c.ref+`}}`)))
-		must(t, b.AddWorkload(parse[schedulingv1beta1.Workload](t, `
+		must(t, b.AddPodGroup(unstructuredOf(t, `{metadata: {name: training, namespace: ml}, spec: {workloadRef: `+c.ref+`}}`)))
+		must(t, b.AddWorkload(unstructuredOf(t, `
 metadata: {name: w, namespace: ml}
 spec: {podGroupTemplates: [{name: workers, schedulingPolicy: {gang: {minCount: 4}}, schedulingConstraints: {topology: [{key: rack}]}}]}
 `)))
@@ -250,7 +249,7 @@ func TestPodsWaitForTheirGroup(t *testing.T) {
 		must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: other}}`)))
 		if c.group != "" {
 			b.From("group.yaml")
-			must(t, b.AddPodGroup(parse[schedulingv1beta1.PodGroup](t, c.group)))
+			must(t, b.AddPodGroup(unstructuredOf(t, c.group)))
 		}
 		s := build(t, b)
 		diff(t, []string{c.want}, waiting(s))
@@ -286,8 +285,8 @@ func told(fields []*stowagev1.UnreadField) []string {
 
 // TestGroupsOfACluster holds what kube-scheduler does with groups some of whose pods are running or not there yet.
 func TestGroupsOfACluster(t *testing.T) {
-	group := func(name, policy string) *schedulingv1beta1.PodGroup {
-		return parse[schedulingv1beta1.PodGroup](t, `{metadata: {name: `+name+`, uid: `+name+`}, spec: `+policy+`}`)
+	group := func(name, policy string) metav1.Object {
+		return unstructuredOf(t, `{metadata: {name: `+name+`, uid: `+name+`}, spec: `+policy+`}`)
 	}
 	pod := func(name, group, node string) *corev1.Pod {
 		return parse[corev1.Pod](t, `{metadata: {name: `+name+`, uid: `+name+`}, spec: {nodeName: "`+node+`", schedulingGroup: {podGroupName: `+group+`}}}`)

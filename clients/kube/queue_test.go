@@ -63,7 +63,7 @@ func TestAlike(t *testing.T) {
 		"nothing else": nil,
 	} {
 		for _, x := range []*stowagev1.Pod{template("n"), index(0)} {
-			y := proto.CloneOf(x)
+			y := proto.Clone(x).(*stowagev1.Pod)
 			y.Name = "q"
 			if change != nil {
 				change(y)
@@ -75,7 +75,7 @@ func TestAlike(t *testing.T) {
 	}
 	nominated := template("n")
 	nominated.NominatedNodeName = "n"
-	if kube.Alike(nominated, proto.CloneOf(nominated)) {
+	if kube.Alike(nominated, proto.Clone(nominated).(*stowagev1.Pod)) {
 		t.Error("nominated pods are alike")
 	}
 }

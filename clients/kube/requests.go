@@ -11,9 +11,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
-	"github.com/stowage-scheduler/stowage/clients/suggest"
+	"github.com/stowage-scheduler/stowage/clients/kube/suggest"
 	"github.com/stowage-scheduler/stowage/engine/nodestate"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube/controller"
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
-	"github.com/stowage-scheduler/stowage/clients/suggest"
+	"github.com/stowage-scheduler/stowage/clients/kube/suggest"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 

@@ -12,8 +12,8 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube/change"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"

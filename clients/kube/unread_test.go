@@ -59,7 +59,7 @@ func TestEveryFieldIsUsedToldOrIrrelevant(t *testing.T) {
 	}
 	for _, table := range [][]string{keys(usedFields), keys(toldFields), keys(irrelevantFields), keys(nestedFields)} {
 		for _, key := range table {
-			if !known[key] && !nestedFields[key] {
+			if newest && !known[key] && !nestedFields[key] {
 				t.Errorf("%s is no field", key)
 			}
 		}

@@ -7,15 +7,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/admission"
 	"github.com/stowage-scheduler/stowage/clients/kube/controller"
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
+	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -213,7 +212,7 @@ func (b *Builder) job(s *batchv1.JobSpec, o controller.Owner, origin Origin, pat
 }
 
 // create queues pods with a group, nil for none, unless there is an error.
-func (b *Builder) create(origin Origin, path *field.Path, pods []controller.Stamp, group *schedulingv1beta1.PodGroup, err error) error {
+func (b *Builder) create(origin Origin, path *field.Path, pods []controller.Stamp, group *skew.PodGroup, err error) error {
 	if err == nil && group != nil {
 		err = b.AddPodGroup(group)
 	}
@@ -315,7 +314,7 @@ func (b *Builder) noteAdded(p *controller.CustomPart, queued []slot) {
 	for i := range queued {
 		of := &queued[i].source
 		adds := p.Adds
-		requests := resourcehelper.PodRequests(admission.Defaulted(of.Pod), resourcehelper.PodResourcesOptions{})
+		requests := skew.PodRequests(admission.Defaulted(of.Pod), skew.RequestOptions{})
 		for name, q := range p.Initial {
 			if has := requests[name]; has.Cmp(q) < 0 {
 				adds = fmt.Sprintf("the controller adds an init container that requests %s of %s", q.String(), name)

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )

@@ -11,7 +11,7 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/suggest"
+	"github.com/stowage-scheduler/stowage/clients/kube/suggest"
 	"github.com/stowage-scheduler/stowage/engine/nodestate"
 )
 

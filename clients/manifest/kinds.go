@@ -46,9 +46,9 @@ var kinds = map[string]kind{
 	"DaemonSet":             reads([]string{"apps/v1"}, (*kube.Builder).AddDaemonSet),
 	"Job":                   reads([]string{"batch/v1"}, (*kube.Builder).AddJob),
 	"CronJob":               reads([]string{"batch/v1"}, (*kube.Builder).AddCronJob),
-	"PodGroup":              reads(schedulingVersions, (*kube.Builder).AddPodGroup),
-	"CompositePodGroup":     reads([]string{"scheduling.k8s.io/v1alpha3"}, (*kube.Builder).AddCompositePodGroup),
-	"Workload":              reads(schedulingVersions, (*kube.Builder).AddWorkload),
+	"PodGroup":              readsAny[schedulingv1beta1.PodGroup](schedulingVersions, (*kube.Builder).AddPodGroup),
+	"CompositePodGroup":     readsAny[schedulingv1alpha3.CompositePodGroup]([]string{"scheduling.k8s.io/v1alpha3"}, (*kube.Builder).AddCompositePodGroup),
+	"Workload":              readsAny[schedulingv1beta1.Workload](schedulingVersions, (*kube.Builder).AddWorkload),
 	"LimitRange":            reads([]string{"v1"}, (*kube.Builder).AddLimitRange),
 	"PriorityClass":         reads([]string{"scheduling.k8s.io/v1"}, (*kube.Builder).AddPriorityClass),
 	"RuntimeClass":          reads([]string{"node.k8s.io/v1"}, (*kube.Builder).AddRuntimeClass),
@@ -73,6 +73,11 @@ func reads[T readable](apiVersions []string, add func(*kube.Builder, *T) error) 
 		empty:       func() metav1.Object { return any(new(T)).(metav1.Object) },
 		add:         func(b *kube.Builder, o metav1.Object) error { return add(b, any(o).(*T)) },
 	}
+}
+
+// readsAny is reads for a kind that the builder accepts as any type.
+func readsAny[T readable](apiVersions []string, add func(*kube.Builder, metav1.Object) error) kind {
+	return reads(apiVersions, func(b *kube.Builder, o *T) error { return add(b, any(o).(metav1.Object)) })
 }
 
 // ofOthers reports whether an object shares only the name of the kind and belongs to another project's API group, such as

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
@@ -103,12 +103,13 @@ func (s *Snapshot) Preemption(ctx context.Context, pod *corev1.Pod, nodes *Nodes
 	return out, nil
 }
 
-// ScheduleGroup places the pods of a PodGroup, or none of them if fewer than its minimum get nodes. Pods of the group that already
-// have nodes count towards the minimum. The annotations of convert.PodGroup can request a joint placement. Stop has no effect.
-func (s *Snapshot) ScheduleGroup(ctx context.Context, g *schedulingv1beta1.PodGroup, pods []*corev1.Pod,
+// ScheduleGroup places the pods of a PodGroup of k8s.io/api/scheduling/v1beta1, typed or unstructured, or none of them if fewer than
+// its minimum get nodes. Pods of the group that already have nodes count towards the minimum. The annotations of convert.PodGroup can
+// request a joint placement. Stop has no effect.
+func (s *Snapshot) ScheduleGroup(ctx context.Context, g metav1.Object, pods []*corev1.Pod,
 	o ScheduleOptions,
 ) (*GroupResult, error) {
-	name := keyOf(g.Namespace, g.Name)
+	name := keyOf(g.GetNamespace(), g.GetName())
 	group, err := convert.PodGroup(g)
 	if err != nil {
 		return nil, fmt.Errorf("PodGroup %s: %w", name, err)

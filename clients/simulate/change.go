@@ -126,7 +126,7 @@ func (s *Snapshot) Restore(e *Evicted) error {
 // withTemplate returns the pod for a state in which its template has another index.
 func (p *placed) withTemplate(template *stowagev1.IndexedPodTemplate) *placed {
 	out := *p
-	out.template, out.pod = template, proto.CloneOf(p.pod)
+	out.template, out.pod = template, proto.Clone(p.pod).(*stowagev1.Pod)
 	out.pod.Source = templateIndex(template.Index)
 	return &out
 }

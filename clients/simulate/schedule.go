@@ -7,13 +7,10 @@ import (
 	"strconv"
 
 	"google.golang.org/protobuf/proto"
-
-	"github.com/stowage-scheduler/stowage/clients/answer/words"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
-
+	"github.com/stowage-scheduler/stowage/clients/kube/object"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -75,7 +72,7 @@ func (o *order) why(message string, rejections []*stowagev1.Rejection, internal 
 	out := &Why{Message: message, InternalError: internal}
 	for _, r := range rejections {
 		to := Rejection{
-			Plugin: words.Plugin(r.Plugin), Nodes: o.named(r.GetNodes().GetIndexes()),
+			Plugin: object.Plugin(r.Plugin), Nodes: o.named(r.GetNodes().GetIndexes()),
 			Unresolvable: r.Code == stowagev1.StatusCode_STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE,
 		}
 		for _, reason := range r.Reasons {
@@ -214,7 +211,7 @@ func (q *queue) enqueue(p *corev1.Pod, pod *stowagev1.Pod, group string) {
 		*last.Count++
 	} else {
 		if pod.Name != p.Name {
-			pod = proto.CloneOf(pod)
+			pod = proto.Clone(pod).(*stowagev1.Pod)
 			pod.Name = p.Name
 		}
 		q.entries = append(q.entries, &stowagev1.PendingPods{Pod: pod, Count: new(uint32(1)), PodGroup: group})

@@ -101,7 +101,7 @@ func New(ctx context.Context, client *stowage.Client, cluster *kube.Snapshot, o 
 func unscored(p *stowagev1.Profile) *stowagev1.Profile {
 	out := &stowagev1.Profile{}
 	if p != nil {
-		out = proto.CloneOf(p)
+		out = proto.Clone(p).(*stowagev1.Profile)
 	}
 	out.PluginWeights = nil
 	for _, plugin := range []stowagev1.Plugin{
@@ -325,3 +325,9 @@ func (s *Snapshot) ask(ctx context.Context, profile *stowagev1.Profile, fresh []
 	}
 	return call(about)
 }
+
+// Settle puts what changed to the server as a part of the snapshot's cluster, as a long history does.
+func (s *Snapshot) Settle() error { return s.settle(s.base.delta(&s.now)) }
+
+// Changes is the number of changes that every request carries.
+func (s *Snapshot) Changes() int { return s.now.changes }

@@ -129,6 +129,7 @@ require (
 	github.com/shopspring/decimal v1.4.0 // indirect
 	github.com/spf13/cast v1.7.0 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
+	github.com/stowage-scheduler/stowage/clients/kube v0.0.0 // indirect
 	github.com/stowage-scheduler/stowage/engine v0.0.0 // indirect
 	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
@@ -200,3 +201,7 @@ replace github.com/stowage-scheduler/stowage/engine => ../../engine
 replace github.com/stowage-scheduler/stowage/proto => ../../proto
 
 replace github.com/stowage-scheduler/stowage/clients/stowage => ../../clients/stowage
+
+replace github.com/stowage-scheduler/stowage/clients/kube => ../../clients/kube
+
+replace github.com/stowage-scheduler/stowage/clients/simulate => ../../clients/simulate

@@ -55,7 +55,7 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 		err = addWorkloads(b, c)
 	}
 	if err == nil {
-		err = addAll(b.AddPodGroup, relaxed(groups))
+		err = addAll(func(g *schedulingv1beta1.PodGroup) error { return b.AddPodGroup(g) }, relaxed(groups))
 	}
 	if err != nil {
 		return nil, err

@@ -16,7 +16,6 @@ import (
 
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
-	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )

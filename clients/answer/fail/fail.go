@@ -15,7 +15,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/suggest"
+	"github.com/stowage-scheduler/stowage/clients/kube/suggest"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )

@@ -3,10 +3,10 @@ package place
 import (
 	"slices"
 
-	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/fill"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/kube/change"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )

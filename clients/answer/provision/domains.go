@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
-	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 

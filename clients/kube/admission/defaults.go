@@ -8,7 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 )
 
 // Defaulted returns a pod with the defaults that the API server sets before admission (pkg/apis/core/v1/defaults.go
@@ -51,9 +52,10 @@ func roundStatus(s *corev1.PodStatus) {
 			}
 		}
 	}
-	roundedUp(s.AllocatedResources)
-	if r := s.Resources; r != nil {
-		roundedUp(r.Requests)
+	allocated, actuated := skew.PodStatusResources(s)
+	roundedUp(allocated)
+	if actuated != nil {
+		roundedUp(actuated.Requests)
 	}
 }
 
@@ -86,7 +88,7 @@ func defaultPodLevel(p *corev1.Pod) {
 	}
 	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
 	maps.Copy(limits, r.Limits)
-	ofContainers := resourcehelper.AggregateContainerLimits(p, resourcehelper.PodResourcesOptions{})
+	ofContainers := skew.ContainerLimits(p)
 	for name, q := range ofContainers {
 		_, requested := r.Requests[name]
 		_, limited := r.Limits[name]
@@ -95,11 +97,11 @@ func defaultPodLevel(p *corev1.Pod) {
 		}
 	}
 	for name, q := range limits {
-		if resourcehelper.IsSupportedPodLevelResource(name) {
+		if skew.IsPodLevelResource(name) {
 			requests[name] = q
 		}
 	}
-	for name, q := range resourcehelper.AggregateContainerRequests(p, resourcehelper.PodResourcesOptions{}) {
+	for name, q := range skew.ContainerRequests(p) {
 		if name == corev1.ResourceCPU || name == corev1.ResourceMemory {
 			requests[name] = q
 		}
@@ -107,7 +109,7 @@ func defaultPodLevel(p *corev1.Pod) {
 	maps.Copy(requests, r.Requests)
 	for name, request := range requests {
 		_, limited := limits[name]
-		if limited || !resourcehelper.IsSupportedPodLevelResource(name) || slices.ContainsFunc(
+		if limited || !skew.IsPodLevelResource(name) || slices.ContainsFunc(
 			slices.Concat(p.Spec.Containers, p.Spec.InitContainers), func(c corev1.Container) bool {
 				_, limited := c.Resources.Limits[name]
 				return !limited
@@ -168,8 +170,8 @@ func checkLimits(l *corev1.LimitRange, p *corev1.Pod) []error {
 				check(item, c.Resources.Requests, c.Resources.Limits)
 			}
 		case corev1.LimitTypePod:
-			requests := resourcehelper.AggregateContainerRequests(p, resourcehelper.PodResourcesOptions{})
-			limits := resourcehelper.AggregateContainerLimits(p, resourcehelper.PodResourcesOptions{})
+			requests := skew.ContainerRequests(p)
+			limits := skew.ContainerLimits(p)
 			for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 				if r := p.Spec.Resources; r != nil {
 					replaced(requests, r.Requests, name)

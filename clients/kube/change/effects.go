@@ -7,7 +7,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/kube/controller"
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
+	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 )
 
 // Shrink decides which pods leave as their workload is to have fewer replicas. It reports false if none leaves, or if it is not
@@ -107,12 +107,12 @@ type decision struct {
 	in      *Cluster
 	effects *Effects
 	pods    []controller.Stamp
-	group   *schedulingv1beta1.PodGroup
+	group   *skew.PodGroup
 }
 
 // Grow returns the pods that a changed workload creates, with the group that a Job creates for them, and adds the effects that the
 // cluster does not contain.
-func (c *Change) Grow(in *Cluster, effects *Effects) ([]controller.Stamp, *schedulingv1beta1.PodGroup, error) {
+func (c *Change) Grow(in *Cluster, effects *Effects) ([]controller.Stamp, *skew.PodGroup, error) {
 	d := decision{Change: c, in: in, effects: effects}
 	message, err := d.grow()
 	if message != "" {

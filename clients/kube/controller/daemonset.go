@@ -4,11 +4,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
-	"k8s.io/klog/v2"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
+	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 )
 
 // DaemonPods returns the pods that the DaemonSet controller would create (pkg/controller/daemon/daemon_controller.go,
@@ -31,8 +30,7 @@ func DaemonPods(ds *appsv1.DaemonSet, nodes []*corev1.Node) ([]Stamp, error) {
 		if match, _ := wanted.Match(n); !match {
 			continue
 		}
-		if _, refused := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), n.Spec.Taints, template.Spec.Tolerations,
-			func(t *corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule }, false); refused {
+		if skew.Untolerated(n.Spec.Taints, template.Spec.Tolerations) {
 			continue
 		}
 		p := o.Pod(template, ds.Name+"-"+n.Name, map[string]string{appsv1.DefaultDaemonSetUniqueLabelKey: hash})

@@ -14,12 +14,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
+	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 )
 
 // Stamp is equal pods that a workload's controller creates.
@@ -198,7 +198,7 @@ func JobPods(j *batchv1.Job) int32 {
 
 // NewJobPods returns the pods that a new Job starts with: as many as parallelism and completions allow, none while it is suspended.
 // With spec.scheduling, the pods are in a group that the Job controller creates; otherwise the group is nil.
-func NewJobPods(s *batchv1.JobSpec, o Owner, path *field.Path) (pods []Stamp, group *schedulingv1beta1.PodGroup, err error) {
+func NewJobPods(s *batchv1.JobSpec, o Owner, path *field.Path) (pods []Stamp, group *skew.PodGroup, err error) {
 	if s.Suspend != nil && *s.Suspend {
 		return nil, nil, nil
 	}
@@ -214,12 +214,12 @@ func NewJobPods(s *batchv1.JobSpec, o Owner, path *field.Path) (pods []Stamp, gr
 		n = min(n, completions)
 	}
 	template := &s.Template
-	if s.Scheduling != nil && s.Template.Spec.SchedulingGroup == nil && n > 0 {
-		if group, err = jobGroup(s.Scheduling, o, n, path.Child("scheduling")); err != nil {
+	if scheduling := skew.ReadJobScheduling(s); scheduling != nil && skew.PodGroupName(&s.Template.Spec) == nil && n > 0 {
+		if group, err = jobGroup(scheduling, o, n, path.Child("scheduling")); err != nil {
 			return nil, nil, err
 		}
 		template = template.DeepCopy()
-		template.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group.Name}
+		skew.SetPodGroupName(&template.Spec, &group.Name)
 	}
 	labels := map[string]string{batchv1.JobNameLabel: o.Name, "job-name": o.Name}
 	if s.CompletionMode == nil || *s.CompletionMode != batchv1.IndexedCompletion {
@@ -238,10 +238,10 @@ func NewJobPods(s *batchv1.JobSpec, o Owner, path *field.Path) (pods []Stamp, gr
 
 // jobGroup returns the group of a Job's n pods as the Job controller would create it
 // (pkg/controller/job/job_scheduling_manager.go, v1.37), under a name of its own.
-func jobGroup(s *batchv1.JobSchedulingConfiguration, o Owner, n uint32, path *field.Path) (*schedulingv1beta1.PodGroup, error) {
-	g := &schedulingv1beta1.PodGroup{}
+func jobGroup(s *skew.JobScheduling, o Owner, n uint32, path *field.Path) (*skew.PodGroup, error) {
+	g := &skew.PodGroup{}
 	g.Namespace, g.Name = o.Namespace, o.Name+"-pgt-0"
-	g.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
+	g.Spec.SchedulingPolicy.Basic = &struct{}{}
 	if p := s.SchedulingPolicy; p != nil && p.Gang != nil {
 		minCount := int32(n)
 		if p.Gang.MinCount != nil {
@@ -251,13 +251,8 @@ func jobGroup(s *batchv1.JobSchedulingConfiguration, o Owner, n uint32, path *fi
 			return nil, field.Invalid(path.Child("schedulingPolicy", "gang", "minCount"), minCount,
 				fmt.Sprintf("must be 1 to %d, the number of pods", n))
 		}
-		g.Spec.SchedulingPolicy = schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: minCount}}
+		g.Spec.SchedulingPolicy = skew.PodGroupSchedulingPolicy{Gang: &skew.GangSchedulingPolicy{MinCount: minCount}}
 	}
-	if c := s.SchedulingConstraints; c != nil {
-		g.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{}
-		for _, t := range c.Topology {
-			g.Spec.SchedulingConstraints.Topology = append(g.Spec.SchedulingConstraints.Topology, schedulingv1beta1.TopologyConstraint{Key: t.Key})
-		}
-	}
+	g.Spec.SchedulingConstraints = s.SchedulingConstraints
 	return g, nil
 }

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	resourcehelper "k8s.io/component-helpers/resource"
 
+	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -140,7 +140,7 @@ func Quantities(r *stowagev1.Resources) corev1.ResourceList {
 
 // Occupies returns what a pod takes of a node's allocatable, pods aside. status is nil for a pod that is not on a node yet.
 func Occupies(spec *stowagev1.PodSpec, status *stowagev1.PodResourceStatus) corev1.ResourceList {
-	return resourcehelper.PodRequests(amountsOf(spec, status), runningRequests)
+	return skew.PodRequests(amountsOf(spec, status), runningRequests)
 }
 
 // amountsOf returns a pod with the amounts that the contract states.
@@ -158,9 +158,8 @@ func amountsOf(spec *stowagev1.PodSpec, s *stowagev1.PodResourceStatus) *corev1.
 		}
 		out.Status.ContainerStatuses = append(out.Status.ContainerStatuses, o)
 	}
-	out.Status.AllocatedResources = Quantities(s.GetAllocated())
 	if s.GetResourcesPresent() || s.GetActuated() != nil {
-		out.Status.Resources = &corev1.ResourceRequirements{Requests: Quantities(s.GetActuated())}
+		skew.SetPodStatusResources(&out.Status, Quantities(s.GetAllocated()), &corev1.ResourceRequirements{Requests: Quantities(s.GetActuated())})
 	}
 	if s.GetResizeInfeasible() {
 		out.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible}}

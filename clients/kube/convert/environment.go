@@ -8,14 +8,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apimachinery/pkg/util/version"
-	"k8s.io/component-helpers/nodedeclaredfeatures"
-	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/admission"
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
+	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -65,7 +62,7 @@ func (e *Environment) AddDeviceClass(c *resourcev1.DeviceClass) {
 }
 
 // AddPodGroup adds the unread fields of a PodGroup to its pods.
-func (e *Environment) AddPodGroup(g *schedulingv1beta1.PodGroup) {
+func (e *Environment) AddPodGroup(g *skew.PodGroup) {
 	u := &unreads{object: object.Of("PodGroup", g)}
 	for i := range g.Spec.ResourceClaims {
 		u.add(field.NewPath("spec", "resourceClaims").Index(i), readsGroupClaims)
@@ -97,7 +94,7 @@ func (e *Environment) PendingPod(of Source) (*stowagev1.Pod, error) {
 		return nil, fmt.Errorf("the API server rejects the pod: %w", err)
 	}
 	c := &converter{}
-	out := c.pod(pod, of.Path, resourcehelper.PodResourcesOptions{})
+	out := c.pod(pod, of.Path, skew.RequestOptions{})
 	spec := out.GetTemplate().Spec
 	spec.NodeName = pod.Spec.NodeName
 	out.NominatedNodeName = pod.Status.NominatedNodeName
@@ -180,9 +177,6 @@ var declaredFeatures = map[string]string{
 	"VolumeBindMountOptions":               "containers[].volumeMounts[].bindMountOptions",
 }
 
-// release is the Kubernetes release whose rules apply.
-var release = version.MustParseSemantic("v1.37.1")
-
 // unreads collects the unread fields of one object.
 type unreads struct {
 	object object.Origin
@@ -232,15 +226,9 @@ func (e *Environment) unread(of Source, p *corev1.Pod, converted *stowagev1.PodS
 	return u.fields
 }
 
-// features adds the features that a node has to declare, which kube-scheduler infers with the same package.
+// features adds the features that a node has to declare, as kube-scheduler infers them.
 func (u *unreads) features(s *corev1.PodSpec, path *field.Path) {
-	framework := nodedeclaredfeatures.DefaultFramework
-	needed, err := framework.InferForPodScheduling(&nodedeclaredfeatures.PodInfo{Spec: s}, release)
-	if err != nil || needed.IsEmpty() {
-		return
-	}
-	names, _ := framework.Unmap(needed)
-	for _, name := range names {
+	for _, name := range skew.Features(s) {
 		at := path
 		if known, ok := declaredFeatures[name]; ok {
 			at = path.Child(known)

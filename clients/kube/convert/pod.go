@@ -10,10 +10,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/admission"
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
+	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -52,7 +52,7 @@ func PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
 
 // pod converts the common part of pending and running pods; path is the path of the pod's spec in the object, and o is how
 // kube-scheduler sums the pod's requests.
-func (c *converter) pod(p *corev1.Pod, path *field.Path, o resourcehelper.PodResourcesOptions) *stowagev1.Pod {
+func (c *converter) pod(p *corev1.Pod, path *field.Path, o skew.RequestOptions) *stowagev1.Pod {
 	t := &stowagev1.PodTemplate{
 		Namespace:  object.Namespace(p),
 		Labels:     maps.Clone(p.Labels),
@@ -61,7 +61,7 @@ func (c *converter) pod(p *corev1.Pod, path *field.Path, o resourcehelper.PodRes
 	}
 	if len(p.Spec.Overhead) > 0 {
 		o.ExcludeOverhead = true
-		t.Spec.Overhead = c.requests(p.Spec.Overhead, path.Child("overhead"), excess(nil).plus(resourcehelper.PodRequests(p, o)))
+		t.Spec.Overhead = c.requests(p.Spec.Overhead, path.Child("overhead"), excess(nil).plus(skew.PodRequests(p, o)))
 	}
 	out := &stowagev1.Pod{
 		Name:        p.Name,
@@ -136,8 +136,8 @@ func (c *converter) podSpec(s *corev1.PodSpec, merged bool, path *field.Path) *s
 	if s.SchedulerName != corev1.DefaultSchedulerName {
 		out.SchedulerName = s.SchedulerName
 	}
-	if g := s.SchedulingGroup; g != nil && g.PodGroupName != nil {
-		out.SchedulingGroup = *g.PodGroupName
+	if name := skew.PodGroupName(s); name != nil {
+		out.SchedulingGroup = *name
 	}
 	return out
 }
@@ -169,7 +169,7 @@ func (c *converter) container(in *corev1.Container, before excess, at *field.Pat
 func podLevel(list corev1.ResourceList) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	for name, q := range list {
-		if resourcehelper.IsSupportedPodLevelResource(name) {
+		if skew.IsPodLevelResource(name) {
 			out[name] = q
 		}
 	}
@@ -214,8 +214,9 @@ func occupying(p *corev1.Pod) Occupant {
 		Containers: p.Spec.Containers, InitContainers: p.Spec.InitContainers, Overhead: p.Spec.Overhead,
 		Resources: p.Spec.Resources, HostNetwork: p.Spec.HostNetwork, Priority: p.Spec.Priority, NodeName: p.Spec.NodeName,
 	}
-	if g := p.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil { // preemption and the pods of the group read these
-		read.Spec.SchedulingGroup, read.Spec.PreemptionPolicy = g, p.Spec.PreemptionPolicy
+	if name := skew.PodGroupName(&p.Spec); name != nil { // preemption and the pods of the group read these
+		skew.SetPodGroupName(&read.Spec, name)
+		read.Spec.PreemptionPolicy = p.Spec.PreemptionPolicy
 	}
 	var out Occupant
 	out.Pod, out.Amounts = onNode(&read)
@@ -227,7 +228,7 @@ func occupying(p *corev1.Pod) Occupant {
 
 // OccupyingTemplate returns a template without the fields that OccupyingPod leaves out.
 func OccupyingTemplate(t *stowagev1.PodTemplate) *stowagev1.PodTemplate {
-	out := proto.CloneOf(t)
+	out := proto.Clone(t).(*stowagev1.PodTemplate)
 	out.Controller = nil
 	if from := out.GetSpec(); from != nil {
 		out.Spec = &stowagev1.PodSpec{
@@ -297,7 +298,7 @@ func readableTerms(p *corev1.Pod) (*stowagev1.Affinity, error) {
 // scores.
 func Less(t *stowagev1.PodTemplate, field string) (out *stowagev1.PodTemplate, unclear, ok bool) {
 	without := func(change func(*stowagev1.PodTemplate)) bool {
-		out = proto.CloneOf(t)
+		out = proto.Clone(t).(*stowagev1.PodTemplate)
 		change(out)
 		return !proto.Equal(out, t)
 	}

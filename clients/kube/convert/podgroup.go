@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
+	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -47,16 +48,20 @@ var podGroupTopologyPolicies = map[string]stowagev1.PodGroupTopologyPolicy{
 
 // PodGroupName is the name of a pod's group in requests, "namespace/name"; "" if it is in none.
 func PodGroupName(p *corev1.Pod) string {
-	if g := p.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil {
-		return object.Namespace(p) + "/" + *g.PodGroupName
+	if name := skew.PodGroupName(&p.Spec); name != nil {
+		return object.Namespace(p) + "/" + *name
 	}
 	return ""
 }
 
-// PodGroup converts a PodGroup. Its priority is the API server's, or its own before
+// PodGroup converts a PodGroup of k8s.io/api/scheduling/v1beta1, typed or unstructured. Its priority is the API server's, or its own before
 // admission: such a group that is about to be created may get another one. As for kube-scheduler, the basic policy requires one pod
 // (pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go getMinCount, v1.37).
-func PodGroup(g *schedulingv1beta1.PodGroup) (*stowagev1.PodGroup, error) {
+func PodGroup(o metav1.Object) (*stowagev1.PodGroup, error) {
+	g, err := skew.ReadPodGroup(o)
+	if err != nil {
+		return nil, err
+	}
 	c := &converter{}
 	out := RunningPodGroup(g)
 	policy := field.NewPath("spec", "schedulingPolicy")
@@ -91,28 +96,29 @@ func PodGroup(g *schedulingv1beta1.PodGroup) (*stowagev1.PodGroup, error) {
 }
 
 // RunningPodGroup converts what preemption reads of a PodGroup, for one whose pending pods wait.
-func RunningPodGroup(g *schedulingv1beta1.PodGroup) *stowagev1.PodGroup {
+func RunningPodGroup(o metav1.Object) *stowagev1.PodGroup {
+	g, _ := skew.ReadPodGroup(o) // an unreadable spec has no priority
 	return &stowagev1.PodGroup{
 		Name: object.Namespace(g) + "/" + g.Name, MinCount: new(uint32(1)), Priority: priorityOf(g), DisruptionMode: disruptionMode(g),
 	}
 }
 
 // priorityOf returns a group's priority: the API server's, or its own before admission.
-func priorityOf(g *schedulingv1beta1.PodGroup) *int32 {
+func priorityOf(g *skew.PodGroup) *int32 {
 	if object.Admitted(g) && g.Spec.Priority == nil {
 		return new(int32(0))
 	}
 	return g.Spec.Priority
 }
 
-func disruptionMode(g *schedulingv1beta1.PodGroup) stowagev1.PodGroupDisruptionMode {
+func disruptionMode(g *skew.PodGroup) stowagev1.PodGroupDisruptionMode {
 	if mode := g.Spec.DisruptionMode; mode != nil && mode.All != nil {
 		return stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_ALL
 	}
 	return stowagev1.PodGroupDisruptionMode_POD_GROUP_DISRUPTION_MODE_UNSPECIFIED
 }
 
-func (c *converter) groupTopology(g *schedulingv1beta1.PodGroup, annotations *field.Path) *stowagev1.PodGroupTopology {
+func (c *converter) groupTopology(g *skew.PodGroup, annotations *field.Path) *stowagev1.PodGroupTopology {
 	out := &stowagev1.PodGroupTopology{}
 	seen := map[string]bool{}
 	add := func(key string, path *field.Path) {

@@ -2,19 +2,23 @@ package convert_test
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 	"pgregory.net/rapid"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
+	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 )
 
 // TestSumsAreRoundedAsKubeSchedulerRoundsThem holds, for random pods with fractions, that what the contract states adds up
-// to what kube-scheduler takes the pod to request. Its own arithmetic adds up both.
+// to what kube-scheduler takes the pod to request.
 func TestSumsAreRoundedAsKubeSchedulerRoundsThem(t *testing.T) {
 	missing := corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse("100m"),
@@ -26,25 +30,41 @@ func TestSumsAreRoundedAsKubeSchedulerRoundsThem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, p, convert.WholePod(pending), resourcehelper.PodResourcesOptions{})
+		same(t, p, convert.WholePod(pending), skew.RequestOptions{})
 
 		p = randomPod(t, true)
 		running, err := convert.RunningPod(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := resourcehelper.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true}
+		o := skew.RequestOptions{Status: true}
 		same(t, p, convert.WholePod(running), o)
 		// Overhead is rounded on top of the sum above, which may not be the one that stand-ins make the largest.
 		if p.Spec.Overhead == nil {
-			o.NonMissingContainerRequests = missing
+			o.Missing = missing
 			same(t, p, convert.WholePod(running), o)
 		}
 	})
 }
 
-func same(t *rapid.T, exact, whole *corev1.Pod, o resourcehelper.PodResourcesOptions) {
-	want, got := resourcehelper.PodRequests(exact, o), resourcehelper.PodRequests(whole, o)
+// podLevelStatus is the option of kube-scheduler's arithmetic, since v1.35, for the status of the pod as a whole.
+const podLevelStatus = "InPlacePodLevelResourcesVerticalScalingEnabled"
+
+// requests adds up a pod's requests with component-helpers, whose v1.37 is kube-scheduler's arithmetic.
+func requests(t *rapid.T, p *corev1.Pod, o skew.RequestOptions) corev1.ResourceList {
+	out := skew.PodRequests(p, o)
+	upstream := resourcehelper.PodResourcesOptions{UseStatusResources: o.Status, NonMissingContainerRequests: o.Missing}
+	if _, newest := reflect.TypeFor[batchv1.JobSpec]().FieldByName("Scheduling"); newest {
+		reflect.ValueOf(&upstream).Elem().FieldByName(podLevelStatus).SetBool(true)
+		if want := resourcehelper.PodRequests(p, upstream); !equality.Semantic.DeepEqual(out, want) {
+			t.Fatalf("got %v, want %v, of %v", out, want, p)
+		}
+	}
+	return out
+}
+
+func same(t *rapid.T, exact, whole *corev1.Pod, o skew.RequestOptions) {
+	want, got := requests(t, exact, o), requests(t, whole, o)
 	names := slices.Sorted(maps.Keys(want))
 	if !slices.Equal(names, slices.Sorted(maps.Keys(got))) {
 		t.Fatalf("got %v, want %v", got, want)
@@ -109,10 +129,11 @@ func randomPod(t *rapid.T, running bool) *corev1.Pod {
 		p.Spec.Resources = &corev1.ResourceRequirements{Requests: list(podLevel...)}
 	}
 	if running && rapid.Bool().Draw(t, "pod-level status") {
-		p.Status.AllocatedResources = list(podLevel...)
+		var actuated *corev1.ResourceRequirements
 		if rapid.Bool().Draw(t, "resources") {
-			p.Status.Resources = &corev1.ResourceRequirements{Requests: list(podLevel...)}
+			actuated = &corev1.ResourceRequirements{Requests: list(podLevel...)}
 		}
+		skew.SetPodStatusResources(&p.Status, list(podLevel...), actuated)
 	}
 	if running && rapid.Bool().Draw(t, "infeasible") {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible}}

@@ -10,17 +10,15 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
+	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // runningRequests is how kube-scheduler sums the requests of pods on nodes (pkg/scheduler/framework/types.go
 // CalculateResource, v1.37).
-var runningRequests = resourcehelper.PodResourcesOptions{
-	UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true,
-}
+var runningRequests = skew.RequestOptions{Status: true}
 
 // resourceStatus converts the resources in the pod's status. The kubelet always repeats the spec there, so the result is
 // nil unless the status changes what the pod occupies; otherwise no two pods could be counted together.
@@ -29,13 +27,13 @@ func (c *converter) resourceStatus(p *corev1.Pod) *stowagev1.PodResourceStatus {
 		return nil
 	}
 	path := field.NewPath("status")
-	out := &stowagev1.PodResourceStatus{ResizeInfeasible: resourcehelper.IsPodResizeInfeasible(p)}
+	out := &stowagev1.PodResourceStatus{ResizeInfeasible: skew.IsPodResizeInfeasible(p)}
 	out.Containers = c.containerStatuses(p, path)
 	// kube-scheduler reads allocatedResources only if resources is set, and treats empty resources as none at all.
-	if r := p.Status.Resources; r != nil {
+	if allocated, actuated := skew.PodStatusResources(&p.Status); actuated != nil {
 		out.ResourcesPresent = true
-		out.Allocated = c.listed(p.Status.AllocatedResources, path.Child("allocatedResources"), nil)
-		out.Actuated = c.listed(r.Requests, path.Child("resources", "requests"), nil)
+		out.Allocated = c.listed(allocated, path.Child("allocatedResources"), nil)
+		out.Actuated = c.listed(actuated.Requests, path.Child("resources", "requests"), nil)
 	}
 	return out
 }
@@ -55,7 +53,7 @@ func (c *converter) containerStatuses(p *corev1.Pod, path *field.Path) []*stowag
 	}
 	list(p.Status.ContainerStatuses, path.Child("containerStatuses"))
 	list(p.Status.InitContainerStatuses, path.Child("initContainerStatuses"))
-	infeasible := resourcehelper.IsPodResizeInfeasible(p)
+	infeasible := skew.IsPodResizeInfeasible(p)
 	allocated := func(in *corev1.Container) corev1.ResourceList {
 		if s := statuses[in.Name]; s != nil && s.AllocatedResources != nil || infeasible {
 			return statedAllocated(statuses[in.Name])
@@ -126,11 +124,10 @@ func statusMatters(p *corev1.Pod) bool {
 		corev1.ResourceMemory: *resource.NewQuantity(200<<20, resource.BinarySI),
 	}
 	for _, standIn := range []corev1.ResourceList{nil, missing} {
-		o := resourcehelper.PodResourcesOptions{NonMissingContainerRequests: standIn}
-		spec := resourcehelper.PodRequests(p, o)
-		o.UseStatusResources = runningRequests.UseStatusResources
-		o.InPlacePodLevelResourcesVerticalScalingEnabled = runningRequests.InPlacePodLevelResourcesVerticalScalingEnabled
-		if !sameResources(spec, resourcehelper.PodRequests(p, o)) {
+		o := skew.RequestOptions{Missing: standIn}
+		spec := skew.PodRequests(p, o)
+		o.Status = true
+		if !sameResources(spec, skew.PodRequests(p, o)) {
 			return true
 		}
 	}
@@ -140,7 +137,7 @@ func statusMatters(p *corev1.Pod) bool {
 // statusRepeatsSpec quickly finds, for most pods, that the status changes nothing: if each container has allocated and
 // actuated its requests, so has the pod.
 func statusRepeatsSpec(p *corev1.Pod) bool {
-	if resourcehelper.IsPodResizeInfeasible(p) || p.Status.Resources != nil {
+	if _, actuated := skew.PodStatusResources(&p.Status); actuated != nil || skew.IsPodResizeInfeasible(p) {
 		return false
 	}
 	requests := func(name string) (corev1.ResourceList, bool) {

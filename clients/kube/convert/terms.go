@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
+	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -182,8 +183,8 @@ var tolerationOperators = map[corev1.TolerationOperator]stowagev1.TolerationOper
 	"":                        stowagev1.TolerationOperator_TOLERATION_OPERATOR_EQUAL,
 	corev1.TolerationOpEqual:  stowagev1.TolerationOperator_TOLERATION_OPERATOR_EQUAL,
 	corev1.TolerationOpExists: stowagev1.TolerationOperator_TOLERATION_OPERATOR_EXISTS,
-	corev1.TolerationOpLt:     stowagev1.TolerationOperator_TOLERATION_OPERATOR_LT,
-	corev1.TolerationOpGt:     stowagev1.TolerationOperator_TOLERATION_OPERATOR_GT,
+	skew.TolerationOpLt:       stowagev1.TolerationOperator_TOLERATION_OPERATOR_LT,
+	skew.TolerationOpGt:       stowagev1.TolerationOperator_TOLERATION_OPERATOR_GT,
 }
 
 var unsatisfiableActions = map[corev1.UnsatisfiableConstraintAction]stowagev1.UnsatisfiableAction{

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stowage-scheduler/stowage/clients/suggest"
+	"github.com/stowage-scheduler/stowage/clients/kube/suggest"
 )
 
 // Origin is the name of an object that something comes from.

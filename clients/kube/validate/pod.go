@@ -10,6 +10,8 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 )
 
 // podSpec checks the fields of a pod that decisions read (ValidatePodSpec).
@@ -133,7 +135,7 @@ func tolerated(t *corev1.Toleration, at *field.Path) field.ErrorList {
 		if t.Value != "" {
 			return field.ErrorList{field.Invalid(at.Child("operator"), t.Value, "value must be empty when `operator` is 'Exists'")}
 		}
-	case corev1.TolerationOpLt, corev1.TolerationOpGt: // of the feature gate TaintTolerationComparisonOperators
+	case skew.TolerationOpLt, skew.TolerationOpGt: // of the feature gate TaintTolerationComparisonOperators
 		if n, err := strconv.ParseInt(t.Value, 10, 64); err != nil || strconv.FormatInt(n, 10) != t.Value {
 			return field.ErrorList{field.Invalid(at.Child("value"), t.Value, "must be a decimal integer of 64 bits")}
 		}

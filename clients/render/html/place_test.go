@@ -17,9 +17,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
-	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/embedded"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
-	"github.com/stowage-scheduler/stowage/clients/compact"
 	"github.com/stowage-scheduler/stowage/clients/fill"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	"github.com/stowage-scheduler/stowage/clients/quote"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
-	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -182,14 +182,14 @@ func TestMalformedClustersAreRefused(t *testing.T) {
 
 // in full: a cluster without classes and templates, in which equal meaning is equality.
 func inFull(t *rapid.T, c *stowagev1.Cluster, names bool) *stowagev1.Cluster {
-	out := proto.CloneOf(c)
+	out := proto.Clone(c).(*stowagev1.Cluster)
 	sizes := map[string]int64{}
 	for i, n := range out.Nodes {
 		n, err := compact.WholeNode(out, n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		n = proto.CloneOf(n)
+		n = proto.Clone(n).(*stowagev1.Node)
 		out.Nodes[i] = n
 		if proto.Size(n.Allocatable) == 0 {
 			n.Allocatable = nil
@@ -243,7 +243,7 @@ func marshalled(m proto.Message) []byte {
 func TestCompactMeansTheSameInFewerBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := cluster(t)
-		before := proto.CloneOf(c)
+		before := proto.Clone(c).(*stowagev1.Cluster)
 		for _, o := range []compact.Options{{}, {CountPods: true}} {
 			got, err := compact.Cluster(c, o)
 			if err != nil {
@@ -255,7 +255,7 @@ func TestCompactMeansTheSameInFewerBytes(t *testing.T) {
 			if d := cmp.Diff(inFull(t, c, !o.CountPods), inFull(t, got, !o.CountPods), protocmp.Transform()); d != "" {
 				t.Fatal(d)
 			}
-			again, _ := compact.Cluster(proto.CloneOf(c), o)
+			again, _ := compact.Cluster(proto.Clone(c).(*stowagev1.Cluster), o)
 			if !slices.Equal(marshalled(got), marshalled(again)) {
 				t.Fatal("two results for the same cluster")
 			}

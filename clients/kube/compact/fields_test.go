@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -81,7 +81,7 @@ func TestClustersStayWhole(t *testing.T) {
 	node.ClassIndex, pod.Source = nil, &stowagev1.Pod_TemplateIndex{}
 	node.Pods, node.NominatedPods = []*stowagev1.Pod{pod}, nil
 	in := &stowagev1.Cluster{Nodes: []*stowagev1.Node{node}, PodTemplates: []*stowagev1.PodTemplate{{Namespace: "a"}}}
-	want := proto.CloneOf(node)
+	want := proto.Clone(node).(*stowagev1.Node)
 	out, err := compact.Cluster(in, compact.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stowage-scheduler/stowage/clients/suggest"
+	"github.com/stowage-scheduler/stowage/clients/kube/suggest"
 )
 
 func TestNearest(t *testing.T) {

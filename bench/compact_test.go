@@ -1,10 +1,10 @@
-package compact_test
+package bench
 
 import (
 	"testing"
 
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
-	"github.com/stowage-scheduler/stowage/clients/compact"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 )
 
 func BenchmarkNodes(b *testing.B) {

@@ -1,4 +1,4 @@
-package simulate_test
+package simulations_test
 
 import (
 	"context"
