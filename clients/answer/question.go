@@ -230,7 +230,7 @@ func (q *Question) NothingToPlace() []string {
 }
 
 // Review returns placement rules of pods that have no effect or look like mistakes; never nil.
-func (q *Question) Review(pods []kube.Stated) ([]review.Finding, error) {
+func (q *Question) Review(pods []kube.PodSource) ([]review.Finding, error) {
 	r, err := review.New(q.Snapshot, review.Options{Profile: q.Profile(), PodsUnknown: len(q.Gaps.Workloads) > 0})
 	if err != nil {
 		return nil, err

@@ -13,15 +13,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/connect"
 	"github.com/stowage-scheduler/stowage/clients/embedded"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server"
 )
-
-// services are the services of a server.
-type services struct {
-	stowagev1.PlacementServiceClient
-	stowagev1.SimulationServiceClient
-}
 
 // remote has the flags of a server. The flags of TLS are as in the other commands.
 type remote struct {
@@ -51,25 +43,8 @@ func (r *remote) check() error {
 	return nil
 }
 
-// connect returns a client of the given servers, or of a server inside the process.
-func (r *remote) connect(ctx context.Context) (services, func(), error) {
-	if len(r.Server) > 0 {
-		c, err := r.settings().Dial(slog.New(slog.DiscardHandler))
-		if err != nil {
-			return services{}, nil, err
-		}
-		return services{c, c}, func() { _ = c.Close() }, nil
-	}
-	conn, stop, err := server.NewEmbedded(ctx)
-	if err != nil {
-		return services{}, nil, err
-	}
-	both := services{stowagev1.NewPlacementServiceClient(conn), stowagev1.NewSimulationServiceClient(conn)}
-	return both, func() { _ = stop() }, nil
-}
-
-// simulator returns a client for simulations, of the given servers or of a server inside the process.
-func (r *remote) simulator(ctx context.Context) (*stowage.Client, func(), error) {
+// dial returns a client of the given servers, or of a server inside the process.
+func (r *remote) dial(ctx context.Context) (*stowage.Client, func(), error) {
 	if len(r.Server) > 0 {
 		c, err := r.settings().Dial(slog.New(slog.DiscardHandler))
 		return c, func() { _ = c.Close() }, err

@@ -117,8 +117,8 @@ type Counted struct {
 	Pods *stowagev1.FitPod
 	// Message is why kube-scheduler does not queue such pods; empty if it does.
 	Message string
-	// Stated is the object that creates the pods; nil if it is not known.
-	Stated *Stated
+	// Source is the object that creates the pods; nil if it is not known.
+	Source *PodSource
 }
 
 // Counted finds pods to count by the name of a pending pod or of a workload, with or without the namespace. Without a name, they
@@ -132,8 +132,8 @@ func (s *Snapshot) Counted(name string, count uint32) (*Counted, error) {
 		}
 		o := entry.Origin
 		out := &Counted{Name: o.Namespace + "/" + o.Name, Pods: &stowagev1.FitPod{Pod: entry.Pods.Pod, Count: new(count)}, Message: entry.Message}
-		if by, ok := s.StatedBy(entry); ok {
-			out.Stated = &by
+		if by, ok := s.SourceOf(entry); ok {
+			out.Source = &by
 		}
 		return out, nil
 	}
@@ -144,8 +144,8 @@ func (s *Snapshot) Counted(name string, count uint32) (*Counted, error) {
 	if err != nil {
 		return nil, errors.Join(missing, err)
 	}
-	by := w.StatedBy(s)
-	return &Counted{Name: w.Namespace + "/" + w.Name, Pods: &stowagev1.FitPod{Pod: w.Pod, Count: new(count)}, Stated: &by}, nil
+	by := w.SourceOf(s)
+	return &Counted{Name: w.Namespace + "/" + w.Name, Pods: &stowagev1.FitPod{Pod: w.Pod, Count: new(count)}, Source: &by}, nil
 }
 
 // FitRequest returns a request to count how many units of a mix fit. Its response names nodes.

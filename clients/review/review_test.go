@@ -297,7 +297,7 @@ func TestPods(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found := r.All(s.StatedPending())
+			found := r.All(s.PendingSources())
 			if test.want == nil {
 				test.want = []string{}
 			}
@@ -342,7 +342,7 @@ func TestWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"warning no-weight topologySpreadConstraints[0]"}
-	if d := cmp.Diff(want, short(r.All(s.StatedPending()))); d != "" {
+	if d := cmp.Diff(want, short(r.All(s.PendingSources()))); d != "" {
 		t.Error(d)
 	}
 }
@@ -353,7 +353,7 @@ func TestDeprecatedRoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := r.All(s.StatedPending())
+	found := r.All(s.PendingSources())
 	const want = "no node has the label kubernetes.io/role, which is deprecated: nodes have node-role.kubernetes.io/control-plane"
 	if len(found) != 1 || found[0].Message != want {
 		t.Errorf("found %+v", found)
@@ -367,7 +367,7 @@ func TestMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, f := range r.All(s.StatedPending()) {
+	for _, f := range r.All(s.PendingSources()) {
 		got = append(got, f.String())
 	}
 	want := []string{

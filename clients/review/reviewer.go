@@ -109,7 +109,7 @@ func (r *Reviewer) gather(s *kube.Snapshot) error {
 }
 
 // Pods returns the findings about the spec of pods.
-func (r *Reviewer) Pods(g *kube.Stated) []Finding {
+func (r *Reviewer) Pods(g *kube.PodSource) []Finding {
 	p := &podReview{Reviewer: r, of: g}
 	if len(r.nodes) > 0 && !r.disabled(stowagev1.Plugin_PLUGIN_NODE_AFFINITY) {
 		p.nodeRules()
@@ -128,7 +128,7 @@ func (r *Reviewer) Pods(g *kube.Stated) []Finding {
 }
 
 // All returns the findings about the specs of pods. Equal findings about templates of one object count once.
-func (r *Reviewer) All(groups []kube.Stated) []Finding {
+func (r *Reviewer) All(groups []kube.PodSource) []Finding {
 	type same struct {
 		Object
 		field, message string
@@ -152,7 +152,7 @@ func (r *Reviewer) All(groups []kube.Stated) []Finding {
 // podReview is the review of pods with one spec.
 type podReview struct {
 	*Reviewer
-	of    *kube.Stated
+	of    *kube.PodSource
 	found []Finding
 }
 

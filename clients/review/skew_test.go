@@ -64,7 +64,7 @@ func TestSkew(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := ""
-			for _, f := range r.All(s.StatedPending()) {
+			for _, f := range r.All(s.PendingSources()) {
 				got += f.Message
 			}
 			if got != test.want {
@@ -89,7 +89,7 @@ func TestEmptyZone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := r.All(s.StatedPending())
+	found := r.All(s.PendingSources())
 	if len(found) != 1 || found[0].Rule != review.EmptyDomain || found[0].Severity != review.Warning || fmt.Sprint(found[0].Nodes) != "[b]" {
 		t.Errorf("found %+v", found)
 	}

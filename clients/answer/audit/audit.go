@@ -162,11 +162,11 @@ func (a *audit) review() error {
 	if err != nil {
 		return err
 	}
-	onNodes, err := a.Snapshot.StatedOnNodes()
+	onNodes, err := a.Snapshot.SourcesOnNodes()
 	if err != nil {
 		return err
 	}
-	a.found = append(r.All(append(onNodes, a.Snapshot.StatedPending()...)), r.Budgets()...)
+	a.found = append(r.All(append(onNodes, a.Snapshot.PendingSources()...)), r.Budgets()...)
 	return nil
 }
 

@@ -124,12 +124,12 @@ func (o Options) Choose(q *answer.Question) ([]*target.Chosen, error) {
 
 // findings returns the findings about the rules of pending pods.
 func findings(q *answer.Question, all []*target.Chosen) ([]review.Finding, error) {
-	var pods []kube.Stated
+	var pods []kube.PodSource
 	for _, t := range all {
 		if len(t.Pending) == 0 {
 			continue
 		}
-		if by, ok := q.Snapshot.StatedBy(t.Pending[0]); ok {
+		if by, ok := q.Snapshot.SourceOf(t.Pending[0]); ok {
 			by.Count = t.Count()
 			pods = append(pods, by)
 		}

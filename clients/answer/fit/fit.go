@@ -50,10 +50,10 @@ func Ask(ctx context.Context, q *answer.Question, o Options) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	var pods []kube.Stated
+	var pods []kube.PodSource
 	for _, m := range mix {
-		if m.Stated != nil {
-			pods = append(pods, *m.Stated)
+		if m.Source != nil {
+			pods = append(pods, *m.Source)
 		}
 	}
 	findings, err := q.Review(pods)

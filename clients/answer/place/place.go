@@ -77,7 +77,7 @@ func Ask(ctx context.Context, q *answer.Question, o Options) (*Answer, error) {
 	if !o.Joint {
 		mode = q.QueueMode()
 	}
-	found, err := q.Review(q.Snapshot.StatedPending())
+	found, err := q.Review(q.Snapshot.PendingSources())
 	if err != nil {
 		return nil, err
 	}

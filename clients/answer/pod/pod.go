@@ -108,8 +108,8 @@ func Findings(q *answer.Question, of *target.Chosen) ([]review.Finding, error) {
 	if len(of.Pending) > 1 {
 		q.Notef("the first of %d pods of %s: %s", of.Count(), cmp.Or(of.Text, first.Workload.String()), first.Pods.Pod.Name)
 	}
-	var pods []kube.Stated
-	if by, ok := q.Snapshot.StatedBy(first); ok {
+	var pods []kube.PodSource
+	if by, ok := q.Snapshot.SourceOf(first); ok {
 		by.Count = of.Count()
 		pods = append(pods, by)
 	}

@@ -113,7 +113,7 @@ func newFindings(before, after *answer.Question) ([]review.Finding, error) {
 	if before == after {
 		return []review.Finding{}, nil
 	}
-	was, err := before.Review(before.Snapshot.StatedPending())
+	was, err := before.Review(before.Snapshot.PendingSources())
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func newFindings(before, after *answer.Question) ([]review.Finding, error) {
 	for i := range was {
 		known[was[i].String()] = true
 	}
-	is, err := after.Review(after.Snapshot.StatedPending())
+	is, err := after.Review(after.Snapshot.PendingSources())
 	return slices.DeleteFunc(is, func(f review.Finding) bool { return known[f.String()] }), err
 }
 

@@ -50,7 +50,7 @@ func PodGroupName(s *corev1.PodSpec) *string {
 	if group.IsNil() {
 		return nil
 	}
-	name, _ := group.Elem().FieldByIndex(podGroupName).Interface().(*string)
+	name, _ := reflect.TypeAssert[*string](group.Elem().FieldByIndex(podGroupName))
 	return name
 }
 
@@ -71,8 +71,8 @@ func PodStatusResources(s *corev1.PodStatus) (allocated corev1.ResourceList, act
 		return nil, nil
 	}
 	v := reflect.ValueOf(s).Elem()
-	allocated, _ = v.FieldByIndex(podAllocated).Interface().(corev1.ResourceList)
-	actuated, _ = v.FieldByIndex(podActuated).Interface().(*corev1.ResourceRequirements)
+	allocated, _ = reflect.TypeAssert[corev1.ResourceList](v.FieldByIndex(podAllocated))
+	actuated, _ = reflect.TypeAssert[*corev1.ResourceRequirements](v.FieldByIndex(podActuated))
 	return allocated, actuated
 }
 

@@ -69,7 +69,7 @@ func TestWorkloads(t *testing.T) {
 		objects = append(objects, p)
 	}
 	s := statedObjects(t, objects...)
-	stated, err := s.StatedOnNodes()
+	stated, err := s.SourcesOnNodes()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,14 +88,14 @@ func TestWorkloads(t *testing.T) {
 }
 
 // A pending pod of a ReplicaSet is listed with the Deployment, one of a manifest with the object of the manifest.
-func TestStatedPending(t *testing.T) {
+func TestPendingSources(t *testing.T) {
 	pending := ownedBy("web-1-x", "apps/v1", "ReplicaSet", "web-1", "rs")
 	pending.Labels, pending.Spec.NodeName = map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: "1"}, ""
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "new"}}
 	d.Spec.Replicas = new(int32(3))
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "c"}}
 	var got []string
-	for _, g := range statedObjects(t, pending, d).StatedPending() {
+	for _, g := range statedObjects(t, pending, d).PendingSources() {
 		got = append(got, fmt.Sprintf("%d of %v, %v, %s", g.Count, g.Origin, g.Path, g.Pod.Namespace))
 	}
 	want := []string{"1 of Deployment shop/web, spec.template.spec, shop", "3 of Deployment shop/new, spec.template.spec, shop"}

@@ -12,8 +12,8 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
 )
 
-// Stated is pods with one spec, and the object that contains it.
-type Stated struct {
+// PodSource is pods with one spec, and the object that contains it.
+type PodSource struct {
 	// Origin is the workload of the pods. It is the first pod where there is no controller, or one whose template is not known.
 	Origin
 	// At is the object as From named it. It is empty where a controller's pods were added, and not what the controller states.
@@ -47,9 +47,9 @@ func (s *Snapshot) StatingObject(p *corev1.Pod) Origin {
 	return Origin{Kind: of.Kind, Namespace: object.Namespace(p), Name: of.Name}
 }
 
-// statedBy says which object states the spec of a pod that was added as a Pod.
-func (s *Snapshot) statedBy(p *corev1.Pod, at string) Stated {
-	out := Stated{Origin: s.StatingObject(p), Path: convert.SpecPath, Pod: s.environment.StoredOrGiven(p), Count: 1}
+// sourceOf says which object states the spec of a pod that was added as a Pod.
+func (s *Snapshot) sourceOf(p *corev1.Pod, at string) PodSource {
+	out := PodSource{Origin: s.StatingObject(p), Path: convert.SpecPath, Pod: s.environment.StoredOrGiven(p), Count: 1}
 	if out.Kind == "Pod" {
 		out.At = at
 	} else {
@@ -58,14 +58,14 @@ func (s *Snapshot) statedBy(p *corev1.Pod, at string) Stated {
 	return out
 }
 
-// StatedBy returns what states the pods of an entry. It is not ok for pods that do not convert.
-func (s *Snapshot) StatedBy(e Entry) (_ Stated, ok bool) {
+// SourceOf returns what states the pods of an entry. It is not ok for pods that do not convert.
+func (s *Snapshot) SourceOf(e Entry) (_ PodSource, ok bool) {
 	f, ok := s.added.sources[e.Pods]
 	if !ok || e.Misread != nil {
-		return Stated{}, false
+		return PodSource{}, false
 	}
 	at := s.places[e.Pods].At
-	out := s.statedBy(f.Pod, at)
+	out := s.sourceOf(f.Pod, at)
 	if f.Object.Kind != "Pod" {
 		out.Origin, out.Path, out.At = f.Object, f.Path, at
 	}
@@ -73,14 +73,14 @@ func (s *Snapshot) StatedBy(e Entry) (_ Stated, ok bool) {
 	return out, true
 }
 
-// StatedBy returns what states the pods that the workload would create.
-func (w *Scalable) StatedBy(s *Snapshot) Stated {
-	return Stated{Origin: w.Origin, At: s.places[w.Pod].At, Path: w.source.Path, Pod: s.environment.StoredOrGiven(w.source.Pod), Pending: true}
+// SourceOf returns what states the pods that the workload would create.
+func (w *Scalable) SourceOf(s *Snapshot) PodSource {
+	return PodSource{Origin: w.Origin, At: s.places[w.Pod].At, Path: w.source.Path, Pod: s.environment.StoredOrGiven(w.source.Pod), Pending: true}
 }
 
 // statedOnce collects what states pods, once for each workload and template. Pods without a workload are one if they are equal.
 type statedOnce struct {
-	all   []Stated
+	all   []PodSource
 	index map[statedKey]int
 }
 
@@ -89,7 +89,7 @@ type statedKey struct {
 	template uint32
 }
 
-func (c *statedOnce) add(workload Origin, template uint32, count int, by func() (Stated, bool)) {
+func (c *statedOnce) add(workload Origin, template uint32, count int, by func() (PodSource, bool)) {
 	if workload.Kind == "Pod" {
 		workload.Name = ""
 	}
@@ -106,9 +106,9 @@ func (c *statedOnce) add(workload Origin, template uint32, count int, by func() 
 	c.all = append(c.all, s)
 }
 
-// StatedOnNodes returns what states the pods on nodes, once for each workload and template, in the order of nodes. Pods that a
+// SourcesOnNodes returns what states the pods on nodes, once for each workload and template, in the order of nodes. Pods that a
 // kubelet made are left out.
-func (s *Snapshot) StatedOnNodes() ([]Stated, error) {
+func (s *Snapshot) SourcesOnNodes() ([]PodSource, error) {
 	out := statedOnce{index: map[statedKey]int{}}
 	for i := range s.Cluster.Nodes {
 		pods, err := s.PodsOn(i)
@@ -117,7 +117,7 @@ func (s *Snapshot) StatedOnNodes() ([]Stated, error) {
 		}
 		for p, converted := range pods {
 			if !object.MadeByKubelet(p) {
-				by := func() (Stated, bool) { return s.statedBy(p, s.places[converted].At), true }
+				by := func() (PodSource, bool) { return s.sourceOf(p, s.places[converted].At), true }
 				out.add(s.StatingObject(p), converted.GetTemplateIndex(), 1, by)
 			}
 		}
@@ -125,9 +125,9 @@ func (s *Snapshot) StatedOnNodes() ([]Stated, error) {
 	return out.all, nil
 }
 
-// StatedPending returns what states the queued and the waiting pods, once for each workload and template, in that order. What
+// PendingSources returns what states the queued and the waiting pods, once for each workload and template, in that order. What
 // states the new pods of rollouts comes last, and stands for their old ones.
-func (s *Snapshot) StatedPending() []Stated {
+func (s *Snapshot) PendingSources() []PodSource {
 	out := statedOnce{index: map[statedKey]int{}}
 	for _, e := range slices.Concat(s.Queue, s.Waiting) {
 		if e.Of(func(o Origin) bool { return s.Rollout(o) != nil }) {
@@ -137,14 +137,14 @@ func (s *Snapshot) StatedPending() []Stated {
 		if f, ok := s.added.sources[e.Pods]; ok && workload.Kind == "Pod" {
 			workload = s.StatingObject(f.Pod)
 		}
-		by := func() (Stated, bool) { return s.StatedBy(e) }
+		by := func() (PodSource, bool) { return s.SourceOf(e) }
 		out.add(workload, e.Pods.GetPod().GetTemplateIndex(), int(e.Pods.PodCount()), by)
 	}
 	for _, r := range s.Rollouts {
 		if r.New == nil {
 			continue
 		}
-		out.all = append(out.all, Stated{
+		out.all = append(out.all, PodSource{
 			Origin: r.Origin, At: r.At, Path: convert.TemplateSpecPath, Pod: s.environment.StoredOrGiven(r.New), Count: r.Replicas, Pending: true,
 		})
 	}
