@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -131,11 +132,7 @@ func (q *Question) Put(put func() error) error {
 func Violations(err error) []kube.Violation {
 	var out []kube.Violation
 	for _, v := range stowage.Details(err).Violations {
-		field := v.Field
-		if len(field) > 6 && field[:6] == "place." {
-			field = field[6:]
-		}
-		out = append(out, kube.Violation{Field: field, Description: v.Description})
+		out = append(out, kube.Violation{Field: strings.TrimPrefix(v.Field, "place."), Description: v.Description})
 	}
 	return out
 }

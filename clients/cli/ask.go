@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/clients/answer"
+	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/render/html"
@@ -120,7 +121,7 @@ const maximumFindings = 20
 func (q *question) writeFindings(s *session, found []review.Finding) {
 	for i := range found {
 		if i == maximumFindings {
-			more := counted(len(found)-i, "more finding", "more findings")
+			more := words.Counted(len(found)-i, "more finding", "more findings")
 			quote.Fprintf(s.stderr, "stowage: and %s about placement rules: -o json has all\n", more)
 			break
 		}
@@ -155,9 +156,15 @@ func (q *question) document(w io.Writer, d named, page func() *html.Page) error 
 
 // encode prints a document as JSON, as YAML, or through a template.
 func (q *question) encode(w io.Writer, d json.Marshaler) error {
-	text, err := d.MarshalJSON()
-	if err != nil {
-		return err
+	if q.Output == asJSON {
+		return answer.Encode(w, d)
 	}
-	return q.printEncoded(w, text)
+	text, err := d.MarshalJSON()
+	switch {
+	case err != nil:
+		return err
+	case q.Output == asYAML:
+		return writeYAML(w, text)
+	}
+	return q.fill(w, text)
 }

@@ -67,7 +67,6 @@ func (c *explainCommand) Run(s *session, code *answered) error {
 	if err != nil {
 		return err
 	}
-	r.Findings = a.Findings
 	return c.document(s.stdout, r, func() *html.Page { return html.Explain(r) })
 }
 

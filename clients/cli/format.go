@@ -98,23 +98,6 @@ func printNames(w io.Writer, names []string) error {
 	return nil
 }
 
-// printEncoded prints a JSON object as JSON, as YAML, or through a template.
-func (q *question) printEncoded(w io.Writer, text []byte) error {
-	switch q.Output {
-	case asYAML:
-		return writeYAML(w, text)
-	case asJSONPath, asTemplate:
-		return q.fill(w, text)
-	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, text, "", "  "); err != nil {
-		return err
-	}
-	out.WriteByte('\n')
-	_, err := w.Write(quote.JSON(out.Bytes()))
-	return err
-}
-
 // lined keeps each text in a value on its line: a template makes lines of its own. A patch has lines, in which YAML quotes text.
 func lined(key string, value any) any {
 	switch value := value.(type) {

@@ -9,15 +9,12 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/render/text"
 )
 
-// width is the width of tables and of lines of names where the output is no terminal: it must not depend on its destination.
-const width = 100
-
 // minimumWidth is the width of a terminal below which lines are broken by the terminal.
 const minimumWidth = 40
 
 // dress chooses the width and the colours of the output.
 func (q *question) dress(s *session) {
-	s.width = width
+	s.width = text.Width
 	if s.terminal != nil {
 		if columns, _, err := term.GetSize(int(s.terminal.Fd())); err == nil && columns > 0 {
 			s.width = max(minimumWidth, columns)

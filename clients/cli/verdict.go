@@ -1,9 +1,5 @@
 package cli
 
-import (
-	"fmt"
-)
-
 // The exit codes.
 const (
 	exitYes    = 0
@@ -14,10 +10,3 @@ const (
 
 // answered is the exit code of an answer.
 type answered int
-
-func counted(n int, one, several string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, several)
-}

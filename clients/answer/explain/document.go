@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/clients/answer"
+	"github.com/stowage-scheduler/stowage/clients/answer/filter"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -109,13 +110,7 @@ func (p *Pod) Verdict() string {
 }
 
 // Now reports which nodes can take the pod before other pending pods, or in kube-scheduler's words why none can.
-func (p *Pod) Now() string {
-	if text := p.Response.GetMessage(); text != "" {
-		return text
-	}
-	feasible := p.Response.GetFeasibleNodes().GetNames()
-	return fmt.Sprintf("%d of %s can take it: %s", len(feasible), words.Plural(len(p.Words.Cluster.GetNodes()), "node"), words.Names(feasible))
-}
+func (p *Pod) Now() string { return filter.Verdict(p.Response, p.Words.Cluster) }
 
 // List is the document of kind ExplainReportList: the answers about targets.
 type List struct {

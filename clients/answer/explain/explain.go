@@ -91,6 +91,9 @@ func Ask(ctx context.Context, q *answer.Question, o Options) (*Answer, error) {
 	}
 	out.Notes = q.Notes()
 	for _, p := range out.Pods {
+		if out.Single {
+			p.Findings = out.Findings
+		}
 		if out.Status == answer.Yes || p.Status == answer.No {
 			out.Status = p.Status
 		}
