@@ -22,7 +22,7 @@ type Report struct {
 	// Why and Preemption are sentences: what keeps the pod from the nodes, and which pods kube-scheduler would evict for it.
 	Why        string `json:"why,omitempty"`
 	Preemption string `json:"preemptionText,omitempty"`
-	// Rollout is how the rollout goes on that creates the pod; absent if none is under way, or the pod has a node.
+	// Rollout is the progress of the rollout that creates the pod; absent if none is under way, or the pod has a node.
 	Rollout *whatif.Rollout `json:"rollout,omitempty"`
 	// Remedies are, in words, the changes each of which would place it.
 	Remedies []string `json:"remedies"`
@@ -140,7 +140,7 @@ type Target struct {
 	After []string `json:"after,omitempty"`
 	// AfterAnswer is the Placement that explains the first pod without a node then, with the changes that would place it.
 	AfterAnswer json.RawMessage `json:"afterAnswer,omitempty"`
-	// Rollout is how the rollout goes on that creates the pod; absent if none is under way, or the pod has a node.
+	// Rollout is the progress of the rollout that creates the pod; absent if none is under way, or the pod has a node.
 	Rollout *whatif.Rollout `json:"rollout,omitempty"`
 	// Whole is what changes do for all of the pods; absent for a single pod, and where others are pending.
 	Whole *Whole `json:"whole,omitempty"`

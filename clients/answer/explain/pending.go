@@ -104,7 +104,7 @@ func (a *asker) advise(ctx context.Context, p *Pod) (err error) {
 	return nil
 }
 
-// continueRollout decides how the rollout goes on whose pod has no node.
+// continueRollout decides the progress of the rollout whose pod has no node.
 func (a *asker) continueRollout(ctx context.Context, p *Pod) error {
 	e := p.Pending[0]
 	if p.After.Later() != "" || len(p.Response.GetFeasibleNodes().GetIndexes()) > 0 && p.After.String() == "" {

@@ -71,7 +71,7 @@ func blockedBy(b *stowagev1.BlockedPod) string {
 	}
 }
 
-// WhyUnplaced is why pods that come back have no node.
+// WhyUnplaced is why replacements have no node.
 func WhyUnplaced(u *stowagev1.UnplacedPod) string {
 	if u.GetUnknown() {
 		return "the cluster does not say what its controller creates"

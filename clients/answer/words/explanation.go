@@ -15,7 +15,7 @@ type Explanation struct {
 	PodName func(*stowagev1.PodReference) string
 	// Whole is what changes do for all pods of the workload; nil if that is not known.
 	Whole *Whole
-	// Rollout is how the rollout goes on that creates the pod; nil if none is under way.
+	// Rollout is the progress of the rollout that creates the pod; nil if none is under way.
 	Rollout *whatif.Rollout
 	// Returning is the fate of the pods that changes take off their nodes, where it is known.
 	Returning map[*stowagev1.Change]*Returning

@@ -94,7 +94,7 @@ func within(g, v *stowagev1.PodReference) bool {
 	return g.GetCount() <= v.GetCount() && proto.Equal(alike, v)
 }
 
-// Homeless says why pods that come back have no node.
+// Homeless reports why replacements have no node.
 func (x *Explanation) Homeless(r *stowagev1.Replacement) string {
 	why := strings.TrimSuffix(r.GetMessage(), ".")
 	if r.GetUnknown() {
@@ -105,7 +105,7 @@ func (x *Explanation) Homeless(r *stowagev1.Replacement) string {
 	return x.Pod(r.GetPod()) + " would come back and wait: " + why + "."
 }
 
-// Returns says where pods that come back go.
+// Returns reports where replacements run.
 func (x *Explanation) Returns(r *stowagev1.Replacement) string {
 	var nodes []string
 	for _, n := range r.GetNodes().GetIndexes() {
