@@ -14,7 +14,8 @@ import (
 // default weights.
 func TestPluginsAgree(t *testing.T) {
 	want := decode.ProfileInfo()
-	got := &stowagev1.ProfileInfo{Name: want.Name, FeatureGates: want.FeatureGates} // a configuration has no gates
+	// A configuration has neither gates nor a release that it was compared with.
+	got := &stowagev1.ProfileInfo{Name: want.Name, FeatureGates: want.FeatureGates, ComparedRelease: want.ComparedRelease}
 	for _, p := range plugins {
 		if p.id == stowagev1.Plugin_PLUGIN_UNSPECIFIED {
 			continue
