@@ -87,8 +87,27 @@ func Message(m proto.Message) ([]byte, error) {
 	return protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
 }
 
-// Marshal encodes a document: the fields of head, the fields of body, which may be a message of the contract, a value with fields or nil, and
-// the remarks of the judgement.
+// Proto is a message of the contract as a field of a document.
+type Proto[M proto.Message] struct{ Message M }
+
+// MarshalJSON encodes the message.
+func (p Proto[M]) MarshalJSON() ([]byte, error) { return Message(p.Message) }
+
+// Protos are messages of the contract as a field of a document.
+type Protos[M proto.Message] []M
+
+// MarshalJSON encodes the messages.
+func (p Protos[M]) MarshalJSON() ([]byte, error) {
+	out := make([]Proto[M], len(p))
+	for i, m := range p {
+		out[i].Message = m
+	}
+	return json.Marshal(out)
+}
+
+// Marshal encodes a document of its fields, which are what its method Fields returns: head has the fields of the document, body further
+// ones, or is nil or a message of the contract, and the remarks of the judgement come last. The types of head and body are the same for
+// every document of a kind, also for an empty one: schemas are made of them.
 func Marshal(head, body any, of *Judgement) ([]byte, error) {
 	parts := []any{head, body}
 	if remarks := of.Remarks(); len(remarks) > 0 {

@@ -82,9 +82,7 @@ func (m *messages) part(part *stowagev1.PlaceStreamResponse, so *place.Answer) e
 	if m.names == nil {
 		m.names = answer.NewPlacements(so.Snapshot)
 	}
-	text, err := answer.Marshal(struct {
-		Pods []answer.Pod `json:"pods"`
-	}{m.names.Part(part)}, part, &answer.Judgement{})
+	text, err := (&place.Part{Pods: m.names.Part(part), Response: part}).MarshalJSON()
 	if err != nil {
 		return err
 	}

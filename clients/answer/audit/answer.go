@@ -11,6 +11,9 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/review"
 )
 
+// Kind is the kind of the document.
+const Kind = "AuditReport"
+
 // Answer is the document of kind AuditReport. Its JSON has the fields of the result after its own.
 type Answer struct {
 	answer.Document
@@ -43,14 +46,17 @@ func Ask(ctx context.Context, q *answer.Question, o Options) (*Answer, error) {
 			e.Reason(f.String(), f.Nodes...)
 		}
 	}
-	out.Document = answer.NewDocument("AuditReport", out.verdict(), q.Snapshot.Cluster, "", e)
+	out.Document = answer.NewDocument(Kind, out.verdict(), q.Snapshot.Cluster, "", e)
 	return out, nil
 }
 
-// MarshalJSON has the document's fields, then the fields of the result.
-func (a *Answer) MarshalJSON() ([]byte, error) {
-	return answer.Marshal(a.Document, a.Result, &a.Judgement)
+// Fields are the document's fields, then the fields of the result.
+func (a *Answer) Fields() (head, body any, of *answer.Judgement) {
+	return a.Document, a.Result, &a.Judgement
 }
+
+// MarshalJSON encodes the fields.
+func (a *Answer) MarshalJSON() ([]byte, error) { return answer.Marshal(a.Fields()) }
 
 // Names are the objects with findings, as kubectl names them.
 func (a *Answer) Names() []string {

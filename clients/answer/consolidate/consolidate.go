@@ -19,6 +19,9 @@ type Options struct {
 	MaxActions, MaxNodesPerAction, MaxSteps *uint32
 }
 
+// Kind is the kind of the document.
+const Kind = "ConsolidateReport"
+
 // Answer is the document of kind ConsolidateReport. Its JSON has the fields of ConsolidateResponse after its own.
 type Answer struct {
 	answer.Document
@@ -72,14 +75,17 @@ func Ask(ctx context.Context, q *answer.Question, o Options) (*Answer, error) {
 		e.Drained(false, k.GetDrain().GetNodes().GetNames()...)
 		e.Reason(words.WhyKept(k), k.GetDrain().GetNodes().GetNames()...)
 	}
-	out.Document = answer.NewDocument("ConsolidateReport", verdict(out.Response), out.Cluster, "", e)
+	out.Document = answer.NewDocument(Kind, verdict(out.Response), out.Cluster, "", e)
 	return out, nil
 }
 
-// MarshalJSON has the document's fields, then the fields of the response.
-func (a *Answer) MarshalJSON() ([]byte, error) {
-	return answer.Marshal(a.Document, a.Response, &a.Judgement)
+// Fields are the document's fields, then the fields of the response.
+func (a *Answer) Fields() (head, body any, of *answer.Judgement) {
+	return a.Document, a.Response, &a.Judgement
 }
+
+// MarshalJSON encodes the fields.
+func (a *Answer) MarshalJSON() ([]byte, error) { return answer.Marshal(a.Fields()) }
 
 // Names are the removed nodes, as kubectl names them.
 func (a *Answer) Names() []string { return answer.NodeNames(a.removed()) }

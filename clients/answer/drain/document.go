@@ -1,18 +1,21 @@
 package drain
 
 import (
-	"encoding/json"
-
 	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
+// Kind is the kind of the document.
+const Kind = "DrainReport"
+
 // Answer is the document of kind DrainReport. Its moves are the pods that move, where the answer has them.
 type Answer struct {
 	answer.Document
-	Drains  Drains  `json:"drains"`
-	Summary Summary `json:"summary,omitzero"`
+	// Drains are the results of the contract.
+	Drains answer.Protos[*stowagev1.NodeDrain] `json:"drains"`
+	// Summary is the summary of the contract; absent if the nodes are not drained one after another.
+	Summary answer.Proto[*stowagev1.DrainSummary] `json:"summary,omitzero"`
 
 	answer.Judgement `json:"-"`
 	// LargestSet says that the nodes are drained one after another.
@@ -20,28 +23,6 @@ type Answer struct {
 	// Cluster is the cluster with the nodes of the responses.
 	Cluster *stowagev1.Cluster `json:"-"`
 }
-
-// Drains are the results of the contract.
-type Drains []*stowagev1.NodeDrain
-
-// MarshalJSON has each result in protojson.
-func (d Drains) MarshalJSON() ([]byte, error) {
-	out := []json.RawMessage{}
-	for _, one := range d {
-		text, err := answer.Message(one)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, text)
-	}
-	return json.Marshal(out)
-}
-
-// Summary is the summary of the contract.
-type Summary struct{ *stowagev1.DrainSummary }
-
-// MarshalJSON has the summary in protojson.
-func (s Summary) MarshalJSON() ([]byte, error) { return answer.Message(s.DrainSummary) }
 
 // New returns the answer of responses about a cluster, without its judgement and its nodes.
 func New(cluster *stowagev1.Cluster, o Options, parts []*stowagev1.DrainResponse) *Answer {
@@ -51,7 +32,7 @@ func New(cluster *stowagev1.Cluster, o Options, parts []*stowagev1.DrainResponse
 			out.Drains = append(out.Drains, d)
 		}
 		if s := part.GetSummary(); s != nil {
-			out.Summary = Summary{s}
+			out.Summary.Message = s
 		}
 	}
 	out.Verdict = out.verdict()
@@ -78,16 +59,19 @@ func (a *Answer) complete() error {
 			e.Reason(words.Result(d), d.GetNodes().GetNames()...)
 		}
 	}
-	a.Document = answer.NewDocument("DrainReport", a.verdict(), a.Cluster, "", e)
+	a.Document = answer.NewDocument(Kind, a.verdict(), a.Cluster, "", e)
 	a.Moves = all
 	return nil
 }
 
-// MarshalJSON has the document's fields.
-func (a *Answer) MarshalJSON() ([]byte, error) {
+// Fields are the document's fields.
+func (a *Answer) Fields() (head, body any, of *answer.Judgement) {
 	type fields Answer
-	return answer.Marshal((*fields)(a), nil, &a.Judgement)
+	return (*fields)(a), nil, &a.Judgement
 }
+
+// MarshalJSON encodes the fields.
+func (a *Answer) MarshalJSON() ([]byte, error) { return answer.Marshal(a.Fields()) }
 
 // Names are the nodes that can be drained.
 func (a *Answer) Names() []string {

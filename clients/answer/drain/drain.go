@@ -119,7 +119,7 @@ func noteTerminating(q *answer.Question, drains []*stowagev1.NodeDrain) {
 // good reports whether all nodes can be drained, or at least one node of the largest set.
 func (a *Answer) good() bool {
 	if a.LargestSet {
-		return a.Summary.GetDrainedCount() > 0 || a.Summary.GetTotalCount() == 0
+		return a.Summary.Message.GetDrainedCount() > 0 || a.Summary.Message.GetTotalCount() == 0
 	}
 	return a.Complete()
 }
@@ -150,12 +150,12 @@ func (a *Answer) verdict() string {
 func (a *Answer) outcome() string {
 	switch {
 	case a.LargestSet:
-		bound := fmt.Sprintf("at most %d can", a.Summary.GetUpperBound())
-		if a.Summary.GetProven() {
+		bound := fmt.Sprintf("at most %d can", a.Summary.Message.GetUpperBound())
+		if a.Summary.Message.GetProven() {
 			bound = "no order drains more"
 		}
-		return fmt.Sprintf("%d of %s can be drained one after another; %s", a.Summary.GetDrainedCount(),
-			words.Plural(a.Summary.GetTotalCount(), "node"), bound)
+		return fmt.Sprintf("%d of %s can be drained one after another; %s", a.Summary.Message.GetDrainedCount(),
+			words.Plural(a.Summary.Message.GetTotalCount(), "node"), bound)
 	case len(a.Drains) != 1:
 		return fmt.Sprintf("%d of %s can be drained, each alone", a.drained(), words.Plural(len(a.Drains), "node"))
 	}

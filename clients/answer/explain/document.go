@@ -2,7 +2,6 @@ package explain
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -12,6 +11,9 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
+
+// Kind is the kind of the document.
+const Kind = "ExplainReport"
 
 // Report is the document of kind ExplainReport: the answer about one pending pod, with every node. Its JSON has the fields of
 // FilterResponse after its own.
@@ -30,7 +32,7 @@ type Report struct {
 	TopologyKey string        `json:"topologyKey,omitempty"`
 	Nodes       []answer.Node `json:"nodes"`
 
-	of *Pod
+	of Pod
 }
 
 // Report returns the document about the pod.
@@ -42,9 +44,9 @@ func (p *Pod) Report() (*Report, error) {
 	}
 	verdicts(nodes, p.Response)
 	out := &Report{
-		Header: answer.NewHeader("ExplainReport", p.Verdict()), Pod: answer.ObjectOf(p.Pending[0].Origin),
+		Header: answer.NewHeader(Kind, p.Verdict()), Pod: answer.ObjectOf(p.Pending[0].Origin),
 		Why: p.Words.Why(p.Response.GetExplanation()), Preemption: p.Words.Preemption(p.Response.GetPreemption()),
-		Rollout: p.Words.Rollout, TopologyKey: key, Nodes: nodes, of: p,
+		Rollout: p.Words.Rollout, TopologyKey: key, Nodes: nodes, of: *p,
 	}
 	out.Findings = p.Findings
 	changes, preemption := p.Response.GetChanges(), p.Response.GetPreemption()
@@ -61,13 +63,16 @@ func (p *Pod) Report() (*Report, error) {
 }
 
 // Answer returns the answer of which the document is.
-func (r *Report) Answer() *Pod { return r.of }
+func (r *Report) Answer() *Pod { return &r.of }
 
-// MarshalJSON has the document's fields, then the fields of FilterResponse.
-func (r *Report) MarshalJSON() ([]byte, error) {
-	type fields Report
-	return answer.Marshal((*fields)(r), r.of.Response, &r.of.Judgement)
+// Fields are the document's fields, then the fields of FilterResponse.
+func (r *Report) Fields() (head, body any, of *answer.Judgement) {
+	type report Report
+	return (*report)(r), r.of.Response, &r.of.Judgement
 }
+
+// MarshalJSON encodes the fields.
+func (r *Report) MarshalJSON() ([]byte, error) { return answer.Marshal(r.Fields()) }
 
 // Names are the nodes that can take the pod, as kubectl names them.
 func (r *Report) Names() []string {
@@ -112,12 +117,15 @@ func (p *Pod) Verdict() string {
 // Now reports which nodes can take the pod before other pending pods, or in kube-scheduler's words why none can.
 func (p *Pod) Now() string { return filter.Verdict(p.Response, p.Words.Cluster) }
 
+// ListKind is the kind of the document about several pods.
+const ListKind = "ExplainReportList"
+
 // List is the document of kind ExplainReportList: the answers about targets.
 type List struct {
 	answer.Header
 	Targets []Target `json:"targets"`
 
-	of *Answer
+	of Answer
 }
 
 // Target is the answer about one target.
@@ -139,7 +147,7 @@ type Target struct {
 	// After are the nodes of a pod, or of all of the pods, that has none until others are placed.
 	After []string `json:"after,omitempty"`
 	// AfterAnswer is the Placement that explains the first pod without a node then, with the changes that would place it.
-	AfterAnswer json.RawMessage `json:"afterAnswer,omitempty"`
+	AfterAnswer answer.Proto[*stowagev1.Placement] `json:"afterAnswer,omitzero"`
 	// Rollout is the progress of the rollout that creates the pod; absent if none is under way, or the pod has a node.
 	Rollout *whatif.Rollout `json:"rollout,omitempty"`
 	// Whole is what changes do for all of the pods; absent for a single pod, and where others are pending.
@@ -147,7 +155,7 @@ type Target struct {
 	// Advice are changes of the workload that place the pods; absent if there are none.
 	Advice []Advice `json:"advice,omitempty"`
 	// Answer is the FilterResponse.
-	Answer json.RawMessage `json:"answer"`
+	Answer answer.Proto[*stowagev1.FilterResponse] `json:"answer"`
 }
 
 // Whole is what changes do for all pods of a workload.
@@ -173,26 +181,22 @@ type Advice struct {
 // List returns the document about all pods.
 func (a *Answer) List() (*List, error) {
 	good := 0
-	out := &List{Targets: []Target{}, of: a}
+	out := &List{Targets: []Target{}, of: *a}
 	for _, p := range a.Pods {
 		if p.Status != answer.No {
 			good++
 		}
-		t, err := p.target()
-		if err != nil {
-			return nil, err
-		}
-		out.Targets = append(out.Targets, t)
+		out.Targets = append(out.Targets, p.target())
 	}
 	verdict := fmt.Sprintf("%d of %s can be placed or moved", good, words.Plural(len(a.Pods), "pod"))
-	out.Header = answer.NewHeader("ExplainReportList", verdict)
+	out.Header = answer.NewHeader(ListKind, verdict)
 	out.Findings = a.Findings
 	return out, nil
 }
 
 // target returns the answer about the pod in a list.
-func (p *Pod) target() (out Target, err error) {
-	out = Target{
+func (p *Pod) target() Target {
+	out := Target{
 		Target: p.Text, Namespace: p.PodNamespace(), Pod: p.PodName(), Alike: p.Count(), Node: p.Node(),
 		Feasible: p.Feasible(), AfterOthers: p.After.String(), Rollout: p.Words.Rollout,
 	}
@@ -203,18 +207,14 @@ func (p *Pod) target() (out Target, err error) {
 		}
 		out.Advice = append(out.Advice, one)
 	}
-	if out.Answer, err = answer.Message(p.Response); err != nil {
-		return out, err
-	}
+	out.Answer.Message = p.Response
 	changes := p.Response.GetChanges()
 	if p.After.Later() != "" {
 		out.After = p.After.Nodes
 	}
 	if out.AfterOthers != "" && p.After.First != nil {
 		changes = p.After.First.GetChanges()
-		if out.AfterAnswer, err = answer.Message(p.After.First); err != nil {
-			return out, err
-		}
+		out.AfterAnswer.Message = p.After.First
 	}
 	if whole := p.Words.Whole; whole != nil {
 		out.Whole = &Whole{Placed: []uint32{}, NodeCount: whole.Nodes, Joint: whole.Joint}
@@ -222,15 +222,18 @@ func (p *Pod) target() (out Target, err error) {
 			out.Whole.Placed = append(out.Whole.Placed, whole.Placed(c))
 		}
 	}
-	return out, nil
+	return out
 }
 
-// MarshalJSON has the document's fields, then the notes and doubts about all pods.
-func (l *List) MarshalJSON() ([]byte, error) {
-	type fields List
-	all := answer.Judgement{Notes: l.of.Notes}
+// Fields are the document's fields, then the notes and doubts about all pods.
+func (l *List) Fields() (head, body any, of *answer.Judgement) {
+	type list List
+	all := &answer.Judgement{Notes: l.of.Notes}
 	for _, p := range l.of.Pods {
 		all.Notes = append(all.Notes, p.Doubts.Lines()...)
 	}
-	return answer.Marshal((*fields)(l), nil, &all)
+	return (*list)(l), nil, all
 }
+
+// MarshalJSON encodes the fields.
+func (l *List) MarshalJSON() ([]byte, error) { return answer.Marshal(l.Fields()) }

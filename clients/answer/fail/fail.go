@@ -30,6 +30,9 @@ type Options struct {
 	Each string
 }
 
+// Kind is the kind of the document.
+const Kind = "FailReport"
+
 // Answer is the document of kind FailReport.
 type Answer struct {
 	answer.Document
@@ -87,7 +90,7 @@ func Ask(ctx context.Context, q *answer.Question, o Options) (*Answer, error) {
 		e.States(answer.Failed, failing[0].Lost...)
 		e.Disrupt(q.Snapshot, failing[0], responses[0])
 	}
-	out.Document = answer.NewDocument("FailReport", out.verdict(), q.Snapshot.Cluster, o.Each, e)
+	out.Document = answer.NewDocument(Kind, out.verdict(), q.Snapshot.Cluster, o.Each, e)
 	return out, nil
 }
 
@@ -109,11 +112,14 @@ func scenarios(q *answer.Question, failing []*kube.Disruption) (*stowagev1.WhatI
 	return request, nil
 }
 
-// MarshalJSON has the document's fields.
-func (a *Answer) MarshalJSON() ([]byte, error) {
+// Fields are the document's fields.
+func (a *Answer) Fields() (head, body any, of *answer.Judgement) {
 	type fields Answer
-	return answer.Marshal((*fields)(a), nil, &a.Judgement)
+	return (*fields)(a), nil, &a.Judgement
 }
+
+// MarshalJSON encodes the fields.
+func (a *Answer) MarshalJSON() ([]byte, error) { return answer.Marshal(a.Fields()) }
 
 // Names are the replacement pods without a node.
 func (a *Answer) Names() []string {

@@ -33,6 +33,9 @@ type Part struct {
 	Count uint32
 }
 
+// Kind is the kind of the document.
+const Kind = "FitReport"
+
 // Answer is the document of kind FitReport. Its JSON has the fields of FitResponse after its own.
 type Answer struct {
 	answer.Document
@@ -80,7 +83,7 @@ func Ask(ctx context.Context, q *answer.Question, o Options) (*Answer, error) {
 			e.Add(node, out.Mix[i].Pods.GetPod(), name, int(p.GetCounts()[j]))
 		}
 	}
-	out.Document = answer.NewDocument("FitReport", out.verdict(), out.Cluster, o.TopologyKey, e)
+	out.Document = answer.NewDocument(Kind, out.verdict(), out.Cluster, o.TopologyKey, e)
 	out.Findings = findings
 	return out, nil
 }
@@ -131,10 +134,13 @@ func notQueued(mix []*kube.Counted, entry int) *stowagev1.FitResponse {
 	return out
 }
 
-// MarshalJSON has the document's fields, then the fields of the response.
-func (a *Answer) MarshalJSON() ([]byte, error) {
-	return answer.Marshal(a.Document, a.Response, &a.Judgement)
+// Fields are the document's fields, then the fields of the response.
+func (a *Answer) Fields() (head, body any, of *answer.Judgement) {
+	return a.Document, a.Response, &a.Judgement
 }
+
+// MarshalJSON encodes the fields.
+func (a *Answer) MarshalJSON() ([]byte, error) { return answer.Marshal(a.Fields()) }
 
 // Names are the nodes that take pods, as kubectl names them.
 func (a *Answer) Names() []string {

@@ -7,6 +7,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/whatif"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // fields are the fields of the document.
@@ -70,7 +71,7 @@ func (a *Answer) Document() error {
 	if err != nil {
 		return err
 	}
-	a.APIVersion, a.Kind = answer.APIVersion, "PlaceReport"
+	a.APIVersion, a.Kind = answer.APIVersion, Kind
 	a.Leavers, a.Pods = leavers(a.Snapshot), answer.NewPlacements(a.Snapshot).Answer(a.Response)
 	a.Nodes = answer.NodesOf(a.Snapshot.Cluster, a.TopologyKey, before, after)
 	a.Summarize()
@@ -113,10 +114,13 @@ func (a *Answer) workload(g *Group) Workload {
 	return out
 }
 
-// MarshalJSON has the document's fields, then the fields of PlaceResponse.
-func (a *Answer) MarshalJSON() ([]byte, error) {
-	return answer.Marshal(&a.fields, a.Response, &a.Judgement)
+// Fields are the document's fields, then the fields of PlaceResponse.
+func (a *Answer) Fields() (head, body any, of *answer.Judgement) {
+	return &a.fields, a.Response, &a.Judgement
 }
+
+// MarshalJSON encodes the fields.
+func (a *Answer) MarshalJSON() ([]byte, error) { return answer.Marshal(a.Fields()) }
 
 // Names are the pods: each by its name; pods whose names are random by the object that creates them, once.
 func (a *Answer) Names() []string {
@@ -134,3 +138,20 @@ func (a *Answer) Names() []string {
 	}
 	return out
 }
+
+// Part is a document about a part of an answer, as it arrives. It has no header.
+type Part struct {
+	// Pods are the pods of the part.
+	Pods []answer.Pod `json:"pods"`
+
+	Response *stowagev1.PlaceStreamResponse `json:"-"`
+}
+
+// Fields are the document's fields, then the fields of PlaceStreamResponse.
+func (p *Part) Fields() (head, body any, of *answer.Judgement) {
+	type part Part
+	return (*part)(p), p.Response, &answer.Judgement{}
+}
+
+// MarshalJSON encodes the fields.
+func (p *Part) MarshalJSON() ([]byte, error) { return answer.Marshal(p.Fields()) }

@@ -45,6 +45,9 @@ type Options struct {
 	Ticks <-chan time.Time
 }
 
+// Kind is the kind of the document.
+const Kind = "PlaceReport"
+
 // Answer is the document of kind PlaceReport. Its JSON has the fields of PlaceResponse after its own.
 type Answer struct {
 	fields

@@ -37,13 +37,14 @@ type Answer[R Response] struct {
 	nodes        func(R) *stowagev1.NodeList
 }
 
-// MarshalJSON has the document's fields, then the fields of the response.
-func (a *Answer[R]) MarshalJSON() ([]byte, error) {
-	return answer.Marshal(struct {
-		answer.Header
-		Pod answer.Object `json:"pod"`
-	}{a.Header, a.Pod}, a.Response, &a.Judgement)
+// Fields are the document's fields, then the fields of the response.
+func (a *Answer[R]) Fields() (head, body any, of *answer.Judgement) {
+	type fields Answer[R]
+	return (*fields)(a), a.Response, &a.Judgement
 }
+
+// MarshalJSON encodes the fields.
+func (a *Answer[R]) MarshalJSON() ([]byte, error) { return answer.Marshal(a.Fields()) }
 
 // Names are the nodes of the response, as kubectl names them.
 func (a *Answer[R]) Names() []string { return answer.NodeNames(a.nodes(a.Response).GetNames()) }

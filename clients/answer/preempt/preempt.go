@@ -18,13 +18,16 @@ type Options struct {
 	AcrossNodes *stowagev1.AcrossNodesOptions
 }
 
+// Kind is the kind of the document.
+const Kind = "PreemptReport"
+
 // Answer is the document of kind PreemptReport.
 type Answer = pod.Answer[*stowagev1.PreemptResponse]
 
 // Ask finds the victims for the pending pod that a name chooses; empty for the only one.
 func Ask(ctx context.Context, q *answer.Question, name string, o Options) (*Answer, error) {
 	return pod.Question[*stowagev1.PreemptResponse]{
-		Kind: "PreemptReport",
+		Kind: Kind,
 		Untried: func(message string, doubts []*stowagev1.Doubt) *stowagev1.PreemptResponse {
 			return &stowagev1.PreemptResponse{Message: message, Doubts: doubts}
 		},

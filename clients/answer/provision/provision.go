@@ -20,6 +20,9 @@ type Options struct {
 	MaxNodes, MaxSteps *uint32
 }
 
+// Kind is the kind of the document.
+const Kind = "ProvisionReport"
+
 // Answer is the document of kind ProvisionReport. Its JSON has the fields of ProvisionResponse after its own.
 type Answer struct {
 	answer.Document
@@ -58,15 +61,18 @@ func Ask(ctx context.Context, q *answer.Question, o Options) (*Answer, error) {
 		return nil, err
 	}
 	e.Place(q.Snapshot, placed.Placements, placed.Evictions)
-	out.Document = answer.NewDocument("ProvisionReport", verdict(out.Response), q.Snapshot.Cluster, "", e)
+	out.Document = answer.NewDocument(Kind, verdict(out.Response), q.Snapshot.Cluster, "", e)
 	out.Pods = answer.NewPlacements(q.Snapshot).Answer(placed)
 	return out, nil
 }
 
-// MarshalJSON has the document's fields, then the fields of the response.
-func (a *Answer) MarshalJSON() ([]byte, error) {
-	return answer.Marshal(a.Document, a.Response, &a.Judgement)
+// Fields are the document's fields, then the fields of the response.
+func (a *Answer) Fields() (head, body any, of *answer.Judgement) {
+	return a.Document, a.Response, &a.Judgement
 }
+
+// MarshalJSON encodes the fields.
+func (a *Answer) MarshalJSON() ([]byte, error) { return answer.Marshal(a.Fields()) }
 
 // Names are the new nodes, as kubectl names them.
 func (a *Answer) Names() []string { return answer.NodeNames(a.Response.NodeNames) }

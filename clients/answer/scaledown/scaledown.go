@@ -26,6 +26,9 @@ type Options struct {
 	Replicas uint32
 }
 
+// Kind is the kind of the document.
+const Kind = "ScaleDownReport"
+
 // Answer is the document of kind ScaleDownReport. Its JSON has the fields of ScaleDownResponse after its own.
 type Answer struct {
 	answer.Document
@@ -90,14 +93,17 @@ func Ask(ctx context.Context, q *answer.Question, o Options) (*Answer, error) {
 	for _, d := range out.Response.GetDeletions() {
 		e.Move(d.GetPod(), nil)
 	}
-	out.Document = answer.NewDocument("ScaleDownReport", out.Verdict, out.Cluster, "", e)
+	out.Document = answer.NewDocument(Kind, out.Verdict, out.Cluster, "", e)
 	return out, nil
 }
 
-// MarshalJSON has the document's fields, then the fields of the response.
-func (a *Answer) MarshalJSON() ([]byte, error) {
-	return answer.Marshal(a.Document, a.Response, &a.Judgement)
+// Fields are the document's fields, then the fields of the response.
+func (a *Answer) Fields() (head, body any, of *answer.Judgement) {
+	return a.Document, a.Response, &a.Judgement
 }
+
+// MarshalJSON encodes the fields.
+func (a *Answer) MarshalJSON() ([]byte, error) { return answer.Marshal(a.Fields()) }
 
 // Names are the pods to delete, as kubectl names them.
 func (a *Answer) Names() []string {

@@ -11,13 +11,16 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
+// Kind is the kind of the document.
+const Kind = "ScoreReport"
+
 // Answer is the document of kind ScoreReport.
 type Answer = pod.Answer[*stowagev1.ScoreResponse]
 
 // Ask scores the nodes for the pending pod that a name chooses; empty for the only one.
 func Ask(ctx context.Context, q *answer.Question, name string) (*Answer, error) {
 	return pod.Question[*stowagev1.ScoreResponse]{
-		Kind: "ScoreReport",
+		Kind: Kind,
 		Untried: func(message string, doubts []*stowagev1.Doubt) *stowagev1.ScoreResponse {
 			return &stowagev1.ScoreResponse{Message: message, Doubts: doubts}
 		},

@@ -9,10 +9,13 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/whatif"
 )
 
-// MarshalJSON has the document's fields, then the fields of the comparison.
-func (a *Answer) MarshalJSON() ([]byte, error) {
-	return answer.Marshal(&a.Document, a.Comparison, &a.Judgement)
+// Fields are the document's fields, then the fields of the comparison.
+func (a *Answer) Fields() (head, body any, of *answer.Judgement) {
+	return &a.Document, a.Comparison, &a.Judgement
 }
+
+// MarshalJSON encodes the fields.
+func (a *Answer) MarshalJSON() ([]byte, error) { return answer.Marshal(a.Fields()) }
 
 // Names are the pods without a node after the change.
 func (a *Answer) Names() []string {

@@ -39,6 +39,9 @@ type Scaled struct {
 	Replicas int64
 }
 
+// Kind is the kind of the document.
+const Kind = "WhatIfReport"
+
 // Answer is the document of kind WhatIfReport. Its JSON has the fields of the comparison.
 type Answer struct {
 	answer.Document
@@ -151,7 +154,7 @@ func (a *Answer) complete(was, is *whatif.State) error {
 	}
 	e.States(answer.Removed, is.Disruption.Lost...)
 	e.Disrupt(is.Snapshot, is.Disruption, is.Answer)
-	a.Document = answer.NewDocument("WhatIfReport", verdict(a.Comparison), is.Snapshot.Cluster, "", e)
+	a.Document = answer.NewDocument(Kind, verdict(a.Comparison), is.Snapshot.Cluster, "", e)
 	return nil
 }
 
