@@ -99,17 +99,21 @@ lint: prose $(PROTOVALIDATE) ## Check format and style of protos and Go code, an
 	$(CHECK) tool -modfile=../../go.tools.mod golangci-lint run
 
 .PHONY: generate
-generate: $(PROTOVALIDATE) ## Regenerate the Go code of the protos.
+generate: $(PROTOVALIDATE) ## Regenerate the Go code of the protos, and the JSON Schemas of the command's documents.
 	$(BUF) format -w proto
 	$(BUF) generate
+	go run ./clients/answer/schema/generate
 
 .PHONY: generated
 generated: $(PROTOVALIDATE) ## Check that generated code is current.
-	@rm -rf build/_generated && mkdir -p build/_generated
+	@rm -rf build/_generated && mkdir -p build/_generated/schema
 	$(BUF) generate --output build/_generated
 	@diff <(cd build/_generated && find proto server -name '*.pb.go' -exec sha256sum {} + | sort -k2) \
 	      <(find proto server -name '*.pb.go' -exec sha256sum {} + | sort -k2) \
 	  || { echo "generated code is not current: run make generate"; exit 1; }
+	@go run ./clients/answer/schema/generate -out build/_generated/schema
+	@diff -r -x '*.go' -x generate build/_generated/schema clients/answer/schema \
+	  || { echo "schemas are not current: run make generate"; exit 1; }
 
 .PHONY: tidy
 tidy: ## Check that go.mod and go.sum are tidy.
