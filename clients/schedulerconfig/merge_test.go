@@ -12,7 +12,7 @@ import (
 // filters are the plugins that preFilter and filter run by default, in order.
 var filters = []string{
 	"NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread",
-	"InterPodAffinity",
+	"InterPodAffinity", "NodeDeclaredFeatures",
 }
 
 // order returns the error of an extension point whose plugins run in an order that is not the default one.
@@ -36,8 +36,8 @@ func TestMerge(t *testing.T) { //nolint:funlen // one table of cases
 		{"multiPoint: a default plugin that is enabled again keeps its place", `
 plugins: {multiPoint: {enabled: [{name: NodePorts}, {name: NodeName}, {name: ImageLocality, weight: 5}, {name: TaintToleration, weight: 4}]}}`, `
 pluginWeights: [{plugin: PLUGIN_TAINT_TOLERATION, weight: 4}, {plugin: PLUGIN_IMAGE_LOCALITY, weight: 5}]`},
-		{"multiPoint: a plugin that is disabled and enabled comes last, where InterPodAffinity is anyway", `
-plugins: {multiPoint: {disabled: [{name: InterPodAffinity}], enabled: [{name: InterPodAffinity, weight: 2}]}}`, `{}`},
+		{"multiPoint: a plugin that is disabled and enabled comes last, where NodeDeclaredFeatures is anyway", `
+plugins: {multiPoint: {disabled: [{name: NodeDeclaredFeatures}], enabled: [{name: NodeDeclaredFeatures}]}}`, `{}`},
 		{"multiPoint: * beside a name disables all defaults", `
 plugins:
   multiPoint:
@@ -52,6 +52,7 @@ disabledFilters:
 - PLUGIN_NODE_PORTS
 - PLUGIN_POD_TOPOLOGY_SPREAD
 - PLUGIN_INTER_POD_AFFINITY
+- PLUGIN_NODE_DECLARED_FEATURES
 pluginWeights:
 - {plugin: PLUGIN_TAINT_TOLERATION, weight: 0}
 - {plugin: PLUGIN_NODE_AFFINITY, weight: 0}
@@ -65,13 +66,12 @@ plugins: {multiPoint: {enabled: [{name: GangScheduling}]}}`, `{}`},
 		{"a point: its own plugins run first, in its order", `
 plugins: {filter: {enabled: [{name: NodeName}, {name: NodeUnschedulable}]}}`, `{}`},
 		{"a point: a plugin that it disables and enables comes last", `
-plugins: {filter: {disabled: [{name: InterPodAffinity}], enabled: [{name: InterPodAffinity}]}}`, `{}`},
+plugins: {filter: {disabled: [{name: NodeDeclaredFeatures}], enabled: [{name: NodeDeclaredFeatures}]}}`, `{}`},
 		{"a point: a plugin that multiPoint disables comes last", `
 plugins:
-  multiPoint: {disabled: [{name: InterPodAffinity}]}
-  preFilter: {enabled: [{name: InterPodAffinity}]}
-  filter: {enabled: [{name: InterPodAffinity}]}`, `
-pluginWeights: [{plugin: PLUGIN_INTER_POD_AFFINITY, weight: 0}]`},
+  multiPoint: {disabled: [{name: NodeDeclaredFeatures}]}
+  preFilter: {enabled: [{name: NodeDeclaredFeatures}]}
+  filter: {enabled: [{name: NodeDeclaredFeatures}]}`, `{}`},
 		{"a point: * leaves what it enables itself, and of multiPoint nothing", `
 plugins:
   multiPoint: {enabled: [{name: NodePorts}]}
@@ -83,7 +83,8 @@ disabledFilters:
 - PLUGIN_NODE_AFFINITY
 - PLUGIN_NODE_PORTS
 - PLUGIN_POD_TOPOLOGY_SPREAD
-- PLUGIN_INTER_POD_AFFINITY`},
+- PLUGIN_INTER_POD_AFFINITY
+- PLUGIN_NODE_DECLARED_FEATURES`},
 		{"weights: score without a weight wins over multiPoint with one", `
 plugins:
   multiPoint: {enabled: [{name: NodeAffinity, weight: 7}]}

@@ -65,7 +65,7 @@ var plugins = []plugin{
 	{name: "NodeResourcesBalancedAllocation", id: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, at: scoring, weight: 1},
 	{name: "ImageLocality", id: stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY, at: scoreOnly, weight: 1},
 	{name: "DefaultBinder"},
-	{name: "NodeDeclaredFeatures"},
+	{name: "NodeDeclaredFeatures", id: stowagev1.Plugin_PLUGIN_NODE_DECLARED_FEATURES, at: filter},
 	{name: "GangScheduling", optional: true},
 	{name: "TopologyPlacementGenerator", id: stowagev1.Plugin_PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR, optional: true},
 	{name: "PodGroupPodsCount", optional: true},

@@ -179,8 +179,8 @@ profiles[0].plugins.filter: Forbidden: the plugins run in the order NodeUnschedu
 		{"enabling a filter puts it first", `
 plugins: {preFilter: {enabled: [{name: NodeResourcesFit}]}}`, `
 profiles[0].plugins.preFilter: Forbidden: the plugins run in the order NodeResourcesFit, NodeName, NodeUnschedulable, TaintToleration, NodeAffinity, ` +
-			`NodePorts, PodTopologySpread, InterPodAffinity; Stowage evaluates them in the default order, NodeName, NodeUnschedulable, ` +
-			`TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, PodTopologySpread, InterPodAffinity`},
+			`NodePorts, PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures; Stowage evaluates them in the default order, NodeName, NodeUnschedulable, ` +
+			`TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures`},
 		{"filter without preFilter", `
 plugins: {preFilter: {disabled: [{name: PodTopologySpread}]}}`, `
 profiles[0].plugins.preFilter: Forbidden: PodTopologySpread cannot filter if its preFilter is disabled`},
@@ -239,6 +239,7 @@ disabledFilters:
 - PLUGIN_NODE_PORTS
 - PLUGIN_POD_TOPOLOGY_SPREAD
 - PLUGIN_INTER_POD_AFFINITY
+- PLUGIN_NODE_DECLARED_FEATURES
 pluginWeights:
 - {plugin: PLUGIN_TAINT_TOLERATION, weight: 0}
 - {plugin: PLUGIN_NODE_AFFINITY, weight: 0}

@@ -22,10 +22,12 @@ type NodeSpec struct {
 	Taints      []Taint
 	Allocatable Resources
 	Images      []Image
+	// DeclaredFeatures are the names of features, in any order.
+	DeclaredFeatures []string
 }
 
-// Over returns the resolved spec of a node of a class. Labels and resources of the node override equal keys of the class. Taints and
-// images of the node follow the taints and images of the class.
+// Over returns the resolved spec of a node of a class. Labels and resources of the node override equal keys of the class. Taints,
+// images and declared features of the node follow those of the class.
 func (s *NodeSpec) Over(class *NodeSpec) NodeSpec {
 	allocatable := slices.Clone(s.Allocatable)
 	for _, q := range class.Allocatable {
@@ -39,6 +41,8 @@ func (s *NodeSpec) Over(class *NodeSpec) NodeSpec {
 		Taints:      slices.Concat(class.Taints, s.Taints),
 		Allocatable: allocatable,
 		Images:      slices.Concat(class.Images, s.Images),
+
+		DeclaredFeatures: slices.Concat(class.DeclaredFeatures, s.DeclaredFeatures),
 	}
 }
 

@@ -83,6 +83,8 @@ type PodSpec struct {
 	SchedulerName string
 	// SchedulingGroup is the name of the pod's group in its namespace, empty if it is in none.
 	SchedulingGroup string
+	// RequiredNodeFeatures are features that a node must declare.
+	RequiredNodeFeatures []string
 	// EmptyDir reports whether the pod has an emptyDir volume.
 	EmptyDir bool
 }

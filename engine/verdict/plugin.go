@@ -21,13 +21,14 @@ const (
 	ImageLocality
 	DefaultPreemption
 	TopologyPlacement
+	NodeDeclaredFeatures
 	PluginCount
 )
 
 var pluginNames = [PluginCount]string{
 	"", "SchedulingGates", "NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts",
 	"NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality",
-	"DefaultPreemption", "TopologyPlacementGenerator",
+	"DefaultPreemption", "TopologyPlacementGenerator", "NodeDeclaredFeatures",
 }
 
 func (p Plugin) String() string {

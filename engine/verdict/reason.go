@@ -28,6 +28,7 @@ const (
 	ReasonNoVictims
 	ReasonPreemptionNotHelpful
 	ReasonPodGroup
+	ReasonDeclaredFeatures
 	ReasonCount
 )
 
@@ -49,6 +50,7 @@ var texts = map[ReasonType]string{
 	ReasonNoVictims:               "No preemption victims found for incoming pod",
 	ReasonPreemptionNotHelpful:    "Preemption is not helpful for scheduling",
 	ReasonPodGroup:                "node(s) were outside of the topology domain of the pod group",
+	ReasonDeclaredFeatures:        "node(s) didn't match Pod's required features",
 }
 
 // Reason is a reason with kube-scheduler's text.

@@ -18,6 +18,7 @@ func node(e *encoder, m *v1.Node) {
 	each(e, 8, m.Pods, pod)
 	optional(e, 9, m.ClassIndex)
 	each(e, 10, m.NominatedPods, pod)
+	e.strings(11, m.DeclaredFeatures)
 }
 
 func taint(e *encoder, m *v1.Taint) {
@@ -96,6 +97,7 @@ func podSpec(e *encoder, m *v1.PodSpec) {
 	}
 	e.string(14, m.SchedulerName)
 	e.string(15, m.SchedulingGroup)
+	e.strings(16, m.RequiredNodeFeatures)
 }
 
 func affinity(e *encoder, m *v1.Affinity) {
@@ -250,6 +252,7 @@ func nodeClass(e *encoder, m *v1.NodeClass) {
 	one(e, 3, m.Allocatable, resources)
 	each(e, 4, m.Images, containerImage)
 	e.strings(5, m.NameLabelKeys)
+	e.strings(6, m.DeclaredFeatures)
 }
 
 func podDisruptionBudget(e *encoder, m *v1.PodDisruptionBudget) {

@@ -91,8 +91,9 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 			NeverPreempts:  true,
 			SchedulerName:  "mine",
 
-			SchedulingGroup: "crew",
-			EmptyDir:        true,
+			SchedulingGroup:      "crew",
+			RequiredNodeFeatures: []string{"B", "A"},
+			EmptyDir:             true,
 		},
 	}
 	pinned := &api.PodTemplate{
@@ -101,10 +102,11 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 	}
 	class := &api.NodeClass{
 		NodeSpec: api.NodeSpec{
-			Labels:      api.Labels{{Key: "pool", Value: "p"}, {Key: "zone", Value: "z2"}},
-			Taints:      []api.Taint{{Key: "k", Effect: api.PreferNoSchedule}},
-			Allocatable: api.Resources{{Resource: "cpu", Amount: 1000}, {Resource: "pods", Amount: 10}},
-			Images:      []api.Image{{Names: []string{"web:1"}, SizeBytes: 1}},
+			Labels:           api.Labels{{Key: "pool", Value: "p"}, {Key: "zone", Value: "z2"}},
+			Taints:           []api.Taint{{Key: "k", Effect: api.PreferNoSchedule}},
+			Allocatable:      api.Resources{{Resource: "cpu", Amount: 1000}, {Resource: "pods", Amount: 10}},
+			Images:           []api.Image{{Names: []string{"web:1"}, SizeBytes: 1}},
+			DeclaredFeatures: []string{"A"},
 		},
 		NameLabelKeys: []string{"kubernetes.io/hostname"},
 	}
@@ -154,7 +156,7 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 						{Name: "web-1-y", Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1},
 					},
 				},
-				{Name: "b"},
+				{Name: "b", NodeSpec: api.NodeSpec{DeclaredFeatures: []string{"B", "A", "B"}}},
 				{Name: "c", Class: class},
 			},
 			Classes:   []*api.NodeClass{class},

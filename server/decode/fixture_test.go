@@ -108,6 +108,7 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 				{Source: &stowagev1.Volume_EmptyDir{EmptyDir: &stowagev1.EmptyDirVolumeSource{}}},
 			},
 			Priority: 9, PreemptionPolicy: stowagev1.PreemptionPolicy_PREEMPTION_POLICY_NEVER, SchedulerName: "mine", SchedulingGroup: "crew",
+			RequiredNodeFeatures: []string{"B", "A"},
 		},
 	}
 	return &stowagev1.PlaceRequest{
@@ -164,15 +165,16 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 						{Name: "web-1-y", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{}}},
 					},
 				},
-				{Name: "b"},
+				{Name: "b", DeclaredFeatures: []string{"B", "A", "B"}},
 				{Name: "c", ClassIndex: proto.Uint32(0)},
 			},
 			NodeClasses: []*stowagev1.NodeClass{{
-				Labels:        map[string]string{"pool": "p", "zone": "z2"},
-				Taints:        []*stowagev1.Taint{{Key: "k", Effect: stowagev1.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE}},
-				Allocatable:   &stowagev1.Resources{CpuMillis: proto.Int64(1000), Pods: proto.Int64(10)},
-				Images:        []*stowagev1.ContainerImage{{Names: []string{"web:1"}, SizeBytes: 1}},
-				NameLabelKeys: []string{"kubernetes.io/hostname"},
+				Labels:           map[string]string{"pool": "p", "zone": "z2"},
+				Taints:           []*stowagev1.Taint{{Key: "k", Effect: stowagev1.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE}},
+				Allocatable:      &stowagev1.Resources{CpuMillis: proto.Int64(1000), Pods: proto.Int64(10)},
+				Images:           []*stowagev1.ContainerImage{{Names: []string{"web:1"}, SizeBytes: 1}},
+				NameLabelKeys:    []string{"kubernetes.io/hostname"},
+				DeclaredFeatures: []string{"A"},
 			}},
 			PodTemplates: []*stowagev1.PodTemplate{template},
 			Namespaces: []*stowagev1.Namespace{

@@ -6,7 +6,7 @@ package decode
 const (
 	// MaxNodes bounds Cluster.nodes. Kubernetes supports 5,000, and 130,000 have been shown.
 	MaxNodes = 1_000_000
-	// MaxInherited bounds the taints, image names and labels that all nodes together inherit from their classes.
+	// MaxInherited bounds the taints, image names, labels and declared features that all nodes together inherit from their classes.
 	MaxInherited = 1 << 26
 	// MaxClusterPods bounds the pods on all nodes, counted ones included, so that any sum of pods fits an int32.
 	MaxClusterPods = 1 << 30

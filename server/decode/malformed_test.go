@@ -119,6 +119,15 @@ var malformed = []struct {
 	{"context.cluster.nodes[0].images", "WRONG_COUNT", "at most 10000", func(r *place) {
 		node(r, 0).Images = make([]*stowagev1.ContainerImage, 10_001)
 	}},
+	{"context.cluster.nodes[1].declared_features[1]", "REQUIRED", "is empty", func(r *place) {
+		node(r, 1).DeclaredFeatures = []string{"A", ""}
+	}},
+	{"context.cluster.nodes[1].declared_features[0]", "TOO_LONG", "at most 253", func(r *place) {
+		node(r, 1).DeclaredFeatures = []string{strings.Repeat("A", 254)}
+	}},
+	{"context.cluster.nodes[1].declared_features", "WRONG_COUNT", "at most 1000", func(r *place) {
+		node(r, 1).DeclaredFeatures = slices.Repeat([]string{"A"}, 1_001)
+	}},
 	{"context.cluster.nodes[0].pod_counts[0].template_index", "NOT_FOUND", "is 1, but cluster.pod_templates has 1", func(r *place) {
 		node(r, 0).PodCounts[0].TemplateIndex = 1
 	}},
@@ -337,6 +346,15 @@ var malformed = []struct {
 	{"context.cluster.pod_groups[0].disruption_mode", "UNKNOWN_VALUE", "", func(r *place) { cluster(r).PodGroups[0].DisruptionMode = 3 }},
 	{"context.cluster.pod_templates[0].spec.scheduling_group", "TOO_LONG", "at most 253", func(r *place) {
 		spec(r).SchedulingGroup = strings.Repeat("g", 254)
+	}},
+	{"context.cluster.pod_templates[0].spec.required_node_features[1]", "REQUIRED", "is empty", func(r *place) {
+		spec(r).RequiredNodeFeatures = []string{"A", ""}
+	}},
+	{"context.cluster.pod_templates[0].spec.required_node_features[0]", "TOO_LONG", "at most 253", func(r *place) {
+		spec(r).RequiredNodeFeatures = []string{strings.Repeat("A", 254)}
+	}},
+	{"context.cluster.pod_templates[0].spec.required_node_features", "WRONG_COUNT", "at most 1000", func(r *place) {
+		spec(r).RequiredNodeFeatures = slices.Repeat([]string{"A"}, 1_001)
 	}},
 
 	{"context.cluster.pod_templates[0].namespace", "TOO_LONG", "at most 63", func(r *place) {

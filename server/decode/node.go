@@ -207,12 +207,12 @@ func (d *decoder) countNode(n *readNode) {
 	d.inherited += inherited(n.node.Class)
 }
 
-// inherited is the number of taints, image names and labels that a node inherits from its class, which may be nil.
+// inherited is the number of taints, image names, labels and declared features that a node inherits from its class, which may be nil.
 func inherited(c *api.NodeClass) uint64 {
 	if c == nil {
 		return 0
 	}
-	n := len(c.Taints) + len(c.NameLabelKeys)
+	n := len(c.Taints) + len(c.NameLabelKeys) + len(c.DeclaredFeatures)
 	for i := range c.Images {
 		n += len(c.Images[i].Names)
 	}
@@ -222,7 +222,7 @@ func inherited(c *api.NodeClass) uint64 {
 // bounds checks the limits on sums over all nodes.
 func (d *decoder) bounds(at *path) {
 	if d.inherited > MaxInherited {
-		d.refuse(at.field("nodes"), wrongCount, "take over %d taints, image names and labels from their classes in all, at most %d are allowed",
+		d.refuse(at.field("nodes"), wrongCount, "take over %d taints, image names, labels and declared features from their classes in all, at most %d are allowed",
 			d.inherited, MaxInherited)
 	}
 	if d.pods > MaxClusterPods {

@@ -91,7 +91,7 @@ func (d *decoder) nodeTemplates(in []*stowagev1.NodeTemplate, limit string, maxN
 	}
 	if all := d.inherited + taken*uint64(maxNodes); all > MaxInherited {
 		d.refuse(root.field(field), wrongCount,
-			"with %d new nodes, %d taints, image names and labels may come from classes, at most %d are allowed", maxNodes, all, MaxInherited)
+			"with %d new nodes, %d taints, image names, labels and declared features may come from classes, at most %d are allowed", maxNodes, all, MaxInherited)
 	}
 	nodes, _ := d.nodes()
 	d.tighten()

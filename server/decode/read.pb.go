@@ -33,6 +33,10 @@ func (r *reader) nodeFields(at *path, in *scan, c *chunk, to *readNode) {
 		r.classIndex(at, in, c, to)
 	}
 	r.podsNominated(at, in, c, to)
+	if in.nextIs(sized(11)) {
+		out.DeclaredFeatures = r.texts(at, in, 11, "declared_features", 1000)
+		r.eachName(at, "declared_features", out.DeclaredFeatures, 253)
+	}
 }
 
 func (r *reader) taint(at *path, in *scan) (out api.Taint) {
@@ -158,6 +162,10 @@ func (r *reader) podSpec(at *path, in *scan) (out api.PodSpec) {
 	if in.nextIs(sized(15)) {
 		out.SchedulingGroup = in.text(15)
 		r.short(at, "scheduling_group", out.SchedulingGroup, 253)
+	}
+	if in.nextIs(sized(16)) {
+		out.RequiredNodeFeatures = r.texts(at, in, 16, "required_node_features", 1000)
+		r.eachName(at, "required_node_features", out.RequiredNodeFeatures, 253)
 	}
 	return out
 }
@@ -419,6 +427,10 @@ func (r *reader) nodeClass(at *path, in *scan) (out api.NodeClass) {
 	if in.nextIs(sized(5)) {
 		out.NameLabelKeys = r.texts(at, in, 5, "name_label_keys", 10000)
 		r.eachName(at, "name_label_keys", out.NameLabelKeys, 317)
+	}
+	if in.nextIs(sized(6)) {
+		out.DeclaredFeatures = r.texts(at, in, 6, "declared_features", 1000)
+		r.eachName(at, "declared_features", out.DeclaredFeatures, 253)
 	}
 	return out
 }

@@ -9,19 +9,20 @@ import (
 // These tables map the engine's enumerations to the contract's. Their numbers are unrelated.
 
 var plugins = [...]stowagev1.Plugin{
-	verdict.SchedulingGates:    stowagev1.Plugin_PLUGIN_SCHEDULING_GATES,
-	verdict.NodeName:           stowagev1.Plugin_PLUGIN_NODE_NAME,
-	verdict.NodeUnschedulable:  stowagev1.Plugin_PLUGIN_NODE_UNSCHEDULABLE,
-	verdict.TaintToleration:    stowagev1.Plugin_PLUGIN_TAINT_TOLERATION,
-	verdict.NodeAffinity:       stowagev1.Plugin_PLUGIN_NODE_AFFINITY,
-	verdict.NodePorts:          stowagev1.Plugin_PLUGIN_NODE_PORTS,
-	verdict.NodeResourcesFit:   stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT,
-	verdict.PodTopologySpread:  stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD,
-	verdict.InterPodAffinity:   stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY,
-	verdict.BalancedAllocation: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION,
-	verdict.ImageLocality:      stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY,
-	verdict.DefaultPreemption:  stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION,
-	verdict.TopologyPlacement:  stowagev1.Plugin_PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR,
+	verdict.SchedulingGates:      stowagev1.Plugin_PLUGIN_SCHEDULING_GATES,
+	verdict.NodeName:             stowagev1.Plugin_PLUGIN_NODE_NAME,
+	verdict.NodeUnschedulable:    stowagev1.Plugin_PLUGIN_NODE_UNSCHEDULABLE,
+	verdict.TaintToleration:      stowagev1.Plugin_PLUGIN_TAINT_TOLERATION,
+	verdict.NodeAffinity:         stowagev1.Plugin_PLUGIN_NODE_AFFINITY,
+	verdict.NodePorts:            stowagev1.Plugin_PLUGIN_NODE_PORTS,
+	verdict.NodeResourcesFit:     stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT,
+	verdict.PodTopologySpread:    stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD,
+	verdict.InterPodAffinity:     stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY,
+	verdict.BalancedAllocation:   stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION,
+	verdict.ImageLocality:        stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY,
+	verdict.DefaultPreemption:    stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION,
+	verdict.TopologyPlacement:    stowagev1.Plugin_PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR,
+	verdict.NodeDeclaredFeatures: stowagev1.Plugin_PLUGIN_NODE_DECLARED_FEATURES,
 }
 
 // A plugin or a reason of the engine without a value in the contract does not compile here.
@@ -56,6 +57,7 @@ var reasonTypes = [...]stowagev1.RejectionReason{
 	verdict.ReasonNoVictims:               stowagev1.RejectionReason_REJECTION_REASON_NO_VICTIMS,
 	verdict.ReasonPreemptionNotHelpful:    stowagev1.RejectionReason_REJECTION_REASON_PREEMPTION_NOT_HELPFUL,
 	verdict.ReasonPodGroup:                stowagev1.RejectionReason_REJECTION_REASON_POD_GROUP,
+	verdict.ReasonDeclaredFeatures:        stowagev1.RejectionReason_REJECTION_REASON_DECLARED_FEATURES,
 }
 
 func reasonType(x verdict.ReasonType) stowagev1.RejectionReason { return reasonTypes[x] }

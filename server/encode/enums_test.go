@@ -45,6 +45,7 @@ func TestEnumsAgree(t *testing.T) {
 		"IMAGE_LOCALITY":                     Plugin(verdict.ImageLocality),
 		"DEFAULT_PREEMPTION":                 Plugin(verdict.DefaultPreemption),
 		"TOPOLOGY_PLACEMENT_GENERATOR":       Plugin(verdict.TopologyPlacement),
+		"NODE_DECLARED_FEATURES":             Plugin(verdict.NodeDeclaredFeatures),
 	})
 	every(t, "POD_GROUP_STATUS_", map[string]stowagev1.PodGroupStatus{
 		"COMPLETE":    groupStatus(verdict.GroupComplete),
@@ -77,6 +78,7 @@ func TestEnumsAgree(t *testing.T) {
 		"NO_VICTIMS":                    reasonType(verdict.ReasonNoVictims),
 		"PREEMPTION_NOT_HELPFUL":        reasonType(verdict.ReasonPreemptionNotHelpful),
 		"POD_GROUP":                     reasonType(verdict.ReasonPodGroup),
+		"DECLARED_FEATURES":             reasonType(verdict.ReasonDeclaredFeatures),
 	})
 	every(t, "TOPOLOGY_RULE_", map[string]stowagev1.TopologyRule{
 		"HARD_SPREAD":                topologyRule(verdict.HardSpread),

@@ -43,6 +43,7 @@ var features = []stowagev1.Feature{
 	stowagev1.Feature_FEATURE_CONSOLIDATE,
 	stowagev1.Feature_FEATURE_REMEDIES,
 	stowagev1.Feature_FEATURE_GET_SNAPSHOT,
+	stowagev1.Feature_FEATURE_DECLARED_FEATURES,
 }
 
 // SetLimits sets the limits that GetServerInfo returns. It must be called before the service is used.

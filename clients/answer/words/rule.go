@@ -28,6 +28,8 @@ func PodRule(who string, spec *stowagev1.PodSpec, r *stowagev1.PodRule) string {
 		return who + " must have its host ports for itself"
 	case stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT:
 		return fmt.Sprintf("%s must have the %s that it asks for", who, r.GetResource())
+	case stowagev1.Plugin_PLUGIN_NODE_DECLARED_FEATURES:
+		return fmt.Sprintf("%s must be on a node that declares %s", who, Names(spec.GetRequiredNodeFeatures()))
 	}
 	by := ""
 	if r.GetTopologyKey() != "" {

@@ -18,6 +18,7 @@ const (
 	podNumber
 	scalar
 	taints
+	features
 )
 
 // fact is a property that a node can have, and its kind.
@@ -74,6 +75,15 @@ func each(n *stowagev1.Node, yield func(f fact, v value, inNode, inClass int)) {
 		}
 		yield(fact{kind: taints}, value{text: string(text)}, size, size)
 	}
+	if len(n.GetDeclaredFeatures()) > 0 {
+		var text []byte
+		size := 0
+		for _, name := range n.GetDeclaredFeatures() {
+			text = protowire.AppendString(text, name)
+			size += field(len(name))
+		}
+		yield(fact{kind: features}, value{text: string(text)}, size, size)
+	}
 }
 
 // field is the size of a field whose content has a length.
@@ -87,6 +97,7 @@ type state struct {
 	labels      map[string]string
 	taints      []*stowagev1.Taint
 	allocatable *stowagev1.Resources
+	features    []string
 }
 
 // selected is the wanted properties of a node.
@@ -99,6 +110,9 @@ func selected(n *stowagev1.Node, wanted func(fact) bool) state {
 	}
 	if wanted(fact{kind: taints}) {
 		out.taints = n.GetTaints()
+	}
+	if wanted(fact{kind: features}) {
+		out.features = n.GetDeclaredFeatures()
 	}
 	if r := n.GetAllocatable(); r != nil {
 		kept := &stowagev1.Resources{}

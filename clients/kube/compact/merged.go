@@ -46,6 +46,7 @@ func WholeNode(c *stowagev1.Cluster, n *stowagev1.Node) (*stowagev1.Node, error)
 	out.Labels = Labels(c, n)
 	out.Taints = slices.Concat(class.GetTaints(), n.GetTaints())
 	out.Images = slices.Concat(class.GetImages(), n.GetImages())
+	out.DeclaredFeatures = slices.Concat(class.GetDeclaredFeatures(), n.GetDeclaredFeatures())
 	out.Allocatable = overlaid(class.GetAllocatable(), n.GetAllocatable())
 	return out, nil
 }

@@ -13,7 +13,7 @@ import (
 func TestEveryFieldOfAPodOnANodeIsDecidedOn(t *testing.T) {
 	leftOut := map[protoreflect.Name]bool{
 		"node_selector": true, "tolerations": true, "topology_spread_constraints": true, "volumes": true, "node_name": true,
-		"scheduling_gates": true, "scheduler_name": true,
+		"scheduling_gates": true, "scheduler_name": true, "required_node_features": true,
 	}
 	spec := &stowagev1.PodSpec{}
 	of := spec.ProtoReflect()

@@ -31,6 +31,8 @@ func Plugin(p stowagev1.Plugin) string {
 		return "DefaultPreemption"
 	case stowagev1.Plugin_PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR:
 		return "TopologyPlacementGenerator"
+	case stowagev1.Plugin_PLUGIN_NODE_DECLARED_FEATURES:
+		return "NodeDeclaredFeatures"
 	}
 	return p.String()
 }

@@ -24,7 +24,7 @@ type Field[T any] struct {
 type AnyField interface{ column() numbered }
 
 // fields are the fields of all clusters. TestFieldsAreListed fails for one that is missing.
-var fields = []AnyField{taints}
+var fields = []AnyField{taints, declaredFeatures}
 
 // numbered is the column of a field: of each node the number of its value.
 type numbered interface {

@@ -414,8 +414,10 @@ type NodeClass struct {
 	Images []*ContainerImage `protobuf:"bytes,4,rep,name=images,proto3" json:"images,omitempty"`
 	// The keys of labels whose value is the node's name, such as "kubernetes.io/hostname".
 	NameLabelKeys []string `protobuf:"bytes,5,rep,name=name_label_keys,json=nameLabelKeys,proto3" json:"name_label_keys,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// status.declaredFeatures.
+	DeclaredFeatures []string `protobuf:"bytes,6,rep,name=declared_features,json=declaredFeatures,proto3" json:"declared_features,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *NodeClass) Reset() {
@@ -483,8 +485,15 @@ func (x *NodeClass) GetNameLabelKeys() []string {
 	return nil
 }
 
+func (x *NodeClass) GetDeclaredFeatures() []string {
+	if x != nil {
+		return x.DeclaredFeatures
+	}
+	return nil
+}
+
 // Node is a node with its pods. Its fields are in addition to its class: labels and resources override the class's entries
-// with the same key, taints and images follow the class's.
+// with the same key, taints, images and declared features follow the class's.
 type Node struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// metadata.name. Required, unique in the cluster.
@@ -510,8 +519,12 @@ type Node struct {
 	// RunFilterPluginsWithNominatedPods, v1.37). A pod to be placed with the same namespace and name is the nominated pod
 	// itself.
 	NominatedPods []*Pod `protobuf:"bytes,10,rep,name=nominated_pods,json=nominatedPods,proto3" json:"nominated_pods,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// status.declaredFeatures: the features that pods can require (PodSpec.required_node_features), in any order. kube-scheduler skips
+	// a name that follows a higher one (k8s.io/component-helpers/nodedeclaredfeatures/featureset.go TryMap, v0.37). Here every name
+	// counts, so a caller leaves such names out.
+	DeclaredFeatures []string `protobuf:"bytes,11,rep,name=declared_features,json=declaredFeatures,proto3" json:"declared_features,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Node) Reset() {
@@ -610,6 +623,13 @@ func (x *Node) GetClassIndex() uint32 {
 func (x *Node) GetNominatedPods() []*Pod {
 	if x != nil {
 		return x.NominatedPods
+	}
+	return nil
+}
+
+func (x *Node) GetDeclaredFeatures() []string {
+	if x != nil {
+		return x.DeclaredFeatures
 	}
 	return nil
 }
@@ -1322,16 +1342,17 @@ const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x14podDisruptionBudgets\x12?\n" +
 	"\n" +
 	"pod_groups\x18\a \x03(\v2\x14.stowage.v1.PodGroupB\n" +
-	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\tpodGroups\"\x85\x03\n" +
+	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\tpodGroups\"\xc6\x03\n" +
 	"\tNodeClass\x12S\n" +
 	"\x06labels\x18\x01 \x03(\v2!.stowage.v1.NodeClass.LabelsEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\x06labels\x124\n" +
 	"\x06taints\x18\x02 \x03(\v2\x11.stowage.v1.TaintB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x06taints\x127\n" +
 	"\vallocatable\x18\x03 \x01(\v2\x15.stowage.v1.ResourcesR\vallocatable\x12=\n" +
 	"\x06images\x18\x04 \x03(\v2\x1a.stowage.v1.ContainerImageB\t\xbaH\x06\x92\x01\x03\x10\x90NR\x06images\x12:\n" +
-	"\x0fname_label_keys\x18\x05 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x90N\"\ar\x05\x10\x01(\xbd\x02R\rnameLabelKeys\x1a9\n" +
+	"\x0fname_label_keys\x18\x05 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x90N\"\ar\x05\x10\x01(\xbd\x02R\rnameLabelKeys\x12?\n" +
+	"\x11declared_features\x18\x06 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\xe8\a\"\ar\x05\x10\x01(\xfd\x01R\x10declaredFeatures\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xcd\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8e\x05\n" +
 	"\x04Node\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x12N\n" +
@@ -1346,7 +1367,8 @@ const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\vclass_index\x18\t \x01(\rH\x00R\n" +
 	"classIndex\x88\x01\x01\x126\n" +
 	"\x0enominated_pods\x18\n" +
-	" \x03(\v2\x0f.stowage.v1.PodR\rnominatedPods\x1a9\n" +
+	" \x03(\v2\x0f.stowage.v1.PodR\rnominatedPods\x12?\n" +
+	"\x11declared_features\x18\v \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\xe8\a\"\ar\x05\x10\x01(\xfd\x01R\x10declaredFeatures\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0e\n" +

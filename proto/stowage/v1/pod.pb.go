@@ -677,8 +677,12 @@ type PodSpec struct {
 	SchedulerName string `protobuf:"bytes,14,opt,name=scheduler_name,json=schedulerName,proto3" json:"scheduler_name,omitempty"`
 	// spec.schedulingGroup.podGroupName: the pod group of the pod, in its namespace. Empty if it is in none.
 	SchedulingGroup string `protobuf:"bytes,15,opt,name=scheduling_group,json=schedulingGroup,proto3" json:"scheduling_group,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The features that a node must declare (Node.declared_features), in any order. Kubernetes has no such field: kube-scheduler infers
+	// the features from other fields of the spec, such as "UserNamespacesHostNetworkSupport" from hostNetwork with hostUsers: false
+	// (k8s.io/component-helpers/nodedeclaredfeatures/features, v0.37). Read only for pods to be placed.
+	RequiredNodeFeatures []string `protobuf:"bytes,16,rep,name=required_node_features,json=requiredNodeFeatures,proto3" json:"required_node_features,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *PodSpec) Reset() {
@@ -814,6 +818,13 @@ func (x *PodSpec) GetSchedulingGroup() string {
 		return x.SchedulingGroup
 	}
 	return ""
+}
+
+func (x *PodSpec) GetRequiredNodeFeatures() []string {
+	if x != nil {
+		return x.RequiredNodeFeatures
+	}
+	return nil
 }
 
 // Volume is a volume of a pod. Kinds of volumes that this message lacks are fields of Pod.unread.
@@ -1326,7 +1337,7 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"apiVersion\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1c\n" +
 	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\x12\x12\n" +
-	"\x04gone\x18\x04 \x01(\bR\x04gone\"\xf7\a\n" +
+	"\x04gone\x18\x04 \x01(\bR\x04gone\"\xc1\b\n" +
 	"\aPodSpec\x12d\n" +
 	"\rnode_selector\x18\x01 \x03(\v2%.stowage.v1.PodSpec.NodeSelectorEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\fnodeSelector\x120\n" +
 	"\baffinity\x18\x02 \x01(\v2\x14.stowage.v1.AffinityR\baffinity\x12C\n" +
@@ -1345,7 +1356,8 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\bpriority\x18\f \x01(\x05R\bpriority\x12S\n" +
 	"\x11preemption_policy\x18\r \x01(\x0e2\x1c.stowage.v1.PreemptionPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x10preemptionPolicy\x12/\n" +
 	"\x0escheduler_name\x18\x0e \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\rschedulerName\x123\n" +
-	"\x10scheduling_group\x18\x0f \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x0fschedulingGroup\x1a?\n" +
+	"\x10scheduling_group\x18\x0f \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x0fschedulingGroup\x12H\n" +
+	"\x16required_node_features\x18\x10 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\xe8\a\"\ar\x05\x10\x01(\xfd\x01R\x14requiredNodeFeatures\x1a?\n" +
 	"\x11NodeSelectorEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x91\x01\n" +

@@ -70,6 +70,8 @@ const (
 	Feature_FEATURE_REMEDIES Feature = 20
 	// PlacementService.GetSnapshot.
 	Feature_FEATURE_GET_SNAPSHOT Feature = 21
+	// Node.declared_features, NodeClass.declared_features and PodSpec.required_node_features.
+	Feature_FEATURE_DECLARED_FEATURES Feature = 22
 )
 
 // Enum value maps for Feature.
@@ -97,6 +99,7 @@ var (
 		19: "FEATURE_CONSOLIDATE",
 		20: "FEATURE_REMEDIES",
 		21: "FEATURE_GET_SNAPSHOT",
+		22: "FEATURE_DECLARED_FEATURES",
 	}
 	Feature_value = map[string]int32{
 		"FEATURE_UNSPECIFIED":             0,
@@ -121,6 +124,7 @@ var (
 		"FEATURE_CONSOLIDATE":             19,
 		"FEATURE_REMEDIES":                20,
 		"FEATURE_GET_SNAPSHOT":            21,
+		"FEATURE_DECLARED_FEATURES":       22,
 	}
 )
 
@@ -427,7 +431,7 @@ type ServerLimits struct {
 	MaxDistinctResources uint64 `protobuf:"varint,10,opt,name=max_distinct_resources,json=maxDistinctResources,proto3" json:"max_distinct_resources,omitempty"`
 	// The distinct topology keys in a request. With more than 8,192 nodes it is 2^28 divided by the number of nodes.
 	MaxDistinctTopologyKeys uint64 `protobuf:"varint,11,opt,name=max_distinct_topology_keys,json=maxDistinctTopologyKeys,proto3" json:"max_distinct_topology_keys,omitempty"`
-	// The taints, names of images and labels with the node's name that all nodes inherit from their classes, in total.
+	// The taints, names of images, labels with the node's name and declared features that all nodes inherit from their classes, in total.
 	MaxInherited  uint64 `protobuf:"varint,12,opt,name=max_inherited,json=maxInherited,proto3" json:"max_inherited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -587,7 +591,7 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x1a_max_receive_message_bytesB\x16\n" +
 	"\x14_max_in_flight_bytesB\x15\n" +
 	"\x13_max_snapshot_bytesB\x1a\n" +
-	"\x18_max_requests_per_second*\xb7\x04\n" +
+	"\x18_max_requests_per_second*\xd6\x04\n" +
 	"\aFeature\x12\x17\n" +
 	"\x13FEATURE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14FEATURE_PLACE_STREAM\x10\x01\x12\x1b\n" +
@@ -611,7 +615,8 @@ const file_stowage_v1_server_info_proto_rawDesc = "" +
 	"\x11FEATURE_TIE_BREAK\x10\x12\x12\x17\n" +
 	"\x13FEATURE_CONSOLIDATE\x10\x13\x12\x14\n" +
 	"\x10FEATURE_REMEDIES\x10\x14\x12\x18\n" +
-	"\x14FEATURE_GET_SNAPSHOT\x10\x15BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x14FEATURE_GET_SNAPSHOT\x10\x15\x12\x1d\n" +
+	"\x19FEATURE_DECLARED_FEATURES\x10\x16BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_server_info_proto_rawDescOnce sync.Once

@@ -55,6 +55,8 @@ const (
 	Plugin_PLUGIN_DEFAULT_PREEMPTION Plugin = 12
 	// TopologyPlacementGenerator. Neither filters nor scores: it returns the domain that a pod group is placed in.
 	Plugin_PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR Plugin = 13
+	// NodeDeclaredFeatures.
+	Plugin_PLUGIN_NODE_DECLARED_FEATURES Plugin = 14
 )
 
 // Enum value maps for Plugin.
@@ -74,6 +76,7 @@ var (
 		11: "PLUGIN_IMAGE_LOCALITY",
 		12: "PLUGIN_DEFAULT_PREEMPTION",
 		13: "PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR",
+		14: "PLUGIN_NODE_DECLARED_FEATURES",
 	}
 	Plugin_value = map[string]int32{
 		"PLUGIN_UNSPECIFIED":                        0,
@@ -90,6 +93,7 @@ var (
 		"PLUGIN_IMAGE_LOCALITY":                     11,
 		"PLUGIN_DEFAULT_PREEMPTION":                 12,
 		"PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR":       13,
+		"PLUGIN_NODE_DECLARED_FEATURES":             14,
 	}
 )
 
@@ -231,6 +235,8 @@ const (
 	// The node is outside of the topology domain that the pod group is in. Or kube-scheduler fails the group with an internal error, which
 	// the message has: its pods on nodes are in several domains, or its pods differ in priority or preemption policy.
 	RejectionReason_REJECTION_REASON_POD_GROUP RejectionReason = 22
+	// The node does not declare a feature that the pod requires.
+	RejectionReason_REJECTION_REASON_DECLARED_FEATURES RejectionReason = 23
 )
 
 // Enum value maps for RejectionReason.
@@ -259,6 +265,7 @@ var (
 		20: "REJECTION_REASON_NO_VICTIMS",
 		21: "REJECTION_REASON_PREEMPTION_NOT_HELPFUL",
 		22: "REJECTION_REASON_POD_GROUP",
+		23: "REJECTION_REASON_DECLARED_FEATURES",
 	}
 	RejectionReason_value = map[string]int32{
 		"REJECTION_REASON_UNSPECIFIED":                   0,
@@ -284,6 +291,7 @@ var (
 		"REJECTION_REASON_NO_VICTIMS":                    20,
 		"REJECTION_REASON_PREEMPTION_NOT_HELPFUL":        21,
 		"REJECTION_REASON_POD_GROUP":                     22,
+		"REJECTION_REASON_DECLARED_FEATURES":             23,
 	}
 )
 
@@ -523,7 +531,7 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12*\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x16.stowage.v1.StatusCodeR\x04code\x12,\n" +
 	"\areasons\x18\x03 \x03(\v2\x12.stowage.v1.ReasonR\areasons\x12*\n" +
-	"\x05nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes*\xb0\x03\n" +
+	"\x05nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes*\xd3\x03\n" +
 	"\x06Plugin\x12\x16\n" +
 	"\x12PLUGIN_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17PLUGIN_SCHEDULING_GATES\x10\x01\x12\x14\n" +
@@ -539,13 +547,14 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x12\x19\n" +
 	"\x15PLUGIN_IMAGE_LOCALITY\x10\v\x12\x1d\n" +
 	"\x19PLUGIN_DEFAULT_PREEMPTION\x10\f\x12'\n" +
-	"#PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR\x10\r*\x8f\x01\n" +
+	"#PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR\x10\r\x12!\n" +
+	"\x1dPLUGIN_NODE_DECLARED_FEATURES\x10\x0e*\x8f\x01\n" +
 	"\n" +
 	"StatusCode\x12\x1b\n" +
 	"\x17STATUS_CODE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19STATUS_CODE_UNSCHEDULABLE\x10\x01\x12.\n" +
 	"*STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE\x10\x02\x12\x15\n" +
-	"\x11STATUS_CODE_ERROR\x10\x03*\x8a\a\n" +
+	"\x11STATUS_CODE_ERROR\x10\x03*\xb2\a\n" +
 	"\x0fRejectionReason\x12 \n" +
 	"\x1cREJECTION_REASON_UNSPECIFIED\x10\x00\x12%\n" +
 	"!REJECTION_REASON_SCHEDULING_GATED\x10\x01\x12\x1e\n" +
@@ -570,7 +579,8 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x1eREJECTION_REASON_INVALID_SCORE\x10\x13\x12\x1f\n" +
 	"\x1bREJECTION_REASON_NO_VICTIMS\x10\x14\x12+\n" +
 	"'REJECTION_REASON_PREEMPTION_NOT_HELPFUL\x10\x15\x12\x1e\n" +
-	"\x1aREJECTION_REASON_POD_GROUP\x10\x16BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x1aREJECTION_REASON_POD_GROUP\x10\x16\x12&\n" +
+	"\"REJECTION_REASON_DECLARED_FEATURES\x10\x17BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_verdict_proto_rawDescOnce sync.Once

@@ -7,6 +7,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/imagelocality"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeaffinity"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodedeclaredfeatures"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodename"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeports"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
@@ -32,5 +33,6 @@ var Plugins = []*plugin.Plugin{
 	defaultpreemption.Plugin,
 	noderesources.Balanced,
 	imagelocality.Plugin,
+	nodedeclaredfeatures.Plugin,
 	topologyplacement.Plugin,
 }
