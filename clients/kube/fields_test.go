@@ -60,6 +60,11 @@ var usedFields = map[string]string{
 	"PodSpec.Containers.Resources.Limits":    `spec: {containers: [{resources: {limits: {cpu: 1}}}]}`,
 	"PodSpec.Containers.RestartPolicy":       `spec: {containers: [{restartPolicy: Never}]}`,
 
+	"PodSpec.Containers.RestartPolicyRules.Action":     `spec: {containers: [{restartPolicyRules: [{action: RestartAllContainers}]}]}`,
+	"PodSpec.Containers.VolumeMounts.BindMountOptions": `spec: {containers: [{volumeMounts: [{bindMountOptions: [noexec]}]}]}`,
+	"PodSpec.EphemeralContainers":                      `spec: {ephemeralContainers: [{volumeMounts: [{bindMountOptions: [noexec]}]}]}`,
+	"PodSpec.HostUsers":                                `spec: {hostNetwork: true, hostUsers: false}`,
+
 	"PodSpec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution":     `spec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: []}}}}`,
 	"PodSpec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution":    `spec: {affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1}]}}}`,
 	"PodSpec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution":      `spec: {affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z}]}}}`,
@@ -100,6 +105,7 @@ var usedFields = map[string]string{
 	"NodeSpec.Taints.Value":       `spec: {taints: [{key: k, value: v, effect: NoSchedule}]}`,
 	"NodeStatus.Capacity":         `status: {capacity: {cpu: 1}}`,
 	"NodeStatus.Allocatable":      `status: {allocatable: {cpu: 1}}`,
+	"NodeStatus.DeclaredFeatures": `status: {declaredFeatures: [F]}`,
 	"NodeStatus.Images.Names":     `status: {images: [{names: [i]}]}`,
 	"NodeStatus.Images.SizeBytes": `status: {images: [{names: [i], sizeBytes: 3}]}`,
 }
@@ -121,13 +127,9 @@ var toldFields = map[string]struct{ object, at string }{
 	"PodSpec.Volumes.VolumeSource.PortworxVolume":        {`spec: {volumes: [{portworxVolume: {volumeID: d}}]}`, "spec.volumes[0].portworxVolume"},
 	"PodSpec.Volumes.VolumeSource.VsphereVolume":         {`spec: {volumes: [{vsphereVolume: {volumePath: d}}]}`, "spec.volumes[0].vsphereVolume"},
 
-	"PodSpec.Containers.RestartPolicyRules.Action":     {`spec: {containers: [{restartPolicyRules: [{action: RestartAllContainers}]}]}`, "spec.containers[].restartPolicyRules"},
-	"PodSpec.Containers.VolumeMounts.BindMountOptions": {`spec: {containers: [{volumeMounts: [{bindMountOptions: [noexec]}]}]}`, "spec.containers[].volumeMounts[].bindMountOptions"},
-	"PodSpec.EphemeralContainers":                      {`spec: {ephemeralContainers: [{volumeMounts: [{bindMountOptions: [noexec]}]}]}`, "spec.containers[].volumeMounts[].bindMountOptions"},
-	"PodSpec.HostUsers":                                {`spec: {hostNetwork: true, hostUsers: false}`, "spec.hostUsers"},
-	"PodSpec.ResourceClaims":                           {`spec: {resourceClaims: [{name: c}]}`, "spec.resourceClaims[0]"},
-	"PodSpec.PriorityClassName":                        {`spec: {priorityClassName: c}`, "spec.priorityClassName"},
-	"PodSpec.RuntimeClassName":                         {`spec: {runtimeClassName: c}`, "spec.runtimeClassName"},
+	"PodSpec.ResourceClaims":    {`spec: {resourceClaims: [{name: c}]}`, "spec.resourceClaims[0]"},
+	"PodSpec.PriorityClassName": {`spec: {priorityClassName: c}`, "spec.priorityClassName"},
+	"PodSpec.RuntimeClassName":  {`spec: {runtimeClassName: c}`, "spec.runtimeClassName"},
 }
 
 const (
@@ -256,15 +258,14 @@ var irrelevantFields = map[string]string{
 	"NodeSpec.PodPreemptionPolicy": gateOff,
 	"NodeSpec.Taints.TimeAdded":    "when a pod has to leave is not decided",
 
-	"NodeStatus.Phase":            controller,
-	"NodeStatus.Conditions":       "the node lifecycle controller makes taints of them, which are used",
-	"NodeStatus.Addresses":        controller,
-	"NodeStatus.DaemonEndpoints":  controller,
-	"NodeStatus.NodeInfo":         controller,
-	"NodeStatus.VolumesInUse":     "NodeVolumeLimits counts the pods' volumes, which are told, and VolumeAttachments",
-	"NodeStatus.VolumesAttached":  "NodeVolumeLimits counts the pods' volumes, which are told, and VolumeAttachments",
-	"NodeStatus.Config":           kubelet,
-	"NodeStatus.RuntimeHandlers":  kubelet,
-	"NodeStatus.Features":         kubelet,
-	"NodeStatus.DeclaredFeatures": "only matters for pods that need a feature, which say so",
+	"NodeStatus.Phase":           controller,
+	"NodeStatus.Conditions":      "the node lifecycle controller makes taints of them, which are used",
+	"NodeStatus.Addresses":       controller,
+	"NodeStatus.DaemonEndpoints": controller,
+	"NodeStatus.NodeInfo":        controller,
+	"NodeStatus.VolumesInUse":    "NodeVolumeLimits counts the pods' volumes, which are told, and VolumeAttachments",
+	"NodeStatus.VolumesAttached": "NodeVolumeLimits counts the pods' volumes, which are told, and VolumeAttachments",
+	"NodeStatus.Config":          kubelet,
+	"NodeStatus.RuntimeHandlers": kubelet,
+	"NodeStatus.Features":        kubelet,
 }

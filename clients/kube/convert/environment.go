@@ -170,8 +170,8 @@ var volumeSources = []struct {
 	{"vsphereVolume", readsMigrated, func(s *corev1.VolumeSource) bool { return s.VsphereVolume != nil }},
 }
 
-// declaredFeatures are the paths, in the pod's spec, of features that a node must declare.
-var declaredFeatures = map[string]string{
+// requiredFeatures are the paths, in the pod's spec, of features that a node must declare.
+var requiredFeatures = map[string]string{
 	"RestartAllContainersOnContainerExits": "containers[].restartPolicyRules",
 	"UserNamespacesHostNetworkSupport":     "hostUsers",
 	"VolumeBindMountOptions":               "containers[].volumeMounts[].bindMountOptions",
@@ -208,7 +208,9 @@ func (e *Environment) unread(of Source, p *corev1.Pod, converted *stowagev1.PodS
 		u.add(path.Child("resourceClaims").Index(i), readsDevices)
 	}
 	u.devices(converted, path, nil)
-	u.features(s, path)
+	if !skew.HasDeclaredFeatures() {
+		u.features(s, path)
+	}
 	if of.Adds != "" {
 		u.add(path, of.Adds)
 	}
@@ -226,11 +228,12 @@ func (e *Environment) unread(of Source, p *corev1.Pod, converted *stowagev1.PodS
 	return u.fields
 }
 
-// features adds the features that a node has to declare, as kube-scheduler infers them.
+// features adds the features that a node has to declare, as kube-scheduler infers them. They are unread where the importing module's
+// release lacks the features of nodes.
 func (u *unreads) features(s *corev1.PodSpec, path *field.Path) {
-	for _, name := range skew.Features(s) {
+	for _, name := range skew.RequiredFeatures(s) {
 		at := path
-		if known, ok := declaredFeatures[name]; ok {
+		if known, ok := requiredFeatures[name]; ok {
 			at = path.Child(known)
 		}
 		u.add(at, fmt.Sprintf(readsFeature, name))

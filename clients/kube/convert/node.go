@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
+	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -34,12 +35,27 @@ func Node(n *corev1.Node) (*stowagev1.Node, error) {
 		Unschedulable: n.Spec.Unschedulable,
 		Allocatable:   c.allocatable(allocatable, path),
 	}
+	out.DeclaredFeatures = ascending(skew.DeclaredFeatures(&n.Status))
 	for _, i := range n.Status.Images {
 		out.Images = append(out.Images, &stowagev1.ContainerImage{
 			Names: slices.Clone(i.Names), SizeBytes: min(max(i.SizeBytes, 0), maximumImageBytes),
 		})
 	}
 	return out, c.err()
+}
+
+// ascending returns the features that kube-scheduler reads of a list. It walks the list beside its own ascending one, and so skips a name
+// that does not follow all names before it (k8s.io/component-helpers/nodedeclaredfeatures/featureset.go TryMap, v0.37). The API server
+// rejects such a list.
+func ascending(features []string) []string {
+	var out []string
+	last := ""
+	for _, name := range features {
+		if name > last {
+			out, last = append(out, name), name
+		}
+	}
+	return out
 }
 
 // Allocatable returns what a node has for pods, as Node reads it.

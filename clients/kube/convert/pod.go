@@ -139,6 +139,9 @@ func (c *converter) podSpec(s *corev1.PodSpec, merged bool, path *field.Path) *s
 	if name := skew.PodGroupName(s); name != nil {
 		out.SchedulingGroup = *name
 	}
+	if skew.HasDeclaredFeatures() {
+		out.RequiredNodeFeatures = skew.RequiredFeatures(s)
+	}
 	return out
 }
 
@@ -191,6 +194,11 @@ func (o Occupant) Err() error { return errors.Join(o.Terms, o.Amounts) }
 
 // onNode converts a stored pod on a node, with what its status says about its resources and about preemption.
 func onNode(p *corev1.Pod) (*stowagev1.Pod, error) {
+	if len(p.Spec.EphemeralContainers) > 0 { // the pod that replaces this one has none, and so requires no features for them
+		without := *p
+		without.Spec.EphemeralContainers = nil
+		p = &without
+	}
 	c := &converter{}
 	out := c.pod(p, SpecPath, runningRequests)
 	out.ResourceStatus = c.resourceStatus(p)
@@ -222,6 +230,7 @@ func occupying(p *corev1.Pod) Occupant {
 	out.Pod, out.Amounts = onNode(&read)
 	spec := out.Pod.GetTemplate().Spec
 	withoutImages(spec)
+	spec.RequiredNodeFeatures = nil
 	spec.Affinity, out.Terms = readableTerms(p)
 	return out
 }

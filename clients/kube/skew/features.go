@@ -6,9 +6,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Features returns the features that kube-scheduler only finds on nodes that declare them, for a pod that is scheduled
-// (k8s.io/component-helpers/nodedeclaredfeatures/features, v1.37: InferForScheduling of each).
-func Features(s *corev1.PodSpec) []string {
+// HasDeclaredFeatures reports whether this release has the features that nodes declare.
+func HasDeclaredFeatures() bool { return declaredFeatures != nil }
+
+// DeclaredFeatures returns status.declaredFeatures of a node.
+func DeclaredFeatures(s *corev1.NodeStatus) []string {
+	if !HasDeclaredFeatures() {
+		return nil
+	}
+	features, _ := reflect.TypeAssert[[]string](reflect.ValueOf(s).Elem().FieldByIndex(declaredFeatures))
+	return features
+}
+
+// RequiredFeatures returns the features that a node must declare for kube-scheduler to take it, for a pod that is scheduled, in
+// ascending order (k8s.io/component-helpers/nodedeclaredfeatures/features, v0.37: InferForScheduling of each).
+func RequiredFeatures(s *corev1.PodSpec) []string {
 	var out []string
 	for _, f := range []struct {
 		name   string

@@ -21,6 +21,7 @@ var (
 	podGroupName     = innerIndex(reflect.TypeFor[corev1.PodSpec](), schedulingGroup, "PodGroupName")
 	jobScheduling    = index(reflect.TypeFor[batchv1.JobSpec](), "Scheduling")          // since v1.37
 	bindMountOptions = index(reflect.TypeFor[corev1.VolumeMount](), "BindMountOptions") // since v1.37
+	declaredFeatures = index(reflect.TypeFor[corev1.NodeStatus](), "DeclaredFeatures")  // since v1.35
 	podAllocated     = index(reflect.TypeFor[corev1.PodStatus](), "AllocatedResources") // since v1.35
 	podActuated      = index(reflect.TypeFor[corev1.PodStatus](), "Resources")          // since v1.35
 )
