@@ -7,10 +7,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // the ways to log in that kubectl has
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/stowage-scheduler/stowage/clients/dump"
@@ -81,11 +78,7 @@ func (q *question) readCluster(s *session, r *manifest.Reader) error {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
 	r.Namespace = cmp.Or(q.Namespace, namespace)
-	api, err := readClient(config)
-	if err != nil {
-		return fmt.Errorf("kubeconfig: %w", err)
-	}
-	if q.forbidden, err = dump.Read(s.ctx, api, r.Add); err != nil {
+	if q.forbidden, err = dump.Read(s.ctx, config, r.Add); err != nil {
 		return fmt.Errorf("cluster %s: %w", config.Host, err)
 	}
 	if n := len(q.forbidden); n > 0 {
@@ -107,14 +100,4 @@ func resources(errs []error) []string {
 		}
 	}
 	return out
-}
-
-// readClient returns a client for few, large requests.
-func readClient(config *rest.Config) (kubernetes.Interface, error) {
-	config = rest.AddUserAgent(config, "stowage")
-	config.QPS, config.Burst = 50, 100
-	// Protobuf takes a quarter of JSON's bytes and time.
-	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	config.ContentType = runtime.ContentTypeProtobuf
-	return kubernetes.NewForConfig(config)
 }

@@ -1,3 +1,3 @@
-// Package connect has the flags for connections of commands to Stowage and to the API server, and TLS credentials for clients and
-// servers that reload changed files.
+// Package connect has the flags for connections of commands to Stowage, and TLS credentials for clients and servers that reload changed
+// files.
 package connect

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
@@ -23,29 +23,17 @@ const chunk = 500
 // Role is the name of the ClusterRole in deploy/reader with the required access.
 const Role = "stowage-reader"
 
-// kind is a kind of objects to list.
-type kind struct {
-	name, resource string
-	// needed objects must be readable. Others may be forbidden, or not served.
-	needed bool
-	list   func(context.Context, kubernetes.Interface, metav1.ListOptions) (runtime.Object, error)
-}
-
-// list adapts the method of a typed client.
-func list[L runtime.Object, C interface {
-	List(context.Context, metav1.ListOptions) (L, error)
-}](client func(kubernetes.Interface) C) func(context.Context, kubernetes.Interface, metav1.ListOptions) (runtime.Object, error) {
-	return func(ctx context.Context, api kubernetes.Interface, o metav1.ListOptions) (runtime.Object, error) {
-		return client(api).List(ctx, o)
-	}
-}
-
 // Read lists the objects and adds each of them. It skips ended pods, which occupy nothing. It reads pods before nodes, so that a pod's
 // node is known unless it is gone. It also skips kinds that the user may not list, and returns the reasons in forbidden, and kinds that
 // the API server does not have.
-func Read(ctx context.Context, api kubernetes.Interface, add func(kind string, o metav1.Object) error) (forbidden []error, err error) {
-	for _, k := range kinds {
-		pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return k.list(ctx, api, o) })
+func Read(ctx context.Context, config *rest.Config, add func(kind string, o metav1.Object) error) (forbidden []error, err error) {
+	api, err := newClient(config)
+	if err != nil {
+		return nil, err
+	}
+	for i := range kinds {
+		k := &kinds[i]
+		pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return api.list(ctx, k, o) })
 		pages.PageSize = chunk
 		o := metav1.ListOptions{}
 		if k.name == "Pod" {

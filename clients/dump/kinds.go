@@ -1,76 +1,56 @@
 package dump
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
-	typedbatchv1 "k8s.io/client-go/kubernetes/typed/batch/v1"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	typednodev1 "k8s.io/client-go/kubernetes/typed/node/v1"
-	typedpolicyv1 "k8s.io/client-go/kubernetes/typed/policy/v1"
-	typedresourcev1 "k8s.io/client-go/kubernetes/typed/resource/v1"
-	typedschedulingv1 "k8s.io/client-go/kubernetes/typed/scheduling/v1"
-	typedschedulingv1alpha3 "k8s.io/client-go/kubernetes/typed/scheduling/v1alpha3"
-	typedschedulingv1beta1 "k8s.io/client-go/kubernetes/typed/scheduling/v1beta1"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+// kind is a kind of objects to list.
+type kind struct {
+	name, resource string
+	group          schema.GroupVersion
+	// needed objects must be readable. Others may be forbidden, or not served.
+	needed bool
+	// list returns an empty list.
+	list func() runtime.Object
+}
 
 // kinds are the kinds that package manifest reads, in the order of listing.
 var kinds = []kind{
-	{"Pod", "pods", true, list(func(api kubernetes.Interface) typedcorev1.PodInterface {
-		return api.CoreV1().Pods(metav1.NamespaceAll)
-	})},
-	{"Node", "nodes", true, list(func(api kubernetes.Interface) typedcorev1.NodeInterface {
-		return api.CoreV1().Nodes()
-	})},
-	{"Namespace", "namespaces", false, list(func(api kubernetes.Interface) typedcorev1.NamespaceInterface {
-		return api.CoreV1().Namespaces()
-	})},
-	{"Service", "services", false, list(func(api kubernetes.Interface) typedcorev1.ServiceInterface {
-		return api.CoreV1().Services(metav1.NamespaceAll)
-	})},
-	{"ReplicationController", "replicationcontrollers", false, list(func(api kubernetes.Interface) typedcorev1.ReplicationControllerInterface {
-		return api.CoreV1().ReplicationControllers(metav1.NamespaceAll)
-	})},
-	{"LimitRange", "limitranges", false, list(func(api kubernetes.Interface) typedcorev1.LimitRangeInterface {
-		return api.CoreV1().LimitRanges(metav1.NamespaceAll)
-	})},
-	{"Deployment", "deployments", false, list(func(api kubernetes.Interface) typedappsv1.DeploymentInterface {
-		return api.AppsV1().Deployments(metav1.NamespaceAll)
-	})},
-	{"ReplicaSet", "replicasets", false, list(func(api kubernetes.Interface) typedappsv1.ReplicaSetInterface {
-		return api.AppsV1().ReplicaSets(metav1.NamespaceAll)
-	})},
-	{"StatefulSet", "statefulsets", false, list(func(api kubernetes.Interface) typedappsv1.StatefulSetInterface {
-		return api.AppsV1().StatefulSets(metav1.NamespaceAll)
-	})},
-	{"DaemonSet", "daemonsets", false, list(func(api kubernetes.Interface) typedappsv1.DaemonSetInterface {
-		return api.AppsV1().DaemonSets(metav1.NamespaceAll)
-	})},
-	{"Job", "jobs", false, list(func(api kubernetes.Interface) typedbatchv1.JobInterface {
-		return api.BatchV1().Jobs(metav1.NamespaceAll)
-	})},
-	{"CronJob", "cronjobs", false, list(func(api kubernetes.Interface) typedbatchv1.CronJobInterface {
-		return api.BatchV1().CronJobs(metav1.NamespaceAll)
-	})},
-	{"PodDisruptionBudget", "poddisruptionbudgets", false, list(func(api kubernetes.Interface) typedpolicyv1.PodDisruptionBudgetInterface {
-		return api.PolicyV1().PodDisruptionBudgets(metav1.NamespaceAll)
-	})},
-	{"PriorityClass", "priorityclasses", false, list(func(api kubernetes.Interface) typedschedulingv1.PriorityClassInterface {
-		return api.SchedulingV1().PriorityClasses()
-	})},
-	{"RuntimeClass", "runtimeclasses", false, list(func(api kubernetes.Interface) typednodev1.RuntimeClassInterface {
-		return api.NodeV1().RuntimeClasses()
-	})},
-	{"DeviceClass", "deviceclasses", false, list(func(api kubernetes.Interface) typedresourcev1.DeviceClassInterface {
-		return api.ResourceV1().DeviceClasses()
-	})},
-	{"PodGroup", "podgroups", false, list(func(api kubernetes.Interface) typedschedulingv1beta1.PodGroupInterface {
-		return api.SchedulingV1beta1().PodGroups(metav1.NamespaceAll)
-	})},
-	{"Workload", "workloads", false, list(func(api kubernetes.Interface) typedschedulingv1beta1.WorkloadInterface {
-		return api.SchedulingV1beta1().Workloads(metav1.NamespaceAll)
-	})},
-	{"CompositePodGroup", "compositepodgroups", false, list(func(api kubernetes.Interface) typedschedulingv1alpha3.CompositePodGroupInterface {
-		return api.SchedulingV1alpha3().CompositePodGroups(metav1.NamespaceAll)
-	})},
+	{"Pod", "pods", corev1.SchemeGroupVersion, true, empty[corev1.PodList]},
+	{"Node", "nodes", corev1.SchemeGroupVersion, true, empty[corev1.NodeList]},
+	{"Namespace", "namespaces", corev1.SchemeGroupVersion, false, empty[corev1.NamespaceList]},
+	{"Service", "services", corev1.SchemeGroupVersion, false, empty[corev1.ServiceList]},
+	{"ReplicationController", "replicationcontrollers", corev1.SchemeGroupVersion, false, empty[corev1.ReplicationControllerList]},
+	{"LimitRange", "limitranges", corev1.SchemeGroupVersion, false, empty[corev1.LimitRangeList]},
+	{"Deployment", "deployments", appsv1.SchemeGroupVersion, false, empty[appsv1.DeploymentList]},
+	{"ReplicaSet", "replicasets", appsv1.SchemeGroupVersion, false, empty[appsv1.ReplicaSetList]},
+	{"StatefulSet", "statefulsets", appsv1.SchemeGroupVersion, false, empty[appsv1.StatefulSetList]},
+	{"DaemonSet", "daemonsets", appsv1.SchemeGroupVersion, false, empty[appsv1.DaemonSetList]},
+	{"Job", "jobs", batchv1.SchemeGroupVersion, false, empty[batchv1.JobList]},
+	{"CronJob", "cronjobs", batchv1.SchemeGroupVersion, false, empty[batchv1.CronJobList]},
+	{"PodDisruptionBudget", "poddisruptionbudgets", policyv1.SchemeGroupVersion, false, empty[policyv1.PodDisruptionBudgetList]},
+	{"PriorityClass", "priorityclasses", schedulingv1.SchemeGroupVersion, false, empty[schedulingv1.PriorityClassList]},
+	{"RuntimeClass", "runtimeclasses", nodev1.SchemeGroupVersion, false, empty[nodev1.RuntimeClassList]},
+	{"DeviceClass", "deviceclasses", resourcev1.SchemeGroupVersion, false, empty[resourcev1.DeviceClassList]},
+	{"PodGroup", "podgroups", schedulingv1beta1.SchemeGroupVersion, false, empty[schedulingv1beta1.PodGroupList]},
+	{"Workload", "workloads", schedulingv1beta1.SchemeGroupVersion, false, empty[schedulingv1beta1.WorkloadList]},
+	{"CompositePodGroup", "compositepodgroups", schedulingv1alpha3.SchemeGroupVersion, false, empty[schedulingv1alpha3.CompositePodGroupList]},
+}
+
+// empty returns an empty list of a type.
+func empty[L any, P interface {
+	*L
+	runtime.Object
+}]() runtime.Object {
+	return P(new(L))
 }

@@ -24,7 +24,7 @@ type Settings struct {
 	LogFormat    string `enum:"json,text" default:"json" help:"Format of log lines: json or text."`
 
 	connect.Stowage
-	connect.Kubernetes
+	Kubernetes
 }
 
 // Validate reports every invalid setting.

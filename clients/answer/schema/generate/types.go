@@ -19,7 +19,7 @@ import (
 // generator makes the schema of a verb.
 type generator struct {
 	comments *comments
-	// defs are the schemas of types by name: that of Go, such as answer.Node, or that of the contract, such as stowage.v1.Placement.
+	// defs are the schemas of types by name, such as answer.Node of Go and stowage.v1.Placement of the contract.
 	defs map[string]*jsonschema.Schema
 }
 
