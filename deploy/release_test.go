@@ -11,37 +11,62 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// release is what tests read of goreleaser.yaml.
+type release struct {
+	Builds []struct {
+		ID, Main, Binary string
+		GOOS, GOARCH     []string
+		Ignore           []map[string]string
+		Flags, Ldflags   []string
+	}
+	Archives []struct {
+		IDs       []string
+		Formats   []string
+		Overrides []struct {
+			GOOS    string
+			Formats []string
+		} `yaml:"format_overrides"`
+	}
+	Krews []struct {
+		IDs              []string
+		SkipUpload       string `yaml:"skip_upload"`
+		ShortDescription string `yaml:"short_description"`
+		URLTemplate      string `yaml:"url_template"`
+	}
+	Casks []struct {
+		IDs, Binaries []string
+		SkipUpload    string `yaml:"skip_upload"`
+		URL           struct{ Template string }
+		Completions   struct{ Executable string } `yaml:"generate_completions_from_executable"`
+	} `yaml:"homebrew_casks"`
+	Checksum struct {
+		Extra []struct{ Glob string } `yaml:"extra_files"`
+	}
+}
+
 // TestReleaseHasEveryCommand expects a release to have every command, and the plugin of kubectl, for the platforms that users have.
 func TestReleaseHasEveryCommand(t *testing.T) {
-	var release struct {
-		Builds []struct {
-			ID, Main, Binary string
-			GOOS, GOARCH     []string
-			Flags, Ldflags   []string
-		}
-		Archives []struct{ IDs []string }
-		Krews    []struct {
-			IDs              []string
-			ShortDescription string `yaml:"short_description"`
-			URLTemplate      string `yaml:"url_template"`
-		}
-	}
-	readYAML(t, "release/goreleaser.yaml", &release)
+	var r release
+	readYAML(t, "release/goreleaser.yaml", &r)
 	images, err := os.ReadFile("image/build.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
 	mains, archived := map[string][]string{}, []string{}
-	for _, a := range release.Archives {
+	for _, a := range r.Archives {
 		archived = append(archived, a.IDs...)
 	}
-	for _, b := range release.Builds {
+	for _, b := range r.Builds {
 		mains[b.Main] = append(mains[b.Main], b.Binary)
 		if b.ID != b.Binary || !slices.Contains(archived, b.ID) {
 			t.Errorf("%s is %s, in an archive %t", b.ID, b.Binary, slices.Contains(archived, b.ID))
 		}
-		if !slices.Contains(b.GOOS, "linux") || !slices.Equal(b.GOARCH, []string{"amd64", "arm64"}) {
-			t.Errorf("%s is for %v on %v", b.ID, b.GOOS, b.GOARCH)
+		systems := []string{"linux"}
+		if b.Main == "./clients/cmd/stowage" {
+			systems = []string{"linux", "darwin", "windows"}
+		}
+		if !slices.Equal(b.GOOS, systems) || !slices.Equal(b.GOARCH, []string{"amd64", "arm64"}) || len(b.Ignore) > 0 {
+			t.Errorf("%s is for %v on %v, without %v", b.ID, b.GOOS, b.GOARCH, b.Ignore)
 		}
 		if !slices.Equal(b.Flags, []string{"-trimpath"}) || !slices.Equal(b.Ldflags, []string{"-s -w"}) {
 			t.Errorf("%s is built with %v %v, not as images are", b.ID, b.Flags, b.Ldflags)
@@ -63,9 +88,68 @@ func TestReleaseHasEveryCommand(t *testing.T) {
 			}
 		}
 	}
-	if k := release.Krews[0]; !slices.Equal(k.IDs, []string{"kubectl-stowage"}) || !slices.Contains(mains["./clients/cmd/stowage"], k.IDs[0]) ||
-		len(k.ShortDescription) == 0 || len(k.ShortDescription) > 50 {
-		t.Errorf("krew's manifest is of %v: %s", k.IDs, k.ShortDescription)
+	if !slices.Contains(mains["./clients/cmd/stowage"], "kubectl-stowage") {
+		t.Error("the plugin of kubectl is not released")
+	}
+}
+
+// TestReleaseHasManifests expects manifests for krew and Homebrew, which are only written, with the addresses of the release.
+func TestReleaseHasManifests(t *testing.T) {
+	const at = "https://github.com/stowage-scheduler/stowage/releases/download/{{ .Tag }}/{{ .ArtifactName }}"
+	var r release
+	readYAML(t, "release/goreleaser.yaml", &r)
+	if len(r.Krews) != 1 || len(r.Casks) != 1 {
+		t.Fatalf("%d manifests for krew, %d for Homebrew", len(r.Krews), len(r.Casks))
+	}
+	if k := r.Krews[0]; !slices.Equal(k.IDs, []string{"kubectl-stowage"}) || k.SkipUpload != "true" || k.URLTemplate != at ||
+		k.ShortDescription == "" || len(k.ShortDescription) > 50 {
+		t.Errorf("krew's manifest: %+v", k)
+	}
+	if c := r.Casks[0]; !slices.Equal(c.IDs, []string{"stowage"}) || !slices.Equal(c.Binaries, c.IDs) || c.SkipUpload != "true" ||
+		c.URL.Template != at || c.Completions.Executable != "stowage" {
+		t.Errorf("Homebrew's cask: %+v", c)
+	}
+	for _, a := range r.Archives {
+		zipped := len(a.Overrides) == 1 && a.Overrides[0].GOOS == "windows" && slices.Equal(a.Overrides[0].Formats, []string{"zip"})
+		if windows := !slices.Contains(a.IDs, "stowage-server"); !slices.Equal(a.Formats, []string{"tar.gz"}) || zipped != windows {
+			t.Errorf("%v: formats %v, %v", a.IDs, a.Formats, a.Overrides)
+		}
+	}
+}
+
+// TestEveryFileIsPublished expects the workflow to publish what release.sh builds, and SHA256SUMS to have it.
+func TestEveryFileIsPublished(t *testing.T) {
+	var r release
+	readYAML(t, "release/goreleaser.yaml", &r)
+	var sums []string
+	for _, e := range r.Checksum.Extra {
+		sums = append(sums, filepath.Base(e.Glob))
+	}
+	if want := []string{"*.tgz", "images.txt", "stowage.v1.binpb.gz"}; !slices.Equal(sums, want) {
+		t.Errorf("beside archives and SBOMs, SHA256SUMS has %v, want %v", sums, want)
+	}
+	var workflow struct {
+		On   struct{ Push struct{ Tags []string } }
+		Jobs map[string]struct{ Steps []struct{ Name, Run string } }
+	}
+	readYAML(t, "../.github/workflows/release.yaml", &workflow)
+	if !slices.Equal(workflow.On.Push.Tags, []string{"v*"}) {
+		t.Errorf("the workflow runs for %v", workflow.On.Push.Tags)
+	}
+	steps := workflow.Jobs["release"].Steps
+	at := func(run string) int {
+		return slices.IndexFunc(steps, func(s struct{ Name, Run string }) bool { return strings.Contains(s.Run, run) })
+	}
+	built, pushed, published := at("make release"), at("publish.sh"), at("gh release create")
+	if built < 0 || built > pushed || pushed > published || at("make breaking") > built || at("make breaking") < 0 {
+		t.Fatalf("the steps %v are out of order", steps)
+	}
+	files := strings.Fields(steps[published].Run)
+	for _, file := range append(sums, "*.tar.gz", "*.zip", "*.cdx.json", "kubectl-stowage.yaml", "stowage.rb", "SHA256SUMS",
+		"SHA256SUMS.sigstore.json") {
+		if !slices.Contains(files, file) && !slices.Contains(files, "./"+file) {
+			t.Errorf("%s is not published", file)
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds what a release consists of into build/release: archives of the commands, their SBOMs, krew's manifest, the chart, and
-# SHA256SUMS; and the images into build/images, whose digests are in images.txt. Nothing is published (publish.sh).
+# Builds what a release consists of into build/release: archives of the commands, their SBOMs, the manifests for krew and Homebrew, the
+# chart, the candidate of the contract, and SHA256SUMS; and the images into build/images, whose digests are in images.txt. Nothing is published (publish.sh).
 #
 # Needs Go and its module proxy. At a tag v* it is the release of that tag, elsewhere a snapshot. The same commit and Go release give
 # the same bytes.
@@ -19,10 +19,12 @@ rm -rf "$parts" && mkdir -p "$tools" "$parts"
 go -C deploy/release build -o "$tools/" github.com/goreleaser/goreleaser/v2 github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
 
 GOTOOLCHAIN=auto go -C deploy/check run ./chart/pack -out "$parts" -created "$(git log -1 --format=%ct)"
+cp proto/candidate.binpb.gz "$parts/stowage.v1.binpb.gz"
 deploy/image/build.sh build/images | tee "$parts/images.txt"
 PATH=$tools:$PATH "$tools/goreleaser" release "${flags[@]}"
 cp "$parts"/* build/release/
 mv build/release/krew/*.yaml build/release/kubectl-stowage.yaml
+mv build/release/homebrew/Casks/stowage.rb build/release/stowage.rb
 
 while read -r image _; do # the images hold the commands of the archives
 	command=${image%%:*}
