@@ -667,11 +667,16 @@ func TestEveryRowIsReplayedOrExplained(t *testing.T) {
 	for _, r := range groupReplays {
 		known[fmt.Sprintf("podgrouppreemption_test.go:%d", r.row)] = false
 	}
-	for row := range unexpressed {
-		known[row] = false
+	for _, r := range featureReplays {
+		known[fmt.Sprintf("nodedeclaredfeatures_test.go:%d", r.line)] = false
+	}
+	for _, rows := range []map[string]string{unexpressed, featuresUnexpressed} {
+		for row := range rows {
+			known[row] = false
+		}
 	}
 	base := "k8s.io/kubernetes/pkg/scheduler/framework"
-	for _, path := range []string{"plugins/defaultpreemption/default_preemption_test.go", "preemption/preemption_test.go",
+	for _, path := range []string{"plugins/nodedeclaredfeatures/nodedeclaredfeatures_test.go", "plugins/defaultpreemption/default_preemption_test.go", "preemption/preemption_test.go",
 		"preemption/types_test.go", "preemption/util_test.go", "preemption/executor_test.go", "preemption/podgrouppreemption_test.go"} {
 		out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", base+"/"+filepath.Dir(path)).Output()
 		if err != nil {

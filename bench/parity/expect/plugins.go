@@ -22,6 +22,7 @@ var Plugins = map[string]stowagev1.Plugin{
 	names.NodeResourcesBalancedAllocation: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION,
 	names.ImageLocality:                   stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY,
 	names.DefaultPreemption:               stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION,
+	names.NodeDeclaredFeatures:            stowagev1.Plugin_PLUGIN_NODE_DECLARED_FEATURES,
 }
 
 // order is the order in which the default profile runs them.
@@ -29,7 +30,7 @@ var order = []stowagev1.Plugin{
 	Plugins[names.SchedulingGates], Plugins[names.NodeName], Plugins[names.NodeUnschedulable], Plugins[names.TaintToleration],
 	Plugins[names.NodeAffinity], Plugins[names.NodePorts], Plugins[names.NodeResourcesFit], Plugins[names.PodTopologySpread],
 	Plugins[names.InterPodAffinity], Plugins[names.NodeResourcesBalancedAllocation], Plugins[names.ImageLocality],
-	Plugins[names.DefaultPreemption],
+	Plugins[names.DefaultPreemption], Plugins[names.NodeDeclaredFeatures],
 }
 
 // plugin returns the contract's plugin. That another plugin of the default profile takes part in a decision means that

@@ -30,6 +30,7 @@ var types = map[string]stowagev1.RejectionReason{
 	"Too many pods":                                             stowagev1.RejectionReason_REJECTION_REASON_TOO_MANY_PODS,
 	podtopologyspread.ErrReasonConstraintsNotMatch:              stowagev1.RejectionReason_REJECTION_REASON_TOPOLOGY_SPREAD,
 	podtopologyspread.ErrReasonNodeLabelNotMatch:                stowagev1.RejectionReason_REJECTION_REASON_TOPOLOGY_SPREAD_MISSING_LABEL,
+	"node(s) didn't match Pod's required features":              stowagev1.RejectionReason_REJECTION_REASON_DECLARED_FEATURES,
 	"No preemption victims found for incoming pod":              stowagev1.RejectionReason_REJECTION_REASON_NO_VICTIMS,
 	"Preemption is not helpful for scheduling":                  stowagev1.RejectionReason_REJECTION_REASON_PREEMPTION_NOT_HELPFUL,
 	interpodaffinity.ErrReasonAffinityRulesNotMatch:             stowagev1.RejectionReason_REJECTION_REASON_POD_AFFINITY,

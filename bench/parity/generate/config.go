@@ -53,7 +53,7 @@ func (d *draw) config() {
 
 var filterPlugins = []string{
 	"NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread",
-	"InterPodAffinity",
+	"InterPodAffinity", "NodeDeclaredFeatures",
 }
 
 var postFilters = []string{"DynamicResources", "DefaultPreemption"}

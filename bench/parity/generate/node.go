@@ -23,6 +23,9 @@ func (d *draw) node(i int) *corev1.Node {
 	if d.chance(taintChance / 8) {
 		n.Spec.Unschedulable = true
 	}
+	if d.chance(0.7) {
+		d.declaredFeatures(n)
+	}
 	return n
 }
 

@@ -45,6 +45,9 @@ func (d *draw) pod(as role) *corev1.Pod {
 	if d.has(images) && d.chance(0.4) {
 		d.imageVolumes(pod)
 	}
+	if d.has(features) {
+		d.requireFeatures(pod, as)
+	}
 	if d.focus(resources) && d.chance(0.15) {
 		d.overhead(pod)
 	}

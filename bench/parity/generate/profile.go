@@ -36,6 +36,7 @@ const (
 	simulation
 	remedying
 	sparing
+	features
 	featureCount
 )
 
@@ -51,6 +52,7 @@ var likelihood = map[string][featureCount]float64{
 	"ports":        weigh(0.03, map[feature]float64{ports: 0.8}),
 	"images":       weigh(0.03, map[feature]float64{images: 0.9}),
 	"prefilter":    weigh(0.03, map[feature]float64{narrowing: 0.7, nodeAffinity: 0.2}),
+	"features":     weigh(0.03, map[feature]float64{features: 0.8, taints: 0.2, nodeAffinity: 0.2, resources: 0.2, disabling: 0.05}),
 	"defaults":     weigh(0.03, map[feature]float64{defaultSpread: 0.9}),
 	"place": weigh(0.05, map[feature]float64{
 		longQueue: 0.9, podAffinity: 0.3, spread: 0.4, taints: 0.2, nodeAffinity: 0.1, resources: 0.2, narrowing: 0.01, images: 0.3, defaultSpread: 0.2,

@@ -84,6 +84,12 @@ func init() {
 	if err := utilfeature.DefaultMutableFeatureGate.Set(string(features.OpportunisticBatching) + "=false"); err != nil {
 		panic(err)
 	}
+	// The API server accepts pods that require any feature of nodes. kube-scheduler does not read these gates.
+	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
+		string(features.UserNamespacesHostNetworkSupport): true, string(features.VolumeBindMountOptions): true,
+	}); err != nil {
+		panic(err)
+	}
 	klog.SetLogger(logr.Discard())
 }
 
