@@ -140,7 +140,7 @@ func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster
 		return nil, err
 	}
 	s.reports = newReports(reportsAtATime, reportsWaiting, func() { s.metrics.drop("status") })
-	informer := cluster.Informers().Core().V1().Pods().Informer()
+	informer := cluster.Informers().CoreV1().Pods().Informer()
 	s.pods = informer.GetIndexer()
 	if err := informer.AddIndexers(cache.Indexers{groupIndex: indexByGroup}); err != nil {
 		return nil, err

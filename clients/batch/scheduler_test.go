@@ -314,7 +314,7 @@ func TestACallThatFailsForAllIsNotMadeForEach(t *testing.T) {
 		w.create(pod(fmt.Sprintf("p-%d", i)))
 	}
 	eventually(t, func() error {
-		known, err := w.cluster.Informers().Core().V1().Pods().Lister().List(labels.Everything())
+		known, err := w.cluster.Informers().CoreV1().Pods().Lister().List(labels.Everything())
 		if err == nil && len(known) < pods {
 			err = fmt.Errorf("%d pods are known", len(known))
 		}

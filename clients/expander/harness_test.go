@@ -124,7 +124,7 @@ func beside(t testing.TB, client *stowage.Client, api kubernetes.Interface, o Op
 	t.Helper()
 	cluster, err := live.New(api, client, live.Options{Log: quiet()})
 	must(t, err)
-	o.Cluster, o.DaemonSets, o.Log = cluster, cluster.Informers().Apps().V1().DaemonSets(), quiet()
+	o.Cluster, o.DaemonSets, o.Log = cluster, cluster.Informers().AppsV1().DaemonSets(), quiet()
 	o.DaemonSets.Informer()
 	e, err = New(client, o)
 	must(t, err)

@@ -89,7 +89,7 @@ func (c *Config) options(p *process.Process, log *slog.Logger, api kubernetes.In
 	if o.Cluster, err = live.New(api, p.Stowage, live.Options{Log: log, Meter: p.Meter()}); err != nil {
 		return o, err
 	}
-	o.DaemonSets = o.Cluster.Informers().Apps().V1().DaemonSets()
+	o.DaemonSets = o.Cluster.Informers().AppsV1().DaemonSets()
 	o.DaemonSets.Informer() // makes the cluster run it
 	return o, nil
 }

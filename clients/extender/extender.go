@@ -107,7 +107,7 @@ func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster
 	}
 	e := &Extender{
 		options: o, log: o.Log, api: api, client: client, cluster: cluster, metrics: m,
-		pods:      cluster.Informers().Core().V1().Pods().Lister(),
+		pods:      cluster.Informers().CoreV1().Pods().Lister(),
 		decisions: newDecisions(o.UnclearFor), turn: make(chan struct{}, 1),
 	}
 	return e, e.watchBinds()

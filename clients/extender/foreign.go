@@ -36,7 +36,7 @@ func (e *Extender) watchBinds() error {
 				"pod", pod.Namespace+"/"+pod.Name)
 		}
 	}
-	_, err := e.cluster.Informers().Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	_, err := e.cluster.Informers().CoreV1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: seen, UpdateFunc: func(_, o any) { seen(o) },
 		DeleteFunc: func(o any) {
 			if unseen, ok := o.(cache.DeletedFinalStateUnknown); ok {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
@@ -55,7 +54,7 @@ type Cluster struct {
 	log       *slog.Logger
 	assumeFor time.Duration
 	podGroups bool
-	informers informers.SharedInformerFactory
+	informers *Informers
 	synced    []cache.InformerSynced
 	expired   metric.Int64Counter
 	pulse     pulse
@@ -82,7 +81,7 @@ func New(api kubernetes.Interface, client *stowage.Client, o Options) (*Cluster,
 	}
 	c.model = newModel(c.log)
 	c.model.startTimes = o.StartTimes
-	c.informers = informers.NewSharedInformerFactoryWithOptions(api, 0, informers.WithTransform(trimmed))
+	c.informers = newInformers(api)
 	if err := c.watch(); err != nil {
 		return nil, err
 	}
@@ -103,7 +102,7 @@ func trimmed(o any) (any, error) {
 }
 
 // Informers returns the Cluster's informers. The pod informer has every pod that has not ended, including pending pods.
-func (c *Cluster) Informers() informers.SharedInformerFactory { return c.informers }
+func (c *Cluster) Informers() *Informers { return c.informers }
 
 // settleEvery is the interval at which overdue assumptions are resolved.
 const settleEvery = time.Second
@@ -113,8 +112,8 @@ func (c *Cluster) Run(ctx context.Context) error {
 	if err := errors.Join(c.watchDevices(ctx), c.watchPodGroups(ctx)); err != nil {
 		return err
 	}
-	c.informers.StartWithContext(ctx)
-	defer c.informers.Shutdown()
+	c.informers.run(ctx)
+	defer c.informers.wait()
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
 		return context.Cause(ctx)
 	}

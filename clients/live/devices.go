@@ -49,7 +49,7 @@ func (c *Cluster) watchDevices(ctx context.Context) error {
 	if err != nil || !served {
 		return err
 	}
-	return listen(c, c.informers.Resource().V1().DeviceClasses().Informer(),
+	return listen(c, c.informers.ResourceV1().DeviceClasses().Informer(),
 		(*model).deviceSet, func(m *model, d *resourcev1.DeviceClass) {
 			m.deviceSet(&resourcev1.DeviceClass{ObjectMeta: d.ObjectMeta})
 		})

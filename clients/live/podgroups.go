@@ -23,7 +23,7 @@ func (c *Cluster) watchPodGroups(ctx context.Context) error {
 	if err != nil || !served {
 		return err
 	}
-	return listen(c, c.informers.Scheduling().V1beta1().PodGroups().Informer(), (*model).podGroupSet, (*model).podGroupGone)
+	return listen(c, c.informers.SchedulingV1beta1().PodGroups().Informer(), (*model).podGroupSet, (*model).podGroupGone)
 }
 
 func (m *model) podGroupSet(g *schedulingv1beta1.PodGroup) {

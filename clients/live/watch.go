@@ -30,7 +30,7 @@ func (c *Cluster) watch() error {
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
 			func(o *metav1.ListOptions) { o.FieldSelector = unendedPods })
 	})
-	core, apps := c.informers.Core().V1(), c.informers.Apps().V1()
+	core, apps := c.informers.CoreV1(), c.informers.AppsV1()
 	for _, err := range []error{
 		listen(c, pods, (*model).podSet, (*model).podGone),
 		listen(c, core.Nodes().Informer(), (*model).nodeSet, func(m *model, n *corev1.Node) { m.nodeGone(n.Name) }),
@@ -44,7 +44,7 @@ func (c *Cluster) watch() error {
 			}),
 		listenSelector[*appsv1.ReplicaSet](c, apps.ReplicaSets().Informer(), stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICA_SET, convert.ReplicaSetSelector),
 		listenSelector[*appsv1.StatefulSet](c, apps.StatefulSets().Informer(), stowagev1.WorkloadKind_WORKLOAD_KIND_STATEFUL_SET, convert.StatefulSetSelector),
-		listen(c, c.informers.Policy().V1().PodDisruptionBudgets().Informer(), (*model).budgetSet, (*model).budgetGone),
+		listen(c, c.informers.PolicyV1().PodDisruptionBudgets().Informer(), (*model).budgetSet, (*model).budgetGone),
 	} {
 		if err != nil {
 			return err

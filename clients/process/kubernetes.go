@@ -34,5 +34,9 @@ func (k *Kubernetes) Client(name string, change ...func(*rest.Config)) (kubernet
 	for _, c := range change {
 		c(config)
 	}
-	return kubernetes.NewForConfig(config)
+	api, err := newClientset(config)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	return api, nil
 }

@@ -26,6 +26,9 @@ cp "$parts"/* build/release/
 mv build/release/krew/*.yaml build/release/kubectl-stowage.yaml
 mv build/release/homebrew/Casks/stowage.rb build/release/stowage.rb
 
+large=$(find build/release -mindepth 2 -type f -size +60000000c) # 60 MB
+[ -z "$large" ] || { printf 'larger than 60 MB: %s\n' $large; exit 1; }
+
 while read -r image _; do # the images hold the commands of the archives
 	command=${image%%:*}
 	for arch in amd64 arm64; do

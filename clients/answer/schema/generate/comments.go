@@ -137,7 +137,7 @@ func (r *reader) typeSpec(d *ast.GenDecl, s *ast.TypeSpec) {
 			of, field := name, ident.Name
 			if in, oneof, ok := contractName(f); ok {
 				field = in
-				if oneof { // a field of a oneof has a type of its own: that of the message, and its name
+				if oneof { // a field of a oneof has a type of its own, with the names of the message and of the field
 					of = of[:strings.LastIndexByte(strings.TrimSuffix(of, "_"), '_')]
 				}
 			}
