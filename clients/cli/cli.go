@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/clients/render/text"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
@@ -47,21 +45,6 @@ type commands struct {
 	ShowVersion versionCommand     `cmd:"" name:"version" example:"version" help:"Print the version."`
 }
 
-// session is the environment of a command.
-type session struct {
-	ctx            context.Context
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	raw            io.Writer // stdout, for the sequences of a screen
-	terminal       *os.File  // stdout, if it is one
-	parser         *kong.Kong
-	application    *kong.Application
-	command        string // its name
-	width          int    // of tables and lines
-	ink            text.Ink
-	progress       *progressLine // nil if stderr is no terminal
-}
-
 // exited carries kong's exit code to Run.
 type exited int
 
@@ -69,9 +52,6 @@ type exited int
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	return RunAs(ctx, name, args, stdin, stdout, stderr)
 }
-
-// name is the name of the command.
-const name = "stowage"
 
 // RunAs is Run for a program of a path. One that is named kubectl-stowage is a plugin of kubectl, which its usage says.
 func RunAs(ctx context.Context, program string, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {

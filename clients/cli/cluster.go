@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,72 +24,36 @@ type cluster struct {
 	Selector   string `short:"l" placeholder:"LABELS" help:"Place only pending pods with these labels, such as app=web,tier!=test. Other pods still occupy their nodes."`
 }
 
-// live reports whether a live cluster is read.
-func (q *question) live() bool {
-	return q.Cluster || q.Kubeconfig != "" || q.Context != "" || len(q.File)+len(q.Kustomize) == 0
-}
-
-// source returns the flags with which another command reads the same cluster and the same profile.
-func (q *question) source() []string {
-	var out []string
-	value := func(flag string, values ...string) {
-		for _, v := range values {
-			switch {
-			case v == "":
-			case strings.HasPrefix(flag, "--"):
-				out = append(out, flag+"="+v)
-			case strings.HasPrefix(v, "-"): // would be taken for a flag
-				out = append(out, flag+v)
-			default:
-				out = append(out, flag, v)
-			}
-		}
-	}
-	is := func(flag string, set bool) {
-		if set {
-			out = append(out, flag)
-		}
-	}
-	value("-f", q.File...)
-	value("-k", q.Kustomize...)
-	is("-R", q.Recursive)
-	is("--cluster", q.Cluster)
-	value("--kubeconfig", q.Kubeconfig)
-	value("--context", q.Context)
-	value("--namespace", q.Namespace)
-	value("--scheduler-name", q.SchedulerName)
-	value("--profile", q.Profile)
-	return out
-}
-
-// readCluster reads the objects of the cluster.
-func (q *question) readCluster(s *session, r *manifest.Reader) error {
+// read reads the objects of the cluster. Kinds that may not be read are forbidden.
+func (c *cluster) read(ctx context.Context, r *manifest.Reader) (forbidden []error, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = q.Kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: q.Context})
+	rules.ExplicitPath = c.Kubeconfig
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.Context})
 	config, err := loader.ClientConfig()
 	switch {
-	case clientcmd.IsEmptyConfig(err) && q.Kubeconfig == "":
-		return errors.New("there is no kubeconfig to read a cluster with, and no manifest: name one with --kubeconfig or --file")
+	case clientcmd.IsEmptyConfig(err) && c.Kubeconfig == "":
+		return nil, errors.New("there is no kubeconfig to read a cluster with, and no manifest: name one with --kubeconfig or --file")
 	case err != nil:
-		return fmt.Errorf("kubeconfig: %w", err)
+		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	namespace, _, err := loader.Namespace()
 	if err != nil {
-		return fmt.Errorf("kubeconfig: %w", err)
+		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	r.Namespace = cmp.Or(q.Namespace, namespace)
-	if q.forbidden, err = dump.Read(s.ctx, config, r.Add); err != nil {
-		return fmt.Errorf("cluster %s: %w", config.Host, err)
+	r.Namespace = cmp.Or(c.Namespace, namespace)
+	if forbidden, err = dump.Read(ctx, config, r.Add); err != nil {
+		return nil, fmt.Errorf("cluster %s: %w", config.Host, err)
 	}
-	if n := len(q.forbidden); n > 0 {
-		more := ""
-		if n > 1 {
-			more = ", nor may " + strings.Join(resources(q.forbidden[1:]), ", ")
-		}
-		q.note(s, "not read: %v%s: ClusterRole %s has the access that is needed", q.forbidden[0], more, dump.Role)
+	return forbidden, nil
+}
+
+// unread is a note about kinds that may not be read.
+func unread(forbidden []error) string {
+	more := ""
+	if len(forbidden) > 1 {
+		more = ", nor may " + strings.Join(resources(forbidden[1:]), ", ")
 	}
-	return nil
+	return fmt.Sprintf("not read: %v%s: ClusterRole %s has the access that is needed", forbidden[0], more, dump.Role)
 }
 
 // resources returns the resources that errors of the API server are about.

@@ -3,13 +3,10 @@ package cli
 import (
 	"io"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/consolidate"
 	"github.com/stowage-scheduler/stowage/clients/render/html"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 type consolidateCommand struct {
@@ -35,14 +32,4 @@ func (c *consolidateCommand) Run(s *session, code *answered) error {
 		style.Moves = c.Moves
 		text.Consolidate(w, a, style)
 	}, html.Consolidate)
-}
-
-// consolidateFlag returns the flag that sets a field of a request to consolidate.
-func consolidateFlag(request proto.Message, path string) (string, bool) {
-	flag, ok := map[string]string{
-		"max_actions": "--max-actions", "max_nodes_per_action": "--max-nodes-per-action", "max_steps": "--max-steps",
-		"templates": "--template",
-	}[path]
-	_, consolidates := request.(*stowagev1.ConsolidateRequest)
-	return flag, ok && consolidates
 }

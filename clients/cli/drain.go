@@ -3,13 +3,10 @@ package cli
 import (
 	"errors"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/drain"
 	"github.com/stowage-scheduler/stowage/clients/render/html"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 type drainCommand struct {
@@ -52,11 +49,4 @@ func (c *drainCommand) Run(s *session, code *answered) error {
 			Moves: c.Moves || c.Verbose || c.Output == asHTML || c.Output == asSVG, // pictures show them
 		})
 	}, text.Drain, html.Drain)
-}
-
-// drainFlag returns the flag that sets a field of a request to drain.
-func drainFlag(request proto.Message, path string) (string, bool) {
-	flag, ok := map[string]string{"max_steps": "--max-steps", "target_nodes": "--target"}[path]
-	_, drains := request.(*stowagev1.DrainRequest)
-	return flag, ok && drains
 }

@@ -4,13 +4,10 @@ import (
 	"errors"
 	"io"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/fail"
 	"github.com/stowage-scheduler/stowage/clients/render/html"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 type failCommand struct {
@@ -46,10 +43,4 @@ func (c *failCommand) Run(s *session, code *answered) error {
 		style.Moves = c.Moves
 		text.Fail(w, a, style)
 	}, html.Fail)
-}
-
-// scenarioFlag returns the flag that sets a field of a request about failures.
-func scenarioFlag(request proto.Message, path string) (string, bool) {
-	_, simulates := request.(*stowagev1.WhatIfRequest)
-	return "--each", simulates && path == "scenarios"
 }

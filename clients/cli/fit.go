@@ -5,13 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/fit"
 	"github.com/stowage-scheduler/stowage/clients/render/html"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 type fitCommand struct {
@@ -50,11 +47,4 @@ func (c *fitCommand) mix() ([]fit.Part, error) {
 		out = append(out, fit.Part{Name: name, Count: uint32(count)})
 	}
 	return out, nil
-}
-
-// fitFlag returns the flag that sets a field of a request to count.
-func fitFlag(request proto.Message, path string) (string, bool) {
-	flag, ok := map[string]string{"topology_key": "--by", "max_units": "--max-units", "mix": "--mix"}[path]
-	_, counts := request.(*stowagev1.FitRequest)
-	return flag, ok && counts
 }

@@ -3,20 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
-
-	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/place"
-	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/render/html"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 type placeCommand struct {
@@ -74,7 +68,7 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		if !c.Watch {
 			return place.Ask(ctx, q, o)
 		}
-		return c.watch(ctx, s, q, o)
+		return watch(ctx, s, c.Output, q, o)
 	})
 	if a != nil && (c.Watch || c.Output == table || c.drawn()) {
 		c.writeFindings(s, a.Findings)
@@ -100,21 +94,4 @@ func (c *placeCommand) Run(s *session, code *answered) error {
 		err = errors.Join(err, c.document(s.stdout, a, func() *html.Page { return html.Place(a) }))
 	}
 	return err
-}
-
-// jointFlag returns the flag that sets a field of the group that --joint makes.
-func jointFlag(request proto.Message, path string) (string, bool) {
-	r, ok := request.(*stowagev1.PlaceRequest)
-	i := slices.IndexFunc(r.GetPodGroups(), func(g *stowagev1.PodGroup) bool { return g.Name == kube.RestGroup })
-	field, found := strings.CutPrefix(path, fmt.Sprintf("pod_groups[%d]", i))
-	if !ok || !found {
-		return "", false
-	}
-	switch field {
-	case ".min_count":
-		return "--at-least", true
-	case ".max_steps":
-		return "--max-steps", true
-	}
-	return "--joint", true
 }

@@ -3,13 +3,10 @@ package cli
 import (
 	"errors"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/provision"
 	"github.com/stowage-scheduler/stowage/clients/render/html"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 type provisionCommand struct {
@@ -40,11 +37,4 @@ func (c *provisionCommand) Run(s *session, code *answered) error {
 		}
 		return a, err
 	}, text.Provision, html.Provision)
-}
-
-// provisionFlag returns the flag that sets a field of a request for nodes to add.
-func provisionFlag(request proto.Message, path string) (string, bool) {
-	flag, ok := map[string]string{"max_nodes": "--max-nodes", "max_steps": "--max-steps", "templates": "--template"}[path]
-	_, provisions := request.(*stowagev1.ProvisionRequest)
-	return flag, ok && provisions
 }

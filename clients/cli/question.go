@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/input"
 	"github.com/stowage-scheduler/stowage/clients/apply"
 	"github.com/stowage-scheduler/stowage/clients/kube"
@@ -48,6 +45,44 @@ type question struct {
 	notes     []string // about the input
 
 	execute func(io.Writer, any) error // the template of --output
+}
+
+// live reports whether a live cluster is read.
+func (q *question) live() bool {
+	return q.Cluster || q.Kubeconfig != "" || q.Context != "" || len(q.File)+len(q.Kustomize) == 0
+}
+
+// source returns the flags with which another command reads the same cluster and the same profile.
+func (q *question) source() []string {
+	var out []string
+	value := func(flag string, values ...string) {
+		for _, v := range values {
+			switch {
+			case v == "":
+			case strings.HasPrefix(flag, "--"):
+				out = append(out, flag+"="+v)
+			case strings.HasPrefix(v, "-"): // would be taken for a flag
+				out = append(out, flag+v)
+			default:
+				out = append(out, flag, v)
+			}
+		}
+	}
+	is := func(flag string, set bool) {
+		if set {
+			out = append(out, flag)
+		}
+	}
+	value("-f", q.File...)
+	value("-k", q.Kustomize...)
+	is("-R", q.Recursive)
+	is("--cluster", q.Cluster)
+	value("--kubeconfig", q.Kubeconfig)
+	value("--context", q.Context)
+	value("--namespace", q.Namespace)
+	value("--scheduler-name", q.SchedulerName)
+	value("--profile", q.Profile)
+	return out
 }
 
 // ties has the flags that choose one of several best nodes.
@@ -96,8 +131,11 @@ func (q *question) reader(s *session, schedulerName string) (*manifest.Reader, e
 	r := manifest.NewReader(kube.Options{SchedulerName: schedulerName, Namespace: q.Namespace, Labels: selector})
 	r.Apply, r.Namespace, r.Ignore = apply.Manifest, q.Namespace, q.Ignore
 	if q.live() {
-		if err := q.readCluster(s, r); err != nil {
+		if q.forbidden, err = q.cluster.read(s.ctx, r); err != nil {
 			return nil, err
+		}
+		if len(q.forbidden) > 0 {
+			q.note(s, "%s", unread(q.forbidden))
 		}
 	}
 	r.Recursive = q.Recursive
@@ -160,35 +198,4 @@ func (q *question) scheduler() (*schedulerconfig.Scheduler, error) {
 	}
 	out.Profile = schedulerconfig.Named(out.Profile, cmp.Or(q.SchedulerName, out.Name))
 	return out, nil
-}
-
-// located translates the field paths of an error into paths in the files.
-func (q *question) located(err error, snapshot *kube.Snapshot, request proto.Message) error {
-	var out []error
-	for _, v := range answer.Violations(err) {
-		parts := []string{v.Field}
-		if at, field, ok := snapshot.Locate(request, v.Field); ok {
-			parts = []string{at, field}
-		} else if flag, ok := jointFlag(request, v.Field); ok {
-			parts = []string{flag}
-		} else if flag, ok := fitFlag(request, v.Field); ok {
-			parts = []string{flag}
-		} else if flag, ok := drainFlag(request, v.Field); ok {
-			parts = []string{flag}
-		} else if flag, ok := provisionFlag(request, v.Field); ok {
-			parts = []string{flag}
-		} else if flag, ok := consolidateFlag(request, v.Field); ok {
-			parts = []string{flag}
-		} else if flag, ok := scenarioFlag(request, v.Field); ok {
-			parts = []string{flag}
-		} else if field, ok := strings.CutPrefix(v.Field, "context.profile."); ok && q.Profile != "" {
-			parts = []string{q.Profile, field}
-		}
-		parts = slices.DeleteFunc(append(parts, v.Description), func(s string) bool { return s == "" })
-		out = append(out, errors.New(strings.Join(parts, ": ")))
-	}
-	if len(out) == 0 {
-		return q.explained(err)
-	}
-	return errors.Join(out...)
 }

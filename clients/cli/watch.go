@@ -13,8 +13,8 @@ import (
 )
 
 // watch places the queue and shows each part: on a terminal as a changing picture, elsewhere in lines, or in JSON or YAML.
-func (c *placeCommand) watch(ctx context.Context, s *session, q *answer.Question, o place.Options) (*place.Answer, error) {
-	v := c.view(s)
+func watch(ctx context.Context, s *session, format string, q *answer.Question, o place.Options) (*place.Answer, error) {
+	v := viewIn(s, format)
 	defer v.close()
 	tick := time.NewTicker(v.interval())
 	defer tick.Stop()
@@ -40,10 +40,11 @@ type view interface {
 	close()
 }
 
-func (c *placeCommand) view(s *session) view {
+// viewIn returns the view of a format.
+func viewIn(s *session, format string) view {
 	switch {
-	case c.Output != table:
-		return &messages{w: s.stdout, yaml: c.Output == asYAML}
+	case format != table:
+		return &messages{w: s.stdout, yaml: format == asYAML}
 	case s.terminal != nil:
 		return newScreen(s.raw, s.terminal)
 	}

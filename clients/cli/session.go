@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/stowage-scheduler/stowage/clients/render/text"
+)
+
+// name is the name of the command.
+const name = "stowage"
+
+// session is the environment of a command.
+type session struct {
+	ctx            context.Context
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	raw            io.Writer // stdout, for the sequences of a screen
+	terminal       *os.File  // stdout, if it is one
+	parser         *kong.Kong
+	application    *kong.Application
+	command        string // its name
+	width          int    // of tables and lines
+	ink            text.Ink
+	progress       *progressLine // nil if stderr is no terminal
+}
