@@ -179,6 +179,13 @@ KARPENTER_FLAGS ?=
 bench-karpenter: ## Compare Provision and Drain with Karpenter's own simulation. KARPENTER_FLAGS=-small for a minute.
 	GOTOOLCHAIN=go1.26.9+auto $(APART) bench/karpenter run . $(KARPENTER_FLAGS)
 
+# Its module has Kubernetes v1.36.0, whose scheduler takes some 4 minutes of processor time to compile.
+SCHEDULER_LIBRARY_FLAGS ?=
+.PHONY: scheduler-library
+scheduler-library: ## Run scheduler-library's own tests on Stowage, compare answers at random, and measure both.
+	bench/schedulerlibrary/test.sh
+	$(APART) bench/schedulerlibrary run . $(SCHEDULER_LIBRARY_FLAGS)
+
 .PHONY: faults
 faults: ## Test a server whose log stalls, whose disk is full, that has few descriptors or 512 MiB, or that is stopped for 10 s.
 	$(GOTEST) -count=1 -v -run 'TestStalledLog|TestFullDisk|TestFewDescriptors|TestLittleMemory|TestPause' ./server/cmd/stowage-server
@@ -246,7 +253,7 @@ release: ## Build what a release consists of into build/release: archives, SBOMs
 # modules of this repository that have some of them. Kubernetes stays as it is: its version is the one that decisions equal.
 NETWORK := github.com/coreos/go-oidc/v3 github.com/go-jose/go-jose/v4 golang.org/x/crypto golang.org/x/crypto/x509roots/fallback \
 	golang.org/x/net golang.org/x/oauth2 golang.org/x/text google.golang.org/grpc google.golang.org/protobuf
-WITH_NETWORK := . deploy/image deploy/check bench/parity bench/e2e/tools bench/karpenter
+WITH_NETWORK := . deploy/image deploy/check bench/parity bench/e2e/tools bench/karpenter bench/schedulerlibrary
 
 .PHONY: update
 update: ## Bring the modules that verify tokens or speak TLS and HTTP/2 to their newest versions everywhere, and test what uses them.
@@ -262,7 +269,7 @@ update: ## Bring the modules that verify tokens or speak TLS and HTTP/2 to their
 	done
 	$(GOTEST) -short -timeout 20m ./server/... ./clients/connect ./clients/stowage ./clients/live ./clients/process ./bench/e2e
 	$(APART) deploy/image test -timeout 5m ./...
-	@for dir in deploy/check bench/parity bench/karpenter; do GOTOOLCHAIN=auto $(APART) $$dir build ./... || exit 1; done
+	@for dir in deploy/check bench/parity bench/karpenter bench/schedulerlibrary; do GOTOOLCHAIN=auto $(APART) $$dir build ./... || exit 1; done
 	@git diff --stat -- '*go.mod'
 
 .PHONY: vulnerabilities

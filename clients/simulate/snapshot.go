@@ -164,6 +164,13 @@ func (s *Snapshot) Fork() *Snapshot {
 	return &out
 }
 
+// ForkWith is Fork with other options: its decisions are by another profile.
+func (s *Snapshot) ForkWith(o Options) *Snapshot {
+	out := s.Fork()
+	out.profile, out.firstFit = o.Profile, unscored(o.Profile)
+	return out
+}
+
 // Adopt gives s the nodes and pods of a related fork. Open transactions of s stay open, and Revert also undoes Adopt.
 func (s *Snapshot) Adopt(fork *Snapshot) error {
 	if fork.base != s.base {

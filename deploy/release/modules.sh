@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 version=${1:?usage: modules.sh VERSION}
 module=$(awk '/^module/ {print $2}' go.mod)
 mapfile -t libraries < <(sed -n 's#^\t\./##p' go.work)
-for dir in . "${libraries[@]}" bench/parity bench/karpenter deploy/check; do
+for dir in . "${libraries[@]}" bench/parity bench/karpenter bench/schedulerlibrary deploy/check; do
 	for library in "${libraries[@]}"; do
 		if grep -q "$module/$library v" "$dir/go.mod"; then
 			go mod edit -require="$module/$library@$version" "$dir/go.mod"

@@ -18,6 +18,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/simulate"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 func diff(t testing.TB, want, got any) {
@@ -89,6 +90,20 @@ func TestTransaction(t *testing.T) {
 }
 
 // Forks are independent, also while they are used at the same time.
+// TestForkWith places a pod in a fork without NodeResourcesFit, and adopts it: the other profile stays with the fork.
+func TestForkWith(t *testing.T) {
+	s := snapshot(t, dial(t), []*corev1.Node{node("a", "z1", "1")}, nil)
+	diff(t, []string{""}, schedule(t, s, simulate.ScheduleOptions{}, pod("large", "x", "2")))
+	fork := s.ForkWith(simulate.Options{Profile: &stowagev1.Profile{
+		DisabledFilters: []stowagev1.Plugin{stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT},
+	}})
+	diff(t, []string{"a"}, schedule(t, fork, simulate.ScheduleOptions{FirstFit: true}, pod("large", "x", "2")))
+	diff(t, "", s.NodeOf("shop", "large"))
+	must(t, s.Adopt(fork))
+	diff(t, "a", s.NodeOf("shop", "large"))
+	diff(t, []string{""}, schedule(t, s, simulate.ScheduleOptions{FirstFit: true}, pod("other", "x", "2")))
+}
+
 func TestForksConcurrently(t *testing.T) {
 	var nodes []*corev1.Node
 	for i := range 20 {
