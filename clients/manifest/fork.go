@@ -12,8 +12,7 @@ import (
 func (r *Reader) Fork() *Reader {
 	out := *r
 	out.builder = kube.NewBuilder(r.options)
-	out.skipped, out.workloads, out.groups = maps.Clone(r.skipped), maps.Clone(r.workloads), maps.Clone(r.groups)
-	out.used, out.spaces = maps.Clone(r.used), maps.Clone(r.spaces)
+	out.unread, out.used, out.spaces = r.unread.clone(), maps.Clone(r.used), maps.Clone(r.spaces)
 	out.notices, out.errs = slices.Clone(r.notices), nil
 	out.entries, out.known = make([]*entry, 0, len(r.entries)), make(map[string]*entry, len(r.known))
 	copies := make(map[*entry]*entry, len(r.entries))

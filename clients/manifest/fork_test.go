@@ -30,6 +30,13 @@ func TestFork(t *testing.T) {
 		if err := fork.Read("more", strings.NewReader(labelled)); err != nil {
 			t.Fatal(err)
 		}
+		const quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}}"
+		if err := fork.Read("quota", strings.NewReader(quota)); err != nil {
+			t.Fatal(err)
+		}
+		if of, more := base.SkippedDeciding(), fork.SkippedDeciding(); len(of) != 0 || len(more) != 1 {
+			t.Errorf("skipped are %v, and of the fork %v", of, more)
+		}
 		if _, err := fork.Scale("StatefulSet", "", "db", 3); err != nil {
 			t.Fatal(err)
 		}

@@ -47,12 +47,9 @@ type Reader struct {
 	in          *bufio.Reader
 	bytesLeft   int64
 	objects     int64
-	skipped     map[string]int    // objects by kind
-	workloads   map[string]int    // skipped objects with pods
-	deciding    map[string]int    // skipped objects on which placements may depend
-	groups      map[string]string // unsupported versions of PodGroups, by name
-	used        map[string]bool   // namespaces of objects
-	spaces      map[string]bool   // Namespace objects
+	unread      unread
+	used        map[string]bool // namespaces of objects
+	spaces      map[string]bool // Namespace objects
 	entries     []*entry
 	known       map[string]*entry // by kind, namespace and name
 	file        int               // counts the files
@@ -68,10 +65,7 @@ func NewReader(o kube.Options) *Reader {
 		options:   o,
 		builder:   kube.NewBuilder(o),
 		bytesLeft: MaximumBytes,
-		skipped:   map[string]int{},
-		workloads: map[string]int{},
-		deciding:  map[string]int{},
-		groups:    map[string]string{},
+		unread:    newUnread(),
 		used:      map[string]bool{},
 		spaces:    map[string]bool{},
 		known:     map[string]*entry{},
@@ -150,19 +144,19 @@ func (r *Reader) commit(parts []*part) {
 // skip counts a skipped object.
 func (r *Reader) skip(f found) {
 	if g := f.group; g != nil {
-		r.groups[cmp.Or(g.namespace, r.Namespace, metav1.NamespaceDefault)+"/"+g.name] = g.apiVersion
+		r.unread.groups[cmp.Or(g.namespace, r.Namespace, metav1.NamespaceDefault)+"/"+g.name] = g.apiVersion
 	}
 	if r.ignores(f.typed) {
 		return
 	}
 	if !f.quiet {
-		r.skipped[f.kind]++
+		r.unread.kinds[f.kind]++
 	}
 	if f.pods {
-		r.workloads[f.kind]++
+		r.unread.workloads[f.kind]++
 	}
 	if f.decides {
-		r.deciding[f.kind]++
+		r.unread.deciding[f.kind]++
 	}
 }
 
@@ -236,7 +230,7 @@ func (e *entry) invalid() error {
 // Snapshot builds the snapshot. The Reader must not be used afterwards.
 func (r *Reader) Snapshot() (*kube.Snapshot, error) {
 	r.errs = nil
-	r.builder.UnreadPodGroups(r.groups)
+	r.builder.UnreadPodGroups(r.unread.groups)
 	for _, e := range r.entries {
 		r.builder.From(e.at)
 		if err := e.invalid(); err != nil {

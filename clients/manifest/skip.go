@@ -10,15 +10,31 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// unread are the objects that a Reader skips.
+type unread struct {
+	kinds     map[string]int    // objects by kind
+	workloads map[string]int    // objects with pods
+	deciding  map[string]int    // objects on which placements may depend
+	groups    map[string]string // unsupported versions of PodGroups, by name
+}
+
+func newUnread() unread {
+	return unread{map[string]int{}, map[string]int{}, map[string]int{}, map[string]string{}}
+}
+
+func (u unread) clone() unread {
+	return unread{maps.Clone(u.kinds), maps.Clone(u.workloads), maps.Clone(u.deciding), maps.Clone(u.groups)}
+}
+
 // Skipped returns the numbers of skipped objects by kind, except kinds that have nothing to do with scheduling.
-func (r *Reader) Skipped() []string { return counted(r.skipped) }
+func (r *Reader) Skipped() []string { return counted(r.unread.kinds) }
 
 // SkippedWorkloads returns the numbers of skipped objects with pods, by kind.
-func (r *Reader) SkippedWorkloads() []string { return counted(r.workloads) }
+func (r *Reader) SkippedWorkloads() []string { return counted(r.unread.workloads) }
 
 // SkippedDeciding returns the numbers of skipped objects on which placements may depend, by kind: workloads whose pods do not
 // exist yet, and quotas, by which the API server refuses pods.
-func (r *Reader) SkippedDeciding() []string { return counted(r.deciding) }
+func (r *Reader) SkippedDeciding() []string { return counted(r.unread.deciding) }
 
 func counted(kinds map[string]int) []string {
 	var out []string
