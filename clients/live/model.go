@@ -17,29 +17,34 @@ import (
 
 // model is the cluster in messages of the contract, and its changes since the base.
 type model struct {
-	log          *slog.Logger
+	progress
+	log       *slog.Logger
+	nodes     map[string]*node
+	dirty     map[string]*was // nodes that differ from the base, or may
+	pods      map[types.UID]*pod
+	nominated map[types.UID]*pod // the pending pods with a nominated node, assumed ones among them
+	held      map[types.UID]held // nominations of the caller that no event has shown
+	templates templates
+	spaces    table[string, *stowagev1.Namespace]
+	selectors table[selectorKey, *stowagev1.WorkloadSelector]
+	budgets   table[budgetKey, *stowagev1.PodDisruptionBudget]
+	groups    table[string, *stowagev1.PodGroup]
+	refused   refused
+	closed    map[string]*node  // nodes that are closed
+	devices   map[string]string // extended resources by DeviceClass
+	podGroups map[groupKey]*schedulingv1beta1.PodGroup
+	// startTimes is Options.StartTimes.
+	startTimes bool
+}
+
+// progress is what has changed in a model.
+type progress struct {
 	version      uint64
 	changed      bool   // since version
 	deciding     bool   // the current change is a decision of the caller, not an event
 	aside        bool   // fields that only preemption reads have changed since the view
 	quiet        bool   // the current change is limited to those fields
 	eventVersion uint64 // the last version that an event caused
-	nodes        map[string]*node
-	dirty        map[string]*was // nodes that differ from the base, or may
-	pods         map[types.UID]*pod
-	nominated    map[types.UID]*pod // the pending pods with a nominated node, assumed ones among them
-	held         map[types.UID]held // nominations of the caller that no event has shown
-	templates    templates
-	spaces       table[string, *stowagev1.Namespace]
-	selectors    table[selectorKey, *stowagev1.WorkloadSelector]
-	budgets      table[budgetKey, *stowagev1.PodDisruptionBudget]
-	groups       table[string, *stowagev1.PodGroup]
-	refused      refused
-	closed       map[string]*node  // nodes that are closed
-	devices      map[string]string // extended resources by DeviceClass
-	podGroups    map[groupKey]*schedulingv1beta1.PodGroup
-	// startTimes is Options.StartTimes.
-	startTimes bool
 }
 
 // node is a node and its pods. Pods may arrive before their node, and outlast it.

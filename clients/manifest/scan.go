@@ -130,11 +130,7 @@ func (s *scanner) discard() error {
 func (s *scanner) feed(chunk []byte) (n int, done bool, err error) {
 	from := 0
 	flush := func(to int) {
-		if s.items == itemsInside {
-			s.text = append(s.text, chunk[from:to]...)
-		} else {
-			s.rest = append(s.rest, chunk[from:to]...)
-		}
+		s.keep(chunk[from:to])
 		from = to
 	}
 	for n < len(chunk) {
@@ -188,9 +184,7 @@ func (s *scanner) feed(chunk []byte) (n int, done bool, err error) {
 		case colon:
 			if s.depth == 1 && s.items == itemsBefore {
 				flush(n)
-				if string(s.rest[s.keyFrom:s.keyTo]) == `"items"` {
-					s.items = itemsAwaited
-				}
+				s.await()
 			}
 		case illegal:
 			return n, false, fmt.Errorf("invalid character %q in JSON", c)
@@ -201,6 +195,22 @@ func (s *scanner) feed(chunk []byte) (n int, done bool, err error) {
 	}
 	flush(len(chunk))
 	return n, false, nil
+}
+
+// keep keeps text of an item, or of the rest.
+func (s *scanner) keep(text []byte) {
+	if s.items == itemsInside {
+		s.text = append(s.text, text...)
+	} else {
+		s.rest = append(s.rest, text...)
+	}
+}
+
+// await expects items after their key.
+func (s *scanner) await() {
+	if string(s.rest[s.keyFrom:s.keyTo]) == `"items"` {
+		s.items = itemsAwaited
+	}
 }
 
 // unless gives up on items whose value is not an array.

@@ -33,6 +33,15 @@ func (q *Question) Paths() []string {
 	return out
 }
 
+// profile returns the profile of a step, nil for kube-scheduler's.
+func (s *Step) profile() (*stowagev1.Profile, error) {
+	if s.Profile == nil {
+		return nil, nil
+	}
+	profile := &stowagev1.Profile{}
+	return profile, protojson.Unmarshal(s.Profile, profile)
+}
+
 // Ask builds a step's request from its manifests.
 func Ask(c *Case, s *Step) (*Question, error) {
 	q := &Question{Case: c, Step: s}
@@ -50,12 +59,12 @@ func Ask(c *Case, s *Step) (*Question, error) {
 		return nil, snapshot.Misreads[0]
 	}
 	q.Snapshot = snapshot
-	var profile *stowagev1.Profile
-	if s.Profile != nil {
-		profile = &stowagev1.Profile{}
-		if err := protojson.Unmarshal(s.Profile, profile); err != nil {
-			return nil, err
-		}
+	profile, err := s.profile()
+	if err != nil {
+		return nil, err
+	}
+	about := &stowagev1.DecisionContext{
+		Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
 	}
 	switch {
 	case s.Filter != nil:
@@ -64,9 +73,7 @@ func Ask(c *Case, s *Step) (*Question, error) {
 			return nil, err
 		}
 		q.Filter = &stowagev1.FilterRequest{
-			Context: &stowagev1.DecisionContext{
-				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
-			}, Pod: pods[0].Pods.Pod, Explain: true,
+			Context: about, Pod: pods[0].Pods.Pod, Explain: true,
 			IncludeChanges: true, IncludePreemption: true,
 		}
 	case s.Score != nil:
@@ -75,9 +82,7 @@ func Ask(c *Case, s *Step) (*Question, error) {
 			return nil, err
 		}
 		q.Score = &stowagev1.ScoreRequest{
-			Context: &stowagev1.DecisionContext{
-				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
-			}, Pod: pods[0].Pods.Pod, IncludePluginScores: true,
+			Context: about, Pod: pods[0].Pods.Pod, IncludePluginScores: true,
 		}
 	case s.Preempt != nil:
 		pods, err := snapshot.Pending(s.Preempt.Pod)
@@ -85,9 +90,7 @@ func Ask(c *Case, s *Step) (*Question, error) {
 			return nil, err
 		}
 		q.Preempt = &stowagev1.PreemptRequest{
-			Context: &stowagev1.DecisionContext{
-				Base: &stowagev1.DecisionContext_Cluster{Cluster: snapshot.Cluster}, Profile: profile, IncludeNodeNames: true,
-			}, Pod: pods[0].Pods.Pod,
+			Context: about, Pod: pods[0].Pods.Pod,
 			Safe: &stowagev1.SafePreemptionOptions{}, AcrossNodes: &stowagev1.AcrossNodesOptions{},
 		}
 	case s.ScaleDown != nil:
