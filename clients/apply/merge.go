@@ -3,8 +3,8 @@ package apply
 import (
 	"encoding/json"
 
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	kubejson "sigs.k8s.io/json"
 )
 
 // mergeFunc applies the change from original to modified to current.
@@ -51,7 +51,7 @@ func joined(item map[string]any, keys []string) (any, error) {
 func parted(item map[string]any, keys []string) (any, error) {
 	text, _ := item[keys[0]].(string)
 	var values []any
-	if err := utiljson.Unmarshal([]byte(text), &values); err != nil {
+	if err := kubejson.UnmarshalCaseSensitivePreserveInts([]byte(text), &values); err != nil {
 		return nil, err
 	}
 	return values[0], nil
@@ -63,7 +63,7 @@ func rekeyed(document []byte, key func(item map[string]any, keys []string) (any,
 		return document, nil
 	}
 	var tree any
-	if err := utiljson.Unmarshal(document, &tree); err != nil { // integers stay integers
+	if err := kubejson.UnmarshalCaseSensitivePreserveInts(document, &tree); err != nil { // integers stay integers
 		return nil, err
 	}
 	var rekey func(part any, list string) error
