@@ -141,6 +141,8 @@ type Explanation struct {
 	Counts  []Counts            `json:"counts"`
 	Failing map[string][]string `json:"failing"`
 	Taints  map[string][]string `json:"taints"`
+
+	Undeclared map[string][]string `json:"undeclared"`
 }
 
 // Counts is the expected counts of one rule.

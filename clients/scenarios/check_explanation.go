@@ -26,6 +26,13 @@ func (k *checker) explanation(what string, want *Explanation, got *stowagev1.Exp
 		}
 		k.same(what+": taints", want.Taints, taints)
 	}
+	if want.Undeclared != nil {
+		undeclared := map[string][]string{}
+		for _, u := range got.UndeclaredFeatures {
+			undeclared[u.GetFeature()] = u.GetNodes().GetNames()
+		}
+		k.same(what+": undeclared", want.Undeclared, undeclared)
+	}
 	used := map[int]bool{}
 	for i := range want.Counts {
 		w := &want.Counts[i]

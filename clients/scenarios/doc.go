@@ -56,6 +56,7 @@
 //	        conflicts: {z1: [web-1]}    conflicting pods; pods of the queue by workload
 //	      failing: {Too many pods: [b]} nodes by reason, each check on its own
 //	      taints: {"k=v:NoSchedule": [a]}
+//	      undeclared: {F: [a]}          nodes that do not declare a required feature
 //	    changes:                        changes that would place the pod, in the command line's words
 //	    - one more node like a
 //	    remedy: one more node like a    the first change

@@ -27,7 +27,7 @@ type NodeSpec struct {
 }
 
 // Over returns the resolved spec of a node of a class. Labels and resources of the node override equal keys of the class. Taints,
-// images and declared features of the node follow those of the class.
+// images and declared features of the node follow the lists of the class.
 func (s *NodeSpec) Over(class *NodeSpec) NodeSpec {
 	allocatable := slices.Clone(s.Allocatable)
 	for _, q := range class.Allocatable {

@@ -13,6 +13,7 @@ type Explanation struct {
 	Failing           []Rejection
 	Topology          []TopologyCounts
 	UntoleratedTaints []UntoleratedTaint
+	Undeclared        []UndeclaredFeature
 	Shortages         []ResourceShortage
 	PortConflicts     []HostPortConflict
 	// Truncated reports that parts are missing because the request's explanations reached MaxExplained.
@@ -118,6 +119,12 @@ type UncountedNodes struct {
 type UntoleratedTaint struct {
 	Taint api.Taint
 	Nodes []uint32
+}
+
+// UndeclaredFeature is a feature that the pod requires, and the nodes that do not declare it.
+type UndeclaredFeature struct {
+	Feature string
+	Nodes   []uint32
 }
 
 // ResourceShortage is an insufficient resource of a node.

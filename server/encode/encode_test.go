@@ -282,6 +282,7 @@ func TestExplanation(t *testing.T) {
 		UntoleratedTaints: []verdict.UntoleratedTaint{
 			{Taint: api.Taint{Key: "k", Value: "v", Effect: api.NoExecute}, Nodes: []uint32{2}},
 		},
+		Undeclared: []verdict.UndeclaredFeature{{Feature: "F", Nodes: []uint32{1}}},
 		Shortages: []verdict.ResourceShortage{
 			{Node: 1, Resource: "cpu", Requested: 2, Used: 3, Allocatable: 4},
 		},
@@ -320,6 +321,7 @@ func TestExplanation(t *testing.T) {
 			Taint: &stowagev1.Taint{Key: "k", Value: "v", Effect: stowagev1.TaintEffect_TAINT_EFFECT_NO_EXECUTE},
 			Nodes: &stowagev1.NodeList{Indexes: []uint32{2}},
 		}},
+		UndeclaredFeatures: []*stowagev1.UndeclaredFeature{{Feature: "F", Nodes: &stowagev1.NodeList{Indexes: []uint32{1}}}},
 		ResourceShortages: []*stowagev1.ResourceShortage{
 			{NodeIndex: 1, Resource: "cpu", Requested: 2, Used: 3, Allocatable: 4},
 		},

@@ -19,6 +19,9 @@ func (n Names) explanation(e *verdict.Explanation) *stowagev1.Explanation {
 			Nodes: n.list(t.Nodes),
 		})
 	}
+	for _, u := range e.Undeclared {
+		out.UndeclaredFeatures = append(out.UndeclaredFeatures, &stowagev1.UndeclaredFeature{Feature: u.Feature, Nodes: n.list(u.Nodes)})
+	}
 	for _, s := range e.Shortages {
 		out.ResourceShortages = append(out.ResourceShortages, &stowagev1.ResourceShortage{
 			NodeIndex:   s.Node,

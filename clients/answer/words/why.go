@@ -25,6 +25,9 @@ func (x *Explanation) Why(e *stowagev1.Explanation) string {
 	for _, t := range e.GetUntoleratedTaints() {
 		out = append(out, fmt.Sprintf("does not tolerate %s on %s", Taint(t.GetTaint()), some(t.GetNodes())))
 	}
+	for _, u := range e.GetUndeclaredFeatures() {
+		out = append(out, fmt.Sprintf("requires the feature %s, which %s does not declare", u.GetFeature(), some(u.GetNodes())))
+	}
 	for _, r := range e.GetFailingChecks() {
 		of, ok := map[stowagev1.Plugin]string{
 			stowagev1.Plugin_PLUGIN_NODE_AFFINITY: "its node selector or affinity", stowagev1.Plugin_PLUGIN_NODE_NAME: "its nodeName",

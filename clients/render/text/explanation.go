@@ -31,6 +31,15 @@ func (x *Explanation) Write(w io.Writer, e *stowagev1.Explanation) {
 		}
 		tableWithin(w, x.Width, rows...)
 	}
+	if len(e.GetUndeclaredFeatures()) > 0 {
+		fmt.Fprintln(w, "\nRequired features that nodes do not declare:")
+		rows := [][]string{{"FEATURE", "NODES", "WHICH"}}
+		for _, u := range e.UndeclaredFeatures {
+			nodes := u.GetNodes().GetNames()
+			rows = append(rows, []string{u.GetFeature(), fmt.Sprint(len(nodes)), words.Names(nodes)})
+		}
+		tableWithin(w, x.Width, rows...)
+	}
 	if len(e.GetResourceShortages()) > 0 {
 		fmt.Fprintln(w, "\nShortages:")
 		rows := [][]string{{"NODE", "RESOURCE", "REQUESTED", "IN USE", "ALLOCATABLE", "MISSING"}}

@@ -162,9 +162,11 @@ type Explanation struct {
 	// Whether parts are missing. The explanations of one request list at most 2,000,000 nodes in total; a domain or a
 	// conflicting pod counts as 8 nodes. Beyond that, the counts of further domains and rules are missing, and further
 	// queue entries have this field only.
-	Truncated     bool `protobuf:"varint,6,opt,name=truncated,proto3" json:"truncated,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Truncated bool `protobuf:"varint,6,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	// Features that the pod requires (PodSpec.required_node_features), and the nodes that do not declare them.
+	UndeclaredFeatures []*UndeclaredFeature `protobuf:"bytes,7,rep,name=undeclared_features,json=undeclaredFeatures,proto3" json:"undeclared_features,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Explanation) Reset() {
@@ -237,6 +239,13 @@ func (x *Explanation) GetTruncated() bool {
 		return x.Truncated
 	}
 	return false
+}
+
+func (x *Explanation) GetUndeclaredFeatures() []*UndeclaredFeature {
+	if x != nil {
+		return x.UndeclaredFeatures
+	}
+	return nil
 }
 
 // TopologyCounts is the counts of one rule.
@@ -694,6 +703,61 @@ func (x *UntoleratedTaint) GetNodes() *NodeList {
 	return nil
 }
 
+// UndeclaredFeature is a feature that the pod requires and nodes do not declare.
+type UndeclaredFeature struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The feature.
+	Feature string `protobuf:"bytes,1,opt,name=feature,proto3" json:"feature,omitempty"`
+	// The candidate nodes without the feature.
+	Nodes         *NodeList `protobuf:"bytes,2,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndeclaredFeature) Reset() {
+	*x = UndeclaredFeature{}
+	mi := &file_stowage_v1_explanation_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndeclaredFeature) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndeclaredFeature) ProtoMessage() {}
+
+func (x *UndeclaredFeature) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_explanation_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndeclaredFeature.ProtoReflect.Descriptor instead.
+func (*UndeclaredFeature) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *UndeclaredFeature) GetFeature() string {
+	if x != nil {
+		return x.Feature
+	}
+	return ""
+}
+
+func (x *UndeclaredFeature) GetNodes() *NodeList {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
 // ResourceShortage is an insufficient resource of a node.
 type ResourceShortage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -713,7 +777,7 @@ type ResourceShortage struct {
 
 func (x *ResourceShortage) Reset() {
 	*x = ResourceShortage{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[6]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -725,7 +789,7 @@ func (x *ResourceShortage) String() string {
 func (*ResourceShortage) ProtoMessage() {}
 
 func (x *ResourceShortage) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[6]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -738,7 +802,7 @@ func (x *ResourceShortage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceShortage.ProtoReflect.Descriptor instead.
 func (*ResourceShortage) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{6}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ResourceShortage) GetNodeIndex() uint32 {
@@ -791,7 +855,7 @@ type HostPortConflict struct {
 
 func (x *HostPortConflict) Reset() {
 	*x = HostPortConflict{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[7]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -803,7 +867,7 @@ func (x *HostPortConflict) String() string {
 func (*HostPortConflict) ProtoMessage() {}
 
 func (x *HostPortConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[7]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -816,7 +880,7 @@ func (x *HostPortConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostPortConflict.ProtoReflect.Descriptor instead.
 func (*HostPortConflict) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{7}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *HostPortConflict) GetNodeIndex() uint32 {
@@ -845,14 +909,15 @@ var File_stowage_v1_explanation_proto protoreflect.FileDescriptor
 const file_stowage_v1_explanation_proto_rawDesc = "" +
 	"\n" +
 	"\x1cstowage/v1/explanation.proto\x12\n" +
-	"stowage.v1\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/verdict.proto\"\x96\x03\n" +
+	"stowage.v1\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/verdict.proto\"\xe6\x03\n" +
 	"\vExplanation\x12<\n" +
 	"\x0efailing_checks\x18\x01 \x03(\v2\x15.stowage.v1.RejectionR\rfailingChecks\x12C\n" +
 	"\x0ftopology_counts\x18\x02 \x03(\v2\x1a.stowage.v1.TopologyCountsR\x0etopologyCounts\x12K\n" +
 	"\x12untolerated_taints\x18\x03 \x03(\v2\x1c.stowage.v1.UntoleratedTaintR\x11untoleratedTaints\x12K\n" +
 	"\x12resource_shortages\x18\x04 \x03(\v2\x1c.stowage.v1.ResourceShortageR\x11resourceShortages\x12L\n" +
 	"\x13host_port_conflicts\x18\x05 \x03(\v2\x1c.stowage.v1.HostPortConflictR\x11hostPortConflicts\x12\x1c\n" +
-	"\ttruncated\x18\x06 \x01(\bR\ttruncated\"\x80\x03\n" +
+	"\ttruncated\x18\x06 \x01(\bR\ttruncated\x12N\n" +
+	"\x13undeclared_features\x18\a \x03(\v2\x1d.stowage.v1.UndeclaredFeatureR\x12undeclaredFeatures\"\x80\x03\n" +
 	"\x0eTopologyCounts\x12,\n" +
 	"\x04rule\x18\x01 \x01(\x0e2\x18.stowage.v1.TopologyRuleR\x04rule\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\rR\x05index\x12!\n" +
@@ -890,6 +955,9 @@ const file_stowage_v1_explanation_proto_rawDesc = "" +
 	"\x05nodes\x18\x02 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\"g\n" +
 	"\x10UntoleratedTaint\x12'\n" +
 	"\x05taint\x18\x01 \x01(\v2\x11.stowage.v1.TaintR\x05taint\x12*\n" +
+	"\x05nodes\x18\x02 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\"Y\n" +
+	"\x11UndeclaredFeature\x12\x18\n" +
+	"\afeature\x18\x01 \x01(\tR\afeature\x12*\n" +
 	"\x05nodes\x18\x02 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\"\xa1\x01\n" +
 	"\x10ResourceShortage\x12\x1d\n" +
 	"\n" +
@@ -929,43 +997,46 @@ func file_stowage_v1_explanation_proto_rawDescGZIP() []byte {
 }
 
 var file_stowage_v1_explanation_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_stowage_v1_explanation_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_stowage_v1_explanation_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_stowage_v1_explanation_proto_goTypes = []any{
-	(TopologyRule)(0),        // 0: stowage.v1.TopologyRule
-	(UncountedReason)(0),     // 1: stowage.v1.UncountedReason
-	(*Explanation)(nil),      // 2: stowage.v1.Explanation
-	(*TopologyCounts)(nil),   // 3: stowage.v1.TopologyCounts
-	(*DomainCount)(nil),      // 4: stowage.v1.DomainCount
-	(*PodReference)(nil),     // 5: stowage.v1.PodReference
-	(*UncountedNodes)(nil),   // 6: stowage.v1.UncountedNodes
-	(*UntoleratedTaint)(nil), // 7: stowage.v1.UntoleratedTaint
-	(*ResourceShortage)(nil), // 8: stowage.v1.ResourceShortage
-	(*HostPortConflict)(nil), // 9: stowage.v1.HostPortConflict
-	(*Rejection)(nil),        // 10: stowage.v1.Rejection
-	(*NodeList)(nil),         // 11: stowage.v1.NodeList
-	(*Taint)(nil),            // 12: stowage.v1.Taint
+	(TopologyRule)(0),         // 0: stowage.v1.TopologyRule
+	(UncountedReason)(0),      // 1: stowage.v1.UncountedReason
+	(*Explanation)(nil),       // 2: stowage.v1.Explanation
+	(*TopologyCounts)(nil),    // 3: stowage.v1.TopologyCounts
+	(*DomainCount)(nil),       // 4: stowage.v1.DomainCount
+	(*PodReference)(nil),      // 5: stowage.v1.PodReference
+	(*UncountedNodes)(nil),    // 6: stowage.v1.UncountedNodes
+	(*UntoleratedTaint)(nil),  // 7: stowage.v1.UntoleratedTaint
+	(*UndeclaredFeature)(nil), // 8: stowage.v1.UndeclaredFeature
+	(*ResourceShortage)(nil),  // 9: stowage.v1.ResourceShortage
+	(*HostPortConflict)(nil),  // 10: stowage.v1.HostPortConflict
+	(*Rejection)(nil),         // 11: stowage.v1.Rejection
+	(*NodeList)(nil),          // 12: stowage.v1.NodeList
+	(*Taint)(nil),             // 13: stowage.v1.Taint
 }
 var file_stowage_v1_explanation_proto_depIdxs = []int32{
-	10, // 0: stowage.v1.Explanation.failing_checks:type_name -> stowage.v1.Rejection
+	11, // 0: stowage.v1.Explanation.failing_checks:type_name -> stowage.v1.Rejection
 	3,  // 1: stowage.v1.Explanation.topology_counts:type_name -> stowage.v1.TopologyCounts
 	7,  // 2: stowage.v1.Explanation.untolerated_taints:type_name -> stowage.v1.UntoleratedTaint
-	8,  // 3: stowage.v1.Explanation.resource_shortages:type_name -> stowage.v1.ResourceShortage
-	9,  // 4: stowage.v1.Explanation.host_port_conflicts:type_name -> stowage.v1.HostPortConflict
-	0,  // 5: stowage.v1.TopologyCounts.rule:type_name -> stowage.v1.TopologyRule
-	4,  // 6: stowage.v1.TopologyCounts.domains:type_name -> stowage.v1.DomainCount
-	6,  // 7: stowage.v1.TopologyCounts.uncounted_nodes:type_name -> stowage.v1.UncountedNodes
-	11, // 8: stowage.v1.DomainCount.nodes:type_name -> stowage.v1.NodeList
-	5,  // 9: stowage.v1.DomainCount.conflicting_pods:type_name -> stowage.v1.PodReference
-	1,  // 10: stowage.v1.UncountedNodes.reason:type_name -> stowage.v1.UncountedReason
-	11, // 11: stowage.v1.UncountedNodes.nodes:type_name -> stowage.v1.NodeList
-	12, // 12: stowage.v1.UntoleratedTaint.taint:type_name -> stowage.v1.Taint
-	11, // 13: stowage.v1.UntoleratedTaint.nodes:type_name -> stowage.v1.NodeList
-	5,  // 14: stowage.v1.HostPortConflict.holder:type_name -> stowage.v1.PodReference
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	9,  // 3: stowage.v1.Explanation.resource_shortages:type_name -> stowage.v1.ResourceShortage
+	10, // 4: stowage.v1.Explanation.host_port_conflicts:type_name -> stowage.v1.HostPortConflict
+	8,  // 5: stowage.v1.Explanation.undeclared_features:type_name -> stowage.v1.UndeclaredFeature
+	0,  // 6: stowage.v1.TopologyCounts.rule:type_name -> stowage.v1.TopologyRule
+	4,  // 7: stowage.v1.TopologyCounts.domains:type_name -> stowage.v1.DomainCount
+	6,  // 8: stowage.v1.TopologyCounts.uncounted_nodes:type_name -> stowage.v1.UncountedNodes
+	12, // 9: stowage.v1.DomainCount.nodes:type_name -> stowage.v1.NodeList
+	5,  // 10: stowage.v1.DomainCount.conflicting_pods:type_name -> stowage.v1.PodReference
+	1,  // 11: stowage.v1.UncountedNodes.reason:type_name -> stowage.v1.UncountedReason
+	12, // 12: stowage.v1.UncountedNodes.nodes:type_name -> stowage.v1.NodeList
+	13, // 13: stowage.v1.UntoleratedTaint.taint:type_name -> stowage.v1.Taint
+	12, // 14: stowage.v1.UntoleratedTaint.nodes:type_name -> stowage.v1.NodeList
+	12, // 15: stowage.v1.UndeclaredFeature.nodes:type_name -> stowage.v1.NodeList
+	5,  // 16: stowage.v1.HostPortConflict.holder:type_name -> stowage.v1.PodReference
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_explanation_proto_init() }
@@ -985,7 +1056,7 @@ func file_stowage_v1_explanation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_explanation_proto_rawDesc), len(file_stowage_v1_explanation_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -17,6 +17,7 @@ var Plugin = &plugin.Plugin{
 	Name:    verdict.NodeDeclaredFeatures,
 	Compile: compile,
 	Static:  true,
+	Explain: explain,
 }
 
 func compile(c *plugin.Cycle, s *rule.Set) {
