@@ -26,7 +26,7 @@ func (x *Explanation) Why(e *stowagev1.Explanation) string {
 		out = append(out, fmt.Sprintf("does not tolerate %s on %s", Taint(t.GetTaint()), some(t.GetNodes())))
 	}
 	for _, u := range e.GetUndeclaredFeatures() {
-		out = append(out, fmt.Sprintf("requires the feature %s, which %s does not declare", u.GetFeature(), some(u.GetNodes())))
+		out = append(out, fmt.Sprintf("requires the feature %s, not declared by %s", u.GetFeature(), some(u.GetNodes())))
 	}
 	for _, r := range e.GetFailingChecks() {
 		of, ok := map[stowagev1.Plugin]string{
