@@ -54,6 +54,9 @@ func (b *Builder) AddNamespace(ns api.Namespace) { b.compiling.AddNamespace(ns) 
 // AddWorkloadSelector adds a selector for default spreading.
 func (b *Builder) AddWorkloadSelector(s api.WorkloadSelector) { b.compiling.AddWorkloadSelector(s) }
 
+// SetStorage sets the storage objects, which must be sorted and not change afterwards.
+func (b *Builder) SetStorage(s api.Storage) { b.compiling.SetStorage(s) }
+
 // AddPodDisruptionBudget adds a budget for preemption.
 func (b *Builder) AddPodDisruptionBudget(p api.PodDisruptionBudget) {
 	b.compiling.AddPodDisruptionBudget(p)

@@ -90,7 +90,7 @@ func (c *Cluster) inOrder(ctx context.Context, queue []Pending, o *PlaceOptions)
 	if err == nil {
 		err = gang.Place(ctx, q, o.Profile, o.Groups, groups)
 	}
-	result := &verdict.Place{Placements: q.Placements, Groups: groups}
+	result := &verdict.Place{Placements: q.Placements, Groups: groups, Bindings: q.State.ClaimBindings()}
 	if result.Partial = errors.Is(err, context.DeadlineExceeded) && o.Partial; result.Partial {
 		err = nil
 	}

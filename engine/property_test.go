@@ -22,13 +22,15 @@ import (
 func TestPlaceAsIfCompiled(t *testing.T) {
 	ctx := context.Background()
 	profile := api.Kube137()
-	placed, unplaced := 0, 0
+	placed, unplaced, bindings := 0, 0, 0
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		stated, pods := enginetest.Random(rng)
 		if seed%2 == 0 {
 			enginetest.RandomFields(rng, stated, pods)
 			stated.PodGroups = nil // pods are placed one by one
+		} else {
+			enginetest.RandomStorage(rng, stated, pods)
 		}
 		c, err := engine.Compile(ctx, stated)
 		if err != nil {
@@ -42,6 +44,7 @@ func TestPlaceAsIfCompiled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		bound, placedHere := 0, 0
 		for i, placement := range result.Placements {
 			for step := range queue[i].Count {
 				fresh, err := engine.Compile(ctx, stated)
@@ -62,18 +65,55 @@ func TestPlaceAsIfCompiled(t *testing.T) {
 					break
 				}
 				placed++
+				placedHere++
 				node := placement.Nodes[step]
 				if !slices.Contains(score.Best, node) {
 					t.Fatalf("seed %d: pod %d went to node %d; compiled anew, the best are %v", seed, i, node, score.Best)
 				}
 				stated.Nodes[node].Pods = append(slices.Clone(stated.Nodes[node].Pods), pods[i])
 				forgetNominated(stated, &pods[i])
+				for ; bound < len(result.Bindings) && result.Bindings[bound].Pod < placedHere; bound++ {
+					bindClaim(stated, &pods[i], &result.Bindings[bound])
+				}
 			}
 		}
+		bindings += bound
+	}
+	if bindings < 20 {
+		t.Errorf("%d bindings: the cases no longer exercise them", bindings)
 	}
 	if placed < 500 || unplaced < 100 {
 		t.Errorf("%d placed, %d unplaced: the cases no longer exercise both", placed, unplaced)
 	}
+}
+
+// bindClaim changes the storage objects as kube-scheduler does when it reserves the volumes of a pod.
+func bindClaim(c *api.Cluster, pod *api.Pod, b *verdict.ClaimBinding) {
+	of := &c.Storage
+	if b.Volume != "" {
+		of.Volumes = slices.Clone(of.Volumes)
+		for i := range of.Volumes {
+			if v := &of.Volumes[i]; v.Name == b.Volume {
+				v.Claim = &api.ClaimReference{Namespace: b.Namespace, Name: b.Name}
+			}
+		}
+		return
+	}
+	of.Claims = slices.Clone(of.Claims)
+	at := slices.IndexFunc(of.Claims, func(claim api.PersistentVolumeClaim) bool {
+		return claim.Namespace == b.Namespace && claim.Name == b.Name
+	})
+	if at < 0 {
+		for _, v := range pod.Template.Spec.Volumes {
+			if v.Claim != nil && v.Claim.Of(pod.Name) == b.Name {
+				at = len(of.Claims)
+				of.Claims = append(of.Claims, api.PersistentVolumeClaim{
+					Namespace: b.Namespace, Name: b.Name, Spec: *v.Claim.Template, ControllerPod: pod.Name,
+				})
+			}
+		}
+	}
+	of.Claims[at].SelectedNode = c.Nodes[b.Node].Name
 }
 
 // forgetNominated makes a pod that was placed no longer nominated.

@@ -28,7 +28,7 @@ func (c *Cluster) schedule(ctx context.Context, pending []Pending, o *PlaceOptio
 	evictions, failed := queue.Place(ctx, q, nominated, queue.Options{
 		Explain: o.Explain, Changes: o.Changes, Preempt: o.Preempt, Groups: o.Groups, Results: groups, Profile: o.Profile, Returns: o.returns,
 	})
-	result := &verdict.Place{Placements: q.Placements, Evictions: evictions, Groups: groups}
+	result := &verdict.Place{Placements: q.Placements, Evictions: evictions, Groups: groups, Bindings: q.State.ClaimBindings()}
 	if err == nil {
 		err = failed
 	}

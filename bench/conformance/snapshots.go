@@ -126,10 +126,9 @@ func put(ctx context.Context, client stowagev1.PlacementServiceClient, c *stowag
 	if err != nil {
 		return "", err
 	}
-	parts := []*stowagev1.Cluster{{
-		PodTemplates: c.PodTemplates, NodeClasses: c.NodeClasses, Namespaces: c.Namespaces, WorkloadSelectors: c.WorkloadSelectors,
-		PodDisruptionBudgets: c.PodDisruptionBudgets,
-	}}
+	rest := proto.CloneOf(c)
+	rest.Nodes = nil
+	parts := []*stowagev1.Cluster{rest}
 	for i := 0; i < len(c.Nodes); i += 3 {
 		parts = append(parts, &stowagev1.Cluster{Nodes: c.Nodes[i:min(i+3, len(c.Nodes))]})
 	}
@@ -223,6 +222,9 @@ func another(c *stowagev1.Cluster) (base *stowagev1.Cluster, delta *stowagev1.Cl
 		}
 		base.PodDisruptionBudgets = append(base.PodDisruptionBudgets, p)
 	}
+	delta.PodGroups, delta.StorageClasses, delta.CsiDrivers = c.PodGroups, c.StorageClasses, c.CsiDrivers
+	delta.CsiStorageCapacities, delta.PersistentVolumes = c.CsiStorageCapacities, c.PersistentVolumes
+	delta.PersistentVolumeClaims = c.PersistentVolumeClaims
 	base.PodDisruptionBudgets = append(base.PodDisruptionBudgets, &stowagev1.PodDisruptionBudget{Name: "gone"})
 	delta.RemovedPodDisruptionBudgets = append(delta.RemovedPodDisruptionBudgets, &stowagev1.NamespacedName{Name: "gone"})
 	return base, delta

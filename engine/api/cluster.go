@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -14,6 +15,7 @@ type Cluster struct {
 	WorkloadSelectors []WorkloadSelector
 	Budgets           []PodDisruptionBudget // namespaces and names unique
 	PodGroups         []PodGroup            // names unique
+	Storage           Storage
 }
 
 // NodeSpec is what a node has of its own or of its class.
@@ -24,10 +26,11 @@ type NodeSpec struct {
 	Images      []Image
 	// DeclaredFeatures are the names of features, in any order.
 	DeclaredFeatures []string
+	CSINode          *CSINode // nil for none
 }
 
 // Over returns the resolved spec of a node of a class. Labels and resources of the node override equal keys of the class. Taints,
-// images and declared features of the node follow the lists of the class.
+// images and declared features of the node follow the lists of the class. The CSINode of the node replaces the CSINode of the class.
 func (s *NodeSpec) Over(class *NodeSpec) NodeSpec {
 	allocatable := slices.Clone(s.Allocatable)
 	for _, q := range class.Allocatable {
@@ -43,6 +46,7 @@ func (s *NodeSpec) Over(class *NodeSpec) NodeSpec {
 		Images:      slices.Concat(class.Images, s.Images),
 
 		DeclaredFeatures: slices.Concat(class.DeclaredFeatures, s.DeclaredFeatures),
+		CSINode:          cmp.Or(s.CSINode, class.CSINode),
 	}
 }
 
@@ -60,8 +64,10 @@ type Node struct {
 	Class *NodeClass
 	NodeSpec
 	Unschedulable bool
-	PodCounts     []PodCount
-	Pods          []Pod
+	// AttachedVolumes are the names of volumes that are attached to the node, whether or not its pods use them.
+	AttachedVolumes []string
+	PodCounts       []PodCount
+	Pods            []Pod
 	// Nominated are pending pods that are nominated to the node, each with a name.
 	Nominated []Pod
 }

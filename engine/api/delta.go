@@ -17,6 +17,8 @@ type Delta struct {
 	WorkloadSelectors []WorkloadSelector
 	Budgets           []PodDisruptionBudget
 	PodGroups         []PodGroup
+	// Storage has complete lists of the kinds of objects that change; nil lists do not.
+	Storage Storage
 }
 
 // IndexedTemplate is a template with its index in Cluster.Templates. The index of a new one is the number of templates

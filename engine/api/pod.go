@@ -87,6 +87,8 @@ type PodSpec struct {
 	RequiredNodeFeatures []string
 	// EmptyDir reports whether the pod has an emptyDir volume.
 	EmptyDir bool
+	// Volumes are the volumes with claims and disks, in the order of the pod.
+	Volumes []PodVolume
 }
 
 // Container is a container or an init container.

@@ -40,6 +40,7 @@ type Weights struct {
 	InterPodAffinity   int64
 	BalancedAllocation int64
 	ImageLocality      int64
+	VolumeBinding      int64
 }
 
 // PostFilters is a set of the plugins that run after Filter found no node.
@@ -95,6 +96,7 @@ func Kube137() *Profile {
 			InterPodAffinity:   2,
 			BalancedAllocation: 1,
 			ImageLocality:      1,
+			VolumeBinding:      1,
 		},
 		Scoring: ScoringStrategy{
 			Resources: []ResourceWeight{{ResourceCPU, 1}, {ResourceMemory, 1}},

@@ -15,6 +15,9 @@ func RandomFields(rng *rand.Rand, c *api.Cluster, pods []api.Pod) {
 		api.PodGroup{Name: "default/group", Minimum: rng.IntN(3), DisruptAll: rng.IntN(2) == 0},
 		api.PodGroup{Name: "default/apart", Keys: []string{zoneKey}, Constrained: true, Priority: &zero},
 	)
+	if rng.IntN(3) == 0 {
+		RandomStorage(rng, c, pods)
+	}
 	f := filler{rng: rng, tables: []map[string]func(*rand.Rand) any{values}, seen: make(map[any]bool)}
 	f.fill(reflect.ValueOf(c).Elem())
 	f.tables = append(f.tables, pendingValues)

@@ -16,6 +16,10 @@ type Explanation struct {
 	Undeclared        []UndeclaredFeature
 	Shortages         []ResourceShortage
 	PortConflicts     []HostPortConflict
+	ClaimConflicts    []ClaimConflict
+	AttachShortages   []AttachShortage
+	// VolumeUsers are pods that use a disk of the pod, or a claim that only one pod may use.
+	VolumeUsers []PodReference
 	// Truncated reports that parts are missing because the request's explanations reached MaxExplained.
 	Truncated bool
 }
@@ -139,4 +143,22 @@ type HostPortConflict struct {
 	Node   uint32
 	Port   int32
 	Holder PodReference
+}
+
+// ClaimConflict is the nodes on which a claim of the pod cannot be used for a reason.
+type ClaimConflict struct {
+	Namespace, Name string // empty for the claim of a pod without a name
+	Class           string
+	Volume          string // that it is bound to, empty for none
+	SelectedNode    string // that its volume is provisioned for, empty for none
+	Reason          ReasonType
+	Nodes           []uint32
+}
+
+// AttachShortage is a node to which a CSI driver cannot attach the volumes of the pod.
+type AttachShortage struct {
+	Node   uint32
+	Driver string
+	// Attached is the number of volumes on the node, Adds the number of others that the pod has.
+	Attached, Adds, Limit int64
 }

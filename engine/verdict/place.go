@@ -7,11 +7,23 @@ type Place struct {
 	Groups     []PodGroupPlacement
 	// Evictions are the evictions of a kube-scheduler queue, in the order of time.
 	Evictions []Eviction
+	// Bindings are the claims that placed pods bound, in the order in which they did.
+	Bindings []ClaimBinding
 	// Partial reports that the deadline came before the end.
 	Partial bool
 	// Stopped reports that the first unplaced pod ended the queue.
 	Stopped bool
 	Doubts  []Doubt
+}
+
+// ClaimBinding is a claim that waited for its pod's node, and got a volume or a node.
+type ClaimBinding struct {
+	Namespace, Name string // empty for the claim of a pod without a name
+	// Volume is the volume that the claim is bound to; empty if one is provisioned for Node.
+	Volume string
+	Node   uint32
+	// Queue is the queue entry of the pod, Pod the number of pods that were placed before.
+	Queue, Pod int
 }
 
 // Placement is the result of one queue entry.

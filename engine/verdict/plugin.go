@@ -22,6 +22,10 @@ const (
 	DefaultPreemption
 	TopologyPlacement
 	NodeDeclaredFeatures
+	VolumeRestrictions
+	NodeVolumeLimits
+	VolumeBinding
+	VolumeZone
 	PluginCount
 )
 
@@ -29,6 +33,7 @@ var pluginNames = [PluginCount]string{
 	"", "SchedulingGates", "NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts",
 	"NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality",
 	"DefaultPreemption", "TopologyPlacementGenerator", "NodeDeclaredFeatures",
+	"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
 }
 
 func (p Plugin) String() string {

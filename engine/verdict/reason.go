@@ -29,6 +29,16 @@ const (
 	ReasonPreemptionNotHelpful
 	ReasonPodGroup
 	ReasonDeclaredFeatures
+	ReasonDiskConflict
+	ReasonReadWriteOncePod
+	ReasonVolumeLimit
+	ReasonDriverMissing
+	ReasonVolumeNodeConflict
+	ReasonVolumeBindConflict
+	ReasonStorageCapacity
+	ReasonVolumeNotFound
+	ReasonVolumeZone
+	ReasonClaim
 	ReasonCount
 )
 
@@ -51,6 +61,15 @@ var texts = map[ReasonType]string{
 	ReasonPreemptionNotHelpful:    "Preemption is not helpful for scheduling",
 	ReasonPodGroup:                "node(s) were outside of the topology domain of the pod group",
 	ReasonDeclaredFeatures:        "node(s) didn't match Pod's required features",
+	ReasonDiskConflict:            "node(s) had no available disk",
+	ReasonReadWriteOncePod: "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by " +
+		"another pod",
+	ReasonVolumeLimit:        "node(s) exceed max volume count",
+	ReasonVolumeNodeConflict: "node(s) didn't match PersistentVolume's node affinity",
+	ReasonVolumeBindConflict: "node(s) didn't find available persistent volumes to bind",
+	ReasonStorageCapacity:    "node(s) did not have enough free storage",
+	ReasonVolumeNotFound:     "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+	ReasonVolumeZone:         "node(s) had no available volume zone",
 }
 
 // Reason is a reason with kube-scheduler's text.
@@ -68,6 +87,14 @@ func UnparsablePod(message string) Reason { return Reason{Type: ReasonUnparsable
 
 // InvalidScore returns the reason of a score that kube-scheduler rejects, with the text of its error.
 func InvalidScore(message string) Reason { return Reason{Type: ReasonInvalidScore, Message: message} }
+
+// DriverMissing returns the reason of a node that lacks a CSI driver.
+func DriverMissing(driver string) Reason {
+	return Reason{Type: ReasonDriverMissing, Message: driver + " CSI driver is not installed on the node"}
+}
+
+// Claim returns the reason of a pod whose claims cannot be used.
+func Claim(message string) Reason { return Reason{Type: ReasonClaim, Message: message} }
 
 // InsufficientResource returns the reason of an insufficient resource.
 func InsufficientResource(resource string) Reason {

@@ -75,6 +75,16 @@ func (e *encoder) item(item proto.Message) error {
 		write(e, normalizedBudget(item), podDisruptionBudget)
 	case *stowagev1.PodGroup:
 		write(e, item, podGroup)
+	case *stowagev1.StorageClass:
+		write(e, item, storageClass)
+	case *stowagev1.CSIDriver:
+		write(e, item, csiDriver)
+	case *stowagev1.CSIStorageCapacity:
+		write(e, item, csiStorageCapacity)
+	case *stowagev1.PersistentVolume:
+		write(e, item, persistentVolume)
+	case *stowagev1.PersistentVolumeClaim:
+		write(e, item, persistentVolumeClaim)
 	default:
 		return fmt.Errorf("is a %T, not an item of a cluster", item)
 	}

@@ -23,6 +23,8 @@ func items() []proto.Message {
 	return []proto.Message{
 		&stowagev1.Node{}, &stowagev1.PodTemplate{}, &stowagev1.NodeClass{}, &stowagev1.Namespace{},
 		&stowagev1.WorkloadSelector{}, &stowagev1.PodDisruptionBudget{}, &stowagev1.PodGroup{},
+		&stowagev1.StorageClass{}, &stowagev1.CSIDriver{}, &stowagev1.CSIStorageCapacity{}, &stowagev1.PersistentVolume{},
+		&stowagev1.PersistentVolumeClaim{},
 	}
 }
 
@@ -224,6 +226,11 @@ func disorder(t *rapid.T, m proto.Message) {
 		}
 		m.PodDisruptionBudgets = shuffled(t, m.PodDisruptionBudgets)
 		m.PodGroups = shuffled(t, m.PodGroups)
+		m.StorageClasses = shuffled(t, m.StorageClasses)
+		m.CsiDrivers = shuffled(t, m.CsiDrivers)
+		m.CsiStorageCapacities = shuffled(t, m.CsiStorageCapacities)
+		m.PersistentVolumes = shuffled(t, m.PersistentVolumes)
+		m.PersistentVolumeClaims = shuffled(t, m.PersistentVolumeClaims)
 	}
 }
 
@@ -260,6 +267,16 @@ func canonical(m proto.Message, raw []byte) ([]byte, error) {
 		return Canonical[stowagev1.PodDisruptionBudget](raw)
 	case *stowagev1.PodGroup:
 		return Canonical[stowagev1.PodGroup](raw)
+	case *stowagev1.StorageClass:
+		return Canonical[stowagev1.StorageClass](raw)
+	case *stowagev1.CSIDriver:
+		return Canonical[stowagev1.CSIDriver](raw)
+	case *stowagev1.CSIStorageCapacity:
+		return Canonical[stowagev1.CSIStorageCapacity](raw)
+	case *stowagev1.PersistentVolume:
+		return Canonical[stowagev1.PersistentVolume](raw)
+	case *stowagev1.PersistentVolumeClaim:
+		return Canonical[stowagev1.PersistentVolumeClaim](raw)
 	default:
 		return Canonical[stowagev1.WorkloadSelector](raw)
 	}

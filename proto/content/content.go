@@ -21,6 +21,11 @@ const (
 	NodeClasses
 	PodDisruptionBudgets
 	PodGroups
+	StorageClasses
+	CSIDrivers
+	CSIStorageCapacities
+	PersistentVolumes
+	PersistentVolumeClaims
 
 	// Lists is above all numbers.
 	Lists
@@ -28,7 +33,9 @@ const (
 
 // identities are how items are identified in the lists whose canonical order is by identity. The others have an order of their own.
 var identities = [Lists]func(item []byte) identity{
-	Namespaces: namedIdentity, WorkloadSelectors: selectorIdentity, PodDisruptionBudgets: budgetIdentity, PodGroups: namedIdentity,
+	Namespaces: namedIdentity, WorkloadSelectors: selectorIdentity, PodDisruptionBudgets: namespacedIdentity, PodGroups: namedIdentity,
+	StorageClasses: namedIdentity, CSIDrivers: namedIdentity, CSIStorageCapacities: namespacedIdentity, PersistentVolumes: namedIdentity,
+	PersistentVolumeClaims: namespacedIdentity,
 }
 
 var fieldsOfCluster = (*stowagev1.Cluster)(nil).ProtoReflect().Descriptor().Fields()

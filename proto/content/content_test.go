@@ -50,6 +50,18 @@ func described(c *stowagev1.Cluster) Address {
 		h.Write([]byte{0, 0, 0, 0, 0, 0, 0, 7})
 		root(n, func(i int) protoreflect.ProtoMessage { return c.PodGroups[i] })
 	}
+	if n := len(c.StorageClasses); n > 0 {
+		h.Write([]byte{0, 0, 0, 0, 0, 0, 0, 8})
+		root(n, func(i int) protoreflect.ProtoMessage { return c.StorageClasses[i] })
+	}
+	if n := len(c.CsiStorageCapacities); n > 0 {
+		h.Write([]byte{0, 0, 0, 0, 0, 0, 0, 10})
+		root(n, func(i int) protoreflect.ProtoMessage { return c.CsiStorageCapacities[i] })
+	}
+	if n := len(c.PersistentVolumeClaims); n > 0 {
+		h.Write([]byte{0, 0, 0, 0, 0, 0, 0, 12})
+		root(n, func(i int) protoreflect.ProtoMessage { return c.PersistentVolumeClaims[i] })
+	}
 	return Address(h.Sum(nil))
 }
 
@@ -128,11 +140,21 @@ func TestAddress(t *testing.T) {
 		if rapid.Bool().Draw(t, "groups") {
 			c.PodGroups = []*stowagev1.PodGroup{{Name: "a/b"}, {Name: "a/c", Priority: new(int32(0))}, {Name: "b/a"}}
 		}
+		if rapid.Bool().Draw(t, "storage") {
+			c.StorageClasses = []*stowagev1.StorageClass{{Name: "a", VolumeBindingMode: 2}, {Name: "b"}}
+			c.CsiStorageCapacities = []*stowagev1.CSIStorageCapacity{
+				{Namespace: "c", Name: "b"}, {Name: "a", Capacity: new(int64(0))}, {Namespace: "default", Name: "b"},
+			}
+			c.PersistentVolumeClaims = []*stowagev1.PersistentVolumeClaim{{Namespace: "c", Name: "b"}, {Name: "a"}, {Namespace: "e", Name: "a"}}
+		}
 		want := described(c)
 		c.Namespaces = shuffled(t, c.Namespaces)
 		c.WorkloadSelectors = shuffled(t, c.WorkloadSelectors)
 		c.PodDisruptionBudgets = shuffled(t, c.PodDisruptionBudgets)
 		c.PodGroups = shuffled(t, c.PodGroups)
+		c.StorageClasses = shuffled(t, c.StorageClasses)
+		c.CsiStorageCapacities = shuffled(t, c.CsiStorageCapacities)
+		c.PersistentVolumeClaims = shuffled(t, c.PersistentVolumeClaims)
 		if got := mustOf(t, c).Address(); got != want {
 			t.Errorf("with %d nodes the address is %v, want %v", len(c.Nodes), got, want)
 		}
@@ -321,22 +343,39 @@ func TestRefusals(t *testing.T) { //nolint:funlen // every refusal
 		},
 		{&delta{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 3}}}, `node_classes[0].index: is 3, the next free one is 2`},
 		{&delta{NodeClasses: []*stowagev1.IndexedNodeClass{{Index: 0}}}, `node_classes[0].index: is 0, the class of node "a", which the delta does not name`},
-		{&delta{RemovedNamespaces: []string{"a"}}, `removed_namespaces[0]: namespace not found in the snapshot`},
+		{&delta{RemovedNamespaces: []string{"a"}}, `removed_namespaces[0]: Namespace not found in the snapshot`},
 		{
 			&delta{RemovedNamespaces: []string{"default"}, Namespaces: []*stowagev1.Namespace{{Name: "default"}}},
 			`namespaces[0].name: duplicates removed_namespaces[0]`,
 		},
 		{
 			&delta{RemovedWorkloadSelectors: []*stowagev1.WorkloadSelectorName{{Kind: 2, Name: "w"}}},
-			`removed_workload_selectors[0]: workload selector not found in the snapshot`,
+			`removed_workload_selectors[0]: WorkloadSelector not found in the snapshot`,
 		},
 		{
 			&delta{WorkloadSelectors: []*stowagev1.WorkloadSelector{{Kind: 1, Name: "w"}, {Kind: 1, Namespace: "default", Name: "w"}}},
 			`workload_selectors[1].name: duplicates workload_selectors[0].name`,
 		},
+		{&delta{RemovedStorageClasses: []string{"c"}}, `removed_storage_classes[0]: StorageClass not found in the snapshot`},
+		{
+			&delta{RemovedPersistentVolumes: []string{"v"}, PersistentVolumes: []*stowagev1.PersistentVolume{{Name: "v"}}},
+			`removed_persistent_volumes[0]: PersistentVolume not found in the snapshot`,
+		},
+		{
+			&delta{CsiDrivers: []*stowagev1.CSIDriver{{Name: "d"}, {Name: "d"}}},
+			`csi_drivers[1].name: duplicates csi_drivers[0].name`,
+		},
+		{
+			&delta{RemovedCsiStorageCapacities: []*stowagev1.NamespacedName{{Name: "b"}}},
+			`removed_csi_storage_capacities[0]: CSIStorageCapacity not found in the snapshot`,
+		},
+		{
+			&delta{PersistentVolumeClaims: []*stowagev1.PersistentVolumeClaim{{Name: "c"}, {Namespace: "default", Name: "c"}}},
+			`persistent_volume_claims[1].name: duplicates persistent_volume_claims[0].name`,
+		},
 		{
 			&delta{RemovedPodDisruptionBudgets: []*stowagev1.NamespacedName{{Namespace: "other", Name: "b"}}},
-			`removed_pod_disruption_budgets[0]: pod disruption budget not found in the snapshot`,
+			`removed_pod_disruption_budgets[0]: PodDisruptionBudget not found in the snapshot`,
 		},
 		{
 			&delta{RemovedPodDisruptionBudgets: []*stowagev1.NamespacedName{{Name: "b"}, {Namespace: "default", Name: "b"}}},

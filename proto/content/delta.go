@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -35,8 +34,8 @@ type IndexedNode struct {
 // The delta must name every node that refers to a replaced template or class. In node_pods, pods of a replaced template are
 // pods of its new version. If a delta sets a template or class more than once, the last one wins.
 //
-// Apply is linear in the size of the delta and of the nodes that it names. It is also linear in the namespaces, workload
-// selectors, budgets or pod groups if the delta changes any, in the number of nodes if it adds or removes any, and in the size of all
+// Apply is linear in the size of the delta and of the nodes that it names. It is also linear in each list with names, such as the
+// namespaces or the claims, of which the delta changes an item, in the number of nodes if it adds or removes any, and in the size of all
 // nodes if it replaces a template or class.
 func (c *Content) Apply(ctx context.Context, d *stowagev1.ClusterDelta) (*Content, *Effect, error) {
 	next := *c
@@ -120,6 +119,12 @@ func Changes(d *stowagev1.ClusterDelta) [Lists]bool {
 		WorkloadSelectors:    len(d.GetWorkloadSelectors())+len(d.GetRemovedWorkloadSelectors()) > 0,
 		PodDisruptionBudgets: len(d.GetPodDisruptionBudgets())+len(d.GetRemovedPodDisruptionBudgets()) > 0,
 		PodGroups:            len(d.GetPodGroups())+len(d.GetRemovedPodGroups()) > 0,
+		StorageClasses:       len(d.GetStorageClasses())+len(d.GetRemovedStorageClasses()) > 0,
+		CSIDrivers:           len(d.GetCsiDrivers())+len(d.GetRemovedCsiDrivers()) > 0,
+		CSIStorageCapacities: len(d.GetCsiStorageCapacities())+len(d.GetRemovedCsiStorageCapacities()) > 0,
+		PersistentVolumes:    len(d.GetPersistentVolumes())+len(d.GetRemovedPersistentVolumes()) > 0,
+
+		PersistentVolumeClaims: len(d.GetPersistentVolumeClaims())+len(d.GetRemovedPersistentVolumeClaims()) > 0,
 	}
 }
 
@@ -318,8 +323,7 @@ func (a *applier) changeNamed(list protowire.Number, identify func([]byte) ident
 			return err
 		}
 		if _, ok := items[id]; !ok {
-			kind := strings.ReplaceAll(strings.TrimSuffix(f.name, "s"), "_", " ")
-			return refuse(at.String(), stowagev1.ViolationReason_VIOLATION_REASON_NOT_FOUND, "%s not found in the snapshot", kind)
+			return refuse(at.String(), stowagev1.ViolationReason_VIOLATION_REASON_NOT_FOUND, "%s not found in the snapshot", f.set.Message().Name())
 		}
 		delete(items, id)
 	}

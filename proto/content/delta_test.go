@@ -70,6 +70,32 @@ func (s *sound) group() *stowagev1.PodGroup {
 	}
 }
 
+func (s *sound) namespaceOf() string {
+	return rapid.SampledFrom([]string{"", "default", "a"}).Draw(s.t, "namespace")
+}
+
+func (s *sound) storageClass() *stowagev1.StorageClass {
+	return &stowagev1.StorageClass{Name: s.name("class"), Provisioner: s.name("provisioner")}
+}
+
+func (s *sound) driver() *stowagev1.CSIDriver {
+	return &stowagev1.CSIDriver{Name: s.name("driver"), StorageCapacity: rapid.Bool().Draw(s.t, "capacity")}
+}
+
+func (s *sound) capacity() *stowagev1.CSIStorageCapacity {
+	return &stowagev1.CSIStorageCapacity{
+		Namespace: s.namespaceOf(), Name: s.name("capacity"), NodeTopology: &stowagev1.LabelSelector{MatchLabels: s.labels()},
+	}
+}
+
+func (s *sound) volume() *stowagev1.PersistentVolume {
+	return &stowagev1.PersistentVolume{Name: s.name("volume"), Labels: s.labels(), Capacity: rapid.Int64Range(0, 2).Draw(s.t, "bytes")}
+}
+
+func (s *sound) claim() *stowagev1.PersistentVolumeClaim {
+	return &stowagev1.PersistentVolumeClaim{Namespace: s.namespaceOf(), Name: s.name("claim"), VolumeName: s.name("volume")}
+}
+
 func (s *sound) count() *stowagev1.PodCount {
 	return &stowagev1.PodCount{
 		TemplateIndex: rapid.Uint32Range(0, s.templates-1).Draw(s.t, "template"),
@@ -118,8 +144,11 @@ func uniqueBy[T any, K comparable](list []T, key func(T) K) []T {
 	})
 }
 
-func budgetKey(p *stowagev1.PodDisruptionBudget) string {
-	return cmp.Or(p.Namespace, "default") + "/" + p.Name
+func namespacedKey[T interface {
+	GetNamespace() string
+	GetName() string
+}](of T) string {
+	return cmp.Or(of.GetNamespace(), "default") + "/" + of.GetName()
 }
 
 func selectorKey(w *stowagev1.WorkloadSelector) string {
@@ -132,8 +161,14 @@ func (s *sound) cluster() *stowagev1.Cluster {
 		NodeClasses:          some(s, s.class),
 		Namespaces:           uniqueBy(some(s, s.namespace), (*stowagev1.Namespace).GetName),
 		WorkloadSelectors:    uniqueBy(some(s, s.selector), selectorKey),
-		PodDisruptionBudgets: uniqueBy(some(s, s.budget), budgetKey),
+		PodDisruptionBudgets: uniqueBy(some(s, s.budget), namespacedKey),
 		PodGroups:            uniqueBy(some(s, s.group), (*stowagev1.PodGroup).GetName),
+		StorageClasses:       uniqueBy(some(s, s.storageClass), (*stowagev1.StorageClass).GetName),
+		CsiDrivers:           uniqueBy(some(s, s.driver), (*stowagev1.CSIDriver).GetName),
+		CsiStorageCapacities: uniqueBy(some(s, s.capacity), namespacedKey),
+		PersistentVolumes:    uniqueBy(some(s, s.volume), (*stowagev1.PersistentVolume).GetName),
+
+		PersistentVolumeClaims: uniqueBy(some(s, s.claim), namespacedKey),
 	}
 	s.templates, s.classes = uint32(len(c.PodTemplates)), uint32(len(c.NodeClasses))
 	c.Nodes = uniqueBy(append(some(s, s.node), some(s, s.node)...), (*stowagev1.Node).GetName)
@@ -191,10 +226,47 @@ func (s *sound) delta(c *stowagev1.Cluster) *stowagev1.ClusterDelta {
 	for often("group") {
 		d.PodGroups = append(d.PodGroups, s.group())
 	}
+	s.storage(d, often)
 	if rapid.Bool().Draw(s.t, "valid") {
 		return applicable(c, d)
 	}
 	return d
+}
+
+// storage draws changes of storage objects.
+func (s *sound) storage(d *stowagev1.ClusterDelta, often func(string) bool) {
+	for often("remove class") {
+		d.RemovedStorageClasses = append(d.RemovedStorageClasses, s.name("class"))
+	}
+	for often("class") {
+		d.StorageClasses = append(d.StorageClasses, s.storageClass())
+	}
+	for often("remove driver") {
+		d.RemovedCsiDrivers = append(d.RemovedCsiDrivers, s.name("driver"))
+	}
+	for often("driver") {
+		d.CsiDrivers = append(d.CsiDrivers, s.driver())
+	}
+	for often("remove capacity") {
+		d.RemovedCsiStorageCapacities = append(d.RemovedCsiStorageCapacities,
+			&stowagev1.NamespacedName{Namespace: s.namespaceOf(), Name: s.name("capacity")})
+	}
+	for often("capacity") {
+		d.CsiStorageCapacities = append(d.CsiStorageCapacities, s.capacity())
+	}
+	for often("remove volume") {
+		d.RemovedPersistentVolumes = append(d.RemovedPersistentVolumes, s.name("volume"))
+	}
+	for often("volume") {
+		d.PersistentVolumes = append(d.PersistentVolumes, s.volume())
+	}
+	for often("remove claim") {
+		d.RemovedPersistentVolumeClaims = append(d.RemovedPersistentVolumeClaims,
+			&stowagev1.NamespacedName{Namespace: s.namespaceOf(), Name: s.name("claim")})
+	}
+	for often("claim") {
+		d.PersistentVolumeClaims = append(d.PersistentVolumeClaims, s.claim())
+	}
 }
 
 // applicable gives a delta of those elements of another that can be applied after those before them.

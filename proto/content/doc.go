@@ -43,9 +43,10 @@
 // namespace and name. Strings compare by their bytes; an empty namespace of a workload selector compares as "default".
 //
 // Every further list contributes only if it is not empty: the number of its field in Cluster as 8 bytes, big-endian, and its
-// root, after those above and in ascending order of the numbers. So far these lists are pod_disruption_budgets, in ascending order
-// of namespace and name, where an empty namespace compares as "default", and pod_groups, in ascending order of their names. What a
-// later release adds to the cluster contributes in the same way, a message by the digest of its canonical encoding.
+// root, after those above and in ascending order of the numbers. So far these lists are pod_groups, storage_classes,
+// csi_drivers and persistent_volumes, in ascending order of their names, and pod_disruption_budgets, csi_storage_capacities and
+// persistent_volume_claims, in ascending order of namespace and name, where an empty namespace compares as "default". What a later
+// release adds to the cluster contributes in the same way, a message by the digest of its canonical encoding.
 //
 // A changed node therefore costs four digests: of the node, its page, the list and the cluster.
 package content

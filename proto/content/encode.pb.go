@@ -19,6 +19,8 @@ func node(e *encoder, m *v1.Node) {
 	optional(e, 9, m.ClassIndex)
 	each(e, 10, m.NominatedPods, pod)
 	e.strings(11, m.DeclaredFeatures)
+	one(e, 12, m.CsiNode, csiNode)
+	e.strings(13, m.AttachedVolumes)
 }
 
 func taint(e *encoder, m *v1.Taint) {
@@ -199,6 +201,12 @@ func volume(e *encoder, m *v1.Volume) {
 		nested(e, 1, is.Image, imageVolumeSource)
 	case *v1.Volume_EmptyDir:
 		nested(e, 2, is.EmptyDir, emptyDirVolumeSource)
+	case *v1.Volume_PersistentVolumeClaim:
+		nested(e, 3, is.PersistentVolumeClaim, persistentVolumeClaimVolumeSource)
+	case *v1.Volume_Ephemeral:
+		nested(e, 4, is.Ephemeral, ephemeralVolumeSource)
+	case *v1.Volume_Disk:
+		nested(e, 5, is.Disk, diskVolumeSource)
 	}
 }
 
@@ -207,6 +215,42 @@ func imageVolumeSource(e *encoder, m *v1.ImageVolumeSource) {
 }
 
 func emptyDirVolumeSource(e *encoder, m *v1.EmptyDirVolumeSource) {
+}
+
+func persistentVolumeClaimVolumeSource(e *encoder, m *v1.PersistentVolumeClaimVolumeSource) {
+	e.string(1, m.ClaimName)
+	e.bool(2, m.OfPod)
+	one(e, 3, m.ClaimTemplate, persistentVolumeClaimSpec)
+}
+
+func persistentVolumeClaimSpec(e *encoder, m *v1.PersistentVolumeClaimSpec) {
+	e.string(1, m.StorageClassName)
+	optional(e, 2, m.StorageRequest)
+	one(e, 3, m.AccessModes, accessModes)
+	e.varint(4, int64(m.VolumeMode))
+	one(e, 5, m.Selector, labelSelector)
+	e.string(6, m.VolumeAttributesClassName)
+}
+
+func accessModes(e *encoder, m *v1.AccessModes) {
+	e.bool(1, m.ReadWriteOnce)
+	e.bool(2, m.ReadOnlyMany)
+	e.bool(3, m.ReadWriteMany)
+	e.bool(4, m.ReadWriteOncePod)
+}
+
+func ephemeralVolumeSource(e *encoder, m *v1.EphemeralVolumeSource) {
+	e.string(1, m.VolumeName)
+	one(e, 2, m.ClaimTemplate, persistentVolumeClaimSpec)
+}
+
+func diskVolumeSource(e *encoder, m *v1.DiskVolumeSource) {
+	e.varint(1, int64(m.Kind))
+	e.string(2, m.Id)
+	e.strings(3, m.Monitors)
+	e.bool(4, m.ReadOnly)
+	e.string(5, m.CsiDriver)
+	e.string(6, m.VolumeHandle)
 }
 
 func podResourceStatus(e *encoder, m *v1.PodResourceStatus) {
@@ -234,6 +278,16 @@ func timestamp(e *encoder, m *timestamppb.Timestamp) {
 	e.varint(2, int64(m.Nanos))
 }
 
+func csiNode(e *encoder, m *v1.CSINode) {
+	each(e, 1, m.Drivers, csiNodeDriver)
+	e.strings(2, m.MigratedPlugins)
+}
+
+func csiNodeDriver(e *encoder, m *v1.CSINodeDriver) {
+	e.string(1, m.Name)
+	optional(e, 2, m.AllocatableCount)
+}
+
 func namespace(e *encoder, m *v1.Namespace) {
 	e.string(1, m.Name)
 	entries(e, 2, m.Labels, e.text)
@@ -253,6 +307,7 @@ func nodeClass(e *encoder, m *v1.NodeClass) {
 	each(e, 4, m.Images, containerImage)
 	e.strings(5, m.NameLabelKeys)
 	e.strings(6, m.DeclaredFeatures)
+	one(e, 7, m.CsiNode, csiNode)
 }
 
 func podDisruptionBudget(e *encoder, m *v1.PodDisruptionBudget) {
@@ -280,4 +335,64 @@ func podGroup(e *encoder, m *v1.PodGroup) {
 func podGroupTopology(e *encoder, m *v1.PodGroupTopology) {
 	e.strings(1, m.Keys)
 	e.varint(2, int64(m.Policy))
+}
+
+func storageClass(e *encoder, m *v1.StorageClass) {
+	e.string(1, m.Name)
+	e.string(2, m.Provisioner)
+	e.varint(3, int64(m.VolumeBindingMode))
+	one(e, 4, m.AllowedTopologies, nodeSelector)
+	e.string(5, m.CsiDriver)
+}
+
+func csiDriver(e *encoder, m *v1.CSIDriver) {
+	e.string(1, m.Name)
+	e.bool(2, m.StorageCapacity)
+	e.bool(3, m.PreventPodSchedulingIfMissing)
+}
+
+func csiStorageCapacity(e *encoder, m *v1.CSIStorageCapacity) {
+	e.string(1, m.Namespace)
+	e.string(2, m.Name)
+	e.string(3, m.StorageClassName)
+	one(e, 4, m.NodeTopology, labelSelector)
+	optional(e, 5, m.Capacity)
+	optional(e, 6, m.MaximumVolumeSize)
+}
+
+func persistentVolume(e *encoder, m *v1.PersistentVolume) {
+	e.string(1, m.Name)
+	entries(e, 2, m.Labels, e.text)
+	e.string(3, m.StorageClassName)
+	e.varint(4, int64(m.Capacity))
+	one(e, 5, m.AccessModes, accessModes)
+	e.varint(6, int64(m.VolumeMode))
+	e.string(7, m.VolumeAttributesClassName)
+	one(e, 8, m.Claim, claimReference)
+	e.bool(9, m.Available)
+	e.bool(10, m.Terminating)
+	one(e, 11, m.NodeAffinity, nodeSelector)
+	e.string(12, m.CsiDriver)
+	e.string(13, m.VolumeHandle)
+	e.string(14, m.InTreePlugin)
+	one(e, 15, m.MigratedNodeAffinity, nodeSelector)
+}
+
+func claimReference(e *encoder, m *v1.ClaimReference) {
+	e.string(1, m.Namespace)
+	e.string(2, m.Name)
+	e.string(3, m.Uid)
+}
+
+func persistentVolumeClaim(e *encoder, m *v1.PersistentVolumeClaim) {
+	e.string(1, m.Namespace)
+	e.string(2, m.Name)
+	e.string(3, m.Uid)
+	one(e, 4, m.Spec, persistentVolumeClaimSpec)
+	e.string(5, m.VolumeName)
+	e.bool(6, m.BindCompleted)
+	e.string(7, m.SelectedNode)
+	e.bool(8, m.Lost)
+	e.bool(9, m.Terminating)
+	e.string(10, m.ControllerPod)
 }

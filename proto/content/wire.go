@@ -112,7 +112,7 @@ func nominatedPods(node []byte) (n int) {
 	return n
 }
 
-// identity is the unique key of a namespace, workload selector, PodDisruptionBudget or pod group. Canonical order is by identity.
+// identity is the unique key of an item that is no node, template or class. Canonical order is by identity.
 type identity struct {
 	kind            int32
 	namespace, name string
@@ -122,7 +122,7 @@ func (a identity) compare(b identity) int {
 	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
 }
 
-// namedIdentity is the identity of a namespace or pod group.
+// namedIdentity is the identity of an object without a namespace.
 func namedIdentity(item []byte) identity { return identity{name: string(nameOf(item))} }
 
 func selectorIdentity(item []byte) identity {
@@ -140,7 +140,8 @@ func selectorIdentity(item []byte) identity {
 	return id
 }
 
-func budgetIdentity(item []byte) identity {
+// namespacedIdentity is the identity of an object with a namespace.
+func namespacedIdentity(item []byte) identity {
 	id := identity{namespace: defaultNamespace}
 	for number, v := range fields(item) {
 		switch number {

@@ -83,7 +83,7 @@ type field struct {
 }
 
 // maxLists bounds the lists of a message, and maxDepth the messages around one. Descriptors with more are not compiled.
-const maxLists, maxDepth = 16, 24
+const maxLists, maxDepth = 32, 24
 
 // table is the fields of a message by their numbers.
 type table struct {

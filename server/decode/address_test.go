@@ -149,6 +149,8 @@ func throughDelta(t *testing.T, name string, without *decode.Snapshot, from, to 
 	d, want := &stowagev1.ClusterDelta{
 		Nodes: to.Nodes, Namespaces: to.Namespaces, WorkloadSelectors: to.WorkloadSelectors,
 		PodDisruptionBudgets: to.PodDisruptionBudgets, PodGroups: to.PodGroups,
+		StorageClasses: to.StorageClasses, CsiDrivers: to.CsiDrivers, CsiStorageCapacities: to.CsiStorageCapacities,
+		PersistentVolumes: to.PersistentVolumes, PersistentVolumeClaims: to.PersistentVolumeClaims,
 	}, proto.CloneOf(to)
 	for i, template := range to.PodTemplates {
 		d.PodTemplates = append(d.PodTemplates, &stowagev1.IndexedPodTemplate{Index: uint32(i), Template: template})

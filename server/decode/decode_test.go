@@ -94,6 +94,13 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 			SchedulingGroup:      "crew",
 			RequiredNodeFeatures: []string{"B", "A"},
 			EmptyDir:             true,
+			Volumes: []api.PodVolume{
+				{Claim: &api.PodClaim{Name: "data", OfPod: true, Template: wantClaimSpec()}},
+				{Claim: &api.PodClaim{Name: "scratch", Ephemeral: true, Template: wantClaimSpec()}},
+				{Disk: api.Disk{
+					Kind: api.RBD, ID: "pool/image", Monitors: []string{"m1", "m2"}, ReadOnly: true, CSIDriver: "rbd.csi.ceph.com", VolumeHandle: "rbd-1",
+				}},
+			},
 		},
 	}
 	pinned := &api.PodTemplate{
@@ -107,6 +114,7 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 			Allocatable:      api.Resources{{Resource: "cpu", Amount: 1000}, {Resource: "pods", Amount: 10}},
 			Images:           []api.Image{{Names: []string{"web:1"}, SizeBytes: 1}},
 			DeclaredFeatures: []string{"A"},
+			CSINode:          wantCSINode(8),
 		},
 		NameLabelKeys: []string{"kubernetes.io/hostname"},
 	}
@@ -123,10 +131,11 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 							{Resource: "example.com/gpu", Amount: 4}, {Resource: "memory", Amount: 32 << 30},
 							{Resource: "pods", Amount: 110},
 						},
-						Images: []api.Image{{Names: []string{"web:1"}, SizeBytes: 50 << 20}},
+						Images:  []api.Image{{Names: []string{"web:1"}, SizeBytes: 50 << 20}},
+						CSINode: wantCSINode(16),
 					},
-					Unschedulable: true,
-					PodCounts:     []api.PodCount{{Template: 0, Count: 3, Terminating: true, Readiness: api.Ready}},
+					Unschedulable: true, AttachedVolumes: []string{"pv-1", "pv-gone"},
+					PodCounts: []api.PodCount{{Template: 0, Count: 3, Terminating: true, Readiness: api.Ready}},
 					Pods: []api.Pod{
 						{Name: "own", Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1, StartTime: 1, Readiness: api.NotReady},
 						{
@@ -184,6 +193,7 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 					AlwaysAllow: true, CurrentHealthy: 3, DesiredHealthy: 2, Outdated: true,
 				},
 			},
+			Storage: wantStorage(),
 		},
 		Queue: []engine.Pending{
 			{Pod: api.Pod{Template: &template}, Count: 1},
@@ -193,7 +203,7 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 			Profile: &api.Profile{
 				Weights: api.Weights{
 					TaintToleration: 3, NodeAffinity: 7, NodeResourcesFit: 1, PodTopologySpread: 2, InterPodAffinity: 2,
-					BalancedAllocation: 1, ImageLocality: 1,
+					BalancedAllocation: 1, ImageLocality: 1, VolumeBinding: 1,
 				},
 				AddedAffinity: &api.NodeAffinity{
 					Required: &api.NodeSelector{Terms: []api.NodeSelectorTerm{wantNodeTerm()}},

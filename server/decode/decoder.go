@@ -35,6 +35,7 @@ type decoder struct {
 	itemNames [content.Lists]identities[itemName]
 	selectors []api.WorkloadSelector
 	budgets   []api.PodDisruptionBudget
+	storage   api.Storage
 }
 
 // identities maps the identity of each element of a list to the first element that has it.

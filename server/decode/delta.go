@@ -106,7 +106,10 @@ func (c *Snapshot) CopiedBy(in *stowagev1.ClusterDelta) int64 {
 }
 
 // named are the lists that are ordered by names.
-var named = [...]protowire.Number{content.Namespaces, content.WorkloadSelectors, content.PodDisruptionBudgets, content.PodGroups}
+var named = [...]protowire.Number{
+	content.Namespaces, content.WorkloadSelectors, content.PodDisruptionBudgets, content.PodGroups,
+	content.StorageClasses, content.CSIDrivers, content.CSIStorageCapacities, content.PersistentVolumes, content.PersistentVolumeClaims,
+}
 
 // bound checks the number of names in the cluster after a delta.
 func (r *Request) bound(at *path, next *content.Content) {
@@ -267,6 +270,16 @@ func (r *Request) changes(
 			out.Budgets = itemsOf(by, at, of, (*reader).podDisruptionBudget)
 		case content.PodGroups:
 			out.PodGroups = itemsOf(by, at, of, (*reader).clusterGroup)
+		case content.StorageClasses:
+			out.Storage.Classes = itemsOf(by, at, of, (*reader).storageClass)
+		case content.CSIDrivers:
+			out.Storage.Drivers = itemsOf(by, at, of, (*reader).csiDriver)
+		case content.CSIStorageCapacities:
+			out.Storage.Capacities = itemsOf(by, at, of, (*reader).csiStorageCapacity)
+		case content.PersistentVolumes:
+			out.Storage.Volumes = itemsOf(by, at, of, (*reader).persistentVolume)
+		case content.PersistentVolumeClaims:
+			out.Storage.Claims = itemsOf(by, at, of, (*reader).persistentVolumeClaim)
 		}
 	}
 	if len(by.violations) > 0 {

@@ -57,13 +57,27 @@ func (s *gathered) AddNode(_ context.Context, n *api.Node) error {
 	out.Taints = clone(n.Taints, func(t *api.Taint) { t.Key, t.Value = strings.Clone(t.Key), strings.Clone(t.Value) })
 	out.Allocatable = clone(n.Allocatable, func(q *api.Quantity) { q.Resource = strings.Clone(q.Resource) })
 	out.Images = clone(n.Images, func(i *api.Image) {
-		i.Names = clone(i.Names, func(name *string) { *name = strings.Clone(*name) })
+		i.Names = clone(i.Names, cloneText)
 	})
+	out.CSINode, out.AttachedVolumes = cloneCSINode(n.CSINode), clone(n.AttachedVolumes, cloneText)
 	out.PodCounts = slices.Clone(n.PodCounts)
 	out.Pods, out.Nominated = clone(n.Pods, clonePod), clone(n.Nominated, clonePod)
 	s.Nodes = append(s.Nodes, out)
 	return nil
 }
+
+// SetStorage is of the sink.
+func (s *gathered) SetStorage(of api.Storage) { s.Storage = of }
+
+func cloneCSINode(n *api.CSINode) *api.CSINode {
+	if n == nil {
+		return nil
+	}
+	drivers := clone(n.Drivers, func(d *api.CSINodeDriver) { cloneText(&d.Name) })
+	return &api.CSINode{Drivers: drivers, MigratedPlugins: clone(n.MigratedPlugins, cloneText)}
+}
+
+func cloneText(s *string) { *s = strings.Clone(*s) }
 
 func clonePod(p *api.Pod) {
 	p.Name = strings.Clone(p.Name)

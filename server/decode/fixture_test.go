@@ -106,6 +106,14 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 			Volumes: []*stowagev1.Volume{
 				{Source: &stowagev1.Volume_Image{Image: &stowagev1.ImageVolumeSource{Reference: "data:1"}}},
 				{Source: &stowagev1.Volume_EmptyDir{EmptyDir: &stowagev1.EmptyDirVolumeSource{}}},
+				{Source: &stowagev1.Volume_PersistentVolumeClaim{PersistentVolumeClaim: &stowagev1.PersistentVolumeClaimVolumeSource{
+					ClaimName: "data", OfPod: true, ClaimTemplate: claimSpec(),
+				}}},
+				{Source: &stowagev1.Volume_Ephemeral{Ephemeral: &stowagev1.EphemeralVolumeSource{VolumeName: "scratch", ClaimTemplate: claimSpec()}}},
+				{Source: &stowagev1.Volume_Disk{Disk: &stowagev1.DiskVolumeSource{
+					Kind: stowagev1.DiskKind_DISK_KIND_RBD, Id: "pool/image", Monitors: []string{"m1", "m2"}, ReadOnly: true,
+					CsiDriver: "rbd.csi.ceph.com", VolumeHandle: "rbd-1",
+				}}},
 			},
 			Priority: 9, PreemptionPolicy: stowagev1.PreemptionPolicy_PREEMPTION_POLICY_NEVER, SchedulerName: "mine", SchedulingGroup: "crew",
 			RequiredNodeFeatures: []string{"B", "A"},
@@ -124,7 +132,8 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 						EphemeralStorageBytes: proto.Int64(100 << 30), Pods: proto.Int64(110),
 						Scalars: map[string]int64{"example.com/gpu": 4},
 					},
-					Images: []*stowagev1.ContainerImage{{Names: []string{"web:1"}, SizeBytes: 50 << 20}},
+					Images:  []*stowagev1.ContainerImage{{Names: []string{"web:1"}, SizeBytes: 50 << 20}},
+					CsiNode: csiNode(16), AttachedVolumes: []string{"pv-1", "pv-gone"},
 					PodCounts: []*stowagev1.PodCount{
 						{TemplateIndex: 0, Count: 3, Terminating: true, Readiness: stowagev1.PodReadiness_POD_READINESS_READY},
 					},
@@ -175,6 +184,7 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 				Images:           []*stowagev1.ContainerImage{{Names: []string{"web:1"}, SizeBytes: 1}},
 				NameLabelKeys:    []string{"kubernetes.io/hostname"},
 				DeclaredFeatures: []string{"A"},
+				CsiNode:          csiNode(8),
 			}},
 			PodTemplates: []*stowagev1.PodTemplate{template},
 			Namespaces: []*stowagev1.Namespace{
@@ -208,6 +218,11 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 				{Namespace: "prod", Name: "all", Selector: &stowagev1.LabelSelector{}, DisruptionsAllowed: -1},
 				{Name: "web"},
 			},
+			StorageClasses:         storage().StorageClasses,
+			CsiDrivers:             storage().CsiDrivers,
+			CsiStorageCapacities:   storage().CsiStorageCapacities,
+			PersistentVolumes:      storage().PersistentVolumes,
+			PersistentVolumeClaims: storage().PersistentVolumeClaims,
 		}}, Profile: &stowagev1.Profile{
 			Name: "kube-1.37",
 			PluginWeights: []*stowagev1.PluginWeight{

@@ -80,6 +80,10 @@ func (r *reader) item(at path, field protowire.Number, raw []byte, to *readItem)
 		message = (*reader).disruptionBudgetItem
 	case content.PodGroups:
 		message = (*reader).podGroupItem
+	default:
+		if of := storageItems[field]; of != nil {
+			message = of
+		}
 	}
 	to.names = newNames{}
 	r.begin(&to.names)

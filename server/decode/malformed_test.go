@@ -32,11 +32,14 @@ func queued(r *place) *stowagev1.PodGroup {
 	return g
 }
 
-// malformed gives, for each kind of malformed field, what makes the sound request malformed in just that.
-var malformed = []struct {
+// malformation makes the sound request malformed in one field.
+type malformation struct {
 	field, reason, description string
 	change                     func(r *place)
-}{
+}
+
+// malformed has a malformation for each kind of malformed field.
+var malformed = slices.Concat(malformedStorage, []malformation{
 	{"context", "REQUIRED", "is required", func(r *place) {
 		r.Context = nil
 		r.Queue, r.PodGroups = nil, nil
@@ -783,7 +786,7 @@ var malformed = []struct {
 		r.CandidateNodes.Indexes[0] = 3
 	}},
 	{"candidate_nodes.names[0]", "NOT_FOUND", `no node is called "d"`, func(r *place) { r.CandidateNodes.Names[0] = "d" }},
-}
+})
 
 const (
 	podSpec      = "context.cluster.pod_templates[0].spec."

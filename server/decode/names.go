@@ -176,6 +176,7 @@ func (nowhere) Preparer() func(*engine.Draft, *api.Node)                        
 func (nowhere) AddDraft(ctx context.Context, _ *engine.Draft, _ *api.Node) error { return ctx.Err() }
 func (nowhere) AddNamespace(api.Namespace)                                       {}
 func (nowhere) AddWorkloadSelector(api.WorkloadSelector)                         {}
+func (nowhere) SetStorage(api.Storage)                                           {}
 func (nowhere) AddPodDisruptionBudget(api.PodDisruptionBudget)                   {}
 func (nowhere) AddPodGroup(api.PodGroup)                                         {}
 

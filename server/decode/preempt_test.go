@@ -133,7 +133,7 @@ func TestMalformedDeltasOfBudgets(t *testing.T) {
 		},
 		{
 			&stowagev1.ClusterDelta{RemovedPodDisruptionBudgets: []*stowagev1.NamespacedName{{Name: "c"}}},
-			"delta.removed_pod_disruption_budgets[0]: pod disruption budget not found in the snapshot",
+			"delta.removed_pod_disruption_budgets[0]: PodDisruptionBudget not found in the snapshot",
 		},
 		{
 			&stowagev1.ClusterDelta{

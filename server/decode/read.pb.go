@@ -37,6 +37,13 @@ func (r *reader) nodeFields(at *path, in *scan, c *chunk, to *readNode) {
 		out.DeclaredFeatures = r.texts(at, in, 11, "declared_features", 1000)
 		r.eachName(at, "declared_features", out.DeclaredFeatures, 253)
 	}
+	if in.nextIs(sized(12)) {
+		out.CSINode = some(r, at, in, 12, "csi_node", (*reader).csiNode)
+	}
+	if in.nextIs(sized(13)) {
+		out.AttachedVolumes = r.texts(at, in, 13, "attached_volumes", 10000)
+		r.eachName(at, "attached_volumes", out.AttachedVolumes, 253)
+	}
 }
 
 func (r *reader) taint(at *path, in *scan) (out api.Taint) {
@@ -346,6 +353,96 @@ func (r *reader) hostPort(at *path, in *scan) (out api.HostPort) {
 	return out
 }
 
+func (r *reader) persistentVolumeClaimVolumeSource(at *path, in *scan) (out api.PodClaim) {
+	out.Name = in.text(1)
+	r.name(at, "claim_name", out.Name, 253)
+	if in.nextIs(number(2)) {
+		out.OfPod = in.bool(2)
+	}
+	if in.nextIs(sized(3)) {
+		out.Template = some(r, at, in, 3, "claim_template", (*reader).persistentVolumeClaimSpec)
+	}
+	return out
+}
+
+func (r *reader) persistentVolumeClaimSpec(at *path, in *scan) (out api.ClaimSpec) {
+	if in.nextIs(sized(1)) {
+		out.StorageClassName = in.text(1)
+		r.short(at, "storage_class_name", out.StorageClassName, 253)
+	}
+	if in.nextIs(number(2)) {
+		if in.next(number(2)) {
+			out.StorageRequest = new(in.int64Value())
+			r.atLeast(at.field("storage_request"), int64(*out.StorageRequest), 0)
+		}
+	}
+	if in.nextIs(sized(3)) {
+		out.AccessModes = one(r, at, in, 3, "access_modes", (*reader).accessModes)
+	}
+	if in.nextIs(number(4)) {
+		out.VolumeMode, _ = enum(r.problems, at, "volume_mode", v1.VolumeMode(in.int32(4)), api.Filesystem, api.Block)
+	}
+	if in.nextIs(sized(5)) {
+		out.Selector = some(r, at, in, 5, "selector", (*reader).labelSelector)
+	}
+	if in.nextIs(sized(6)) {
+		out.VolumeAttributesClassName = in.text(6)
+		r.short(at, "volume_attributes_class_name", out.VolumeAttributesClassName, 253)
+	}
+	return out
+}
+
+func (r *reader) accessModes(at *path, in *scan) (out api.AccessModes) {
+	if in.nextIs(number(1)) {
+		out.ReadWriteOnce = in.bool(1)
+	}
+	if in.nextIs(number(2)) {
+		out.ReadOnlyMany = in.bool(2)
+	}
+	if in.nextIs(number(3)) {
+		out.ReadWriteMany = in.bool(3)
+	}
+	if in.nextIs(number(4)) {
+		out.ReadWriteOncePod = in.bool(4)
+	}
+	return out
+}
+
+func (r *reader) ephemeralVolumeSource(at *path, in *scan) (out api.PodClaim) {
+	out.Name = in.text(1)
+	r.name(at, "volume_name", out.Name, 253)
+	if in.nextIs(sized(2)) {
+		out.Template = some(r, at, in, 2, "claim_template", (*reader).persistentVolumeClaimSpec)
+	}
+	return out
+}
+
+func (r *reader) diskVolumeSource(at *path, in *scan) (out api.Disk) {
+	if in.nextIs(number(1)) {
+		out.Kind, _ = enum(r.problems, at, "kind", v1.DiskKind(in.int32(1)), api.GCEPersistentDisk, api.AWSElasticBlockStore, api.ISCSI, api.RBD)
+	}
+	if in.nextIs(sized(2)) {
+		out.ID = in.text(2)
+		r.short(at, "id", out.ID, 4096)
+	}
+	if in.nextIs(sized(3)) {
+		out.Monitors = r.texts(at, in, 3, "monitors", 1000)
+		r.eachName(at, "monitors", out.Monitors, 4096)
+	}
+	if in.nextIs(number(4)) {
+		out.ReadOnly = in.bool(4)
+	}
+	if in.nextIs(sized(5)) {
+		out.CSIDriver = in.text(5)
+		r.short(at, "csi_driver", out.CSIDriver, 253)
+	}
+	if in.nextIs(sized(6)) {
+		out.VolumeHandle = in.text(6)
+		r.short(at, "volume_handle", out.VolumeHandle, 4096)
+	}
+	return out
+}
+
 func (r *reader) podResourceStatus(at *path, in *scan) (out api.PodResourceStatus) {
 	if in.nextIs(number(1)) {
 		out.ResizeInfeasible = in.bool(1)
@@ -385,6 +482,29 @@ func (r *reader) unreadField(at *path, in *scan) (out api.UnreadField) {
 	if in.nextIs(sized(3)) {
 		out.Consequence = in.text(3)
 		r.short(at, "consequence", out.Consequence, 4096)
+	}
+	return out
+}
+
+func (r *reader) csiNode(at *path, in *scan) (out api.CSINode) {
+	if in.nextIs(sized(1)) {
+		out.Drivers = list(r, at, in, 1, "drivers", 1000, (*reader).csiNodeDriver)
+	}
+	if in.nextIs(sized(2)) {
+		out.MigratedPlugins = r.texts(at, in, 2, "migrated_plugins", 1000)
+		r.eachName(at, "migrated_plugins", out.MigratedPlugins, 253)
+	}
+	return out
+}
+
+func (r *reader) csiNodeDriver(at *path, in *scan) (out api.CSINodeDriver) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(number(2)) {
+		if in.next(number(2)) {
+			out.AllocatableCount = new(in.int32Value())
+			r.atLeast(at.field("allocatable_count"), int64(*out.AllocatableCount), 0)
+		}
 	}
 	return out
 }
@@ -431,6 +551,9 @@ func (r *reader) nodeClass(at *path, in *scan) (out api.NodeClass) {
 	if in.nextIs(sized(6)) {
 		out.DeclaredFeatures = r.texts(at, in, 6, "declared_features", 1000)
 		r.eachName(at, "declared_features", out.DeclaredFeatures, 253)
+	}
+	if in.nextIs(sized(7)) {
+		out.CSINode = some(r, at, in, 7, "csi_node", (*reader).csiNode)
 	}
 	return out
 }
@@ -506,4 +629,165 @@ func (r *reader) podGroupTopology(at *path, in *scan, out *api.PodGroup) {
 		out.Preferred, _ = enum(r.problems, at, "policy", v1.PodGroupTopologyPolicy(in.int32(2)), false, true)
 	}
 	r.checkPodGroupTopology(at, out)
+}
+
+func (r *reader) storageClass(at *path, in *scan) (out api.StorageClass) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(sized(2)) {
+		out.Provisioner = in.text(2)
+		r.short(at, "provisioner", out.Provisioner, 253)
+	}
+	if in.nextIs(number(3)) {
+		out.VolumeBindingMode, _ = enum(r.problems, at, "volume_binding_mode", v1.VolumeBindingMode(in.int32(3)), api.BindImmediately, api.WaitForFirstConsumer)
+	}
+	if in.nextIs(sized(4)) {
+		out.AllowedTopologies = some(r, at, in, 4, "allowed_topologies", (*reader).nodeSelector)
+	}
+	if in.nextIs(sized(5)) {
+		out.CSIDriver = in.text(5)
+		r.short(at, "csi_driver", out.CSIDriver, 253)
+	}
+	return out
+}
+
+func (r *reader) csiDriver(at *path, in *scan) (out api.CSIDriver) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(number(2)) {
+		out.StorageCapacity = in.bool(2)
+	}
+	if in.nextIs(number(3)) {
+		out.PreventPodSchedulingIfMissing = in.bool(3)
+	}
+	return out
+}
+
+func (r *reader) csiStorageCapacity(at *path, in *scan) (out api.StorageCapacity) {
+	out.Namespace = cmp.Or(in.text(1), "default")
+	r.short(at, "namespace", out.Namespace, 63)
+	out.Name = in.text(2)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(sized(3)) {
+		out.StorageClassName = in.text(3)
+		r.short(at, "storage_class_name", out.StorageClassName, 253)
+	}
+	if in.nextIs(sized(4)) {
+		out.NodeTopology = some(r, at, in, 4, "node_topology", (*reader).labelSelector)
+	}
+	if in.nextIs(number(5)) {
+		if in.next(number(5)) {
+			out.Capacity = new(in.int64Value())
+			r.atLeast(at.field("capacity"), int64(*out.Capacity), 0)
+		}
+	}
+	if in.nextIs(number(6)) {
+		if in.next(number(6)) {
+			out.MaximumVolumeSize = new(in.int64Value())
+			r.atLeast(at.field("maximum_volume_size"), int64(*out.MaximumVolumeSize), 0)
+		}
+	}
+	return out
+}
+
+func (r *reader) persistentVolume(at *path, in *scan) (out api.PersistentVolume) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(sized(2)) {
+		out.Labels = r.labels(at, in, 2, "labels")
+	}
+	if in.nextIs(sized(3)) {
+		out.StorageClassName = in.text(3)
+		r.short(at, "storage_class_name", out.StorageClassName, 253)
+	}
+	if in.nextIs(number(4)) {
+		out.Capacity = in.int64(4)
+		r.atLeast(at.field("capacity"), int64(out.Capacity), 0)
+	}
+	if in.nextIs(sized(5)) {
+		out.AccessModes = one(r, at, in, 5, "access_modes", (*reader).accessModes)
+	}
+	if in.nextIs(number(6)) {
+		out.VolumeMode, _ = enum(r.problems, at, "volume_mode", v1.VolumeMode(in.int32(6)), api.Filesystem, api.Block)
+	}
+	if in.nextIs(sized(7)) {
+		out.VolumeAttributesClassName = in.text(7)
+		r.short(at, "volume_attributes_class_name", out.VolumeAttributesClassName, 253)
+	}
+	if in.nextIs(sized(8)) {
+		out.Claim = some(r, at, in, 8, "claim", (*reader).claimReference)
+	}
+	if in.nextIs(number(9)) {
+		out.Available = in.bool(9)
+	}
+	if in.nextIs(number(10)) {
+		out.Terminating = in.bool(10)
+	}
+	if in.nextIs(sized(11)) {
+		out.NodeAffinity = some(r, at, in, 11, "node_affinity", (*reader).nodeSelector)
+	}
+	if in.nextIs(sized(12)) {
+		out.CSIDriver = in.text(12)
+		r.short(at, "csi_driver", out.CSIDriver, 253)
+	}
+	if in.nextIs(sized(13)) {
+		out.VolumeHandle = in.text(13)
+		r.short(at, "volume_handle", out.VolumeHandle, 4096)
+	}
+	if in.nextIs(sized(14)) {
+		out.InTreePlugin = in.text(14)
+		r.short(at, "in_tree_plugin", out.InTreePlugin, 253)
+	}
+	if in.nextIs(sized(15)) {
+		out.MigratedNodeAffinity = some(r, at, in, 15, "migrated_node_affinity", (*reader).nodeSelector)
+	}
+	return out
+}
+
+func (r *reader) claimReference(at *path, in *scan) (out api.ClaimReference) {
+	out.Namespace = cmp.Or(in.text(1), "default")
+	r.short(at, "namespace", out.Namespace, 63)
+	out.Name = in.text(2)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(sized(3)) {
+		out.UID = in.text(3)
+		r.short(at, "uid", out.UID, 63)
+	}
+	return out
+}
+
+func (r *reader) persistentVolumeClaim(at *path, in *scan) (out api.PersistentVolumeClaim) {
+	out.Namespace = cmp.Or(in.text(1), "default")
+	r.short(at, "namespace", out.Namespace, 63)
+	out.Name = in.text(2)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(sized(3)) {
+		out.UID = in.text(3)
+		r.short(at, "uid", out.UID, 63)
+	}
+	if in.nextIs(sized(4)) {
+		out.Spec = one(r, at, in, 4, "spec", (*reader).persistentVolumeClaimSpec)
+	}
+	if in.nextIs(sized(5)) {
+		out.VolumeName = in.text(5)
+		r.short(at, "volume_name", out.VolumeName, 253)
+	}
+	if in.nextIs(number(6)) {
+		out.BindCompleted = in.bool(6)
+	}
+	if in.nextIs(sized(7)) {
+		out.SelectedNode = in.text(7)
+		r.short(at, "selected_node", out.SelectedNode, 253)
+	}
+	if in.nextIs(number(8)) {
+		out.Lost = in.bool(8)
+	}
+	if in.nextIs(number(9)) {
+		out.Terminating = in.bool(9)
+	}
+	if in.nextIs(sized(10)) {
+		out.ControllerPod = in.text(10)
+		r.short(at, "controller_pod", out.ControllerPod, 253)
+	}
+	return out
 }

@@ -107,6 +107,9 @@ func (s *scan) int64(field byte) int64 {
 	return int64(v)
 }
 
+// int64Value reads the value of an int64 field with presence.
+func (s *scan) int64Value() int64 { return int64(s.varint()) }
+
 // bool reads a bool field without presence.
 func (s *scan) bool(field byte) bool {
 	if !s.next(number(field)) {

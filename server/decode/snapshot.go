@@ -57,6 +57,7 @@ type sink interface {
 	AddWorkloadSelector(api.WorkloadSelector)
 	AddPodDisruptionBudget(api.PodDisruptionBudget)
 	AddPodGroup(api.PodGroup)
+	SetStorage(api.Storage)
 }
 
 // Message decodes the cluster of a request from its message, nil if the request has none.
@@ -112,8 +113,8 @@ func (c *Snapshot) Nominates() bool { return c.nominated > 0 }
 // Pods returns the number of pods on all nodes, including nominated pods.
 func (c *Snapshot) Pods() int { return int(c.pods) }
 
-// finish adds the workload selectors and the budgets in canonical order, so that clusters with equal content have equal
-// responses.
+// finish adds the workload selectors, the budgets and the storage objects in canonical order, so that clusters with equal content
+// have equal responses.
 func (d *decoder) finish() {
 	slices.SortFunc(d.selectors, func(a, b api.WorkloadSelector) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
@@ -129,6 +130,11 @@ func (d *decoder) finish() {
 		d.to.AddPodDisruptionBudget(p)
 	}
 	d.budgets = nil
+	if d.storage.Len() > 0 {
+		d.storage.Sort()
+		d.to.SetStorage(d.storage)
+		d.storage = api.Storage{}
+	}
 }
 
 // fixedOverheadBytes is memory that is not itemised elsewhere, such as the tables that requests refer to.

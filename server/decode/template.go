@@ -67,30 +67,40 @@ func isDefault(p stowagev1.PreemptionPolicy) bool {
 	return p == stowagev1.PreemptionPolicy_PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY
 }
 
-// volumes reads the volumes that decisions depend on: images, and whether there is an emptyDir.
+// volumes reads the volumes that decisions depend on: images, claims and disks, and whether there is an emptyDir.
 func (r *reader) volumes(at *path, in *scan, out *api.PodSpec) {
 	for _, v := range list(r, at, in, 9, "volumes", MaxContainers, (*reader).volume) {
-		if out.EmptyDir = out.EmptyDir || v.emptyDir; !v.emptyDir {
-			out.ImageVolumes = append(out.ImageVolumes, v.image)
+		switch v := v.(type) {
+		case string:
+			out.ImageVolumes = append(out.ImageVolumes, v)
+		case api.PodVolume:
+			out.Volumes = append(out.Volumes, v)
+		default:
+			out.EmptyDir = true
 		}
 	}
 }
 
-// volume is a volume: an emptyDir, or the reference of an image.
-type volume struct {
-	emptyDir bool
-	image    string
-}
-
-func (r *reader) volume(at *path, in *scan) (out volume) {
-	out.emptyDir = in.nextIs(sized(2))
-	r.require(out.emptyDir || in.nextIs(sized(1)), at.field("source"))
-	if out.emptyDir {
+// volume reads a volume: the reference of an image, a claim or a disk, or nil for an emptyDir.
+func (r *reader) volume(at *path, in *scan) any {
+	switch {
+	case in.nextIs(sized(1)):
+		return one(r, at, in, 1, "image", func(_ *reader, _ *path, in *scan) string { return in.text(1) })
+	case in.nextIs(sized(2)):
 		one(r, at, in, 2, "empty_dir", func(*reader, *path, *scan) (none struct{}) { return none })
-		return out
+	case in.nextIs(sized(3)):
+		claim := one(r, at, in, 3, "persistent_volume_claim", (*reader).persistentVolumeClaimVolumeSource)
+		return api.PodVolume{Claim: &claim}
+	case in.nextIs(sized(4)):
+		claim := one(r, at, in, 4, "ephemeral", (*reader).ephemeralVolumeSource)
+		claim.Ephemeral = true
+		return api.PodVolume{Claim: &claim}
+	case in.nextIs(sized(5)):
+		return api.PodVolume{Disk: one(r, at, in, 5, "disk", (*reader).diskVolumeSource)}
+	default:
+		r.require(false, at.field("source"))
 	}
-	out.image = one(r, at, in, 1, "image", func(_ *reader, _ *path, in *scan) string { return in.text(1) })
-	return out
+	return nil
 }
 
 // mainContainer reads a container for which restart_policy has no effect.

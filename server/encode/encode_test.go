@@ -289,6 +289,12 @@ func TestExplanation(t *testing.T) {
 		PortConflicts: []verdict.HostPortConflict{
 			{Node: 2, Port: 80, Holder: verdict.PodReference{Name: "q", Node: 2, Count: 1, Template: -1, Queue: -1}},
 		},
+		ClaimConflicts: []verdict.ClaimConflict{{
+			Namespace: "n", Name: "c", Class: "k", Volume: "v", SelectedNode: "s", Reason: verdict.ReasonVolumeZone, Nodes: []uint32{1},
+		}},
+		AttachShortages: []verdict.AttachShortage{{Node: 1, Driver: "d", Attached: 2, Adds: 3, Limit: 4}},
+		VolumeUsers:     []verdict.PodReference{{Name: "u", Node: 2, Count: 1, Template: -1, Queue: -1}},
+
 		Truncated: true,
 	}}, nil, "")).GetExplanation()
 	want := &stowagev1.Explanation{
@@ -328,6 +334,12 @@ func TestExplanation(t *testing.T) {
 		HostPortConflicts: []*stowagev1.HostPortConflict{
 			{NodeIndex: 2, Port: 80, Holder: &stowagev1.PodReference{Name: "q", NodeIndex: new(uint32(2)), Count: 1}},
 		},
+		ClaimConflicts: []*stowagev1.ClaimConflict{{
+			Namespace: "n", Name: "c", StorageClassName: "k", VolumeName: "v", SelectedNode: "s",
+			Reason: stowagev1.RejectionReason_REJECTION_REASON_VOLUME_ZONE, Nodes: &stowagev1.NodeList{Indexes: []uint32{1}},
+		}},
+		AttachShortages: []*stowagev1.AttachShortage{{NodeIndex: 1, CsiDriver: "d", Attached: 2, Added: 3, Limit: 4}},
+		VolumeUsers:     []*stowagev1.PodReference{{Name: "u", NodeIndex: new(uint32(2)), Count: 1}},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

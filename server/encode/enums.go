@@ -23,6 +23,10 @@ var plugins = [...]stowagev1.Plugin{
 	verdict.DefaultPreemption:    stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION,
 	verdict.TopologyPlacement:    stowagev1.Plugin_PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR,
 	verdict.NodeDeclaredFeatures: stowagev1.Plugin_PLUGIN_NODE_DECLARED_FEATURES,
+	verdict.VolumeRestrictions:   stowagev1.Plugin_PLUGIN_VOLUME_RESTRICTIONS,
+	verdict.NodeVolumeLimits:     stowagev1.Plugin_PLUGIN_NODE_VOLUME_LIMITS,
+	verdict.VolumeBinding:        stowagev1.Plugin_PLUGIN_VOLUME_BINDING,
+	verdict.VolumeZone:           stowagev1.Plugin_PLUGIN_VOLUME_ZONE,
 }
 
 // A plugin or a reason of the engine without a value in the contract does not compile here.
@@ -58,6 +62,16 @@ var reasonTypes = [...]stowagev1.RejectionReason{
 	verdict.ReasonPreemptionNotHelpful:    stowagev1.RejectionReason_REJECTION_REASON_PREEMPTION_NOT_HELPFUL,
 	verdict.ReasonPodGroup:                stowagev1.RejectionReason_REJECTION_REASON_POD_GROUP,
 	verdict.ReasonDeclaredFeatures:        stowagev1.RejectionReason_REJECTION_REASON_DECLARED_FEATURES,
+	verdict.ReasonDiskConflict:            stowagev1.RejectionReason_REJECTION_REASON_DISK_CONFLICT,
+	verdict.ReasonReadWriteOncePod:        stowagev1.RejectionReason_REJECTION_REASON_READ_WRITE_ONCE_POD_CONFLICT,
+	verdict.ReasonVolumeLimit:             stowagev1.RejectionReason_REJECTION_REASON_VOLUME_LIMIT,
+	verdict.ReasonDriverMissing:           stowagev1.RejectionReason_REJECTION_REASON_CSI_DRIVER_MISSING,
+	verdict.ReasonVolumeNodeConflict:      stowagev1.RejectionReason_REJECTION_REASON_VOLUME_NODE_CONFLICT,
+	verdict.ReasonVolumeBindConflict:      stowagev1.RejectionReason_REJECTION_REASON_VOLUME_BIND_CONFLICT,
+	verdict.ReasonStorageCapacity:         stowagev1.RejectionReason_REJECTION_REASON_STORAGE_CAPACITY,
+	verdict.ReasonVolumeNotFound:          stowagev1.RejectionReason_REJECTION_REASON_VOLUME_NOT_FOUND,
+	verdict.ReasonVolumeZone:              stowagev1.RejectionReason_REJECTION_REASON_VOLUME_ZONE,
+	verdict.ReasonClaim:                   stowagev1.RejectionReason_REJECTION_REASON_CLAIM,
 }
 
 func reasonType(x verdict.ReasonType) stowagev1.RejectionReason { return reasonTypes[x] }

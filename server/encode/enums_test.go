@@ -46,6 +46,10 @@ func TestEnumsAgree(t *testing.T) {
 		"DEFAULT_PREEMPTION":                 Plugin(verdict.DefaultPreemption),
 		"TOPOLOGY_PLACEMENT_GENERATOR":       Plugin(verdict.TopologyPlacement),
 		"NODE_DECLARED_FEATURES":             Plugin(verdict.NodeDeclaredFeatures),
+		"VOLUME_RESTRICTIONS":                Plugin(verdict.VolumeRestrictions),
+		"NODE_VOLUME_LIMITS":                 Plugin(verdict.NodeVolumeLimits),
+		"VOLUME_BINDING":                     Plugin(verdict.VolumeBinding),
+		"VOLUME_ZONE":                        Plugin(verdict.VolumeZone),
 	})
 	every(t, "POD_GROUP_STATUS_", map[string]stowagev1.PodGroupStatus{
 		"COMPLETE":    groupStatus(verdict.GroupComplete),
@@ -56,6 +60,16 @@ func TestEnumsAgree(t *testing.T) {
 		"EVICTED":     groupStatus(verdict.GroupEvicted),
 	})
 	every(t, "REJECTION_REASON_", map[string]stowagev1.RejectionReason{
+		"DISK_CONFLICT":                 reasonType(verdict.ReasonDiskConflict),
+		"READ_WRITE_ONCE_POD_CONFLICT":  reasonType(verdict.ReasonReadWriteOncePod),
+		"VOLUME_LIMIT":                  reasonType(verdict.ReasonVolumeLimit),
+		"CSI_DRIVER_MISSING":            reasonType(verdict.ReasonDriverMissing),
+		"VOLUME_NODE_CONFLICT":          reasonType(verdict.ReasonVolumeNodeConflict),
+		"VOLUME_BIND_CONFLICT":          reasonType(verdict.ReasonVolumeBindConflict),
+		"STORAGE_CAPACITY":              reasonType(verdict.ReasonStorageCapacity),
+		"VOLUME_NOT_FOUND":              reasonType(verdict.ReasonVolumeNotFound),
+		"VOLUME_ZONE":                   reasonType(verdict.ReasonVolumeZone),
+		"CLAIM":                         reasonType(verdict.ReasonClaim),
 		"SCHEDULING_GATED":              reasonType(verdict.ReasonSchedulingGated),
 		"NODE_NAME":                     reasonType(verdict.ReasonNodeName),
 		"NODE_UNSCHEDULABLE":            reasonType(verdict.ReasonNodeUnschedulable),
@@ -153,7 +167,7 @@ func TestDrainEnumsAgree(t *testing.T) {
 func TestEveryReasonHasAText(t *testing.T) {
 	given := map[verdict.ReasonType]bool{
 		verdict.ReasonSchedulingGated: true, verdict.ReasonInsufficientResource: true, verdict.ReasonNarrowedOut: true,
-		verdict.ReasonUnparsablePod: true, verdict.ReasonInvalidScore: true,
+		verdict.ReasonUnparsablePod: true, verdict.ReasonInvalidScore: true, verdict.ReasonDriverMissing: true, verdict.ReasonClaim: true,
 	}
 	for r := verdict.NoReason + 1; int(r) < len(reasonTypes); r++ {
 		if text := verdict.ReasonOf(r).Message; (text == "") != given[r] {

@@ -39,6 +39,30 @@ func (n Names) explanation(e *verdict.Explanation) *stowagev1.Explanation {
 			Holder:    podReference(&c.Holder),
 		})
 	}
+	for i := range e.ClaimConflicts {
+		c := &e.ClaimConflicts[i]
+		out.ClaimConflicts = append(out.ClaimConflicts, &stowagev1.ClaimConflict{
+			Namespace:        c.Namespace,
+			Name:             c.Name,
+			StorageClassName: c.Class,
+			VolumeName:       c.Volume,
+			SelectedNode:     c.SelectedNode,
+			Reason:           reasonType(c.Reason),
+			Nodes:            n.list(c.Nodes),
+		})
+	}
+	for _, s := range e.AttachShortages {
+		out.AttachShortages = append(out.AttachShortages, &stowagev1.AttachShortage{
+			NodeIndex: s.Node,
+			CsiDriver: s.Driver,
+			Attached:  s.Attached,
+			Added:     s.Adds,
+			Limit:     s.Limit,
+		})
+	}
+	for i := range e.VolumeUsers {
+		out.VolumeUsers = append(out.VolumeUsers, podReference(&e.VolumeUsers[i]))
+	}
 	return out
 }
 

@@ -25,6 +25,7 @@ func (e *encoder) place(p *verdict.Place, address string) {
 		out.UnplacedCount += uint32(placement.Unplaced)
 		out.EvictedCount += uint32(placement.Evicted)
 	}
+	out.ClaimBindings = claimBindings(p.Bindings)
 	e.message(out)
 	// One message after the other: they may have a million victims.
 	for i := range p.Groups {
@@ -33,6 +34,16 @@ func (e *encoder) place(p *verdict.Place, address string) {
 	for i := range p.Evictions {
 		e.lengthDelimited(7, func() { e.message(e.names.eviction(&p.Evictions[i])) })
 	}
+}
+
+func claimBindings(bindings []verdict.ClaimBinding) []*stowagev1.ClaimBinding {
+	out := make([]*stowagev1.ClaimBinding, len(bindings))
+	for i, b := range bindings {
+		out[i] = &stowagev1.ClaimBinding{
+			Namespace: b.Namespace, Name: b.Name, VolumeName: b.Volume, NodeIndex: b.Node, QueueIndex: uint32(b.Queue),
+		}
+	}
+	return out
 }
 
 func (n Names) eviction(v *verdict.Eviction) *stowagev1.Eviction {

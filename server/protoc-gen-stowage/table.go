@@ -52,9 +52,24 @@ var messages = map[string]message{
 	"PodCount":                 {}, // has a fast path
 	"Resources":                {}, // becomes a list
 	"Timestamp":                {}, // becomes a number
-	"Volume":                   {}, // becomes part of one of two lists
+	"Volume":                   {}, // becomes part of one of three lists
 	"ImageVolumeSource":        {},
 	"EmptyDirVolumeSource":     {},
+
+	"PersistentVolumeClaimVolumeSource": {is: api.PodClaim{}},
+	"EphemeralVolumeSource":             {is: api.PodClaim{}},
+	"DiskVolumeSource":                  {is: api.Disk{}},
+
+	"StorageClass":              {is: api.StorageClass{}},
+	"CSIDriver":                 {is: api.CSIDriver{}},
+	"CSIStorageCapacity":        {is: api.StorageCapacity{}},
+	"PersistentVolume":          {is: api.PersistentVolume{}},
+	"ClaimReference":            {is: api.ClaimReference{}},
+	"AccessModes":               {is: api.AccessModes{}},
+	"PersistentVolumeClaim":     {is: api.PersistentVolumeClaim{}},
+	"PersistentVolumeClaimSpec": {is: api.ClaimSpec{}},
+	"CSINode":                   {is: api.CSINode{}},
+	"CSINodeDriver":             {is: api.CSINodeDriver{}},
 }
 
 // field describes the reading of a field beyond its type and its limits.
@@ -125,6 +140,15 @@ var fields = map[string]field{
 	"LabelSelector.match_expressions":    {reader: "labelRequirement"},
 	"NodeSelectorTerm.match_expressions": {reader: "nodeRequirement"},
 	"NodeSelectorTerm.match_fields":      {reader: "nodeField"},
+
+	"CSIStorageCapacity.namespace":    {or: "default"},
+	"PersistentVolumeClaim.namespace": {or: "default"},
+	"ClaimReference.namespace":        {or: "default"},
+
+	"PersistentVolumeClaimVolumeSource.claim_name":     {as: "Name"},
+	"PersistentVolumeClaimVolumeSource.claim_template": {as: "Template"},
+	"EphemeralVolumeSource.volume_name":                {as: "Name"},
+	"EphemeralVolumeSource.claim_template":             {as: "Template"},
 }
 
 // enums are the engine's values of the numbers of an enum, from 1 on. 0 is the engine's zero value.
@@ -133,6 +157,9 @@ var enums = map[string][]string{
 	"TaintEffect":        {"NoSchedule", "PreferNoSchedule", "NoExecute"},
 	"TolerationOperator": {"TolerationEqual", "TolerationExists", "TolerationLessThan", "TolerationGreaterThan"},
 	"WorkloadKind":       {"Service", "ReplicationController", "ReplicaSet", "StatefulSet"},
+	"VolumeBindingMode":  {"BindImmediately", "WaitForFirstConsumer"},
+	"VolumeMode":         {"Filesystem", "Block"},
+	"DiskKind":           {"GCEPersistentDisk", "AWSElasticBlockStore", "ISCSI", "RBD"},
 }
 
 // slabs are the lists of the reader's that elements come from.

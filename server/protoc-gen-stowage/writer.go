@@ -36,10 +36,15 @@ func writers(p *protogen.Plugin, cluster *protogen.Message) error {
 	return nil
 }
 
-// lower is the name of the functions for a message.
+// lower is the name of the functions for a message: podSpec for PodSpec, csiNode for CSINode.
 func lower(m *protogen.Message) string {
 	name := []rune(m.GoIdent.GoName)
-	name[0] = unicode.ToLower(name[0])
+	for i := range name {
+		if i > 0 && i+1 < len(name) && unicode.IsLower(name[i+1]) {
+			break
+		}
+		name[i] = unicode.ToLower(name[i])
+	}
 	return string(name)
 }
 

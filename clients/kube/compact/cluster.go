@@ -39,14 +39,12 @@ func Cluster(c *stowagev1.Cluster, o Options) (*stowagev1.Cluster, error) {
 			return nil, fmt.Errorf("nodes[%d].nominated_pods%w", i, err)
 		}
 		if o.CountPods {
-			CountPods(n)
+			CountPods(n, templates.List())
 		}
 		nodes[i] = n
 	}
-	out := &stowagev1.Cluster{
-		PodTemplates: templates.List(), Namespaces: c.GetNamespaces(), WorkloadSelectors: c.GetWorkloadSelectors(),
-		PodDisruptionBudgets: c.GetPodDisruptionBudgets(), PodGroups: c.GetPodGroups(),
-	}
+	out := Shallow(c)
+	out.PodTemplates = templates.List()
 	out.Nodes, out.NodeClasses = Nodes(nodes)
 	return out, nil
 }

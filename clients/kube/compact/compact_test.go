@@ -39,17 +39,20 @@ nodes:
   labels: {`+pool+`, host: a, rack: "1"}
   taints: [{key: k, effect: TAINT_EFFECT_NO_SCHEDULE}]
   allocatable: {cpuMillis: 4000, memoryBytes: 1001, pods: 110, scalars: {example.com/gpu: 4}}
+  csiNode: {drivers: [{name: disks.example, allocatableCount: 16}], migratedPlugins: [kubernetes.io/disk]}
   images: [{names: [common:v1], sizeBytes: 5}, {names: [rare:v1], sizeBytes: 6}]
 - name: b
   labels: {`+pool+`, host: b, rack: "2"}
   taints: [{key: k, effect: TAINT_EFFECT_NO_SCHEDULE}]
   allocatable: {cpuMillis: 4000, memoryBytes: 1002, pods: 110, scalars: {example.com/gpu: 4}}
+  csiNode: {drivers: [{name: disks.example, allocatableCount: 16}], migratedPlugins: [kubernetes.io/disk]}
   images: [{names: [common:v1], sizeBytes: 5}]
-- {name: other, unschedulable: true}
+- {name: other, unschedulable: true, csiNode: {drivers: [{name: disks.example}]}}
 - name: c
   labels: {`+pool+`, host: c, rack: "3"}
   taints: [{key: k, effect: TAINT_EFFECT_NO_SCHEDULE}]
   allocatable: {cpuMillis: 4000, memoryBytes: 1003, pods: 110, scalars: {example.com/gpu: 4}}
+  csiNode: {drivers: [{name: disks.example, allocatableCount: 16}], migratedPlugins: [kubernetes.io/disk]}
   images: [{names: [common:v1], sizeBytes: 5}]
 `), compact.Options{})
 	if err != nil {
@@ -61,11 +64,12 @@ nodeClasses:
   nameLabelKeys: [host]
   taints: [{key: k, effect: TAINT_EFFECT_NO_SCHEDULE}]
   allocatable: {cpuMillis: 4000, pods: 110, scalars: {example.com/gpu: 4}}
+  csiNode: {drivers: [{name: disks.example, allocatableCount: 16}], migratedPlugins: [kubernetes.io/disk]}
   images: [{names: [common:v1], sizeBytes: 5}]
 nodes:
 - {name: a, classIndex: 0, labels: {rack: "1"}, allocatable: {memoryBytes: 1001}, images: [{names: [rare:v1], sizeBytes: 6}]}
 - {name: b, classIndex: 0, labels: {rack: "2"}, allocatable: {memoryBytes: 1002}}
-- {name: other, unschedulable: true}
+- {name: other, unschedulable: true, csiNode: {drivers: [{name: disks.example}]}}
 - {name: c, classIndex: 0, labels: {rack: "3"}, allocatable: {memoryBytes: 1003}}
 `), got, protocmp.Transform()); d != "" {
 		t.Error(d)
@@ -101,6 +105,7 @@ nodeClasses:
   taints: [{key: first, effect: TAINT_EFFECT_NO_SCHEDULE}]
   allocatable: {cpuMillis: 1, memoryBytes: 2, scalars: {one: 1, two: 1}}
   images: [{names: [first]}]
+  csiNode: {drivers: [{name: first}], migratedPlugins: [kubernetes.io/disk]}
 nodes:
 - name: the-node
   classIndex: 0
@@ -108,6 +113,7 @@ nodes:
   taints: [{key: second, effect: TAINT_EFFECT_NO_SCHEDULE}]
   allocatable: {memoryBytes: 0, pods: 3, scalars: {two: 2}}
   images: [{names: [second]}]
+  csiNode: {drivers: [{name: second}]}
 - {name: other, classIndex: 1}
 `)
 	got, err := compact.WholeNode(c, c.Nodes[0])
@@ -121,6 +127,7 @@ nodes:
   taints: [{key: first, effect: TAINT_EFFECT_NO_SCHEDULE}, {key: second, effect: TAINT_EFFECT_NO_SCHEDULE}]
   allocatable: {cpuMillis: 1, memoryBytes: 0, pods: 3, scalars: {one: 1, two: 2}}
   images: [{names: [first]}, {names: [second]}]
+  csiNode: {drivers: [{name: second}]}
 `).Nodes[0]
 	if d := cmp.Diff(want, got, protocmp.Transform()); d != "" {
 		t.Error(d)
@@ -318,6 +325,20 @@ func cluster(t *rapid.T) *stowagev1.Cluster {
 			if chance("gpu") {
 				n.Allocatable.Scalars[word("example.com/gpu", 1)] = rapid.Int64Range(0, 2).Draw(t, "gpus")
 			}
+		}
+		if !chance("csi node") {
+			n.CsiNode = &stowagev1.CSINode{}
+			for range rapid.IntRange(0, 2).Draw(t, "drivers") {
+				n.CsiNode.Drivers = append(n.CsiNode.Drivers, &stowagev1.CSINodeDriver{
+					Name: word("driver", 1), AllocatableCount: rapid.SampledFrom([]*int32{nil, new(int32(0)), new(int32(8))}).Draw(t, "limit"),
+				})
+			}
+			if chance("migrated") {
+				n.CsiNode.MigratedPlugins = []string{"kubernetes.io/disk"}
+			}
+		}
+		if chance("attached") {
+			n.AttachedVolumes = []string{word("volume", 3)}
 		}
 		for range rapid.IntRange(0, 5).Draw(t, "images") {
 			n.Images = append(n.Images, &stowagev1.ContainerImage{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -19,6 +20,7 @@ const (
 	scalar
 	taints
 	features
+	csiNode
 )
 
 // fact is a property that a node can have, and its kind.
@@ -84,6 +86,20 @@ func each(n *stowagev1.Node, yield func(f fact, v value, inNode, inClass int)) {
 		}
 		yield(fact{kind: features}, value{text: string(text)}, size, size)
 	}
+	if n.GetCsiNode() != nil {
+		text := csiNodeText(n)
+		size := field(len(text))
+		yield(fact{kind: csiNode}, value{text: text}, size, size)
+	}
+}
+
+// csiNodeText is the encoded CSINode of a node.
+func csiNodeText(n *stowagev1.Node) string {
+	text, err := proto.MarshalOptions{Deterministic: true}.Marshal(n.GetCsiNode())
+	if err != nil { // not UTF-8, which the server refuses: equal to no other
+		return "node " + n.GetName()
+	}
+	return string(text)
 }
 
 // field is the size of a field whose content has a length.
@@ -98,6 +114,7 @@ type state struct {
 	taints      []*stowagev1.Taint
 	allocatable *stowagev1.Resources
 	features    []string
+	csiNode     *stowagev1.CSINode
 }
 
 // selected is the wanted properties of a node.
@@ -113,6 +130,9 @@ func selected(n *stowagev1.Node, wanted func(fact) bool) state {
 	}
 	if wanted(fact{kind: features}) {
 		out.features = n.GetDeclaredFeatures()
+	}
+	if wanted(fact{kind: csiNode}) {
+		out.csiNode = n.GetCsiNode()
 	}
 	if r := n.GetAllocatable(); r != nil {
 		kept := &stowagev1.Resources{}

@@ -90,3 +90,19 @@ func TestClustersStayWhole(t *testing.T) {
 		t.Errorf("%v: the node is %v, want %v", err, got, want)
 	}
 }
+
+// TestEveryListStays: the lists of a cluster other than nodes and their classes stay.
+func TestEveryListStays(t *testing.T) {
+	in := &stowagev1.Cluster{}
+	fill(in.ProtoReflect(), 0)
+	out, err := compact.Cluster(in, compact.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range in.ProtoReflect().Descriptor().Fields().Len() {
+		f := in.ProtoReflect().Descriptor().Fields().Get(i)
+		if f.Name() != "node_classes" && !in.ProtoReflect().Get(f).Equal(out.ProtoReflect().Get(f)) {
+			t.Errorf("%s: %v became %v", f.Name(), in.ProtoReflect().Get(f), out.ProtoReflect().Get(f))
+		}
+	}
+}

@@ -79,7 +79,7 @@ func withImages(nodes []*stowagev1.Node, members []int, bytes int) []*set {
 // nodeClass is the set's class, read from one of its nodes.
 func (s *set) nodeClass(n *stowagev1.Node, shared map[fact]bool) *stowagev1.NodeClass {
 	have := selected(n, func(f fact) bool { return shared[f] })
-	out := &stowagev1.NodeClass{Taints: have.taints, Allocatable: have.allocatable, DeclaredFeatures: have.features}
+	out := &stowagev1.NodeClass{Taints: have.taints, Allocatable: have.allocatable, DeclaredFeatures: have.features, CsiNode: have.csiNode}
 	for key, text := range have.labels {
 		if text == n.GetName() {
 			out.NameLabelKeys = append(out.NameLabelKeys, key)
@@ -101,7 +101,7 @@ func (s *set) node(n *stowagev1.Node, shared map[fact]bool) *stowagev1.Node {
 	own := selected(n, func(f fact) bool { return !shared[f] })
 	out := Shallow(n)
 	out.Labels, out.Taints, out.Allocatable, out.ClassIndex = own.labels, own.taints, own.allocatable, s.class
-	out.DeclaredFeatures = own.features
+	out.DeclaredFeatures, out.CsiNode = own.features, own.csiNode
 	if len(s.images) > 0 {
 		out.Images = slices.DeleteFunc(slices.Clone(n.GetImages()), func(m *stowagev1.ContainerImage) bool {
 			return s.images[imageKey(m)]

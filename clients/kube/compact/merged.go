@@ -48,6 +48,7 @@ func WholeNode(c *stowagev1.Cluster, n *stowagev1.Node) (*stowagev1.Node, error)
 	out.Images = slices.Concat(class.GetImages(), n.GetImages())
 	out.DeclaredFeatures = slices.Concat(class.GetDeclaredFeatures(), n.GetDeclaredFeatures())
 	out.Allocatable = overlaid(class.GetAllocatable(), n.GetAllocatable())
+	out.CsiNode = cmp.Or(n.GetCsiNode(), class.GetCsiNode())
 	return out, nil
 }
 

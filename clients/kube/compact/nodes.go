@@ -13,7 +13,7 @@ import (
 // Nodes replaces common properties of nodes by node classes where that saves bytes. The nodes must not have classes; they
 // are not modified, and the result shares messages with them. Classes are in the order of their first nodes.
 //
-// A class has a label, a resource, the taints or the declared features for all of its nodes or for none. Nodes is greedy: all nodes start as one class, and the
+// A class has a label, a resource, the taints, the declared features or the CSINode for all of its nodes or for none. Nodes is greedy: all nodes start as one class, and the
 // property with the largest savings relative to its number of values comes first. A property moves into the classes if the nodes save
 // more bytes than the additional classes take. Labels that differ on nearly every node thus stay with the nodes, and so do labels that
 // would multiply classes. Nodes takes time linear in the nodes' properties.

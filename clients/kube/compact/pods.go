@@ -77,8 +77,8 @@ func encoding(m proto.Message) (string, error) {
 }
 
 // CountPods replaces pods whose only own fields are a name and a start time by counts per template, and removes the names and start
-// times of the others. Pods with their own template are unchanged.
-func CountPods(n *stowagev1.Node) {
+// times of the others. Pods with their own template are unchanged, and pods keep their names if these are parts of their claims' names.
+func CountPods(n *stowagev1.Node, templates []*stowagev1.PodTemplate) {
 	type group struct {
 		template    uint32
 		terminating bool
@@ -91,6 +91,10 @@ func CountPods(n *stowagev1.Node) {
 	n.Pods = slices.DeleteFunc(n.Pods, func(p *stowagev1.Pod) bool {
 		source, ok := p.GetSource().(*stowagev1.Pod_TemplateIndex)
 		if !ok {
+			return false
+		}
+		if int(source.TemplateIndex) < len(templates) && slices.ContainsFunc(templates[source.TemplateIndex].GetSpec().GetVolumes(), namesClaims) {
+			p.StartTime = nil
 			return false
 		}
 		if len(p.GetLabels()) > 0 || p.GetResourceStatus() != nil || p.GetPreempted() {
@@ -110,6 +114,11 @@ func CountPods(n *stowagev1.Node) {
 		return cmp.Or(cmp.Compare(a.TemplateIndex, b.TemplateIndex), compareBools(a.Terminating, b.Terminating),
 			cmp.Compare(a.Readiness, b.Readiness))
 	})
+}
+
+// namesClaims reports whether a volume is a claim whose name depends on the name of the pod.
+func namesClaims(v *stowagev1.Volume) bool {
+	return v.GetEphemeral() != nil || v.GetPersistentVolumeClaim().GetOfPod()
 }
 
 func compareBools(a, b bool) int {

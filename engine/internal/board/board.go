@@ -12,6 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/volumebinding"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/internal/tiebreak"
 	"github.com/stowage-scheduler/stowage/engine/internal/topology"
@@ -80,6 +81,7 @@ const maxWeight = 1 << 24
 var known = []*plugin.Plugin{
 	tainttoleration.Plugin, nodeaffinity.Plugin, noderesources.Fit, podtopologyspread.Plugin, interpodaffinity.Plugin,
 	noderesources.Balanced, imagelocality.Plugin,
+	volumebinding.Plugin, // scores only pods with claims, which boards do not have
 }
 
 // Fits reports whether a board can maintain the scores of plugins.

@@ -90,7 +90,7 @@ func (s *search) changeRequirements() error {
 }
 
 func (s *search) changeRequirement(r *requirementAt, all []requirementAt) error {
-	meeting, parsable := nodeaffinity.Meeting(s.State, r.Requirement)
+	meeting, parsable := s.State.Meeting(r.Requirement)
 	meeting.And(s.candidates)
 	found := verdict.NodeRequirement{
 		Term: r.term, Expression: r.expression, From: r.Requirement, Matching: meeting.Len(), Unparsable: !parsable,
@@ -134,7 +134,7 @@ func (s *search) contradicts(r *requirementAt, meeting nodeset.Set, all []requir
 		if left--; left < 0 || s.ctx.Err() != nil {
 			return false
 		}
-		nodes, _ := nodeaffinity.Meeting(s.State, o.Requirement)
+		nodes, _ := s.State.Meeting(o.Requirement)
 		nodes.And(s.candidates)
 		return !nodes.Empty() && !nodes.Meets(meeting)
 	})

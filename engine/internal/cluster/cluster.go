@@ -41,6 +41,7 @@ type population struct {
 	groups       list[Group]
 	groupOf      groupIDs      // by shape and template
 	ports        []int         // groups with host ports
+	volumeGroups []int         // groups with claims or disks
 	terms        []*groupTerms // of all groups, one behind the other
 }
 
@@ -51,6 +52,7 @@ type objects struct {
 	workloads  workloads
 	budgets    Budgets
 	podGroups  podGroups
+	storage    *Storage
 }
 
 // memos are caches of values computed from the other fields. Derived clusters share the caches that are still valid.
@@ -84,6 +86,7 @@ func Compile(ctx context.Context, input *api.Cluster, more ...AnyField) (*Cluste
 	for _, g := range input.PodGroups {
 		b.AddPodGroup(g)
 	}
+	b.SetStorage(input.Storage)
 	for _, t := range input.Templates {
 		b.AddTemplate(t)
 	}

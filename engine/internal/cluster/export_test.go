@@ -25,7 +25,7 @@ func (p *Pending) Uses(resource string) int64 { return (&Occupant{usage: &p.usag
 // Kept are the fields of State that Undo may leave as they are: what does not change, and what follows from the rest and is computed
 // when it is needed.
 var Kept = map[string]bool{
-	"ctx": true, "Symbols": true, "groups": true, "ports": true, "added": true, "addedBy": true, "addedAntiAffinity": true, "addedWishes": true,
+	"ctx": true, "Symbols": true, "groups": true, "ports": true, "volumeGroups": true, "added": true, "addedBy": true, "addedAntiAffinity": true, "addedWishes": true,
 	"byNode": true, "recounted": true, "listed": true, "membersOf": true, "Scores": true, "explained": true,
 }
 
@@ -66,5 +66,6 @@ func (s *State) Restored() map[string]any {
 		"Cluster": fmt.Sprintf("%p", s.Cluster), "Resources": amounts, "assumed": started, "evicted": len(s.evicted), "noted": len(s.noted),
 		"gone": len(s.gone), "placed": fmt.Sprint(present(s.placed)), "nominations": nominated, "cleared": fmt.Sprint(s.cleared),
 		"occupied": fmt.Sprint(s.occupied), "entryGroup": entry, "joined": fmt.Sprint(joined), "whole": s.whole, "unnumbered": s.unnumbered,
+		"bindings": fmt.Sprint(s.bindings.reserved, s.bindings.selected, s.bindings.made),
 	}
 }

@@ -24,7 +24,7 @@ type Field[T any] struct {
 type AnyField interface{ column() numbered }
 
 // fields are the fields of all clusters. TestFieldsAreListed fails for one that is missing.
-var fields = []AnyField{taints, declaredFeatures}
+var fields = []AnyField{taints, declaredFeatures, csiNodes, attached}
 
 // numbered is the column of a field: of each node the number of its value.
 type numbered interface {

@@ -25,6 +25,14 @@ func (g *Group) On(node uint32) int {
 	return 0
 }
 
+// Pods returns the number of the group's pods, with the pods that the request assumed.
+func (g *Group) Pods() (n int) {
+	for _, count := range g.All() {
+		n += count
+	}
+	return n
+}
+
 // empty reports whether the group had no pods before the request placed any.
 func (g *Group) empty() bool { return len(g.Nodes) == 0 }
 

@@ -141,7 +141,7 @@ func (g *grouping) compiled(source *api.PodTemplate, index int) template {
 	return template{
 		source: source,
 		index:  index,
-		shape:  compileShape(g.c.symbols, source, nil, false, nil),
+		shape:  compileShape(g.c.symbols, source, "", nil, false, nil),
 		usage:  usageOf(&source.Spec, nil),
 	}
 }
@@ -162,14 +162,14 @@ func (g *grouping) pod(p *api.Pod) (group int32, usage *Usage, load int32) {
 		usage = &status
 	}
 	load = g.loadOf(p, own, usage)
-	if len(p.Labels) == 0 {
+	if len(p.Labels) == 0 && (p.Name == "" || !ClaimsOfPods(&p.Template.Spec)) {
 		state := podState(p.Terminating, p.Readiness)
 		if own != nil {
 			return g.groupIn(&own.groups, t, state), usage, load
 		}
 		return g.groupOf(p.TemplateIndex, state), usage, load
 	}
-	shape := compileShape(g.c.symbols, p.Template, p.Labels, p.Terminating, t.shape.Rules)
+	shape := compileShape(g.c.symbols, p.Template, p.Name, p.Labels, p.Terminating, t.shape.Rules)
 	if !p.Terminating {
 		shape.Readiness = p.Readiness
 	}

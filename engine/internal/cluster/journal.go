@@ -89,6 +89,7 @@ func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
 		p.Nomination.assumed++
 	}
 	s.enterPorts(node, p)
+	s.bindVolumes(p, node)
 }
 
 // Evict removes o.Count pods from a node.

@@ -27,27 +27,41 @@ func (b *Builder) recount(node uint32, pods []podsOf, sign int32) {
 // regroup computes the members of the groups and reports whether they equal the base's.
 func (b *Builder) regroup() (same bool) {
 	c := b.c
-	hasPorts := func(group int) bool { return len(c.groups.get(group).HostPorts) > 0 }
-	ports, more := false, false
-	for i := b.base.groups.len(); i < c.groups.len(); i++ {
-		ports, more = ports || hasPorts(i), true
+	lists := [...]struct {
+		of  *[]int
+		has func(group int) bool
+	}{
+		{&c.ports, func(group int) bool { return len(c.groups.get(group).HostPorts) > 0 }},
+		{&c.volumeGroups, func(group int) bool { return len(c.groups.get(group).Volumes) > 0 }},
+	}
+	var stale [len(lists)]bool
+	more := c.groups.len() > b.base.groups.len()
+	for i := range lists {
+		for g := b.base.groups.len(); g < c.groups.len() && !stale[i]; g++ {
+			stale[i] = lists[i].has(g)
+		}
 	}
 	if b.removed || b.base.Len() == 0 {
 		c.gather()
-		ports = true
+		stale = [len(lists)]bool{true, true}
 	} else {
 		changed := b.applyRecounts()
-		ports = ports || slices.ContainsFunc(changed, func(group int32) bool { return hasPorts(int(group)) })
+		for i := range lists {
+			stale[i] = stale[i] || slices.ContainsFunc(changed, func(group int32) bool { return lists[i].has(int(group)) })
+		}
 		same = len(changed) == 0 && !more
 	}
 	if c.terms == nil || more {
 		c.terms = indexesOf(c.terms, c.groups.len())
 	}
-	if ports {
-		c.ports = nil
-		for i := range c.groups.len() {
-			if hasPorts(i) && !c.groups.get(i).empty() {
-				c.ports = append(c.ports, i)
+	for i := range lists {
+		if !stale[i] {
+			continue
+		}
+		*lists[i].of = nil
+		for g := range c.groups.len() {
+			if lists[i].has(g) && !c.groups.get(g).empty() {
+				*lists[i].of = append(*lists[i].of, g)
 			}
 		}
 	}

@@ -27,7 +27,7 @@ type Pending struct {
 
 // Compile compiles a pending pod.
 func (s *State) Compile(pod *api.Pod) *Pending {
-	shape := compileShape(s.Symbols, pod.Template, pod.Labels, pod.Terminating, nil)
+	shape := compileShape(s.Symbols, pod.Template, pod.Name, pod.Labels, pod.Terminating, nil)
 	return &Pending{
 		Pod:                   pod,
 		Shape:                 shape,

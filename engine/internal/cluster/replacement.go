@@ -46,3 +46,10 @@ func (c *Cluster) replacement(g *Group, symbols *intern.Table) Replacement {
 	}
 	return Replacement{Pod: pod, Own: t.source.Controller.Kind == api.DaemonSet}
 }
+
+// keep gives the pod the name of the one that it replaces if it has the claims of that name: a StatefulSet creates the same pod again.
+func (r *Replacement) keep(name string) {
+	if r.Pod.Template.Controller.Kind == api.StatefulSet && ClaimsOfPods(&r.Pod.Template.Spec) {
+		r.Pod.Name = name
+	}
+}

@@ -45,8 +45,8 @@ func (s *Shape) in(state int) *Shape {
 	return &out
 }
 
-// Rules is the affinity terms and host ports of a shape. Pods of one template share it, unless their terms depend on labels
-// of their own.
+// Rules is the affinity terms, host ports and volumes of a shape. Pods of one template share it, unless their terms depend on labels
+// of their own, or their claims on their names.
 type Rules struct {
 	Affinity              []Term
 	AntiAffinity          []Term
@@ -56,13 +56,18 @@ type Rules struct {
 	Unparsable bool
 
 	HostPorts []api.HostPort
+	// Volumes are the claims and disks of the pod, in its order.
+	Volumes []Volume
 
 	// id is equal for equal rules compiled with one table.
 	id intern.ID
 }
 
-// compileShape compiles a shape. shared is the rules of the template's pods without labels of their own, nil if unknown.
-func compileShape(t *intern.Table, template *api.PodTemplate, own api.Labels, terminating bool, shared *Rules) *Shape {
+// compileShape compiles the shape of a pod with a name, which may be empty. shared is the rules of the template's pods without labels
+// and names of their own, nil if unknown.
+func compileShape(
+	t *intern.Table, template *api.PodTemplate, name string, own api.Labels, terminating bool, shared *Rules,
+) *Shape {
 	s := &Shape{
 		Namespace:   t.Intern(template.Namespace),
 		Labels:      selector.CompileLabels(t, template.Labels.With(own)),
@@ -70,10 +75,10 @@ func compileShape(t *intern.Table, template *api.PodTemplate, own api.Labels, te
 		PodGroup:    podGroupOf(t, template),
 		Rules:       shared,
 	}
-	if shared != nil && (len(own) == 0 || !refersToOwnLabels(&template.Spec)) {
+	if shared != nil && (len(own) == 0 || !refersToOwnLabels(&template.Spec)) && (name == "" || !ClaimsOfPods(&template.Spec)) {
 		return s
 	}
-	s.Rules = &Rules{HostPorts: hostPorts(&template.Spec)}
+	s.Rules = &Rules{HostPorts: hostPorts(&template.Spec), Volumes: volumesOf(t, template, name)}
 	s.Affinity, s.PreferredAffinity = s.compileTerms(t, template.Spec.PodAffinity)
 	s.AntiAffinity, s.PreferredAntiAffinity = s.compileTerms(t, template.Spec.PodAntiAffinity)
 	s.Unparsable = template.Spec.PodAntiAffinity != nil && len(template.Spec.PodAntiAffinity.Required) > len(s.AntiAffinity)
@@ -191,5 +196,5 @@ func (s *Rules) key() []byte {
 		b = binary.AppendUvarint(append(b, byte(p.Protocol)), uint64(p.Port))
 		b = append(binary.AppendUvarint(b, uint64(len(p.HostIP))), p.HostIP...)
 	}
-	return b
+	return appendVolumes(b, s.Volumes)
 }

@@ -14,7 +14,7 @@ import (
 func TestEveryFieldOfAShapeTellsPodsApart(t *testing.T) {
 	table := intern.New()
 	shape := func() *Shape {
-		return compileShape(table, &api.PodTemplate{Namespace: "default"}, nil, false, nil)
+		return compileShape(table, &api.PodTemplate{Namespace: "default"}, "", nil, false, nil)
 	}
 	of := reflect.TypeFor[Shape]()
 	for i := range of.NumField() {

@@ -27,6 +27,7 @@ type State struct {
 	journal
 	nominating
 	memberships
+	bindings bindings
 	// Scores is memory that scores of one pod after the other are in.
 	Scores []int64
 	// unnumbered is set while no image is known to be on any node.
@@ -37,10 +38,12 @@ type State struct {
 
 // ownPods are the groups of the cluster and the groups that the request adds.
 type ownPods struct {
-	groups  list[Group]
-	ports   []int
-	added   map[intern.ID]int          // groups that the request added, by shape
-	addedBy map[selector.Label][]int32 // the groups of added behind the first ones, by label
+	groups list[Group]
+	ports  []int
+	// volumeGroups are the groups with claims or disks.
+	volumeGroups []int
+	added        map[intern.ID]int          // groups that the request added, by shape
+	addedBy      map[selector.Label][]int32 // the groups of added behind the first ones, by label
 	// These are the terms of the groups that the request added.
 	addedAntiAffinity, addedWishes terms
 }
@@ -53,7 +56,7 @@ func NewState(ctx context.Context, c *Cluster) *State {
 		explained: verdict.MaxExplained,
 		Symbols:   intern.Extend(c.symbols),
 		Resources: c.resources,
-		ownPods:   ownPods{groups: c.groups.shared(), ports: c.ports},
+		ownPods:   ownPods{groups: c.groups.shared(), ports: c.ports, volumeGroups: c.volumeGroups},
 	}
 }
 
@@ -217,6 +220,9 @@ func (s *State) groupOf(shape *Shape) int {
 	s.addedWishes.addWishes(i, shape)
 	if len(shape.HostPorts) > 0 {
 		s.ports = append(slices.Clip(s.ports), i)
+	}
+	if len(shape.Volumes) > 0 {
+		s.volumeGroups = append(slices.Clip(s.volumeGroups), i)
 	}
 	return i
 }

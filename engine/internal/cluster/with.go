@@ -38,7 +38,7 @@ func (c *Cluster) With(ctx context.Context, change *api.Delta) (*Cluster, error)
 func (b *Builder) applyOthers(change *api.Delta) {
 	c := b.c
 	b.beyondNodes = len(change.Templates)+len(change.Classes) > 0 || change.Namespaces != nil || change.WorkloadSelectors != nil ||
-		change.PodGroups != nil || change.Budgets != nil
+		change.PodGroups != nil || change.Budgets != nil || change.Storage.Changes()
 	if len(change.Templates) > 0 {
 		c.podTemplates = slices.Clone(c.podTemplates)
 	}
@@ -76,6 +76,9 @@ func (b *Builder) applyOthers(change *api.Delta) {
 		for _, s := range change.WorkloadSelectors {
 			b.AddWorkloadSelector(s)
 		}
+	}
+	if change.Storage.Changes() {
+		c.storage = newStorage(c.storage.objects.With(&change.Storage))
 	}
 	if change.PodGroups != nil {
 		c.podGroups = podGroups{}

@@ -82,7 +82,7 @@ func (d *Decision) PreFilter() *PreFilterResult {
 		if p.PreFilter == nil {
 			continue
 		}
-		r := p.PreFilter(d.Pod.Spec())
+		r := p.PreFilter(d.Cycle)
 		if r.Code != 0 {
 			return &PreFilterResult{Rejected: &PodRejection{p.Name, r.Code, r.Reason}}
 		}
@@ -115,7 +115,7 @@ func (d *Decision) RejectedBy(p *plugin.Plugin) *PodRejection {
 	if p.PreFilter == nil {
 		return nil
 	}
-	if r := p.PreFilter(d.Pod.Spec()); r.Code != 0 {
+	if r := p.PreFilter(d.Cycle); r.Code != 0 {
 		return &PodRejection{p.Name, r.Code, r.Reason}
 	}
 	return nil

@@ -178,9 +178,11 @@ func NewJoining(ctx context.Context, f *decide.Framework, s *cluster.State, grou
 	return j
 }
 
-// equal reports whether pending pods differ only in their names, and neither has the name of a nominated pod.
+// equal reports whether pending pods differ only in names that do not matter: neither has the name of a nominated pod, or claims of its
+// name.
 func equal(a, b *api.Pod, nominated map[string]bool) bool {
-	return (a.Name == b.Name || !nominated[a.Name] && !nominated[b.Name]) && a.NominatedNode == b.NominatedNode &&
+	matters := nominated[a.Name] || nominated[b.Name] || cluster.ClaimsOfPods(&a.Template.Spec)
+	return (a.Name == b.Name || !matters) && a.NominatedNode == b.NominatedNode &&
 		(a.Template == b.Template || reflect.DeepEqual(a.Template, b.Template)) &&
 		slices.Equal(a.Labels, b.Labels) && a.Terminating == b.Terminating
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/board"
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -16,11 +17,14 @@ func (q *Queue) Append(p Pending) int {
 	}
 	key := classKey{template: p.Pod.Template}
 	_, key.labels = q.readable(p.Pod.Labels, nil)
+	if cluster.ClaimsOfPods(&p.Pod.Template.Spec) {
+		key.name = p.Pod.Name
+	}
 	class := q.appended[key]
 	if class == nil {
 		class = &Class{Pod: q.State.Compile(&p.Pod)}
 		class.Scan = q.Options.Scan || q.State.AnyNominated() || !board.Fits(q.Framework.Scorers, q.Framework.Weights()) ||
-			q.Framework.PreScoreFailure(class.Pod.Spec()) != nil
+			q.Framework.PreScoreFailure(class.Pod.Spec()) != nil || cluster.Claims(class.Pod.Spec())
 		q.State.Expect(class.Pod)
 		q.appended[key] = class
 	}

@@ -77,8 +77,8 @@ type classKey struct {
 	nomination
 }
 
-// nomination is what distinguishes pods because of nominations: the node that a pod is nominated to, and the name of a pod
-// that a node of the cluster has as a nominated pod.
+// nomination is what distinguishes pods because of nominations: the node that a pod is nominated to, and the name of a pod that a node
+// of the cluster has as a nominated pod. Names also distinguish pods whose claims depend on them.
 type nomination struct{ node, name string }
 
 // maxCompared bounds the classes of one shape that a pod is compared with.
@@ -106,7 +106,7 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 		pod := &q.Pending[i].Pod
 		key := classKey{template: pod.Template, terminating: pod.Terminating}
 		key.node = pod.NominatedNode
-		if nominated[pod.Name] {
+		if nominated[pod.Name] || cluster.ClaimsOfPods(&pod.Template.Spec) {
 			key.name = pod.Name
 		}
 		own := pod.Labels
@@ -154,7 +154,7 @@ func (q *Queue) choose(ctx context.Context, classes []*Class) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		c.Scan = !fits || q.Framework.PreScoreFailure(c.Pod.Spec()) != nil ||
+		c.Scan = !fits || q.Framework.PreScoreFailure(c.Pod.Spec()) != nil || cluster.Claims(c.Pod.Spec()) ||
 			!q.Options.Tuning.Board && !pays(c.pods) || q.nominated(c)
 		q.State.Expect(c.Pod)
 	}

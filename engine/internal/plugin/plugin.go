@@ -22,7 +22,7 @@ type Plugin struct {
 	// PreEnqueue returns the reason that keeps a pod out of the queue, and whether there is one.
 	PreEnqueue func(*api.PodSpec) (verdict.Reason, bool)
 	// PreFilter rejects the pod as a whole, or restricts the nodes to consider.
-	PreFilter func(*api.PodSpec) PreFilterResult
+	PreFilter func(*Cycle) PreFilterResult
 	// Compile adds the plugin's rules to a set. The state must not change until the rules have counted.
 	Compile func(*Cycle, *rule.Set)
 	// WithNominated derives from the compiled rules the rules for one node when the pods nominated to the node count; nil if they are

@@ -100,12 +100,17 @@ func (v Vector) at(i int) int64 {
 // RejectWith returns the rejection of one node by a plugin with an adjustment of the node's pods, and whether there is one. It uses
 // the current counts, so the result may differ after Add.
 func (s *Set) RejectWith(by verdict.Plugin, node uint32, v Vector) (verdict.Rejection, bool) {
-	a := s.parts(v)
-	code, reason := s.rejecting(node)
-	if code == 0 {
-		code, reason = s.failing(node, &a)
+	if r := s.rejecting(node); r != nil {
+		return r.rejection(by, node), true
 	}
+	a := s.parts(v)
+	code, reason := s.failing(node, &a)
 	return s.rejection(by, node, code, reason, a.needs)
+}
+
+// rejection returns the rejection of a node by the rule.
+func (r *Static) rejection(by verdict.Plugin, node uint32) verdict.Rejection {
+	return verdict.Rejection{Plugin: by, Code: r.Code, Reasons: r.reasons(), Nodes: []uint32{node}}
 }
 
 // rejection returns the rejection of a node by a code and a reason, or else, if the code is 0, by Fit with additional amounts by need.
@@ -126,8 +131,7 @@ func (s *Set) rejection(
 
 // AllowsWith reports whether RejectWith returns no rejection.
 func (s *Set) AllowsWith(node uint32, v Vector) bool {
-	code, _ := s.rejecting(node)
-	return code == 0 && s.CountsAllow(node, v)
+	return s.rejecting(node) == nil && s.CountsAllow(node, v)
 }
 
 // CountsAllow is AllowsWith but for the static rules, which no adjustment changes.
@@ -164,14 +168,14 @@ func (s *Set) Monotone(node uint32, v Vector) bool {
 	return true
 }
 
-// rejecting returns the code and reason of the first static rule that rejects a node; 0 if none does.
-func (s *Set) rejecting(node uint32) (verdict.Code, verdict.Reason) {
+// rejecting returns the first static rule that rejects a node; nil if none does.
+func (s *Set) rejecting(node uint32) *Static {
 	for i := range s.Static {
 		if rule := &s.Static[i]; rule.Rejected != nil && rule.Rejected.Has(node) {
-			return rule.Code, rule.Reason
+			return rule
 		}
 	}
-	return 0, verdict.Reason{}
+	return nil
 }
 
 // failing returns the code and reason of the first rule that counts pods by domain and rejects a node; 0 if none does.

@@ -9,6 +9,7 @@ package rule
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
@@ -29,11 +30,16 @@ type Set struct {
 
 // Static is a rule that depends on nodes alone.
 type Static struct {
-	ID       verdict.PodRule
-	Code     verdict.Code
-	Reason   verdict.Reason
+	ID     verdict.PodRule
+	Code   verdict.Code
+	Reason verdict.Reason
+	// Also are the reasons that follow Reason, nil for none.
+	Also     []verdict.Reason
 	Rejected nodeset.Set
 }
+
+// reasons returns all reasons of the rule.
+func (r *Static) reasons() []verdict.Reason { return append([]verdict.Reason{r.Reason}, r.Also...) }
 
 // Empty reports whether the set has no rules.
 func (s *Set) Empty() bool {
@@ -61,7 +67,7 @@ func (s *Set) Reject(by verdict.Plugin, in nodeset.Set) (allowed nodeset.Set, re
 	r := rejecting{rest: in}
 	for i := range s.Static {
 		rule := &s.Static[i]
-		r.reject(rule.Rejected, rule.Code, rule.Reason)
+		r.reject(rule.Rejected, rule.Code, rule.Reason, rule.Also...)
 	}
 	for _, rule := range s.Spread {
 		r.reject(rule.missing(), verdict.UnschedulableAndUnresolvable, verdict.ReasonOf(verdict.ReasonSpreadMissingLabel))
@@ -79,7 +85,7 @@ func (s *Set) Reject(by verdict.Plugin, in nodeset.Set) (allowed nodeset.Set, re
 	}
 	for _, f := range r.found {
 		rejections = append(rejections, verdict.Rejection{
-			Plugin: by, Code: f.code, Reasons: []verdict.Reason{f.reason}, Nodes: f.nodes.Indexes(),
+			Plugin: by, Code: f.code, Reasons: f.reasons, Nodes: f.nodes.Indexes(),
 		})
 	}
 	if s.Fit != nil {
@@ -108,13 +114,13 @@ type rejecting struct {
 }
 
 type rejected struct {
-	code   verdict.Code
-	reason verdict.Reason
-	nodes  nodeset.Set
+	code    verdict.Code
+	reasons []verdict.Reason
+	nodes   nodeset.Set
 }
 
 // reject rejects the remaining nodes that are in a set; nil is the empty set.
-func (r *rejecting) reject(nodes nodeset.Set, code verdict.Code, reason verdict.Reason) {
+func (r *rejecting) reject(nodes nodeset.Set, code verdict.Code, reason verdict.Reason, also ...verdict.Reason) {
 	if nodes == nil || !r.rest.Meets(nodes) {
 		return
 	}
@@ -122,12 +128,12 @@ func (r *rejecting) reject(nodes nodeset.Set, code verdict.Code, reason verdict.
 	out.And(nodes)
 	r.remove(nodes)
 	for i := range r.found {
-		if f := &r.found[i]; f.code == code && f.reason == reason {
+		if f := &r.found[i]; f.code == code && f.reasons[0] == reason && slices.Equal(f.reasons[1:], also) {
 			f.nodes.Or(out)
 			return
 		}
 	}
-	r.found = append(r.found, rejected{code, reason, out})
+	r.found = append(r.found, rejected{code, append([]verdict.Reason{reason}, also...), out})
 }
 
 func (r *rejecting) remove(nodes nodeset.Set) {

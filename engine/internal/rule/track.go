@@ -23,11 +23,8 @@ type Tracked struct {
 	spread   []trackedSpread
 	numbers  int
 	recount  bool
-	// static is the rejection of the node that does not depend on pods; its code is 0 for none.
-	static struct {
-		verdict.Code
-		verdict.Reason
-	}
+	// static is the rule that rejects the node whatever pods are there, nil for none.
+	static *Static
 }
 
 // Tracking are the options of Track.
@@ -53,7 +50,9 @@ type trackedSpread struct {
 // pods that count, which may be as many as the pods of the cluster.
 func (s *Set) Track(node uint32, nominated []cluster.Nominated, o Tracking) *Tracked {
 	t := &Tracked{set: s, node: node, recount: o.Recount}
-	t.static.Code, t.static.Reason = s.rejecting(node)
+	if r := s.rejecting(node); r != nil {
+		t.static = &Static{Code: r.Code, Reason: r.Reason, Also: r.Also}
+	}
 	for _, r := range s.Spread {
 		counts := r.Counts()
 		spread := trackedSpread{Spread: r, counts: counts, critical: criticalOf(r.present, counts), extra: r.Added(nominated)}
@@ -179,10 +178,10 @@ func (t *Tracked) Allows() bool {
 
 // Rejection returns the rejection of the node by a plugin with all rules, and whether there is one.
 func (t *Tracked) Rejection(by verdict.Plugin) (verdict.Rejection, bool) {
-	code, reason := t.static.Code, t.static.Reason
-	if code == 0 {
-		code, reason = t.failing()
+	if t.static != nil {
+		return t.static.rejection(by, t.node), true
 	}
+	code, reason := t.failing()
 	more := make(Vector, len(t.room))
 	for i := range more {
 		more[i] = t.set.Fit.needs[i].Room(t.node) - t.room[i]

@@ -56,6 +56,16 @@ func Nowhere(nodes int) *Column {
 	return &Column{Domain: make([]int32, nodes), Values: make([]intern.ID, 1), Having: nodeset.New(nodes)}
 }
 
+// Everywhere returns a column with all nodes in one domain, which no label states.
+func Everywhere(nodes int) *Column {
+	c := &Column{Domain: make([]int32, nodes), Values: make([]intern.ID, 2), Having: nodeset.Full(nodes)}
+	for i := range c.Domain {
+		c.Domain[i] = None + 1
+	}
+	c.findNodes()
+	return c
+}
+
 // Len returns the number of domains, None included.
 func (c *Column) Len() int { return len(c.Values) }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -129,65 +130,68 @@ func Apply(c *stowagev1.Cluster, d *stowagev1.ClusterDelta) (_ *stowagev1.Cluste
 			}
 		}
 	}
-	for _, name := range d.RemovedNamespaces {
-		i := slices.IndexFunc(c.Namespaces, func(n *stowagev1.Namespace) bool { return n.Name == name })
-		if twice("namespace/"+name) || i < 0 {
-			return nil, false
+	fields := c.ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		switch list := fields.Get(i); list.Name() {
+		case "nodes", "pod_templates", "node_classes":
+		default:
+			if !applyNamed(c.ProtoReflect(), d.ProtoReflect(), list, twice) {
+				return nil, false
+			}
 		}
-		c.Namespaces = slices.Delete(c.Namespaces, i, i+1)
-	}
-	for _, n := range d.Namespaces {
-		if twice("namespace/" + n.Name) {
-			return nil, false
-		}
-		c.Namespaces = slices.DeleteFunc(c.Namespaces, func(o *stowagev1.Namespace) bool { return o.Name == n.Name })
-		c.Namespaces = append(c.Namespaces, n)
-	}
-	for _, w := range d.RemovedWorkloadSelectors {
-		same := func(o *stowagev1.WorkloadSelector) bool { return key(o) == key(w) }
-		if twice("workload/"+key(w)) || !slices.ContainsFunc(c.WorkloadSelectors, same) {
-			return nil, false
-		}
-		c.WorkloadSelectors = slices.DeleteFunc(c.WorkloadSelectors, same)
-	}
-	for _, w := range d.WorkloadSelectors {
-		if twice("workload/" + key(w)) {
-			return nil, false
-		}
-		c.WorkloadSelectors = slices.DeleteFunc(c.WorkloadSelectors,
-			func(o *stowagev1.WorkloadSelector) bool { return key(o) == key(w) })
-		c.WorkloadSelectors = append(c.WorkloadSelectors, w)
-	}
-	for _, p := range d.RemovedPodDisruptionBudgets {
-		same := func(o *stowagev1.PodDisruptionBudget) bool { return budgetKey(o) == budgetKey(p) }
-		if twice("budget/"+budgetKey(p)) || !slices.ContainsFunc(c.PodDisruptionBudgets, same) {
-			return nil, false
-		}
-		c.PodDisruptionBudgets = slices.DeleteFunc(c.PodDisruptionBudgets, same)
-	}
-	for _, p := range d.PodDisruptionBudgets {
-		if twice("budget/" + budgetKey(p)) {
-			return nil, false
-		}
-		c.PodDisruptionBudgets = slices.DeleteFunc(c.PodDisruptionBudgets,
-			func(o *stowagev1.PodDisruptionBudget) bool { return budgetKey(o) == budgetKey(p) })
-		c.PodDisruptionBudgets = append(c.PodDisruptionBudgets, p)
-	}
-	for _, name := range d.RemovedPodGroups {
-		i := slices.IndexFunc(c.PodGroups, func(g *stowagev1.PodGroup) bool { return g.Name == name })
-		if twice("group/"+name) || i < 0 {
-			return nil, false
-		}
-		c.PodGroups = slices.Delete(c.PodGroups, i, i+1)
-	}
-	for _, g := range d.PodGroups {
-		if twice("group/" + g.Name) {
-			return nil, false
-		}
-		c.PodGroups = slices.DeleteFunc(c.PodGroups, func(o *stowagev1.PodGroup) bool { return o.Name == g.Name })
-		c.PodGroups = append(c.PodGroups, g)
 	}
 	return c, true
+}
+
+// applyNamed applies the two fields of a delta that change a list whose items have names.
+func applyNamed(c, d protoreflect.Message, list protoreflect.FieldDescriptor, twice func(string) bool) bool {
+	changes := d.Descriptor().Fields()
+	without := func(key string) (found bool) {
+		items, kept := c.Get(list).List(), c.NewField(list).List()
+		for i := range items.Len() {
+			if item := items.Get(i); keyOf(item.Message()) == key {
+				found = true
+			} else {
+				kept.Append(item)
+			}
+		}
+		c.Set(list, protoreflect.ValueOfList(kept))
+		return found
+	}
+	removed := d.Get(changes.ByName("removed_" + list.Name())).List()
+	for i := range removed.Len() {
+		key := ""
+		if name, isMessage := removed.Get(i).Interface().(protoreflect.Message); isMessage {
+			key = keyOf(name)
+		} else {
+			key = removed.Get(i).String()
+		}
+		if twice(string(list.Name())+"/"+key) || !without(key) {
+			return false
+		}
+	}
+	set := d.Get(changes.ByName(list.Name())).List()
+	for i := range set.Len() {
+		key := keyOf(set.Get(i).Message())
+		if twice(string(list.Name()) + "/" + key) {
+			return false
+		}
+		without(key)
+		c.Mutable(list).List().Append(set.Get(i))
+	}
+	return true
+}
+
+// keyOf identifies an item in its list: the name, of some behind the kind and the namespace.
+func keyOf(item protoreflect.Message) (key string) {
+	fields := item.Descriptor().Fields()
+	if kind := fields.ByName("kind"); kind != nil {
+		key = fmt.Sprint(item.Get(kind).Enum(), "/")
+	}
+	if namespace := fields.ByName("namespace"); namespace != nil {
+		key += cmp.Or(item.Get(namespace).String(), "default") + "/"
+	}
+	return key + item.Get(fields.ByName("name")).String()
 }
 
 func remove(c *stowagev1.Cluster, from *[]*stowagev1.Pod, names []*stowagev1.NamespacedName) bool {
@@ -211,21 +215,6 @@ func namespaceOf(c *stowagev1.Cluster, p *stowagev1.Pod) string {
 		template = c.PodTemplates[p.GetTemplateIndex()]
 	}
 	return cmp.Or(template.GetNamespace(), "default")
-}
-
-func key(w interface {
-	GetKind() stowagev1.WorkloadKind
-	GetNamespace() string
-	GetName() string
-}) string {
-	return fmt.Sprint(w.GetKind(), cmp.Or(w.GetNamespace(), "default"), "/", w.GetName())
-}
-
-func budgetKey(p interface {
-	GetNamespace() string
-	GetName() string
-}) string {
-	return cmp.Or(p.GetNamespace(), "default") + "/" + p.GetName()
 }
 
 // overflow reports whether the sum of the counts of the same pods exceeds uint32.

@@ -317,9 +317,19 @@ type Cluster struct {
 	// lower names first; kube-scheduler has no fixed order.
 	PodDisruptionBudgets []*PodDisruptionBudget `protobuf:"bytes,6,rep,name=pod_disruption_budgets,json=podDisruptionBudgets,proto3" json:"pod_disruption_budgets,omitempty"`
 	// The pod groups of pods on nodes, and of pods to be placed. Requests may add others.
-	PodGroups     []*PodGroup `protobuf:"bytes,7,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	PodGroups []*PodGroup `protobuf:"bytes,7,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
+	// StorageClasses.
+	StorageClasses []*StorageClass `protobuf:"bytes,8,rep,name=storage_classes,json=storageClasses,proto3" json:"storage_classes,omitempty"`
+	// CSIDrivers.
+	CsiDrivers []*CSIDriver `protobuf:"bytes,9,rep,name=csi_drivers,json=csiDrivers,proto3" json:"csi_drivers,omitempty"`
+	// CSIStorageCapacities.
+	CsiStorageCapacities []*CSIStorageCapacity `protobuf:"bytes,10,rep,name=csi_storage_capacities,json=csiStorageCapacities,proto3" json:"csi_storage_capacities,omitempty"`
+	// PersistentVolumes.
+	PersistentVolumes []*PersistentVolume `protobuf:"bytes,11,rep,name=persistent_volumes,json=persistentVolumes,proto3" json:"persistent_volumes,omitempty"`
+	// PersistentVolumeClaims.
+	PersistentVolumeClaims []*PersistentVolumeClaim `protobuf:"bytes,12,rep,name=persistent_volume_claims,json=persistentVolumeClaims,proto3" json:"persistent_volume_claims,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *Cluster) Reset() {
@@ -401,6 +411,41 @@ func (x *Cluster) GetPodGroups() []*PodGroup {
 	return nil
 }
 
+func (x *Cluster) GetStorageClasses() []*StorageClass {
+	if x != nil {
+		return x.StorageClasses
+	}
+	return nil
+}
+
+func (x *Cluster) GetCsiDrivers() []*CSIDriver {
+	if x != nil {
+		return x.CsiDrivers
+	}
+	return nil
+}
+
+func (x *Cluster) GetCsiStorageCapacities() []*CSIStorageCapacity {
+	if x != nil {
+		return x.CsiStorageCapacities
+	}
+	return nil
+}
+
+func (x *Cluster) GetPersistentVolumes() []*PersistentVolume {
+	if x != nil {
+		return x.PersistentVolumes
+	}
+	return nil
+}
+
+func (x *Cluster) GetPersistentVolumeClaims() []*PersistentVolumeClaim {
+	if x != nil {
+		return x.PersistentVolumeClaims
+	}
+	return nil
+}
+
 // NodeClass is the fields that nodes of one kind share, such as the nodes of a node pool.
 type NodeClass struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -416,8 +461,10 @@ type NodeClass struct {
 	NameLabelKeys []string `protobuf:"bytes,5,rep,name=name_label_keys,json=nameLabelKeys,proto3" json:"name_label_keys,omitempty"`
 	// status.declaredFeatures.
 	DeclaredFeatures []string `protobuf:"bytes,6,rep,name=declared_features,json=declaredFeatures,proto3" json:"declared_features,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The CSINode of nodes that have none of their own.
+	CsiNode       *CSINode `protobuf:"bytes,7,opt,name=csi_node,json=csiNode,proto3" json:"csi_node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NodeClass) Reset() {
@@ -492,6 +539,13 @@ func (x *NodeClass) GetDeclaredFeatures() []string {
 	return nil
 }
 
+func (x *NodeClass) GetCsiNode() *CSINode {
+	if x != nil {
+		return x.CsiNode
+	}
+	return nil
+}
+
 // Node is a node with its pods. Its fields are in addition to its class: labels and resources override the class's entries
 // with the same key, taints, images and declared features follow the class's.
 type Node struct {
@@ -514,6 +568,11 @@ type Node struct {
 	Pods []*Pod `protobuf:"bytes,8,rep,name=pods,proto3" json:"pods,omitempty"`
 	// Index into Cluster.node_classes. Absent if the node has no class.
 	ClassIndex *uint32 `protobuf:"varint,9,opt,name=class_index,json=classIndex,proto3,oneof" json:"class_index,omitempty"`
+	// The node's CSINode, absent if it has none and its class has none. It overrides the class's.
+	CsiNode *CSINode `protobuf:"bytes,12,opt,name=csi_node,json=csiNode,proto3" json:"csi_node,omitempty"`
+	// The names of the volumes of VolumeAttachments to this node, each with the attacher that the volume's csi_driver is. They count
+	// against the limit of the driver, whether or not a pod uses them.
+	AttachedVolumes []string `protobuf:"bytes,13,rep,name=attached_volumes,json=attachedVolumes,proto3" json:"attached_volumes,omitempty"`
 	// Pending pods with this node in status.nominatedNodeName, each with a name and once. A pod with a priority not above theirs
 	// must fit on the node with them and without them (pkg/scheduler/framework/runtime/framework.go
 	// RunFilterPluginsWithNominatedPods, v1.37). A pod to be placed with the same namespace and name is the nominated pod
@@ -618,6 +677,20 @@ func (x *Node) GetClassIndex() uint32 {
 		return *x.ClassIndex
 	}
 	return 0
+}
+
+func (x *Node) GetCsiNode() *CSINode {
+	if x != nil {
+		return x.CsiNode
+	}
+	return nil
+}
+
+func (x *Node) GetAttachedVolumes() []string {
+	if x != nil {
+		return x.AttachedVolumes
+	}
+	return nil
 }
 
 func (x *Node) GetNominatedPods() []*Pod {
@@ -1324,7 +1397,7 @@ var File_stowage_v1_cluster_proto protoreflect.FileDescriptor
 const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\n" +
 	"\x18stowage/v1/cluster.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\x8d\x04\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\x1a\x18stowage/v1/storage.proto\"\xc4\a\n" +
 	"\aCluster\x122\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x10.stowage.v1.NodeB\n" +
 	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x05nodes\x12H\n" +
@@ -1342,17 +1415,30 @@ const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x14podDisruptionBudgets\x12?\n" +
 	"\n" +
 	"pod_groups\x18\a \x03(\v2\x14.stowage.v1.PodGroupB\n" +
-	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\tpodGroups\"\xc6\x03\n" +
+	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\tpodGroups\x12M\n" +
+	"\x0fstorage_classes\x18\b \x03(\v2\x18.stowage.v1.StorageClassB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\x0estorageClasses\x12B\n" +
+	"\vcsi_drivers\x18\t \x03(\v2\x15.stowage.v1.CSIDriverB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\n" +
+	"csiDrivers\x12`\n" +
+	"\x16csi_storage_capacities\x18\n" +
+	" \x03(\v2\x1e.stowage.v1.CSIStorageCapacityB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x14csiStorageCapacities\x12W\n" +
+	"\x12persistent_volumes\x18\v \x03(\v2\x1c.stowage.v1.PersistentVolumeB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x11persistentVolumes\x12g\n" +
+	"\x18persistent_volume_claims\x18\f \x03(\v2!.stowage.v1.PersistentVolumeClaimB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x16persistentVolumeClaims\"\xf6\x03\n" +
 	"\tNodeClass\x12S\n" +
 	"\x06labels\x18\x01 \x03(\v2!.stowage.v1.NodeClass.LabelsEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\x06labels\x124\n" +
 	"\x06taints\x18\x02 \x03(\v2\x11.stowage.v1.TaintB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x06taints\x127\n" +
 	"\vallocatable\x18\x03 \x01(\v2\x15.stowage.v1.ResourcesR\vallocatable\x12=\n" +
 	"\x06images\x18\x04 \x03(\v2\x1a.stowage.v1.ContainerImageB\t\xbaH\x06\x92\x01\x03\x10\x90NR\x06images\x12:\n" +
 	"\x0fname_label_keys\x18\x05 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x90N\"\ar\x05\x10\x01(\xbd\x02R\rnameLabelKeys\x12?\n" +
-	"\x11declared_features\x18\x06 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\xe8\a\"\ar\x05\x10\x01(\xfd\x01R\x10declaredFeatures\x1a9\n" +
+	"\x11declared_features\x18\x06 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\xe8\a\"\ar\x05\x10\x01(\xfd\x01R\x10declaredFeatures\x12.\n" +
+	"\bcsi_node\x18\a \x01(\v2\x13.stowage.v1.CSINodeR\acsiNode\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8e\x05\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfd\x05\n" +
 	"\x04Node\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01(\xfd\x01R\x04name\x12N\n" +
@@ -1365,7 +1451,9 @@ const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"pod_counts\x18\a \x03(\v2\x14.stowage.v1.PodCountR\tpodCounts\x12#\n" +
 	"\x04pods\x18\b \x03(\v2\x0f.stowage.v1.PodR\x04pods\x12$\n" +
 	"\vclass_index\x18\t \x01(\rH\x00R\n" +
-	"classIndex\x88\x01\x01\x126\n" +
+	"classIndex\x88\x01\x01\x12.\n" +
+	"\bcsi_node\x18\f \x01(\v2\x13.stowage.v1.CSINodeR\acsiNode\x12=\n" +
+	"\x10attached_volumes\x18\r \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x90N\"\ar\x05\x10\x01(\xfd\x01R\x0fattachedVolumes\x126\n" +
 	"\x0enominated_pods\x18\n" +
 	" \x03(\v2\x0f.stowage.v1.PodR\rnominatedPods\x12?\n" +
 	"\x11declared_features\x18\v \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\xe8\a\"\ar\x05\x10\x01(\xfd\x01R\x10declaredFeatures\x1a9\n" +
@@ -1495,11 +1583,17 @@ var file_stowage_v1_cluster_proto_goTypes = []any{
 	nil,                             // 18: stowage.v1.Node.LabelsEntry
 	nil,                             // 19: stowage.v1.Namespace.LabelsEntry
 	(*PodTemplate)(nil),             // 20: stowage.v1.PodTemplate
-	(*Resources)(nil),               // 21: stowage.v1.Resources
-	(*Pod)(nil),                     // 22: stowage.v1.Pod
-	(PodReadiness)(0),               // 23: stowage.v1.PodReadiness
-	(TaintEffect)(0),                // 24: stowage.v1.TaintEffect
-	(*LabelSelector)(nil),           // 25: stowage.v1.LabelSelector
+	(*StorageClass)(nil),            // 21: stowage.v1.StorageClass
+	(*CSIDriver)(nil),               // 22: stowage.v1.CSIDriver
+	(*CSIStorageCapacity)(nil),      // 23: stowage.v1.CSIStorageCapacity
+	(*PersistentVolume)(nil),        // 24: stowage.v1.PersistentVolume
+	(*PersistentVolumeClaim)(nil),   // 25: stowage.v1.PersistentVolumeClaim
+	(*Resources)(nil),               // 26: stowage.v1.Resources
+	(*CSINode)(nil),                 // 27: stowage.v1.CSINode
+	(*Pod)(nil),                     // 28: stowage.v1.Pod
+	(PodReadiness)(0),               // 29: stowage.v1.PodReadiness
+	(TaintEffect)(0),                // 30: stowage.v1.TaintEffect
+	(*LabelSelector)(nil),           // 31: stowage.v1.LabelSelector
 }
 var file_stowage_v1_cluster_proto_depIdxs = []int32{
 	7,  // 0: stowage.v1.Cluster.nodes:type_name -> stowage.v1.Node
@@ -1509,34 +1603,41 @@ var file_stowage_v1_cluster_proto_depIdxs = []int32{
 	6,  // 4: stowage.v1.Cluster.node_classes:type_name -> stowage.v1.NodeClass
 	14, // 5: stowage.v1.Cluster.pod_disruption_budgets:type_name -> stowage.v1.PodDisruptionBudget
 	15, // 6: stowage.v1.Cluster.pod_groups:type_name -> stowage.v1.PodGroup
-	17, // 7: stowage.v1.NodeClass.labels:type_name -> stowage.v1.NodeClass.LabelsEntry
-	10, // 8: stowage.v1.NodeClass.taints:type_name -> stowage.v1.Taint
-	21, // 9: stowage.v1.NodeClass.allocatable:type_name -> stowage.v1.Resources
-	9,  // 10: stowage.v1.NodeClass.images:type_name -> stowage.v1.ContainerImage
-	18, // 11: stowage.v1.Node.labels:type_name -> stowage.v1.Node.LabelsEntry
-	10, // 12: stowage.v1.Node.taints:type_name -> stowage.v1.Taint
-	21, // 13: stowage.v1.Node.allocatable:type_name -> stowage.v1.Resources
-	9,  // 14: stowage.v1.Node.images:type_name -> stowage.v1.ContainerImage
-	8,  // 15: stowage.v1.Node.pod_counts:type_name -> stowage.v1.PodCount
-	22, // 16: stowage.v1.Node.pods:type_name -> stowage.v1.Pod
-	22, // 17: stowage.v1.Node.nominated_pods:type_name -> stowage.v1.Pod
-	23, // 18: stowage.v1.PodCount.readiness:type_name -> stowage.v1.PodReadiness
-	24, // 19: stowage.v1.Taint.effect:type_name -> stowage.v1.TaintEffect
-	19, // 20: stowage.v1.Namespace.labels:type_name -> stowage.v1.Namespace.LabelsEntry
-	0,  // 21: stowage.v1.WorkloadSelector.kind:type_name -> stowage.v1.WorkloadKind
-	25, // 22: stowage.v1.WorkloadSelector.selector:type_name -> stowage.v1.LabelSelector
-	0,  // 23: stowage.v1.WorkloadSelectorName.kind:type_name -> stowage.v1.WorkloadKind
-	25, // 24: stowage.v1.PodDisruptionBudget.selector:type_name -> stowage.v1.LabelSelector
-	1,  // 25: stowage.v1.PodDisruptionBudget.unhealthy_pod_eviction_policy:type_name -> stowage.v1.UnhealthyPodEvictionPolicy
-	3,  // 26: stowage.v1.PodGroup.mode:type_name -> stowage.v1.PodGroupMode
-	16, // 27: stowage.v1.PodGroup.topology:type_name -> stowage.v1.PodGroupTopology
-	2,  // 28: stowage.v1.PodGroup.disruption_mode:type_name -> stowage.v1.PodGroupDisruptionMode
-	4,  // 29: stowage.v1.PodGroupTopology.policy:type_name -> stowage.v1.PodGroupTopologyPolicy
-	30, // [30:30] is the sub-list for method output_type
-	30, // [30:30] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	21, // 7: stowage.v1.Cluster.storage_classes:type_name -> stowage.v1.StorageClass
+	22, // 8: stowage.v1.Cluster.csi_drivers:type_name -> stowage.v1.CSIDriver
+	23, // 9: stowage.v1.Cluster.csi_storage_capacities:type_name -> stowage.v1.CSIStorageCapacity
+	24, // 10: stowage.v1.Cluster.persistent_volumes:type_name -> stowage.v1.PersistentVolume
+	25, // 11: stowage.v1.Cluster.persistent_volume_claims:type_name -> stowage.v1.PersistentVolumeClaim
+	17, // 12: stowage.v1.NodeClass.labels:type_name -> stowage.v1.NodeClass.LabelsEntry
+	10, // 13: stowage.v1.NodeClass.taints:type_name -> stowage.v1.Taint
+	26, // 14: stowage.v1.NodeClass.allocatable:type_name -> stowage.v1.Resources
+	9,  // 15: stowage.v1.NodeClass.images:type_name -> stowage.v1.ContainerImage
+	27, // 16: stowage.v1.NodeClass.csi_node:type_name -> stowage.v1.CSINode
+	18, // 17: stowage.v1.Node.labels:type_name -> stowage.v1.Node.LabelsEntry
+	10, // 18: stowage.v1.Node.taints:type_name -> stowage.v1.Taint
+	26, // 19: stowage.v1.Node.allocatable:type_name -> stowage.v1.Resources
+	9,  // 20: stowage.v1.Node.images:type_name -> stowage.v1.ContainerImage
+	8,  // 21: stowage.v1.Node.pod_counts:type_name -> stowage.v1.PodCount
+	28, // 22: stowage.v1.Node.pods:type_name -> stowage.v1.Pod
+	27, // 23: stowage.v1.Node.csi_node:type_name -> stowage.v1.CSINode
+	28, // 24: stowage.v1.Node.nominated_pods:type_name -> stowage.v1.Pod
+	29, // 25: stowage.v1.PodCount.readiness:type_name -> stowage.v1.PodReadiness
+	30, // 26: stowage.v1.Taint.effect:type_name -> stowage.v1.TaintEffect
+	19, // 27: stowage.v1.Namespace.labels:type_name -> stowage.v1.Namespace.LabelsEntry
+	0,  // 28: stowage.v1.WorkloadSelector.kind:type_name -> stowage.v1.WorkloadKind
+	31, // 29: stowage.v1.WorkloadSelector.selector:type_name -> stowage.v1.LabelSelector
+	0,  // 30: stowage.v1.WorkloadSelectorName.kind:type_name -> stowage.v1.WorkloadKind
+	31, // 31: stowage.v1.PodDisruptionBudget.selector:type_name -> stowage.v1.LabelSelector
+	1,  // 32: stowage.v1.PodDisruptionBudget.unhealthy_pod_eviction_policy:type_name -> stowage.v1.UnhealthyPodEvictionPolicy
+	3,  // 33: stowage.v1.PodGroup.mode:type_name -> stowage.v1.PodGroupMode
+	16, // 34: stowage.v1.PodGroup.topology:type_name -> stowage.v1.PodGroupTopology
+	2,  // 35: stowage.v1.PodGroup.disruption_mode:type_name -> stowage.v1.PodGroupDisruptionMode
+	4,  // 36: stowage.v1.PodGroupTopology.policy:type_name -> stowage.v1.PodGroupTopologyPolicy
+	37, // [37:37] is the sub-list for method output_type
+	37, // [37:37] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_cluster_proto_init() }
@@ -1547,6 +1648,7 @@ func file_stowage_v1_cluster_proto_init() {
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_resources_proto_init()
 	file_stowage_v1_selector_proto_init()
+	file_stowage_v1_storage_proto_init()
 	file_stowage_v1_cluster_proto_msgTypes[2].OneofWrappers = []any{}
 	file_stowage_v1_cluster_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}

@@ -165,8 +165,15 @@ type Explanation struct {
 	Truncated bool `protobuf:"varint,6,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	// Features that the pod requires (PodSpec.required_node_features), and the nodes that do not declare them.
 	UndeclaredFeatures []*UndeclaredFeature `protobuf:"bytes,7,rep,name=undeclared_features,json=undeclaredFeatures,proto3" json:"undeclared_features,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// The claims of the pod, with the candidate nodes on which they cannot be used.
+	ClaimConflicts []*ClaimConflict `protobuf:"bytes,8,rep,name=claim_conflicts,json=claimConflicts,proto3" json:"claim_conflicts,omitempty"`
+	// The nodes to which a CSI driver cannot attach the pod's volumes, at most 1,000.
+	AttachShortages []*AttachShortage `protobuf:"bytes,9,rep,name=attach_shortages,json=attachShortages,proto3" json:"attach_shortages,omitempty"`
+	// The pods that use a disk of the pod on a candidate node, or that use a claim with the access mode ReadWriteOncePod of the pod on any
+	// node, at most 1,000.
+	VolumeUsers   []*PodReference `protobuf:"bytes,10,rep,name=volume_users,json=volumeUsers,proto3" json:"volume_users,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Explanation) Reset() {
@@ -248,6 +255,209 @@ func (x *Explanation) GetUndeclaredFeatures() []*UndeclaredFeature {
 	return nil
 }
 
+func (x *Explanation) GetClaimConflicts() []*ClaimConflict {
+	if x != nil {
+		return x.ClaimConflicts
+	}
+	return nil
+}
+
+func (x *Explanation) GetAttachShortages() []*AttachShortage {
+	if x != nil {
+		return x.AttachShortages
+	}
+	return nil
+}
+
+func (x *Explanation) GetVolumeUsers() []*PodReference {
+	if x != nil {
+		return x.VolumeUsers
+	}
+	return nil
+}
+
+// ClaimConflict is the nodes on which a claim of the pod cannot be used for a reason.
+type ClaimConflict struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The claim's namespace. Empty for the claim of a pod without a name.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The claim's name. Empty for the claim of a pod without a name.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The claim's class.
+	StorageClassName string `protobuf:"bytes,3,opt,name=storage_class_name,json=storageClassName,proto3" json:"storage_class_name,omitempty"`
+	// The volume that the claim is bound to. Empty if it is bound to none.
+	VolumeName string `protobuf:"bytes,4,opt,name=volume_name,json=volumeName,proto3" json:"volume_name,omitempty"`
+	// The node that a volume is provisioned for. Empty if there is none.
+	SelectedNode string `protobuf:"bytes,5,opt,name=selected_node,json=selectedNode,proto3" json:"selected_node,omitempty"`
+	// The reason.
+	Reason RejectionReason `protobuf:"varint,6,opt,name=reason,proto3,enum=stowage.v1.RejectionReason" json:"reason,omitempty"`
+	// The nodes.
+	Nodes         *NodeList `protobuf:"bytes,7,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClaimConflict) Reset() {
+	*x = ClaimConflict{}
+	mi := &file_stowage_v1_explanation_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClaimConflict) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClaimConflict) ProtoMessage() {}
+
+func (x *ClaimConflict) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_explanation_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClaimConflict.ProtoReflect.Descriptor instead.
+func (*ClaimConflict) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ClaimConflict) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ClaimConflict) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ClaimConflict) GetStorageClassName() string {
+	if x != nil {
+		return x.StorageClassName
+	}
+	return ""
+}
+
+func (x *ClaimConflict) GetVolumeName() string {
+	if x != nil {
+		return x.VolumeName
+	}
+	return ""
+}
+
+func (x *ClaimConflict) GetSelectedNode() string {
+	if x != nil {
+		return x.SelectedNode
+	}
+	return ""
+}
+
+func (x *ClaimConflict) GetReason() RejectionReason {
+	if x != nil {
+		return x.Reason
+	}
+	return RejectionReason_REJECTION_REASON_UNSPECIFIED
+}
+
+func (x *ClaimConflict) GetNodes() *NodeList {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+// AttachShortage is a node to which a CSI driver cannot attach the volumes of the pod.
+type AttachShortage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node, an index into Cluster.nodes.
+	NodeIndex uint32 `protobuf:"varint,1,opt,name=node_index,json=nodeIndex,proto3" json:"node_index,omitempty"`
+	// The name of the CSI driver.
+	CsiDriver string `protobuf:"bytes,2,opt,name=csi_driver,json=csiDriver,proto3" json:"csi_driver,omitempty"`
+	// The number of volumes of the driver on the node.
+	Attached int64 `protobuf:"varint,3,opt,name=attached,proto3" json:"attached,omitempty"`
+	// The number of volumes of the pod that are not among these.
+	Added int64 `protobuf:"varint,4,opt,name=added,proto3" json:"added,omitempty"`
+	// The limit.
+	Limit         int64 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttachShortage) Reset() {
+	*x = AttachShortage{}
+	mi := &file_stowage_v1_explanation_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttachShortage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttachShortage) ProtoMessage() {}
+
+func (x *AttachShortage) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_explanation_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttachShortage.ProtoReflect.Descriptor instead.
+func (*AttachShortage) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *AttachShortage) GetNodeIndex() uint32 {
+	if x != nil {
+		return x.NodeIndex
+	}
+	return 0
+}
+
+func (x *AttachShortage) GetCsiDriver() string {
+	if x != nil {
+		return x.CsiDriver
+	}
+	return ""
+}
+
+func (x *AttachShortage) GetAttached() int64 {
+	if x != nil {
+		return x.Attached
+	}
+	return 0
+}
+
+func (x *AttachShortage) GetAdded() int64 {
+	if x != nil {
+		return x.Added
+	}
+	return 0
+}
+
+func (x *AttachShortage) GetLimit() int64 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
 // TopologyCounts is the counts of one rule.
 type TopologyCounts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -281,7 +491,7 @@ type TopologyCounts struct {
 
 func (x *TopologyCounts) Reset() {
 	*x = TopologyCounts{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[1]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -293,7 +503,7 @@ func (x *TopologyCounts) String() string {
 func (*TopologyCounts) ProtoMessage() {}
 
 func (x *TopologyCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[1]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -306,7 +516,7 @@ func (x *TopologyCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopologyCounts.ProtoReflect.Descriptor instead.
 func (*TopologyCounts) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{1}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *TopologyCounts) GetRule() TopologyRule {
@@ -400,7 +610,7 @@ type DomainCount struct {
 
 func (x *DomainCount) Reset() {
 	*x = DomainCount{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[2]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -412,7 +622,7 @@ func (x *DomainCount) String() string {
 func (*DomainCount) ProtoMessage() {}
 
 func (x *DomainCount) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[2]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -425,7 +635,7 @@ func (x *DomainCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DomainCount.ProtoReflect.Descriptor instead.
 func (*DomainCount) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{2}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *DomainCount) GetValue() string {
@@ -494,7 +704,7 @@ type PodReference struct {
 
 func (x *PodReference) Reset() {
 	*x = PodReference{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[3]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -506,7 +716,7 @@ func (x *PodReference) String() string {
 func (*PodReference) ProtoMessage() {}
 
 func (x *PodReference) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[3]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -519,7 +729,7 @@ func (x *PodReference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodReference.ProtoReflect.Descriptor instead.
 func (*PodReference) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{3}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PodReference) GetNamespace() string {
@@ -606,7 +816,7 @@ type UncountedNodes struct {
 
 func (x *UncountedNodes) Reset() {
 	*x = UncountedNodes{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[4]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -618,7 +828,7 @@ func (x *UncountedNodes) String() string {
 func (*UncountedNodes) ProtoMessage() {}
 
 func (x *UncountedNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[4]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -631,7 +841,7 @@ func (x *UncountedNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UncountedNodes.ProtoReflect.Descriptor instead.
 func (*UncountedNodes) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{4}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *UncountedNodes) GetReason() UncountedReason {
@@ -661,7 +871,7 @@ type UntoleratedTaint struct {
 
 func (x *UntoleratedTaint) Reset() {
 	*x = UntoleratedTaint{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[5]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -673,7 +883,7 @@ func (x *UntoleratedTaint) String() string {
 func (*UntoleratedTaint) ProtoMessage() {}
 
 func (x *UntoleratedTaint) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[5]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -686,7 +896,7 @@ func (x *UntoleratedTaint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UntoleratedTaint.ProtoReflect.Descriptor instead.
 func (*UntoleratedTaint) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{5}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *UntoleratedTaint) GetTaint() *Taint {
@@ -716,7 +926,7 @@ type UndeclaredFeature struct {
 
 func (x *UndeclaredFeature) Reset() {
 	*x = UndeclaredFeature{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[6]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -728,7 +938,7 @@ func (x *UndeclaredFeature) String() string {
 func (*UndeclaredFeature) ProtoMessage() {}
 
 func (x *UndeclaredFeature) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[6]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -741,7 +951,7 @@ func (x *UndeclaredFeature) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndeclaredFeature.ProtoReflect.Descriptor instead.
 func (*UndeclaredFeature) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{6}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *UndeclaredFeature) GetFeature() string {
@@ -777,7 +987,7 @@ type ResourceShortage struct {
 
 func (x *ResourceShortage) Reset() {
 	*x = ResourceShortage{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[7]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -789,7 +999,7 @@ func (x *ResourceShortage) String() string {
 func (*ResourceShortage) ProtoMessage() {}
 
 func (x *ResourceShortage) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[7]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -802,7 +1012,7 @@ func (x *ResourceShortage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceShortage.ProtoReflect.Descriptor instead.
 func (*ResourceShortage) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{7}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ResourceShortage) GetNodeIndex() uint32 {
@@ -855,7 +1065,7 @@ type HostPortConflict struct {
 
 func (x *HostPortConflict) Reset() {
 	*x = HostPortConflict{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[8]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -867,7 +1077,7 @@ func (x *HostPortConflict) String() string {
 func (*HostPortConflict) ProtoMessage() {}
 
 func (x *HostPortConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[8]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -880,7 +1090,7 @@ func (x *HostPortConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostPortConflict.ProtoReflect.Descriptor instead.
 func (*HostPortConflict) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{8}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *HostPortConflict) GetNodeIndex() uint32 {
@@ -909,7 +1119,7 @@ var File_stowage_v1_explanation_proto protoreflect.FileDescriptor
 const file_stowage_v1_explanation_proto_rawDesc = "" +
 	"\n" +
 	"\x1cstowage/v1/explanation.proto\x12\n" +
-	"stowage.v1\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/verdict.proto\"\xe6\x03\n" +
+	"stowage.v1\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/verdict.proto\"\xae\x05\n" +
 	"\vExplanation\x12<\n" +
 	"\x0efailing_checks\x18\x01 \x03(\v2\x15.stowage.v1.RejectionR\rfailingChecks\x12C\n" +
 	"\x0ftopology_counts\x18\x02 \x03(\v2\x1a.stowage.v1.TopologyCountsR\x0etopologyCounts\x12K\n" +
@@ -917,7 +1127,28 @@ const file_stowage_v1_explanation_proto_rawDesc = "" +
 	"\x12resource_shortages\x18\x04 \x03(\v2\x1c.stowage.v1.ResourceShortageR\x11resourceShortages\x12L\n" +
 	"\x13host_port_conflicts\x18\x05 \x03(\v2\x1c.stowage.v1.HostPortConflictR\x11hostPortConflicts\x12\x1c\n" +
 	"\ttruncated\x18\x06 \x01(\bR\ttruncated\x12N\n" +
-	"\x13undeclared_features\x18\a \x03(\v2\x1d.stowage.v1.UndeclaredFeatureR\x12undeclaredFeatures\"\x80\x03\n" +
+	"\x13undeclared_features\x18\a \x03(\v2\x1d.stowage.v1.UndeclaredFeatureR\x12undeclaredFeatures\x12B\n" +
+	"\x0fclaim_conflicts\x18\b \x03(\v2\x19.stowage.v1.ClaimConflictR\x0eclaimConflicts\x12E\n" +
+	"\x10attach_shortages\x18\t \x03(\v2\x1a.stowage.v1.AttachShortageR\x0fattachShortages\x12;\n" +
+	"\fvolume_users\x18\n" +
+	" \x03(\v2\x18.stowage.v1.PodReferenceR\vvolumeUsers\"\x96\x02\n" +
+	"\rClaimConflict\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12,\n" +
+	"\x12storage_class_name\x18\x03 \x01(\tR\x10storageClassName\x12\x1f\n" +
+	"\vvolume_name\x18\x04 \x01(\tR\n" +
+	"volumeName\x12#\n" +
+	"\rselected_node\x18\x05 \x01(\tR\fselectedNode\x123\n" +
+	"\x06reason\x18\x06 \x01(\x0e2\x1b.stowage.v1.RejectionReasonR\x06reason\x12*\n" +
+	"\x05nodes\x18\a \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\"\x96\x01\n" +
+	"\x0eAttachShortage\x12\x1d\n" +
+	"\n" +
+	"node_index\x18\x01 \x01(\rR\tnodeIndex\x12\x1d\n" +
+	"\n" +
+	"csi_driver\x18\x02 \x01(\tR\tcsiDriver\x12\x1a\n" +
+	"\battached\x18\x03 \x01(\x03R\battached\x12\x14\n" +
+	"\x05added\x18\x04 \x01(\x03R\x05added\x12\x14\n" +
+	"\x05limit\x18\x05 \x01(\x03R\x05limit\"\x80\x03\n" +
 	"\x0eTopologyCounts\x12,\n" +
 	"\x04rule\x18\x01 \x01(\x0e2\x18.stowage.v1.TopologyRuleR\x04rule\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\rR\x05index\x12!\n" +
@@ -997,46 +1228,54 @@ func file_stowage_v1_explanation_proto_rawDescGZIP() []byte {
 }
 
 var file_stowage_v1_explanation_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_stowage_v1_explanation_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_stowage_v1_explanation_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_stowage_v1_explanation_proto_goTypes = []any{
 	(TopologyRule)(0),         // 0: stowage.v1.TopologyRule
 	(UncountedReason)(0),      // 1: stowage.v1.UncountedReason
 	(*Explanation)(nil),       // 2: stowage.v1.Explanation
-	(*TopologyCounts)(nil),    // 3: stowage.v1.TopologyCounts
-	(*DomainCount)(nil),       // 4: stowage.v1.DomainCount
-	(*PodReference)(nil),      // 5: stowage.v1.PodReference
-	(*UncountedNodes)(nil),    // 6: stowage.v1.UncountedNodes
-	(*UntoleratedTaint)(nil),  // 7: stowage.v1.UntoleratedTaint
-	(*UndeclaredFeature)(nil), // 8: stowage.v1.UndeclaredFeature
-	(*ResourceShortage)(nil),  // 9: stowage.v1.ResourceShortage
-	(*HostPortConflict)(nil),  // 10: stowage.v1.HostPortConflict
-	(*Rejection)(nil),         // 11: stowage.v1.Rejection
-	(*NodeList)(nil),          // 12: stowage.v1.NodeList
-	(*Taint)(nil),             // 13: stowage.v1.Taint
+	(*ClaimConflict)(nil),     // 3: stowage.v1.ClaimConflict
+	(*AttachShortage)(nil),    // 4: stowage.v1.AttachShortage
+	(*TopologyCounts)(nil),    // 5: stowage.v1.TopologyCounts
+	(*DomainCount)(nil),       // 6: stowage.v1.DomainCount
+	(*PodReference)(nil),      // 7: stowage.v1.PodReference
+	(*UncountedNodes)(nil),    // 8: stowage.v1.UncountedNodes
+	(*UntoleratedTaint)(nil),  // 9: stowage.v1.UntoleratedTaint
+	(*UndeclaredFeature)(nil), // 10: stowage.v1.UndeclaredFeature
+	(*ResourceShortage)(nil),  // 11: stowage.v1.ResourceShortage
+	(*HostPortConflict)(nil),  // 12: stowage.v1.HostPortConflict
+	(*Rejection)(nil),         // 13: stowage.v1.Rejection
+	(RejectionReason)(0),      // 14: stowage.v1.RejectionReason
+	(*NodeList)(nil),          // 15: stowage.v1.NodeList
+	(*Taint)(nil),             // 16: stowage.v1.Taint
 }
 var file_stowage_v1_explanation_proto_depIdxs = []int32{
-	11, // 0: stowage.v1.Explanation.failing_checks:type_name -> stowage.v1.Rejection
-	3,  // 1: stowage.v1.Explanation.topology_counts:type_name -> stowage.v1.TopologyCounts
-	7,  // 2: stowage.v1.Explanation.untolerated_taints:type_name -> stowage.v1.UntoleratedTaint
-	9,  // 3: stowage.v1.Explanation.resource_shortages:type_name -> stowage.v1.ResourceShortage
-	10, // 4: stowage.v1.Explanation.host_port_conflicts:type_name -> stowage.v1.HostPortConflict
-	8,  // 5: stowage.v1.Explanation.undeclared_features:type_name -> stowage.v1.UndeclaredFeature
-	0,  // 6: stowage.v1.TopologyCounts.rule:type_name -> stowage.v1.TopologyRule
-	4,  // 7: stowage.v1.TopologyCounts.domains:type_name -> stowage.v1.DomainCount
-	6,  // 8: stowage.v1.TopologyCounts.uncounted_nodes:type_name -> stowage.v1.UncountedNodes
-	12, // 9: stowage.v1.DomainCount.nodes:type_name -> stowage.v1.NodeList
-	5,  // 10: stowage.v1.DomainCount.conflicting_pods:type_name -> stowage.v1.PodReference
-	1,  // 11: stowage.v1.UncountedNodes.reason:type_name -> stowage.v1.UncountedReason
-	12, // 12: stowage.v1.UncountedNodes.nodes:type_name -> stowage.v1.NodeList
-	13, // 13: stowage.v1.UntoleratedTaint.taint:type_name -> stowage.v1.Taint
-	12, // 14: stowage.v1.UntoleratedTaint.nodes:type_name -> stowage.v1.NodeList
-	12, // 15: stowage.v1.UndeclaredFeature.nodes:type_name -> stowage.v1.NodeList
-	5,  // 16: stowage.v1.HostPortConflict.holder:type_name -> stowage.v1.PodReference
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	13, // 0: stowage.v1.Explanation.failing_checks:type_name -> stowage.v1.Rejection
+	5,  // 1: stowage.v1.Explanation.topology_counts:type_name -> stowage.v1.TopologyCounts
+	9,  // 2: stowage.v1.Explanation.untolerated_taints:type_name -> stowage.v1.UntoleratedTaint
+	11, // 3: stowage.v1.Explanation.resource_shortages:type_name -> stowage.v1.ResourceShortage
+	12, // 4: stowage.v1.Explanation.host_port_conflicts:type_name -> stowage.v1.HostPortConflict
+	10, // 5: stowage.v1.Explanation.undeclared_features:type_name -> stowage.v1.UndeclaredFeature
+	3,  // 6: stowage.v1.Explanation.claim_conflicts:type_name -> stowage.v1.ClaimConflict
+	4,  // 7: stowage.v1.Explanation.attach_shortages:type_name -> stowage.v1.AttachShortage
+	7,  // 8: stowage.v1.Explanation.volume_users:type_name -> stowage.v1.PodReference
+	14, // 9: stowage.v1.ClaimConflict.reason:type_name -> stowage.v1.RejectionReason
+	15, // 10: stowage.v1.ClaimConflict.nodes:type_name -> stowage.v1.NodeList
+	0,  // 11: stowage.v1.TopologyCounts.rule:type_name -> stowage.v1.TopologyRule
+	6,  // 12: stowage.v1.TopologyCounts.domains:type_name -> stowage.v1.DomainCount
+	8,  // 13: stowage.v1.TopologyCounts.uncounted_nodes:type_name -> stowage.v1.UncountedNodes
+	15, // 14: stowage.v1.DomainCount.nodes:type_name -> stowage.v1.NodeList
+	7,  // 15: stowage.v1.DomainCount.conflicting_pods:type_name -> stowage.v1.PodReference
+	1,  // 16: stowage.v1.UncountedNodes.reason:type_name -> stowage.v1.UncountedReason
+	15, // 17: stowage.v1.UncountedNodes.nodes:type_name -> stowage.v1.NodeList
+	16, // 18: stowage.v1.UntoleratedTaint.taint:type_name -> stowage.v1.Taint
+	15, // 19: stowage.v1.UntoleratedTaint.nodes:type_name -> stowage.v1.NodeList
+	15, // 20: stowage.v1.UndeclaredFeature.nodes:type_name -> stowage.v1.NodeList
+	7,  // 21: stowage.v1.HostPortConflict.holder:type_name -> stowage.v1.PodReference
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_explanation_proto_init() }
@@ -1046,7 +1285,7 @@ func file_stowage_v1_explanation_proto_init() {
 	}
 	file_stowage_v1_cluster_proto_init()
 	file_stowage_v1_verdict_proto_init()
-	file_stowage_v1_explanation_proto_msgTypes[3].OneofWrappers = []any{
+	file_stowage_v1_explanation_proto_msgTypes[5].OneofWrappers = []any{
 		(*PodReference_TemplateIndex)(nil),
 		(*PodReference_QueueIndex)(nil),
 	}
@@ -1056,7 +1295,7 @@ func file_stowage_v1_explanation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_explanation_proto_rawDesc), len(file_stowage_v1_explanation_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   9,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

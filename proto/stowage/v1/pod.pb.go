@@ -133,6 +133,67 @@ func (PreemptionPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{1}
 }
 
+// DiskKind is a kind of disk that conflicts with other uses of it on a node (VolumeRestrictions).
+type DiskKind int32
+
+const (
+	// Any other, which conflicts with nothing.
+	DiskKind_DISK_KIND_UNSPECIFIED DiskKind = 0
+	// gcePersistentDisk: several pods may use it read-only.
+	DiskKind_DISK_KIND_GCE_PERSISTENT_DISK DiskKind = 1
+	// awsElasticBlockStore: one pod.
+	DiskKind_DISK_KIND_AWS_ELASTIC_BLOCK_STORE DiskKind = 2
+	// iscsi: several pods may use it read-only.
+	DiskKind_DISK_KIND_ISCSI DiskKind = 3
+	// rbd: several pods may use it read-only.
+	DiskKind_DISK_KIND_RBD DiskKind = 4
+)
+
+// Enum value maps for DiskKind.
+var (
+	DiskKind_name = map[int32]string{
+		0: "DISK_KIND_UNSPECIFIED",
+		1: "DISK_KIND_GCE_PERSISTENT_DISK",
+		2: "DISK_KIND_AWS_ELASTIC_BLOCK_STORE",
+		3: "DISK_KIND_ISCSI",
+		4: "DISK_KIND_RBD",
+	}
+	DiskKind_value = map[string]int32{
+		"DISK_KIND_UNSPECIFIED":             0,
+		"DISK_KIND_GCE_PERSISTENT_DISK":     1,
+		"DISK_KIND_AWS_ELASTIC_BLOCK_STORE": 2,
+		"DISK_KIND_ISCSI":                   3,
+		"DISK_KIND_RBD":                     4,
+	}
+)
+
+func (x DiskKind) Enum() *DiskKind {
+	p := new(DiskKind)
+	*p = x
+	return p
+}
+
+func (x DiskKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DiskKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_stowage_v1_pod_proto_enumTypes[2].Descriptor()
+}
+
+func (DiskKind) Type() protoreflect.EnumType {
+	return &file_stowage_v1_pod_proto_enumTypes[2]
+}
+
+func (x DiskKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use DiskKind.Descriptor instead.
+func (DiskKind) EnumDescriptor() ([]byte, []int) {
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{2}
+}
+
 // ContainerRestartPolicy is a container's own restart policy.
 type ContainerRestartPolicy int32
 
@@ -175,11 +236,11 @@ func (x ContainerRestartPolicy) String() string {
 }
 
 func (ContainerRestartPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_pod_proto_enumTypes[2].Descriptor()
+	return file_stowage_v1_pod_proto_enumTypes[3].Descriptor()
 }
 
 func (ContainerRestartPolicy) Type() protoreflect.EnumType {
-	return &file_stowage_v1_pod_proto_enumTypes[2]
+	return &file_stowage_v1_pod_proto_enumTypes[3]
 }
 
 func (x ContainerRestartPolicy) Number() protoreflect.EnumNumber {
@@ -188,7 +249,7 @@ func (x ContainerRestartPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ContainerRestartPolicy.Descriptor instead.
 func (ContainerRestartPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{2}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{3}
 }
 
 // Protocol is a port's protocol.
@@ -232,11 +293,11 @@ func (x Protocol) String() string {
 }
 
 func (Protocol) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_pod_proto_enumTypes[3].Descriptor()
+	return file_stowage_v1_pod_proto_enumTypes[4].Descriptor()
 }
 
 func (Protocol) Type() protoreflect.EnumType {
-	return &file_stowage_v1_pod_proto_enumTypes[3]
+	return &file_stowage_v1_pod_proto_enumTypes[4]
 }
 
 func (x Protocol) Number() protoreflect.EnumNumber {
@@ -245,7 +306,7 @@ func (x Protocol) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Protocol.Descriptor instead.
 func (Protocol) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{3}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{4}
 }
 
 // Pod is a pod: a template, and the fields of this pod alone.
@@ -836,6 +897,9 @@ type Volume struct {
 	//
 	//	*Volume_Image
 	//	*Volume_EmptyDir
+	//	*Volume_PersistentVolumeClaim
+	//	*Volume_Ephemeral
+	//	*Volume_Disk
 	Source        isVolume_Source `protobuf_oneof:"source"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -896,6 +960,33 @@ func (x *Volume) GetEmptyDir() *EmptyDirVolumeSource {
 	return nil
 }
 
+func (x *Volume) GetPersistentVolumeClaim() *PersistentVolumeClaimVolumeSource {
+	if x != nil {
+		if x, ok := x.Source.(*Volume_PersistentVolumeClaim); ok {
+			return x.PersistentVolumeClaim
+		}
+	}
+	return nil
+}
+
+func (x *Volume) GetEphemeral() *EphemeralVolumeSource {
+	if x != nil {
+		if x, ok := x.Source.(*Volume_Ephemeral); ok {
+			return x.Ephemeral
+		}
+	}
+	return nil
+}
+
+func (x *Volume) GetDisk() *DiskVolumeSource {
+	if x != nil {
+		if x, ok := x.Source.(*Volume_Disk); ok {
+			return x.Disk
+		}
+	}
+	return nil
+}
+
 type isVolume_Source interface {
 	isVolume_Source()
 }
@@ -910,9 +1001,243 @@ type Volume_EmptyDir struct {
 	EmptyDir *EmptyDirVolumeSource `protobuf:"bytes,2,opt,name=empty_dir,json=emptyDir,proto3,oneof"`
 }
 
+type Volume_PersistentVolumeClaim struct {
+	// persistentVolumeClaim.
+	PersistentVolumeClaim *PersistentVolumeClaimVolumeSource `protobuf:"bytes,3,opt,name=persistent_volume_claim,json=persistentVolumeClaim,proto3,oneof"`
+}
+
+type Volume_Ephemeral struct {
+	// ephemeral.
+	Ephemeral *EphemeralVolumeSource `protobuf:"bytes,4,opt,name=ephemeral,proto3,oneof"`
+}
+
+type Volume_Disk struct {
+	// gcePersistentDisk, awsElasticBlockStore, iscsi, rbd, and other volumes in the Kubernetes tree that are migrated to a CSI driver.
+	Disk *DiskVolumeSource `protobuf:"bytes,5,opt,name=disk,proto3,oneof"`
+}
+
 func (*Volume_Image) isVolume_Source() {}
 
 func (*Volume_EmptyDir) isVolume_Source() {}
+
+func (*Volume_PersistentVolumeClaim) isVolume_Source() {}
+
+func (*Volume_Ephemeral) isVolume_Source() {}
+
+func (*Volume_Disk) isVolume_Source() {}
+
+// PersistentVolumeClaimVolumeSource is a claim of the pod's namespace.
+type PersistentVolumeClaimVolumeSource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// claimName. With of_pod, the part before the pod's name.
+	ClaimName string `protobuf:"bytes,1,opt,name=claim_name,json=claimName,proto3" json:"claim_name,omitempty"`
+	// Whether the claim's name is claim_name, "-", and the name of the pod, as of claims that a StatefulSet creates from its
+	// volumeClaimTemplates. The pods then share a template. A pod without a name has a claim that no other pod has.
+	OfPod bool `protobuf:"varint,2,opt,name=of_pod,json=ofPod,proto3" json:"of_pod,omitempty"`
+	// The claim that the controller creates before the pod, if the cluster has none of that name. Without it, kube-scheduler rejects
+	// a pod whose claim does not exist.
+	ClaimTemplate *PersistentVolumeClaimSpec `protobuf:"bytes,3,opt,name=claim_template,json=claimTemplate,proto3" json:"claim_template,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PersistentVolumeClaimVolumeSource) Reset() {
+	*x = PersistentVolumeClaimVolumeSource{}
+	mi := &file_stowage_v1_pod_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PersistentVolumeClaimVolumeSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PersistentVolumeClaimVolumeSource) ProtoMessage() {}
+
+func (x *PersistentVolumeClaimVolumeSource) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_pod_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PersistentVolumeClaimVolumeSource.ProtoReflect.Descriptor instead.
+func (*PersistentVolumeClaimVolumeSource) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *PersistentVolumeClaimVolumeSource) GetClaimName() string {
+	if x != nil {
+		return x.ClaimName
+	}
+	return ""
+}
+
+func (x *PersistentVolumeClaimVolumeSource) GetOfPod() bool {
+	if x != nil {
+		return x.OfPod
+	}
+	return false
+}
+
+func (x *PersistentVolumeClaimVolumeSource) GetClaimTemplate() *PersistentVolumeClaimSpec {
+	if x != nil {
+		return x.ClaimTemplate
+	}
+	return nil
+}
+
+// EphemeralVolumeSource is a claim with the name of the pod, "-", and the name of the volume.
+type EphemeralVolumeSource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the volume. Required.
+	VolumeName string `protobuf:"bytes,1,opt,name=volume_name,json=volumeName,proto3" json:"volume_name,omitempty"`
+	// volumeClaimTemplate: the claim that the ephemeral volume controller creates, if the cluster has none of that name. Without it,
+	// the pod waits for the controller.
+	ClaimTemplate *PersistentVolumeClaimSpec `protobuf:"bytes,2,opt,name=claim_template,json=claimTemplate,proto3" json:"claim_template,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EphemeralVolumeSource) Reset() {
+	*x = EphemeralVolumeSource{}
+	mi := &file_stowage_v1_pod_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EphemeralVolumeSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EphemeralVolumeSource) ProtoMessage() {}
+
+func (x *EphemeralVolumeSource) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_pod_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EphemeralVolumeSource.ProtoReflect.Descriptor instead.
+func (*EphemeralVolumeSource) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *EphemeralVolumeSource) GetVolumeName() string {
+	if x != nil {
+		return x.VolumeName
+	}
+	return ""
+}
+
+func (x *EphemeralVolumeSource) GetClaimTemplate() *PersistentVolumeClaimSpec {
+	if x != nil {
+		return x.ClaimTemplate
+	}
+	return nil
+}
+
+// DiskVolumeSource is a disk that pods use without a claim.
+type DiskVolumeSource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kind of the disk.
+	Kind DiskKind `protobuf:"varint,1,opt,name=kind,proto3,enum=stowage.v1.DiskKind" json:"kind,omitempty"`
+	// What identifies the disk: pdName, volumeID, iqn, or the pool, "/" and the image. Read if kind is specified.
+	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// The monitors of an RBD image. Images are the same only if they have a common one.
+	Monitors []string `protobuf:"bytes,3,rep,name=monitors,proto3" json:"monitors,omitempty"`
+	// readOnly.
+	ReadOnly bool `protobuf:"varint,4,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	// The CSI driver that the volume is migrated to. Empty if there is none.
+	CsiDriver string `protobuf:"bytes,5,opt,name=csi_driver,json=csiDriver,proto3" json:"csi_driver,omitempty"`
+	// The volume handle of the migrated volume.
+	VolumeHandle  string `protobuf:"bytes,6,opt,name=volume_handle,json=volumeHandle,proto3" json:"volume_handle,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiskVolumeSource) Reset() {
+	*x = DiskVolumeSource{}
+	mi := &file_stowage_v1_pod_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiskVolumeSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiskVolumeSource) ProtoMessage() {}
+
+func (x *DiskVolumeSource) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_pod_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiskVolumeSource.ProtoReflect.Descriptor instead.
+func (*DiskVolumeSource) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *DiskVolumeSource) GetKind() DiskKind {
+	if x != nil {
+		return x.Kind
+	}
+	return DiskKind_DISK_KIND_UNSPECIFIED
+}
+
+func (x *DiskVolumeSource) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *DiskVolumeSource) GetMonitors() []string {
+	if x != nil {
+		return x.Monitors
+	}
+	return nil
+}
+
+func (x *DiskVolumeSource) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return false
+}
+
+func (x *DiskVolumeSource) GetCsiDriver() string {
+	if x != nil {
+		return x.CsiDriver
+	}
+	return ""
+}
+
+func (x *DiskVolumeSource) GetVolumeHandle() string {
+	if x != nil {
+		return x.VolumeHandle
+	}
+	return ""
+}
 
 // EmptyDirVolumeSource is a directory on the node that is as old as the pod.
 type EmptyDirVolumeSource struct {
@@ -923,7 +1248,7 @@ type EmptyDirVolumeSource struct {
 
 func (x *EmptyDirVolumeSource) Reset() {
 	*x = EmptyDirVolumeSource{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[6]
+	mi := &file_stowage_v1_pod_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -935,7 +1260,7 @@ func (x *EmptyDirVolumeSource) String() string {
 func (*EmptyDirVolumeSource) ProtoMessage() {}
 
 func (x *EmptyDirVolumeSource) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[6]
+	mi := &file_stowage_v1_pod_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -948,7 +1273,7 @@ func (x *EmptyDirVolumeSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EmptyDirVolumeSource.ProtoReflect.Descriptor instead.
 func (*EmptyDirVolumeSource) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{6}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{9}
 }
 
 // ImageVolumeSource is an image that is mounted as a volume.
@@ -962,7 +1287,7 @@ type ImageVolumeSource struct {
 
 func (x *ImageVolumeSource) Reset() {
 	*x = ImageVolumeSource{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[7]
+	mi := &file_stowage_v1_pod_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -974,7 +1299,7 @@ func (x *ImageVolumeSource) String() string {
 func (*ImageVolumeSource) ProtoMessage() {}
 
 func (x *ImageVolumeSource) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[7]
+	mi := &file_stowage_v1_pod_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -987,7 +1312,7 @@ func (x *ImageVolumeSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImageVolumeSource.ProtoReflect.Descriptor instead.
 func (*ImageVolumeSource) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{7}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ImageVolumeSource) GetReference() string {
@@ -1016,7 +1341,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[8]
+	mi := &file_stowage_v1_pod_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1028,7 +1353,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[8]
+	mi := &file_stowage_v1_pod_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1041,7 +1366,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{8}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Container) GetName() string {
@@ -1094,7 +1419,7 @@ type HostPort struct {
 
 func (x *HostPort) Reset() {
 	*x = HostPort{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[9]
+	mi := &file_stowage_v1_pod_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1106,7 +1431,7 @@ func (x *HostPort) String() string {
 func (*HostPort) ProtoMessage() {}
 
 func (x *HostPort) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[9]
+	mi := &file_stowage_v1_pod_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1119,7 +1444,7 @@ func (x *HostPort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostPort.ProtoReflect.Descriptor instead.
 func (*HostPort) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{9}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *HostPort) GetPort() int32 {
@@ -1164,7 +1489,7 @@ type PodResourceStatus struct {
 
 func (x *PodResourceStatus) Reset() {
 	*x = PodResourceStatus{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[10]
+	mi := &file_stowage_v1_pod_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1176,7 +1501,7 @@ func (x *PodResourceStatus) String() string {
 func (*PodResourceStatus) ProtoMessage() {}
 
 func (x *PodResourceStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[10]
+	mi := &file_stowage_v1_pod_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1189,7 +1514,7 @@ func (x *PodResourceStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodResourceStatus.ProtoReflect.Descriptor instead.
 func (*PodResourceStatus) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{10}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PodResourceStatus) GetResizeInfeasible() bool {
@@ -1242,7 +1567,7 @@ type ContainerResourceStatus struct {
 
 func (x *ContainerResourceStatus) Reset() {
 	*x = ContainerResourceStatus{}
-	mi := &file_stowage_v1_pod_proto_msgTypes[11]
+	mi := &file_stowage_v1_pod_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1254,7 +1579,7 @@ func (x *ContainerResourceStatus) String() string {
 func (*ContainerResourceStatus) ProtoMessage() {}
 
 func (x *ContainerResourceStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_pod_proto_msgTypes[11]
+	mi := &file_stowage_v1_pod_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1267,7 +1592,7 @@ func (x *ContainerResourceStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerResourceStatus.ProtoReflect.Descriptor instead.
 func (*ContainerResourceStatus) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{11}
+	return file_stowage_v1_pod_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ContainerResourceStatus) GetName() string {
@@ -1296,7 +1621,7 @@ var File_stowage_v1_pod_proto protoreflect.FileDescriptor
 const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\n" +
 	"\x14stowage/v1/pod.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\"\xab\x05\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\x1a\x18stowage/v1/storage.proto\"\xab\x05\n" +
 	"\x03Pod\x12\x1c\n" +
 	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\x12'\n" +
 	"\x0etemplate_index\x18\x02 \x01(\rH\x00R\rtemplateIndex\x125\n" +
@@ -1360,11 +1685,33 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\x16required_node_features\x18\x10 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\xe8\a\"\ar\x05\x10\x01(\xfd\x01R\x14requiredNodeFeatures\x1a?\n" +
 	"\x11NodeSelectorEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x91\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf1\x02\n" +
 	"\x06Volume\x125\n" +
 	"\x05image\x18\x01 \x01(\v2\x1d.stowage.v1.ImageVolumeSourceH\x00R\x05image\x12?\n" +
-	"\tempty_dir\x18\x02 \x01(\v2 .stowage.v1.EmptyDirVolumeSourceH\x00R\bemptyDirB\x0f\n" +
-	"\x06source\x12\x05\xbaH\x02\b\x01\"\x16\n" +
+	"\tempty_dir\x18\x02 \x01(\v2 .stowage.v1.EmptyDirVolumeSourceH\x00R\bemptyDir\x12g\n" +
+	"\x17persistent_volume_claim\x18\x03 \x01(\v2-.stowage.v1.PersistentVolumeClaimVolumeSourceH\x00R\x15persistentVolumeClaim\x12A\n" +
+	"\tephemeral\x18\x04 \x01(\v2!.stowage.v1.EphemeralVolumeSourceH\x00R\tephemeral\x122\n" +
+	"\x04disk\x18\x05 \x01(\v2\x1c.stowage.v1.DiskVolumeSourceH\x00R\x04diskB\x0f\n" +
+	"\x06source\x12\x05\xbaH\x02\b\x01\"\xb3\x01\n" +
+	"!PersistentVolumeClaimVolumeSource\x12)\n" +
+	"\n" +
+	"claim_name\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xfd\x01R\tclaimName\x12\x15\n" +
+	"\x06of_pod\x18\x02 \x01(\bR\x05ofPod\x12L\n" +
+	"\x0eclaim_template\x18\x03 \x01(\v2%.stowage.v1.PersistentVolumeClaimSpecR\rclaimTemplate\"\x92\x01\n" +
+	"\x15EphemeralVolumeSource\x12+\n" +
+	"\vvolume_name\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01(\xfd\x01R\n" +
+	"volumeName\x12L\n" +
+	"\x0eclaim_template\x18\x02 \x01(\v2%.stowage.v1.PersistentVolumeClaimSpecR\rclaimTemplate\"\x85\x02\n" +
+	"\x10DiskVolumeSource\x122\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x14.stowage.v1.DiskKindB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04kind\x12\x18\n" +
+	"\x02id\x18\x02 \x01(\tB\b\xbaH\x05r\x03(\x80 R\x02id\x12.\n" +
+	"\bmonitors\x18\x03 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\xe8\a\"\ar\x05\x10\x01(\x80 R\bmonitors\x12\x1b\n" +
+	"\tread_only\x18\x04 \x01(\bR\breadOnly\x12'\n" +
+	"\n" +
+	"csi_driver\x18\x05 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\tcsiDriver\x12-\n" +
+	"\rvolume_handle\x18\x06 \x01(\tB\b\xbaH\x05r\x03(\x80 R\fvolumeHandle\"\x16\n" +
 	"\x14EmptyDirVolumeSource\"1\n" +
 	"\x11ImageVolumeSource\x12\x1c\n" +
 	"\treference\x18\x01 \x01(\tR\treference\"\xfd\x01\n" +
@@ -1400,7 +1747,13 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\x10PreemptionPolicy\x12!\n" +
 	"\x1dPREEMPTION_POLICY_UNSPECIFIED\x10\x00\x12,\n" +
 	"(PREEMPTION_POLICY_PREEMPT_LOWER_PRIORITY\x10\x01\x12\x1b\n" +
-	"\x17PREEMPTION_POLICY_NEVER\x10\x02*\xb4\x01\n" +
+	"\x17PREEMPTION_POLICY_NEVER\x10\x02*\x97\x01\n" +
+	"\bDiskKind\x12\x19\n" +
+	"\x15DISK_KIND_UNSPECIFIED\x10\x00\x12!\n" +
+	"\x1dDISK_KIND_GCE_PERSISTENT_DISK\x10\x01\x12%\n" +
+	"!DISK_KIND_AWS_ELASTIC_BLOCK_STORE\x10\x02\x12\x13\n" +
+	"\x0fDISK_KIND_ISCSI\x10\x03\x12\x11\n" +
+	"\rDISK_KIND_RBD\x10\x04*\xb4\x01\n" +
 	"\x16ContainerRestartPolicy\x12(\n" +
 	"$CONTAINER_RESTART_POLICY_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fCONTAINER_RESTART_POLICY_ALWAYS\x10\x01\x12'\n" +
@@ -1424,70 +1777,81 @@ func file_stowage_v1_pod_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_pod_proto_rawDescData
 }
 
-var file_stowage_v1_pod_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_stowage_v1_pod_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_stowage_v1_pod_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_stowage_v1_pod_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_stowage_v1_pod_proto_goTypes = []any{
-	(PodReadiness)(0),                // 0: stowage.v1.PodReadiness
-	(PreemptionPolicy)(0),            // 1: stowage.v1.PreemptionPolicy
-	(ContainerRestartPolicy)(0),      // 2: stowage.v1.ContainerRestartPolicy
-	(Protocol)(0),                    // 3: stowage.v1.Protocol
-	(*Pod)(nil),                      // 4: stowage.v1.Pod
-	(*UnreadField)(nil),              // 5: stowage.v1.UnreadField
-	(*PodTemplate)(nil),              // 6: stowage.v1.PodTemplate
-	(*ControllerReference)(nil),      // 7: stowage.v1.ControllerReference
-	(*PodSpec)(nil),                  // 8: stowage.v1.PodSpec
-	(*Volume)(nil),                   // 9: stowage.v1.Volume
-	(*EmptyDirVolumeSource)(nil),     // 10: stowage.v1.EmptyDirVolumeSource
-	(*ImageVolumeSource)(nil),        // 11: stowage.v1.ImageVolumeSource
-	(*Container)(nil),                // 12: stowage.v1.Container
-	(*HostPort)(nil),                 // 13: stowage.v1.HostPort
-	(*PodResourceStatus)(nil),        // 14: stowage.v1.PodResourceStatus
-	(*ContainerResourceStatus)(nil),  // 15: stowage.v1.ContainerResourceStatus
-	nil,                              // 16: stowage.v1.Pod.LabelsEntry
-	nil,                              // 17: stowage.v1.PodTemplate.LabelsEntry
-	nil,                              // 18: stowage.v1.PodSpec.NodeSelectorEntry
-	(*timestamppb.Timestamp)(nil),    // 19: google.protobuf.Timestamp
-	(*Affinity)(nil),                 // 20: stowage.v1.Affinity
-	(*Toleration)(nil),               // 21: stowage.v1.Toleration
-	(*TopologySpreadConstraint)(nil), // 22: stowage.v1.TopologySpreadConstraint
-	(*Resources)(nil),                // 23: stowage.v1.Resources
+	(PodReadiness)(0),                         // 0: stowage.v1.PodReadiness
+	(PreemptionPolicy)(0),                     // 1: stowage.v1.PreemptionPolicy
+	(DiskKind)(0),                             // 2: stowage.v1.DiskKind
+	(ContainerRestartPolicy)(0),               // 3: stowage.v1.ContainerRestartPolicy
+	(Protocol)(0),                             // 4: stowage.v1.Protocol
+	(*Pod)(nil),                               // 5: stowage.v1.Pod
+	(*UnreadField)(nil),                       // 6: stowage.v1.UnreadField
+	(*PodTemplate)(nil),                       // 7: stowage.v1.PodTemplate
+	(*ControllerReference)(nil),               // 8: stowage.v1.ControllerReference
+	(*PodSpec)(nil),                           // 9: stowage.v1.PodSpec
+	(*Volume)(nil),                            // 10: stowage.v1.Volume
+	(*PersistentVolumeClaimVolumeSource)(nil), // 11: stowage.v1.PersistentVolumeClaimVolumeSource
+	(*EphemeralVolumeSource)(nil),             // 12: stowage.v1.EphemeralVolumeSource
+	(*DiskVolumeSource)(nil),                  // 13: stowage.v1.DiskVolumeSource
+	(*EmptyDirVolumeSource)(nil),              // 14: stowage.v1.EmptyDirVolumeSource
+	(*ImageVolumeSource)(nil),                 // 15: stowage.v1.ImageVolumeSource
+	(*Container)(nil),                         // 16: stowage.v1.Container
+	(*HostPort)(nil),                          // 17: stowage.v1.HostPort
+	(*PodResourceStatus)(nil),                 // 18: stowage.v1.PodResourceStatus
+	(*ContainerResourceStatus)(nil),           // 19: stowage.v1.ContainerResourceStatus
+	nil,                                       // 20: stowage.v1.Pod.LabelsEntry
+	nil,                                       // 21: stowage.v1.PodTemplate.LabelsEntry
+	nil,                                       // 22: stowage.v1.PodSpec.NodeSelectorEntry
+	(*timestamppb.Timestamp)(nil),             // 23: google.protobuf.Timestamp
+	(*Affinity)(nil),                          // 24: stowage.v1.Affinity
+	(*Toleration)(nil),                        // 25: stowage.v1.Toleration
+	(*TopologySpreadConstraint)(nil),          // 26: stowage.v1.TopologySpreadConstraint
+	(*Resources)(nil),                         // 27: stowage.v1.Resources
+	(*PersistentVolumeClaimSpec)(nil),         // 28: stowage.v1.PersistentVolumeClaimSpec
 }
 var file_stowage_v1_pod_proto_depIdxs = []int32{
-	6,  // 0: stowage.v1.Pod.template:type_name -> stowage.v1.PodTemplate
-	16, // 1: stowage.v1.Pod.labels:type_name -> stowage.v1.Pod.LabelsEntry
-	14, // 2: stowage.v1.Pod.resource_status:type_name -> stowage.v1.PodResourceStatus
-	5,  // 3: stowage.v1.Pod.unread:type_name -> stowage.v1.UnreadField
-	19, // 4: stowage.v1.Pod.start_time:type_name -> google.protobuf.Timestamp
+	7,  // 0: stowage.v1.Pod.template:type_name -> stowage.v1.PodTemplate
+	20, // 1: stowage.v1.Pod.labels:type_name -> stowage.v1.Pod.LabelsEntry
+	18, // 2: stowage.v1.Pod.resource_status:type_name -> stowage.v1.PodResourceStatus
+	6,  // 3: stowage.v1.Pod.unread:type_name -> stowage.v1.UnreadField
+	23, // 4: stowage.v1.Pod.start_time:type_name -> google.protobuf.Timestamp
 	0,  // 5: stowage.v1.Pod.readiness:type_name -> stowage.v1.PodReadiness
-	17, // 6: stowage.v1.PodTemplate.labels:type_name -> stowage.v1.PodTemplate.LabelsEntry
-	7,  // 7: stowage.v1.PodTemplate.controller:type_name -> stowage.v1.ControllerReference
-	8,  // 8: stowage.v1.PodTemplate.spec:type_name -> stowage.v1.PodSpec
-	18, // 9: stowage.v1.PodSpec.node_selector:type_name -> stowage.v1.PodSpec.NodeSelectorEntry
-	20, // 10: stowage.v1.PodSpec.affinity:type_name -> stowage.v1.Affinity
-	21, // 11: stowage.v1.PodSpec.tolerations:type_name -> stowage.v1.Toleration
-	22, // 12: stowage.v1.PodSpec.topology_spread_constraints:type_name -> stowage.v1.TopologySpreadConstraint
-	12, // 13: stowage.v1.PodSpec.containers:type_name -> stowage.v1.Container
-	12, // 14: stowage.v1.PodSpec.init_containers:type_name -> stowage.v1.Container
-	23, // 15: stowage.v1.PodSpec.requests:type_name -> stowage.v1.Resources
-	23, // 16: stowage.v1.PodSpec.overhead:type_name -> stowage.v1.Resources
-	9,  // 17: stowage.v1.PodSpec.volumes:type_name -> stowage.v1.Volume
+	21, // 6: stowage.v1.PodTemplate.labels:type_name -> stowage.v1.PodTemplate.LabelsEntry
+	8,  // 7: stowage.v1.PodTemplate.controller:type_name -> stowage.v1.ControllerReference
+	9,  // 8: stowage.v1.PodTemplate.spec:type_name -> stowage.v1.PodSpec
+	22, // 9: stowage.v1.PodSpec.node_selector:type_name -> stowage.v1.PodSpec.NodeSelectorEntry
+	24, // 10: stowage.v1.PodSpec.affinity:type_name -> stowage.v1.Affinity
+	25, // 11: stowage.v1.PodSpec.tolerations:type_name -> stowage.v1.Toleration
+	26, // 12: stowage.v1.PodSpec.topology_spread_constraints:type_name -> stowage.v1.TopologySpreadConstraint
+	16, // 13: stowage.v1.PodSpec.containers:type_name -> stowage.v1.Container
+	16, // 14: stowage.v1.PodSpec.init_containers:type_name -> stowage.v1.Container
+	27, // 15: stowage.v1.PodSpec.requests:type_name -> stowage.v1.Resources
+	27, // 16: stowage.v1.PodSpec.overhead:type_name -> stowage.v1.Resources
+	10, // 17: stowage.v1.PodSpec.volumes:type_name -> stowage.v1.Volume
 	1,  // 18: stowage.v1.PodSpec.preemption_policy:type_name -> stowage.v1.PreemptionPolicy
-	11, // 19: stowage.v1.Volume.image:type_name -> stowage.v1.ImageVolumeSource
-	10, // 20: stowage.v1.Volume.empty_dir:type_name -> stowage.v1.EmptyDirVolumeSource
-	23, // 21: stowage.v1.Container.requests:type_name -> stowage.v1.Resources
-	13, // 22: stowage.v1.Container.host_ports:type_name -> stowage.v1.HostPort
-	2,  // 23: stowage.v1.Container.restart_policy:type_name -> stowage.v1.ContainerRestartPolicy
-	3,  // 24: stowage.v1.HostPort.protocol:type_name -> stowage.v1.Protocol
-	15, // 25: stowage.v1.PodResourceStatus.containers:type_name -> stowage.v1.ContainerResourceStatus
-	23, // 26: stowage.v1.PodResourceStatus.allocated:type_name -> stowage.v1.Resources
-	23, // 27: stowage.v1.PodResourceStatus.actuated:type_name -> stowage.v1.Resources
-	23, // 28: stowage.v1.ContainerResourceStatus.allocated:type_name -> stowage.v1.Resources
-	23, // 29: stowage.v1.ContainerResourceStatus.actuated:type_name -> stowage.v1.Resources
-	30, // [30:30] is the sub-list for method output_type
-	30, // [30:30] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	15, // 19: stowage.v1.Volume.image:type_name -> stowage.v1.ImageVolumeSource
+	14, // 20: stowage.v1.Volume.empty_dir:type_name -> stowage.v1.EmptyDirVolumeSource
+	11, // 21: stowage.v1.Volume.persistent_volume_claim:type_name -> stowage.v1.PersistentVolumeClaimVolumeSource
+	12, // 22: stowage.v1.Volume.ephemeral:type_name -> stowage.v1.EphemeralVolumeSource
+	13, // 23: stowage.v1.Volume.disk:type_name -> stowage.v1.DiskVolumeSource
+	28, // 24: stowage.v1.PersistentVolumeClaimVolumeSource.claim_template:type_name -> stowage.v1.PersistentVolumeClaimSpec
+	28, // 25: stowage.v1.EphemeralVolumeSource.claim_template:type_name -> stowage.v1.PersistentVolumeClaimSpec
+	2,  // 26: stowage.v1.DiskVolumeSource.kind:type_name -> stowage.v1.DiskKind
+	27, // 27: stowage.v1.Container.requests:type_name -> stowage.v1.Resources
+	17, // 28: stowage.v1.Container.host_ports:type_name -> stowage.v1.HostPort
+	3,  // 29: stowage.v1.Container.restart_policy:type_name -> stowage.v1.ContainerRestartPolicy
+	4,  // 30: stowage.v1.HostPort.protocol:type_name -> stowage.v1.Protocol
+	19, // 31: stowage.v1.PodResourceStatus.containers:type_name -> stowage.v1.ContainerResourceStatus
+	27, // 32: stowage.v1.PodResourceStatus.allocated:type_name -> stowage.v1.Resources
+	27, // 33: stowage.v1.PodResourceStatus.actuated:type_name -> stowage.v1.Resources
+	27, // 34: stowage.v1.ContainerResourceStatus.allocated:type_name -> stowage.v1.Resources
+	27, // 35: stowage.v1.ContainerResourceStatus.actuated:type_name -> stowage.v1.Resources
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_pod_proto_init() }
@@ -1497,6 +1861,7 @@ func file_stowage_v1_pod_proto_init() {
 	}
 	file_stowage_v1_resources_proto_init()
 	file_stowage_v1_selector_proto_init()
+	file_stowage_v1_storage_proto_init()
 	file_stowage_v1_pod_proto_msgTypes[0].OneofWrappers = []any{
 		(*Pod_TemplateIndex)(nil),
 		(*Pod_Template)(nil),
@@ -1504,14 +1869,17 @@ func file_stowage_v1_pod_proto_init() {
 	file_stowage_v1_pod_proto_msgTypes[5].OneofWrappers = []any{
 		(*Volume_Image)(nil),
 		(*Volume_EmptyDir)(nil),
+		(*Volume_PersistentVolumeClaim)(nil),
+		(*Volume_Ephemeral)(nil),
+		(*Volume_Disk)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_pod_proto_rawDesc), len(file_stowage_v1_pod_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   15,
+			NumEnums:      5,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -79,7 +79,7 @@ func (x *SnapshotReference) GetDelta() *ClusterDelta {
 
 // ClusterDelta changes a cluster. All of its fields apply, or none. Indexes of templates and classes are those in the
 // resulting cluster. A delta may change or remove a node, a namespace, a workload selector, a
-// PodDisruptionBudget or a pod group only once.
+// PodDisruptionBudget, a pod group or a storage object only once.
 type ClusterDelta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// New templates, and replacements of templates that no unchanged node of the resulting cluster has pods of.
@@ -107,9 +107,29 @@ type ClusterDelta struct {
 	// Names of pod groups to remove. The cluster must have them.
 	RemovedPodGroups []string `protobuf:"bytes,12,rep,name=removed_pod_groups,json=removedPodGroups,proto3" json:"removed_pod_groups,omitempty"`
 	// Pod groups to add, or to replace by name.
-	PodGroups     []*PodGroup `protobuf:"bytes,13,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	PodGroups []*PodGroup `protobuf:"bytes,13,rep,name=pod_groups,json=podGroups,proto3" json:"pod_groups,omitempty"`
+	// Names of StorageClasses to remove. The cluster must have them.
+	RemovedStorageClasses []string `protobuf:"bytes,14,rep,name=removed_storage_classes,json=removedStorageClasses,proto3" json:"removed_storage_classes,omitempty"`
+	// StorageClasses to add, or to replace by name.
+	StorageClasses []*StorageClass `protobuf:"bytes,15,rep,name=storage_classes,json=storageClasses,proto3" json:"storage_classes,omitempty"`
+	// Names of CSIDrivers to remove. The cluster must have them.
+	RemovedCsiDrivers []string `protobuf:"bytes,16,rep,name=removed_csi_drivers,json=removedCsiDrivers,proto3" json:"removed_csi_drivers,omitempty"`
+	// CSIDrivers to add, or to replace by name.
+	CsiDrivers []*CSIDriver `protobuf:"bytes,17,rep,name=csi_drivers,json=csiDrivers,proto3" json:"csi_drivers,omitempty"`
+	// CSIStorageCapacities to remove. The cluster must have them.
+	RemovedCsiStorageCapacities []*NamespacedName `protobuf:"bytes,18,rep,name=removed_csi_storage_capacities,json=removedCsiStorageCapacities,proto3" json:"removed_csi_storage_capacities,omitempty"`
+	// CSIStorageCapacities to add, or to replace by namespace and name.
+	CsiStorageCapacities []*CSIStorageCapacity `protobuf:"bytes,19,rep,name=csi_storage_capacities,json=csiStorageCapacities,proto3" json:"csi_storage_capacities,omitempty"`
+	// Names of PersistentVolumes to remove. The cluster must have them.
+	RemovedPersistentVolumes []string `protobuf:"bytes,20,rep,name=removed_persistent_volumes,json=removedPersistentVolumes,proto3" json:"removed_persistent_volumes,omitempty"`
+	// PersistentVolumes to add, or to replace by name.
+	PersistentVolumes []*PersistentVolume `protobuf:"bytes,21,rep,name=persistent_volumes,json=persistentVolumes,proto3" json:"persistent_volumes,omitempty"`
+	// PersistentVolumeClaims to remove. The cluster must have them.
+	RemovedPersistentVolumeClaims []*NamespacedName `protobuf:"bytes,22,rep,name=removed_persistent_volume_claims,json=removedPersistentVolumeClaims,proto3" json:"removed_persistent_volume_claims,omitempty"`
+	// PersistentVolumeClaims to add, or to replace by namespace and name.
+	PersistentVolumeClaims []*PersistentVolumeClaim `protobuf:"bytes,23,rep,name=persistent_volume_claims,json=persistentVolumeClaims,proto3" json:"persistent_volume_claims,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *ClusterDelta) Reset() {
@@ -229,6 +249,76 @@ func (x *ClusterDelta) GetRemovedPodGroups() []string {
 func (x *ClusterDelta) GetPodGroups() []*PodGroup {
 	if x != nil {
 		return x.PodGroups
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetRemovedStorageClasses() []string {
+	if x != nil {
+		return x.RemovedStorageClasses
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetStorageClasses() []*StorageClass {
+	if x != nil {
+		return x.StorageClasses
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetRemovedCsiDrivers() []string {
+	if x != nil {
+		return x.RemovedCsiDrivers
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetCsiDrivers() []*CSIDriver {
+	if x != nil {
+		return x.CsiDrivers
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetRemovedCsiStorageCapacities() []*NamespacedName {
+	if x != nil {
+		return x.RemovedCsiStorageCapacities
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetCsiStorageCapacities() []*CSIStorageCapacity {
+	if x != nil {
+		return x.CsiStorageCapacities
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetRemovedPersistentVolumes() []string {
+	if x != nil {
+		return x.RemovedPersistentVolumes
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetPersistentVolumes() []*PersistentVolume {
+	if x != nil {
+		return x.PersistentVolumes
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetRemovedPersistentVolumeClaims() []*NamespacedName {
+	if x != nil {
+		return x.RemovedPersistentVolumeClaims
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetPersistentVolumeClaims() []*PersistentVolumeClaim {
+	if x != nil {
+		return x.PersistentVolumeClaims
 	}
 	return nil
 }
@@ -831,10 +921,10 @@ var File_stowage_v1_snapshot_proto protoreflect.FileDescriptor
 const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"\x19stowage/v1/snapshot.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x14stowage/v1/pod.proto\"t\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/storage.proto\"t\n" +
 	"\x11SnapshotReference\x12/\n" +
 	"\aaddress\x18\x01 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\aaddress\x12.\n" +
-	"\x05delta\x18\x02 \x01(\v2\x18.stowage.v1.ClusterDeltaR\x05delta\"\x9b\a\n" +
+	"\x05delta\x18\x02 \x01(\v2\x18.stowage.v1.ClusterDeltaR\x05delta\"\xbe\r\n" +
 	"\fClusterDelta\x12O\n" +
 	"\rpod_templates\x18\x01 \x03(\v2\x1e.stowage.v1.IndexedPodTemplateB\n" +
 	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\fpodTemplates\x12K\n" +
@@ -859,7 +949,23 @@ const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"\x12removed_pod_groups\x18\f \x03(\tR\x10removedPodGroups\x12?\n" +
 	"\n" +
 	"pod_groups\x18\r \x03(\v2\x14.stowage.v1.PodGroupB\n" +
-	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\tpodGroups\"g\n" +
+	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\tpodGroups\x126\n" +
+	"\x17removed_storage_classes\x18\x0e \x03(\tR\x15removedStorageClasses\x12M\n" +
+	"\x0fstorage_classes\x18\x0f \x03(\v2\x18.stowage.v1.StorageClassB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\x0estorageClasses\x12.\n" +
+	"\x13removed_csi_drivers\x18\x10 \x03(\tR\x11removedCsiDrivers\x12B\n" +
+	"\vcsi_drivers\x18\x11 \x03(\v2\x15.stowage.v1.CSIDriverB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\n" +
+	"csiDrivers\x12_\n" +
+	"\x1eremoved_csi_storage_capacities\x18\x12 \x03(\v2\x1a.stowage.v1.NamespacedNameR\x1bremovedCsiStorageCapacities\x12`\n" +
+	"\x16csi_storage_capacities\x18\x13 \x03(\v2\x1e.stowage.v1.CSIStorageCapacityB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x14csiStorageCapacities\x12<\n" +
+	"\x1aremoved_persistent_volumes\x18\x14 \x03(\tR\x18removedPersistentVolumes\x12W\n" +
+	"\x12persistent_volumes\x18\x15 \x03(\v2\x1c.stowage.v1.PersistentVolumeB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x11persistentVolumes\x12c\n" +
+	" removed_persistent_volume_claims\x18\x16 \x03(\v2\x1a.stowage.v1.NamespacedNameR\x1dremovedPersistentVolumeClaims\x12g\n" +
+	"\x18persistent_volume_claims\x18\x17 \x03(\v2!.stowage.v1.PersistentVolumeClaimB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x16persistentVolumeClaims\"g\n" +
 	"\x12IndexedPodTemplate\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12;\n" +
 	"\btemplate\x18\x02 \x01(\v2\x17.stowage.v1.PodTemplateB\x06\xbaH\x03\xc8\x01\x01R\btemplate\"f\n" +
@@ -915,28 +1021,33 @@ func file_stowage_v1_snapshot_proto_rawDescGZIP() []byte {
 
 var file_stowage_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_stowage_v1_snapshot_proto_goTypes = []any{
-	(*SnapshotReference)(nil),    // 0: stowage.v1.SnapshotReference
-	(*ClusterDelta)(nil),         // 1: stowage.v1.ClusterDelta
-	(*IndexedPodTemplate)(nil),   // 2: stowage.v1.IndexedPodTemplate
-	(*IndexedNodeClass)(nil),     // 3: stowage.v1.IndexedNodeClass
-	(*NodePodsDelta)(nil),        // 4: stowage.v1.NodePodsDelta
-	(*NamespacedName)(nil),       // 5: stowage.v1.NamespacedName
-	(*PutSnapshotRequest)(nil),   // 6: stowage.v1.PutSnapshotRequest
-	(*PutSnapshotEnd)(nil),       // 7: stowage.v1.PutSnapshotEnd
-	(*PutSnapshotResponse)(nil),  // 8: stowage.v1.PutSnapshotResponse
-	(*GetSnapshotRequest)(nil),   // 9: stowage.v1.GetSnapshotRequest
-	(*GetSnapshotResponse)(nil),  // 10: stowage.v1.GetSnapshotResponse
-	(*Node)(nil),                 // 11: stowage.v1.Node
-	(*Namespace)(nil),            // 12: stowage.v1.Namespace
-	(*WorkloadSelectorName)(nil), // 13: stowage.v1.WorkloadSelectorName
-	(*WorkloadSelector)(nil),     // 14: stowage.v1.WorkloadSelector
-	(*PodDisruptionBudget)(nil),  // 15: stowage.v1.PodDisruptionBudget
-	(*PodGroup)(nil),             // 16: stowage.v1.PodGroup
-	(*PodTemplate)(nil),          // 17: stowage.v1.PodTemplate
-	(*NodeClass)(nil),            // 18: stowage.v1.NodeClass
-	(*PodCount)(nil),             // 19: stowage.v1.PodCount
-	(*Pod)(nil),                  // 20: stowage.v1.Pod
-	(*Cluster)(nil),              // 21: stowage.v1.Cluster
+	(*SnapshotReference)(nil),     // 0: stowage.v1.SnapshotReference
+	(*ClusterDelta)(nil),          // 1: stowage.v1.ClusterDelta
+	(*IndexedPodTemplate)(nil),    // 2: stowage.v1.IndexedPodTemplate
+	(*IndexedNodeClass)(nil),      // 3: stowage.v1.IndexedNodeClass
+	(*NodePodsDelta)(nil),         // 4: stowage.v1.NodePodsDelta
+	(*NamespacedName)(nil),        // 5: stowage.v1.NamespacedName
+	(*PutSnapshotRequest)(nil),    // 6: stowage.v1.PutSnapshotRequest
+	(*PutSnapshotEnd)(nil),        // 7: stowage.v1.PutSnapshotEnd
+	(*PutSnapshotResponse)(nil),   // 8: stowage.v1.PutSnapshotResponse
+	(*GetSnapshotRequest)(nil),    // 9: stowage.v1.GetSnapshotRequest
+	(*GetSnapshotResponse)(nil),   // 10: stowage.v1.GetSnapshotResponse
+	(*Node)(nil),                  // 11: stowage.v1.Node
+	(*Namespace)(nil),             // 12: stowage.v1.Namespace
+	(*WorkloadSelectorName)(nil),  // 13: stowage.v1.WorkloadSelectorName
+	(*WorkloadSelector)(nil),      // 14: stowage.v1.WorkloadSelector
+	(*PodDisruptionBudget)(nil),   // 15: stowage.v1.PodDisruptionBudget
+	(*PodGroup)(nil),              // 16: stowage.v1.PodGroup
+	(*StorageClass)(nil),          // 17: stowage.v1.StorageClass
+	(*CSIDriver)(nil),             // 18: stowage.v1.CSIDriver
+	(*CSIStorageCapacity)(nil),    // 19: stowage.v1.CSIStorageCapacity
+	(*PersistentVolume)(nil),      // 20: stowage.v1.PersistentVolume
+	(*PersistentVolumeClaim)(nil), // 21: stowage.v1.PersistentVolumeClaim
+	(*PodTemplate)(nil),           // 22: stowage.v1.PodTemplate
+	(*NodeClass)(nil),             // 23: stowage.v1.NodeClass
+	(*PodCount)(nil),              // 24: stowage.v1.PodCount
+	(*Pod)(nil),                   // 25: stowage.v1.Pod
+	(*Cluster)(nil),               // 26: stowage.v1.Cluster
 }
 var file_stowage_v1_snapshot_proto_depIdxs = []int32{
 	1,  // 0: stowage.v1.SnapshotReference.delta:type_name -> stowage.v1.ClusterDelta
@@ -950,23 +1061,30 @@ var file_stowage_v1_snapshot_proto_depIdxs = []int32{
 	5,  // 8: stowage.v1.ClusterDelta.removed_pod_disruption_budgets:type_name -> stowage.v1.NamespacedName
 	15, // 9: stowage.v1.ClusterDelta.pod_disruption_budgets:type_name -> stowage.v1.PodDisruptionBudget
 	16, // 10: stowage.v1.ClusterDelta.pod_groups:type_name -> stowage.v1.PodGroup
-	17, // 11: stowage.v1.IndexedPodTemplate.template:type_name -> stowage.v1.PodTemplate
-	18, // 12: stowage.v1.IndexedNodeClass.node_class:type_name -> stowage.v1.NodeClass
-	19, // 13: stowage.v1.NodePodsDelta.removed_pod_counts:type_name -> stowage.v1.PodCount
-	5,  // 14: stowage.v1.NodePodsDelta.removed_pods:type_name -> stowage.v1.NamespacedName
-	19, // 15: stowage.v1.NodePodsDelta.pod_counts:type_name -> stowage.v1.PodCount
-	20, // 16: stowage.v1.NodePodsDelta.pods:type_name -> stowage.v1.Pod
-	5,  // 17: stowage.v1.NodePodsDelta.removed_nominated_pods:type_name -> stowage.v1.NamespacedName
-	20, // 18: stowage.v1.NodePodsDelta.nominated_pods:type_name -> stowage.v1.Pod
-	21, // 19: stowage.v1.PutSnapshotRequest.part:type_name -> stowage.v1.Cluster
-	1,  // 20: stowage.v1.PutSnapshotRequest.delta:type_name -> stowage.v1.ClusterDelta
-	7,  // 21: stowage.v1.PutSnapshotRequest.end:type_name -> stowage.v1.PutSnapshotEnd
-	21, // 22: stowage.v1.GetSnapshotResponse.part:type_name -> stowage.v1.Cluster
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	17, // 11: stowage.v1.ClusterDelta.storage_classes:type_name -> stowage.v1.StorageClass
+	18, // 12: stowage.v1.ClusterDelta.csi_drivers:type_name -> stowage.v1.CSIDriver
+	5,  // 13: stowage.v1.ClusterDelta.removed_csi_storage_capacities:type_name -> stowage.v1.NamespacedName
+	19, // 14: stowage.v1.ClusterDelta.csi_storage_capacities:type_name -> stowage.v1.CSIStorageCapacity
+	20, // 15: stowage.v1.ClusterDelta.persistent_volumes:type_name -> stowage.v1.PersistentVolume
+	5,  // 16: stowage.v1.ClusterDelta.removed_persistent_volume_claims:type_name -> stowage.v1.NamespacedName
+	21, // 17: stowage.v1.ClusterDelta.persistent_volume_claims:type_name -> stowage.v1.PersistentVolumeClaim
+	22, // 18: stowage.v1.IndexedPodTemplate.template:type_name -> stowage.v1.PodTemplate
+	23, // 19: stowage.v1.IndexedNodeClass.node_class:type_name -> stowage.v1.NodeClass
+	24, // 20: stowage.v1.NodePodsDelta.removed_pod_counts:type_name -> stowage.v1.PodCount
+	5,  // 21: stowage.v1.NodePodsDelta.removed_pods:type_name -> stowage.v1.NamespacedName
+	24, // 22: stowage.v1.NodePodsDelta.pod_counts:type_name -> stowage.v1.PodCount
+	25, // 23: stowage.v1.NodePodsDelta.pods:type_name -> stowage.v1.Pod
+	5,  // 24: stowage.v1.NodePodsDelta.removed_nominated_pods:type_name -> stowage.v1.NamespacedName
+	25, // 25: stowage.v1.NodePodsDelta.nominated_pods:type_name -> stowage.v1.Pod
+	26, // 26: stowage.v1.PutSnapshotRequest.part:type_name -> stowage.v1.Cluster
+	1,  // 27: stowage.v1.PutSnapshotRequest.delta:type_name -> stowage.v1.ClusterDelta
+	7,  // 28: stowage.v1.PutSnapshotRequest.end:type_name -> stowage.v1.PutSnapshotEnd
+	26, // 29: stowage.v1.GetSnapshotResponse.part:type_name -> stowage.v1.Cluster
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_snapshot_proto_init() }
@@ -976,6 +1094,7 @@ func file_stowage_v1_snapshot_proto_init() {
 	}
 	file_stowage_v1_cluster_proto_init()
 	file_stowage_v1_pod_proto_init()
+	file_stowage_v1_storage_proto_init()
 	file_stowage_v1_snapshot_proto_msgTypes[6].OneofWrappers = []any{
 		(*PutSnapshotRequest_Part)(nil),
 		(*PutSnapshotRequest_BaseAddress)(nil),

@@ -57,6 +57,14 @@ const (
 	Plugin_PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR Plugin = 13
 	// NodeDeclaredFeatures.
 	Plugin_PLUGIN_NODE_DECLARED_FEATURES Plugin = 14
+	// VolumeRestrictions.
+	Plugin_PLUGIN_VOLUME_RESTRICTIONS Plugin = 15
+	// NodeVolumeLimits.
+	Plugin_PLUGIN_NODE_VOLUME_LIMITS Plugin = 16
+	// VolumeBinding.
+	Plugin_PLUGIN_VOLUME_BINDING Plugin = 17
+	// VolumeZone.
+	Plugin_PLUGIN_VOLUME_ZONE Plugin = 18
 )
 
 // Enum value maps for Plugin.
@@ -77,6 +85,10 @@ var (
 		12: "PLUGIN_DEFAULT_PREEMPTION",
 		13: "PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR",
 		14: "PLUGIN_NODE_DECLARED_FEATURES",
+		15: "PLUGIN_VOLUME_RESTRICTIONS",
+		16: "PLUGIN_NODE_VOLUME_LIMITS",
+		17: "PLUGIN_VOLUME_BINDING",
+		18: "PLUGIN_VOLUME_ZONE",
 	}
 	Plugin_value = map[string]int32{
 		"PLUGIN_UNSPECIFIED":                        0,
@@ -94,6 +106,10 @@ var (
 		"PLUGIN_DEFAULT_PREEMPTION":                 12,
 		"PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR":       13,
 		"PLUGIN_NODE_DECLARED_FEATURES":             14,
+		"PLUGIN_VOLUME_RESTRICTIONS":                15,
+		"PLUGIN_NODE_VOLUME_LIMITS":                 16,
+		"PLUGIN_VOLUME_BINDING":                     17,
+		"PLUGIN_VOLUME_ZONE":                        18,
 	}
 )
 
@@ -237,6 +253,26 @@ const (
 	RejectionReason_REJECTION_REASON_POD_GROUP RejectionReason = 22
 	// The node does not declare a feature that the pod requires.
 	RejectionReason_REJECTION_REASON_DECLARED_FEATURES RejectionReason = 23
+	// A pod on the node uses a disk that the pod uses.
+	RejectionReason_REJECTION_REASON_DISK_CONFLICT RejectionReason = 24
+	// Another pod uses a claim with the access mode ReadWriteOncePod that the pod uses.
+	RejectionReason_REJECTION_REASON_READ_WRITE_ONCE_POD_CONFLICT RejectionReason = 25
+	// The node has as many volumes as a CSI driver can attach.
+	RejectionReason_REJECTION_REASON_VOLUME_LIMIT RejectionReason = 26
+	// The node lacks a CSI driver of the pod's volumes.
+	RejectionReason_REJECTION_REASON_CSI_DRIVER_MISSING RejectionReason = 27
+	// The node does not match the node affinity of a bound volume.
+	RejectionReason_REJECTION_REASON_VOLUME_NODE_CONFLICT RejectionReason = 28
+	// No volume on the node can be bound to a claim of the pod, and none can be provisioned.
+	RejectionReason_REJECTION_REASON_VOLUME_BIND_CONFLICT RejectionReason = 29
+	// The storage that the node can access has no room for a volume of the pod.
+	RejectionReason_REJECTION_REASON_STORAGE_CAPACITY RejectionReason = 30
+	// A claim is bound to a volume that does not exist.
+	RejectionReason_REJECTION_REASON_VOLUME_NOT_FOUND RejectionReason = 31
+	// The node is not in the zone or region of a volume.
+	RejectionReason_REJECTION_REASON_VOLUME_ZONE RejectionReason = 32
+	// A claim of the pod cannot be used. The text says why.
+	RejectionReason_REJECTION_REASON_CLAIM RejectionReason = 33
 )
 
 // Enum value maps for RejectionReason.
@@ -266,6 +302,16 @@ var (
 		21: "REJECTION_REASON_PREEMPTION_NOT_HELPFUL",
 		22: "REJECTION_REASON_POD_GROUP",
 		23: "REJECTION_REASON_DECLARED_FEATURES",
+		24: "REJECTION_REASON_DISK_CONFLICT",
+		25: "REJECTION_REASON_READ_WRITE_ONCE_POD_CONFLICT",
+		26: "REJECTION_REASON_VOLUME_LIMIT",
+		27: "REJECTION_REASON_CSI_DRIVER_MISSING",
+		28: "REJECTION_REASON_VOLUME_NODE_CONFLICT",
+		29: "REJECTION_REASON_VOLUME_BIND_CONFLICT",
+		30: "REJECTION_REASON_STORAGE_CAPACITY",
+		31: "REJECTION_REASON_VOLUME_NOT_FOUND",
+		32: "REJECTION_REASON_VOLUME_ZONE",
+		33: "REJECTION_REASON_CLAIM",
 	}
 	RejectionReason_value = map[string]int32{
 		"REJECTION_REASON_UNSPECIFIED":                   0,
@@ -292,6 +338,16 @@ var (
 		"REJECTION_REASON_PREEMPTION_NOT_HELPFUL":        21,
 		"REJECTION_REASON_POD_GROUP":                     22,
 		"REJECTION_REASON_DECLARED_FEATURES":             23,
+		"REJECTION_REASON_DISK_CONFLICT":                 24,
+		"REJECTION_REASON_READ_WRITE_ONCE_POD_CONFLICT":  25,
+		"REJECTION_REASON_VOLUME_LIMIT":                  26,
+		"REJECTION_REASON_CSI_DRIVER_MISSING":            27,
+		"REJECTION_REASON_VOLUME_NODE_CONFLICT":          28,
+		"REJECTION_REASON_VOLUME_BIND_CONFLICT":          29,
+		"REJECTION_REASON_STORAGE_CAPACITY":              30,
+		"REJECTION_REASON_VOLUME_NOT_FOUND":              31,
+		"REJECTION_REASON_VOLUME_ZONE":                   32,
+		"REJECTION_REASON_CLAIM":                         33,
 	}
 )
 
@@ -531,7 +587,7 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12*\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x16.stowage.v1.StatusCodeR\x04code\x12,\n" +
 	"\areasons\x18\x03 \x03(\v2\x12.stowage.v1.ReasonR\areasons\x12*\n" +
-	"\x05nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes*\xd3\x03\n" +
+	"\x05nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes*\xc5\x04\n" +
 	"\x06Plugin\x12\x16\n" +
 	"\x12PLUGIN_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17PLUGIN_SCHEDULING_GATES\x10\x01\x12\x14\n" +
@@ -548,13 +604,18 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x15PLUGIN_IMAGE_LOCALITY\x10\v\x12\x1d\n" +
 	"\x19PLUGIN_DEFAULT_PREEMPTION\x10\f\x12'\n" +
 	"#PLUGIN_TOPOLOGY_PLACEMENT_GENERATOR\x10\r\x12!\n" +
-	"\x1dPLUGIN_NODE_DECLARED_FEATURES\x10\x0e*\x8f\x01\n" +
+	"\x1dPLUGIN_NODE_DECLARED_FEATURES\x10\x0e\x12\x1e\n" +
+	"\x1aPLUGIN_VOLUME_RESTRICTIONS\x10\x0f\x12\x1d\n" +
+	"\x19PLUGIN_NODE_VOLUME_LIMITS\x10\x10\x12\x19\n" +
+	"\x15PLUGIN_VOLUME_BINDING\x10\x11\x12\x16\n" +
+	"\x12PLUGIN_VOLUME_ZONE\x10\x12*\x8f\x01\n" +
 	"\n" +
 	"StatusCode\x12\x1b\n" +
 	"\x17STATUS_CODE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19STATUS_CODE_UNSCHEDULABLE\x10\x01\x12.\n" +
 	"*STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE\x10\x02\x12\x15\n" +
-	"\x11STATUS_CODE_ERROR\x10\x03*\xb2\a\n" +
+	"\x11STATUS_CODE_ERROR\x10\x03*\xb7\n" +
+	"\n" +
 	"\x0fRejectionReason\x12 \n" +
 	"\x1cREJECTION_REASON_UNSPECIFIED\x10\x00\x12%\n" +
 	"!REJECTION_REASON_SCHEDULING_GATED\x10\x01\x12\x1e\n" +
@@ -580,7 +641,17 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x1bREJECTION_REASON_NO_VICTIMS\x10\x14\x12+\n" +
 	"'REJECTION_REASON_PREEMPTION_NOT_HELPFUL\x10\x15\x12\x1e\n" +
 	"\x1aREJECTION_REASON_POD_GROUP\x10\x16\x12&\n" +
-	"\"REJECTION_REASON_DECLARED_FEATURES\x10\x17BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\"REJECTION_REASON_DECLARED_FEATURES\x10\x17\x12\"\n" +
+	"\x1eREJECTION_REASON_DISK_CONFLICT\x10\x18\x121\n" +
+	"-REJECTION_REASON_READ_WRITE_ONCE_POD_CONFLICT\x10\x19\x12!\n" +
+	"\x1dREJECTION_REASON_VOLUME_LIMIT\x10\x1a\x12'\n" +
+	"#REJECTION_REASON_CSI_DRIVER_MISSING\x10\x1b\x12)\n" +
+	"%REJECTION_REASON_VOLUME_NODE_CONFLICT\x10\x1c\x12)\n" +
+	"%REJECTION_REASON_VOLUME_BIND_CONFLICT\x10\x1d\x12%\n" +
+	"!REJECTION_REASON_STORAGE_CAPACITY\x10\x1e\x12%\n" +
+	"!REJECTION_REASON_VOLUME_NOT_FOUND\x10\x1f\x12 \n" +
+	"\x1cREJECTION_REASON_VOLUME_ZONE\x10 \x12\x1a\n" +
+	"\x16REJECTION_REASON_CLAIM\x10!BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_verdict_proto_rawDescOnce sync.Once

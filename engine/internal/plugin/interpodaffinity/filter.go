@@ -34,7 +34,8 @@ var Plugin = &plugin.Plugin{
 	OwnRules: true,
 }
 
-func preFilter(spec *api.PodSpec) plugin.PreFilterResult {
+func preFilter(c *plugin.Cycle) plugin.PreFilterResult {
+	spec := c.Pod.Spec()
 	if err := parseError(spec); err != "" {
 		return plugin.PreFilterResult{
 			Code: verdict.UnschedulableAndUnresolvable, Reason: verdict.UnparsablePod("parsing pod: " + err),

@@ -23,7 +23,8 @@ var Plugin = &plugin.Plugin{
 }
 
 // preFilter restricts the nodes to the nodes that the terms name, if every term names nodes.
-func preFilter(spec *api.PodSpec) plugin.PreFilterResult {
+func preFilter(c *plugin.Cycle) plugin.PreFilterResult {
+	spec := c.Pod.Spec()
 	if spec.NodeAffinity == nil {
 		return plugin.PreFilterResult{}
 	}
@@ -48,7 +49,7 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 		}
 	}
 	if a := c.Profile.AddedAffinity; a != nil && a.Required != nil {
-		add(anyTerm(c.State, a.Required), verdict.ReasonAddedNodeAffinity)
+		add(c.State.Selected(a.Required), verdict.ReasonAddedNodeAffinity)
 	}
 	add(c.Required, verdict.ReasonNodeAffinity)
 }

@@ -31,7 +31,7 @@ func Weights(c *plugin.Cycle, of []uint32) []int64 {
 	}
 	scores := c.Scores(len(of))
 	for _, t := range terms {
-		nodes := term(c.State, t.Preference)
+		nodes := c.State.SelectedByTerm(t.Preference)
 		if nodes == nil || c.State.Ended() {
 			continue
 		}

@@ -3,7 +3,6 @@
 package nodename
 
 import (
-	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
@@ -13,8 +12,9 @@ import (
 // Plugin is NodeName.
 var Plugin = &plugin.Plugin{
 	Name: verdict.NodeName,
-	PreFilter: func(spec *api.PodSpec) plugin.PreFilterResult {
-		return plugin.PreFilterResult{Restricted: spec.NodeName != "", Names: []string{spec.NodeName}}
+	PreFilter: func(c *plugin.Cycle) plugin.PreFilterResult {
+		name := c.Pod.Spec().NodeName
+		return plugin.PreFilterResult{Restricted: name != "", Names: []string{name}}
 	},
 	Compile: compile,
 	Static:  true,

@@ -25,7 +25,8 @@ var Plugin = &plugin.Plugin{
 	OwnRules: true,
 }
 
-func preFilter(spec *api.PodSpec) plugin.PreFilterResult {
+func preFilter(c *plugin.Cycle) plugin.PreFilterResult {
+	spec := c.Pod.Spec()
 	if err := preFilterError(spec); err != "" {
 		return plugin.PreFilterResult{Code: verdict.Error, Reason: verdict.UnparsablePod(err)}
 	}

@@ -12,10 +12,14 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeports"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeunschedulable"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodevolumelimits"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/schedulinggates"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/topologyplacement"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/volumebinding"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/volumerestrictions"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/volumezone"
 )
 
 // Plugins are the plugins in the order in which kube-scheduler's default profile runs them
@@ -28,6 +32,10 @@ var Plugins = []*plugin.Plugin{
 	nodeaffinity.Plugin,
 	nodeports.Plugin,
 	noderesources.Fit,
+	volumerestrictions.Plugin,
+	nodevolumelimits.Plugin,
+	volumebinding.Plugin,
+	volumezone.Plugin,
 	podtopologyspread.Plugin,
 	interpodaffinity.Plugin,
 	defaultpreemption.Plugin,

@@ -1,0 +1,96 @@
+package cluster
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/intern"
+)
+
+// Volume is a claim or a disk that a pod uses.
+type Volume struct {
+	// Claim is the name of the claim. It is empty for a disk, and for the claim that a pod without a name has alone.
+	Claim ClaimName
+	// Of is the claim in the pod's template; nil for a disk.
+	Of   *api.PodClaim
+	Disk api.Disk
+
+	id intern.ID // of the claim's namespace and name
+}
+
+// SameClaim reports whether two volumes of pods are one claim.
+func (v *Volume) SameClaim(other *Volume) bool {
+	return v.Of != nil && other.Of != nil && v.Claim.Name != "" && v.Claim == other.Claim
+}
+
+// volumesOf returns the volumes of a pod.
+func volumesOf(t *intern.Table, template *api.PodTemplate, pod string) []Volume {
+	list := template.Spec.Volumes
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]Volume, len(list))
+	for i := range list {
+		of := list[i].Claim
+		if of == nil {
+			out[i].Disk = list[i].Disk
+			continue
+		}
+		out[i].Of = of
+		if pod != "" || !of.OfPod && !of.Ephemeral {
+			name := ClaimName{template.Namespace, of.Of(pod)}
+			out[i].Claim, out[i].id = name, t.Intern(name.Namespace+"/"+name.Name)
+		}
+	}
+	return out
+}
+
+// Claims reports whether pods use claims. What the rules of such a pod allow depends on the claims that other pods bound.
+func Claims(spec *api.PodSpec) bool {
+	return slices.ContainsFunc(spec.Volumes, func(v api.PodVolume) bool { return v.Claim != nil })
+}
+
+// ClaimsOfPods reports whether the names of claims depend on the names of the pods.
+func ClaimsOfPods(spec *api.PodSpec) bool {
+	return slices.ContainsFunc(spec.Volumes, func(v api.PodVolume) bool { return v.Claim != nil && (v.Claim.OfPod || v.Claim.Ephemeral) })
+}
+
+// appendVolumes appends a key of volumes.
+func appendVolumes(b []byte, volumes []Volume) []byte {
+	for i := range volumes {
+		v := &volumes[i]
+		if v.Of == nil {
+			d := &v.Disk
+			b = append(b, 'd', byte(d.Kind), flag(d.ReadOnly))
+			b = appendText(appendText(appendText(b, d.ID), d.CSIDriver), d.VolumeHandle)
+			b = appendTexts(b, d.Monitors)
+			continue
+		}
+		b = append(b, 'c', flag(v.Of.Ephemeral))
+		b = appendText(appendText(b, v.Claim.Namespace), v.Claim.Name)
+		if t := v.Of.Template; t != nil {
+			b = append(b, 't')
+			b = appendText(b, t.StorageClassName)
+		}
+	}
+	return b
+}
+
+func flag(set bool) byte {
+	if set {
+		return 1
+	}
+	return 0
+}
+
+// WithVolumes iterates over the groups whose pods have claims or disks, until the request ends.
+func (s *State) WithVolumes() iter.Seq2[int, *Group] {
+	return func(yield func(int, *Group) bool) {
+		for n, i := range s.volumeGroups {
+			if n%1024 == 0 && s.Ended() || !yield(i, s.Group(i)) {
+				return
+			}
+		}
+	}
+}

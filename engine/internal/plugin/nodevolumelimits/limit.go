@@ -1,0 +1,115 @@
+package nodevolumelimits
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/internal/topology"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// limit is the rule of one driver: a node attaches at most as many volumes as its CSINode says. A volume counts once on a node, however
+// many pods use it, and as long as a VolumeAttachment holds it.
+type limit struct {
+	state    *cluster.State
+	driver   string
+	own      []cluster.Attachment // of the pod
+	limits   []int64              // by node, -1 for none
+	attached *cluster.Attached
+	counts   []int64 // by node: what is attached, and what the pod adds; 0 where it adds nothing
+}
+
+func newLimit(s *cluster.State, driver string, own []cluster.Attachment, limits []int64) *limit {
+	r := &limit{state: s, driver: driver, own: own, limits: limits, attached: s.AttachedBy(driver)}
+	r.counts = make([]int64, s.Len())
+	for node := range uint32(s.Len()) {
+		if limits[node] < 0 {
+			continue
+		}
+		if adds := r.adds(node); adds > 0 {
+			r.counts[node] = r.attached.Counts[node] + adds
+		}
+	}
+	return r
+}
+
+// adds returns the number of volumes that the pod adds to a node.
+func (r *limit) adds(node uint32) (n int64) {
+	for i := range r.own {
+		a := &r.own[i]
+		if !(a.Migrated && r.state.CSINode(node) == nil) && (a.Handle == "" || !r.attached.UsedOn(node, a.Handle)) {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *limit) Rule() verdict.PodRule { return verdict.PodRule{Plugin: verdict.NodeVolumeLimits} }
+
+func (r *limit) Column() *topology.Column { return nil }
+
+func (r *limit) Rejection() (verdict.Code, verdict.Reason) {
+	return verdict.Unschedulable, verdict.ReasonOf(verdict.ReasonVolumeLimit)
+}
+
+func (r *limit) Groups() iter.Seq2[int, *cluster.Group] {
+	return rule.Matching(r.state.WithVolumes(), func(g *cluster.Group) bool { return r.Weight(g) > 0 }).Groups
+}
+
+// Weight returns how many volumes a pod of a group has that no VolumeAttachment of its node holds and that the pod of the rule does not
+// have.
+func (r *limit) Weight(g *cluster.Group) (n int64) {
+	var seen []string
+	for i := range g.Volumes {
+		a, counts := r.state.AttachmentOf(&g.Volumes[i])
+		if !counts || a.Driver != r.driver {
+			continue
+		}
+		if a.Handle != "" {
+			if slices.Contains(seen, a.Handle) || slices.Contains(r.own, a) || len(g.Nodes) > 0 && r.attached.Holds(g.Nodes[0], a.Handle) {
+				continue
+			}
+			seen = append(seen, a.Handle)
+		}
+		n++
+	}
+	return n
+}
+
+func (r *limit) Domain(node uint32) (domain int32, in bool) { return int32(node), true }
+
+func (r *limit) Counts() []int64 { return r.counts }
+
+func (r *limit) Add(node uint32, weight int64) bool {
+	before := r.Excess(node, 0) > 0
+	if r.counts[node] > 0 {
+		r.counts[node] += weight
+	}
+	return before != (r.Excess(node, 0) > 0)
+}
+
+func (r *limit) Excess(node uint32, more int64) int64 {
+	if r.limits[node] < 0 || r.counts[node] == 0 {
+		return 0
+	}
+	return max(0, r.counts[node]+more-r.limits[node])
+}
+
+func (r *limit) Rejected() nodeset.Set {
+	rejected := nodeset.New(r.state.Len())
+	for node := range uint32(r.state.Len()) {
+		if r.Excess(node, 0) > 0 {
+			rejected.Add(node)
+		}
+	}
+	return rejected
+}
+
+func (r *limit) Fork() rule.Kind {
+	fork := *r
+	fork.counts = slices.Clone(r.counts)
+	return &fork
+}
