@@ -79,7 +79,7 @@ importers: ## Test each library with the oldest versions that it supports, and i
 	@mkdir -p build && for release in $(KUBERNETES); do \
 	  cp clients/kube/go.mod build/kube.mod && cp clients/kube/go.sum build/kube.sum && \
 	  $(APART) clients/kube get -modfile=../../build/kube.mod \
-	    $$(printf "k8s.io/%s@$$release " api apimachinery component-helpers) && \
+	    $$(printf "k8s.io/%s@$$release " api apimachinery component-helpers csi-translation-lib) && \
 	  $(APART) clients/kube test -modfile=../../build/kube.mod -mod=mod -short -timeout 20m ./... || exit 1; \
 	done
 	IMPORTERS=1 $(GOTEST) -count=1 -timeout 60m ./bench/importers

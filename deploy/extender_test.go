@@ -191,7 +191,7 @@ func TestSchedulerConfigurations(t *testing.T) {
 		want, tenfold := int64(4), map[string]int32{}
 		if scores == "exact" {
 			want, tenfold = 1, map[string]int32{"TaintToleration": 30, "NodeAffinity": 20, "NodeResourcesFit": 10, "DynamicResources": 20,
-				"NodeResourcesBalancedAllocation": 10, "ImageLocality": 10}
+				"NodeResourcesBalancedAllocation": 10, "ImageLocality": 10, "VolumeBinding": 10}
 		}
 		if e.Weight != want || len(weights) != len(tenfold) {
 			t.Errorf("%s: the extender weighs %d, others %v", file, e.Weight, weights)

@@ -148,11 +148,15 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // kindsOf are the kinds of resources.
 var kindsOf = func() map[string]string {
-	out := map[string]string{"priorityclasses": "PriorityClass", "runtimeclasses": "RuntimeClass", "deviceclasses": "DeviceClass"}
+	out := map[string]string{}
 	for _, kind := range manifest.Kinds() {
-		if !strings.HasSuffix(kind, "Class") {
-			out[strings.ToLower(kind)+"s"] = kind
+		plural := strings.ToLower(kind) + "s"
+		if stem, ok := strings.CutSuffix(kind, "y"); ok {
+			plural = strings.ToLower(stem) + "ies"
+		} else if strings.HasSuffix(kind, "ss") {
+			plural = strings.ToLower(kind) + "es"
 		}
+		out[plural] = kind
 	}
 	return out
 }()

@@ -10,6 +10,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -45,6 +46,13 @@ var kinds = []kind{
 	{"PodGroup", "podgroups", schedulingv1beta1.SchemeGroupVersion, false, empty[schedulingv1beta1.PodGroupList]},
 	{"Workload", "workloads", schedulingv1beta1.SchemeGroupVersion, false, empty[schedulingv1beta1.WorkloadList]},
 	{"CompositePodGroup", "compositepodgroups", schedulingv1alpha3.SchemeGroupVersion, false, empty[schedulingv1alpha3.CompositePodGroupList]},
+	{"PersistentVolumeClaim", "persistentvolumeclaims", corev1.SchemeGroupVersion, false, empty[corev1.PersistentVolumeClaimList]},
+	{"PersistentVolume", "persistentvolumes", corev1.SchemeGroupVersion, false, empty[corev1.PersistentVolumeList]},
+	{"StorageClass", "storageclasses", storagev1.SchemeGroupVersion, false, empty[storagev1.StorageClassList]},
+	{"CSINode", "csinodes", storagev1.SchemeGroupVersion, false, empty[storagev1.CSINodeList]},
+	{"CSIDriver", "csidrivers", storagev1.SchemeGroupVersion, false, empty[storagev1.CSIDriverList]},
+	{"CSIStorageCapacity", "csistoragecapacities", storagev1.SchemeGroupVersion, false, empty[storagev1.CSIStorageCapacityList]},
+	{"VolumeAttachment", "volumeattachments", storagev1.SchemeGroupVersion, false, empty[storagev1.VolumeAttachmentList]},
 }
 
 // empty returns an empty list of a type.

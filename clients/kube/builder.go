@@ -51,14 +51,16 @@ type Builder struct {
 	workloads   workloadSet
 	changes     []change.Change
 	effects     change.Effects
+	storage     storageSet
 	environment convert.Environment
 }
 
 // NewBuilder returns an empty Builder.
 func NewBuilder(o Options) *Builder {
+	storage := convert.NewStorage()
 	return &Builder{
 		options: o, cluster: &stowagev1.Cluster{}, objects: newRegister(), nodes: newNodeSet(), groups: newGroupSet(),
-		workloads: newWorkloadSet(), environment: convert.NewEnvironment(),
+		workloads: newWorkloadSet(), storage: newStorageSet(storage), environment: convert.NewEnvironment(storage),
 	}
 }
 
@@ -92,6 +94,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	}
 	b.shrink()
 	out := &Snapshot{Cluster: b.cluster, HomelessPods: b.settle()}
+	b.store()
 	b.setUnread()
 	b.nominate()
 	b.nodes.close()
@@ -100,7 +103,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 			return nil, err
 		}
 		if b.options.CountPods {
-			compact.CountPods(n)
+			compact.CountPods(n, templates.List())
 		}
 	}
 	out.Cluster.Nodes, out.Cluster.NodeClasses = compact.Nodes(b.nodes.converted)
@@ -116,6 +119,10 @@ func (b *Builder) Build() (*Snapshot, error) {
 		return nil, err
 	}
 	out.Cluster.PodTemplates = templates.List()
+	for _, t := range out.NodeTemplates {
+		compact.CountPods(t.Node, templates.List())
+	}
+	b.assume(out)
 	b.finish(out)
 	return out, nil
 }
@@ -130,6 +137,7 @@ func (b *Builder) fillQueue(out *Snapshot) {
 		out.added.sources[s.pods] = s.source
 	}
 	b.admitPending()
+	b.setVolumes()
 	out.Others = b.leaveToOthers()
 	out.LeftOut = b.leaveOut()
 	if !b.options.GivenOrder {

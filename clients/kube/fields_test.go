@@ -35,20 +35,30 @@ const resized = `spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]
 
 // usedFields are the fields that the conversion reads, with an object for which the field makes a difference.
 var usedFields = map[string]string{
-	"PodSpec.Volumes.VolumeSource.Image":    `spec: {volumes: [{image: {reference: i}}]}`,
-	"PodSpec.Volumes.VolumeSource.EmptyDir": `spec: {volumes: [{emptyDir: {}}]}`,
-	"PodSpec.InitContainers":                `spec: {initContainers: [{name: i}]}`, // converted as containers are
-	"PodSpec.NodeSelector":                  `spec: {nodeSelector: {a: b}}`,
-	"PodSpec.NodeName":                      `spec: {nodeName: m}`,
-	"PodSpec.HostNetwork":                   `spec: {hostNetwork: true, containers: [{ports: [{containerPort: 80}]}]}`,
-	"PodSpec.Priority":                      `spec: {priority: 3}`,
-	"PodSpec.PreemptionPolicy":              `spec: {preemptionPolicy: Never}`,
-	"PodSpec.SchedulerName":                 `spec: {schedulerName: other}`,
-	"PodSpec.Overhead":                      `spec: {overhead: {cpu: 1}}`,
-	"PodSpec.SchedulingGates.Name":          `spec: {schedulingGates: [{name: g}]}`,
-	"PodSpec.SchedulingGroup.PodGroupName":  `spec: {schedulingGroup: {podGroupName: g}}`,
-	"PodSpec.Resources.Requests":            `spec: {resources: {requests: {cpu: 1}}}`,
-	"PodSpec.Resources.Limits":              `spec: {resources: {limits: {cpu: 1}}}`,
+	"PodSpec.Volumes.Name":                               `spec: {volumes: [{name: v, ephemeral: {}}]}`,
+	"PodSpec.Volumes.VolumeSource.Image":                 `spec: {volumes: [{image: {reference: i}}]}`,
+	"PodSpec.Volumes.VolumeSource.EmptyDir":              `spec: {volumes: [{emptyDir: {}}]}`,
+	"PodSpec.Volumes.VolumeSource.PersistentVolumeClaim": `spec: {volumes: [{persistentVolumeClaim: {claimName: c}}]}`,
+	"PodSpec.Volumes.VolumeSource.Ephemeral":             `spec: {volumes: [{name: v, ephemeral: {}}]}`,
+	"PodSpec.Volumes.VolumeSource.GCEPersistentDisk":     `spec: {volumes: [{gcePersistentDisk: {pdName: d}}]}`,
+	"PodSpec.Volumes.VolumeSource.AWSElasticBlockStore":  `spec: {volumes: [{awsElasticBlockStore: {volumeID: d}}]}`,
+	"PodSpec.Volumes.VolumeSource.ISCSI":                 `spec: {volumes: [{iscsi: {iqn: d}}]}`,
+	"PodSpec.Volumes.VolumeSource.RBD":                   `spec: {volumes: [{rbd: {image: d}}]}`,
+	"PodSpec.Volumes.VolumeSource.AzureDisk":             `spec: {volumes: [{azureDisk: {diskName: d}}]}`,
+	"PodSpec.Volumes.VolumeSource.Cinder":                `spec: {volumes: [{cinder: {volumeID: d}}]}`,
+	"PodSpec.Volumes.VolumeSource.PortworxVolume":        `spec: {volumes: [{portworxVolume: {volumeID: d}}]}`,
+	"PodSpec.InitContainers":                             `spec: {initContainers: [{name: i}]}`, // converted as containers are
+	"PodSpec.NodeSelector":                               `spec: {nodeSelector: {a: b}}`,
+	"PodSpec.NodeName":                                   `spec: {nodeName: m}`,
+	"PodSpec.HostNetwork":                                `spec: {hostNetwork: true, containers: [{ports: [{containerPort: 80}]}]}`,
+	"PodSpec.Priority":                                   `spec: {priority: 3}`,
+	"PodSpec.PreemptionPolicy":                           `spec: {preemptionPolicy: Never}`,
+	"PodSpec.SchedulerName":                              `spec: {schedulerName: other}`,
+	"PodSpec.Overhead":                                   `spec: {overhead: {cpu: 1}}`,
+	"PodSpec.SchedulingGates.Name":                       `spec: {schedulingGates: [{name: g}]}`,
+	"PodSpec.SchedulingGroup.PodGroupName":               `spec: {schedulingGroup: {podGroupName: g}}`,
+	"PodSpec.Resources.Requests":                         `spec: {resources: {requests: {cpu: 1}}}`,
+	"PodSpec.Resources.Limits":                           `spec: {resources: {limits: {cpu: 1}}}`,
 
 	"PodSpec.Containers.Name":                `spec: {containers: [{name: c}]}`,
 	"PodSpec.Containers.Image":               `spec: {containers: [{image: i}]}`,
@@ -115,35 +125,25 @@ const spread = `spec: {topologySpreadConstraints: [{whenUnsatisfiable: ScheduleA
 // toldFields are the fields that kube-scheduler reads and the contract lacks, with an object that has the field and
 // how the snapshot names it.
 var toldFields = map[string]struct{ object, at string }{
-	"PodSpec.Volumes.VolumeSource.PersistentVolumeClaim": {`spec: {volumes: [{persistentVolumeClaim: {claimName: c}}]}`, "spec.volumes[0].persistentVolumeClaim"},
-	"PodSpec.Volumes.VolumeSource.Ephemeral":             {`spec: {volumes: [{ephemeral: {}}]}`, "spec.volumes[0].ephemeral"},
-	"PodSpec.Volumes.VolumeSource.GCEPersistentDisk":     {`spec: {volumes: [{gcePersistentDisk: {pdName: d}}]}`, "spec.volumes[0].gcePersistentDisk"},
-	"PodSpec.Volumes.VolumeSource.AWSElasticBlockStore":  {`spec: {volumes: [{awsElasticBlockStore: {volumeID: d}}]}`, "spec.volumes[0].awsElasticBlockStore"},
-	"PodSpec.Volumes.VolumeSource.ISCSI":                 {`spec: {volumes: [{iscsi: {iqn: d}}]}`, "spec.volumes[0].iscsi"},
-	"PodSpec.Volumes.VolumeSource.RBD":                   {`spec: {volumes: [{rbd: {image: d}}]}`, "spec.volumes[0].rbd"},
-	"PodSpec.Volumes.VolumeSource.AzureDisk":             {`spec: {volumes: [{azureDisk: {diskName: d}}]}`, "spec.volumes[0].azureDisk"},
-	"PodSpec.Volumes.VolumeSource.AzureFile":             {`spec: {volumes: [{azureFile: {shareName: d}}]}`, "spec.volumes[0].azureFile"},
-	"PodSpec.Volumes.VolumeSource.Cinder":                {`spec: {volumes: [{cinder: {volumeID: d}}]}`, "spec.volumes[0].cinder"},
-	"PodSpec.Volumes.VolumeSource.PortworxVolume":        {`spec: {volumes: [{portworxVolume: {volumeID: d}}]}`, "spec.volumes[0].portworxVolume"},
-	"PodSpec.Volumes.VolumeSource.VsphereVolume":         {`spec: {volumes: [{vsphereVolume: {volumePath: d}}]}`, "spec.volumes[0].vsphereVolume"},
-
 	"PodSpec.ResourceClaims":    {`spec: {resourceClaims: [{name: c}]}`, "spec.resourceClaims[0]"},
 	"PodSpec.PriorityClassName": {`spec: {priorityClassName: c}`, "spec.priorityClassName"},
 	"PodSpec.RuntimeClassName":  {`spec: {runtimeClassName: c}`, "spec.runtimeClassName"},
 }
 
 const (
-	kubelet    = "the kubelet's matter"
-	controller = "written for users and controllers"
-	volume     = "kube-scheduler has no rule for such volumes"
-	gateOff    = "only read with a feature gate that is off in v1.37"
-	admission  = "read in the API server, which refuses pods or sets what is used"
+	kubelet     = "the kubelet's matter"
+	controller  = "written for users and controllers"
+	volume      = "kube-scheduler has no rule for such volumes"
+	notMigrated = "kube-scheduler counts no such volume: it migrates five plugins to CSI drivers, and this is none of them"
+	gateOff     = "only read with a feature gate that is off in v1.37"
+	admission   = "read in the API server, which refuses pods or sets what is used"
 )
 
 // irrelevantFields are the fields that kube-scheduler v1.37 does not read for a decision, and why.
 var irrelevantFields = map[string]string{
-	"PodSpec.Volumes.Name":                              "volumes are told by index",
 	"PodSpec.Volumes.VolumeSource.HostPath":             volume,
+	"PodSpec.Volumes.VolumeSource.AzureFile":            notMigrated,
+	"PodSpec.Volumes.VolumeSource.VsphereVolume":        notMigrated,
 	"PodSpec.Volumes.VolumeSource.GitRepo":              volume,
 	"PodSpec.Volumes.VolumeSource.Secret":               volume,
 	"PodSpec.Volumes.VolumeSource.NFS":                  volume,
@@ -263,8 +263,8 @@ var irrelevantFields = map[string]string{
 	"NodeStatus.Addresses":       controller,
 	"NodeStatus.DaemonEndpoints": controller,
 	"NodeStatus.NodeInfo":        controller,
-	"NodeStatus.VolumesInUse":    "NodeVolumeLimits counts the pods' volumes, which are told, and VolumeAttachments",
-	"NodeStatus.VolumesAttached": "NodeVolumeLimits counts the pods' volumes, which are told, and VolumeAttachments",
+	"NodeStatus.VolumesInUse":    "NodeVolumeLimits counts the pods' volumes and VolumeAttachments, which are used",
+	"NodeStatus.VolumesAttached": "NodeVolumeLimits counts the pods' volumes and VolumeAttachments, which are used",
 	"NodeStatus.Config":          kubelet,
 	"NodeStatus.RuntimeHandlers": kubelet,
 	"NodeStatus.Features":        kubelet,

@@ -8,7 +8,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube/controller"
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
@@ -131,7 +130,6 @@ func (b *Builder) nodeTemplates(share func(...*stowagev1.Pod) error) ([]*stowage
 				t.out.Node.Pods = append(t.out.Node.Pods, running.Pod)
 			}
 		}
-		compact.CountPods(t.out.Node)
 		out = append(out, t.out)
 	}
 	return out, nil
@@ -196,7 +194,7 @@ func (b *Builder) AddPod(p *corev1.Pod) error {
 		if p.Name == "" {
 			origin.Name = b.objects.generatedName(origin.Namespace, p.GenerateName)
 		}
-		err = b.misreadPods(origin, 1, b.enqueue(origin, convert.SpecPath, controller.Stamp{Pod: p, Count: 1}))
+		err = b.misreadPods(origin, 1, b.enqueue(origin, convert.SpecPath, controller.Stamp{Pod: p, Count: 1, Named: p.Name != ""}))
 	}
 	if p.Name != "" && p.Status.NominatedNodeName != "" {
 		n := nomination{at: b.objects.at, object: origin, pod: p}
@@ -214,8 +212,9 @@ func (b *Builder) addRunning(p *corev1.Pod) error {
 		b.nodes.closed[p.Spec.NodeName] = true
 	}
 	r := runningPod{
-		node: p.Spec.NodeName, at: b.objects.at, source: convert.Source{Object: object.Of("Pod", p), Path: convert.SpecPath, Pod: p},
-		pod: out, stays: StaysGone(p), before: len(b.queue.slots),
+		node: p.Spec.NodeName, at: b.objects.at,
+		source: convert.Source{Object: object.Of("Pod", p), Path: convert.SpecPath, Pod: p, Named: p.Name != ""},
+		pod:    out, stays: StaysGone(p), before: len(b.queue.slots),
 	}
 	b.objects.place(out, "")
 	err = b.objects.misread(r.source.Object, false, err)
@@ -281,16 +280,15 @@ func (b *Builder) settle() []HomelessPod {
 	return out
 }
 
-// setUnread sets the unread fields of pods on nodes, which are the fields of their replacements. Pods that return only to their own
-// node, such as pods of DaemonSets, are never placed.
+// setUnread sets the volumes of pods on nodes, and their unread fields, which are the fields of their replacements. Pods that return only
+// to their own node, such as pods of DaemonSets, are never placed.
 func (b *Builder) setUnread() {
-	if b.options.CountPods {
-		return
-	}
 	for node, residents := range b.nodes.residents {
 		for i, r := range residents {
-			if !r.stays {
-				b.environment.SetUnread(b.nodes.converted[node].Pods[i], r.source)
+			if p := b.nodes.converted[node].Pods[i]; r.stays || b.options.CountPods {
+				b.environment.SetVolumes(p, r.source)
+			} else {
+				b.environment.SetUnread(p, r.source)
 			}
 		}
 	}

@@ -52,7 +52,7 @@ func (b *Builder) enqueue(origin Origin, path *field.Path, stamps ...controller.
 		if s.Count == 0 {
 			continue
 		}
-		of := convert.Source{Object: origin, Path: path, Pod: s.Pod, Claims: s.Claims}
+		of := convert.Source{Object: origin, Path: path, Pod: s.Pod, Claims: s.Claims, Named: s.Named}
 		pod, err := new(convert.Environment).PendingPod(of)
 		if err != nil {
 			return err
@@ -164,6 +164,17 @@ func (b *Builder) admitPending() {
 	for i := range b.workloads.scalables {
 		s := &b.workloads.scalables[i]
 		_ = b.admitAgain(s.Pod, s.source) // the pods of the workload exist
+	}
+}
+
+// setVolumes sets the claims and disks of pending pods, once everything is added.
+func (b *Builder) setVolumes() {
+	for _, s := range b.queue.slots {
+		b.environment.AddVolumes(s.pods.Pod, s.source)
+	}
+	for i := range b.workloads.scalables {
+		s := &b.workloads.scalables[i]
+		b.environment.AddVolumes(s.Pod, s.source)
 	}
 }
 

@@ -28,10 +28,13 @@ type part struct {
 }
 
 var partPath = regexp.MustCompile(
-	`^(?:context\.cluster\.|scenarios\[\d+\]\.)?(nodes|node_classes|pod_templates|namespaces|workload_selectors|pod_disruption_budgets|queue|pod_groups)\[(\d+)\](?:\.(pods|nominated_pods)\[(\d+)\])?\.?(.*)$`)
+	`^(?:context\.cluster\.|scenarios\[\d+\]\.)?(nodes|node_classes|pod_templates|queue|pod_groups|` +
+		`namespaces|workload_selectors|pod_disruption_budgets|` +
+		`storage_classes|csi_drivers|csi_storage_capacities|persistent_volumes|persistent_volume_claims)\[(\d+)\](?:\.(pods|nominated_pods)\[(\d+)\])?\.?(.*)$`)
 
 var refusedInOrder = []string{
 	"queue", "pod_groups", "nodes", "node_classes", "pod_templates", "namespaces", "workload_selectors", "pod_disruption_budgets",
+	"storage_classes", "csi_drivers", "csi_storage_capacities", "persistent_volumes", "persistent_volume_claims",
 }
 
 // refusal is the violations of a part: the paths in it, and why.
@@ -96,23 +99,47 @@ func (s *Snapshot) refuse(r *refusal) bool {
 			}
 		}
 		c.NodeClasses[r.index] = &stowagev1.NodeClass{}
-	case r.list == "namespaces" && r.index < len(c.Namespaces):
-		_ = s.misread(c.Namespaces[r.index], false, r)
-		c.Namespaces = slices.Delete(c.Namespaces, r.index, r.index+1)
-	case r.list == "workload_selectors" && r.index < len(c.WorkloadSelectors):
-		_ = s.misread(c.WorkloadSelectors[r.index], false, r)
-		c.WorkloadSelectors = slices.Delete(c.WorkloadSelectors, r.index, r.index+1)
-	case r.list == "pod_disruption_budgets" && r.index < len(c.PodDisruptionBudgets):
-		_ = s.misread(c.PodDisruptionBudgets[r.index], false, r)
-		c.PodDisruptionBudgets = slices.Delete(c.PodDisruptionBudgets, r.index, r.index+1)
 	case r.list == "queue" && r.index < len(s.Queue):
 		e := s.Queue[r.index]
 		s.wait(e, s.misread(e.Pods, true, r))
 	case r.list == "pod_groups" && r.index < len(c.PodGroups):
 		s.refuseGroup(r)
 	default:
+		return s.refuseItem(r)
+	}
+	return true
+}
+
+// refuseItem leaves out an item of a list that is no part of others.
+func (s *Snapshot) refuseItem(r *refusal) bool {
+	c := s.Cluster
+	switch r.list {
+	case "namespaces":
+		return leaveOut(s, &c.Namespaces, r)
+	case "workload_selectors":
+		return leaveOut(s, &c.WorkloadSelectors, r)
+	case "pod_disruption_budgets":
+		return leaveOut(s, &c.PodDisruptionBudgets, r)
+	case "storage_classes":
+		return leaveOut(s, &c.StorageClasses, r)
+	case "csi_drivers":
+		return leaveOut(s, &c.CsiDrivers, r)
+	case "csi_storage_capacities":
+		return leaveOut(s, &c.CsiStorageCapacities, r)
+	case "persistent_volumes":
+		return leaveOut(s, &c.PersistentVolumes, r)
+	case "persistent_volume_claims":
+		return leaveOut(s, &c.PersistentVolumeClaims, r)
+	}
+	return false
+}
+
+func leaveOut[M proto.Message](s *Snapshot, list *[]M, r *refusal) bool {
+	if r.index >= len(*list) {
 		return false
 	}
+	_ = s.misread((*list)[r.index], false, r)
+	*list = slices.Delete(*list, r.index, r.index+1)
 	return true
 }
 

@@ -243,7 +243,7 @@ func (s *Snapshot) TemplateLike(index uint32) (*stowagev1.NodeTemplate, error) {
 	node.Name = like.Name[:min(len(like.Name), templateNameBytes)]
 	node.Taints = slices.DeleteFunc(slices.Clone(like.Taints), func(t *stowagev1.Taint) bool { return nodestate.Has(t.GetKey()) })
 	node.Unschedulable, node.Images = false, nil
-	node.PodCounts, node.Pods, node.NominatedPods = nil, nil, nil
+	node.PodCounts, node.Pods, node.NominatedPods, node.AttachedVolumes = nil, nil, nil, nil
 	for _, c := range like.PodCounts {
 		if !c.GetTerminating() && tied(s.Cluster.PodTemplates[c.GetTemplateIndex()]) {
 			node.PodCounts = append(node.PodCounts, c)

@@ -50,10 +50,19 @@ type Snapshot struct {
 	Budgets []Budget
 	Workloads
 	change.Effects
+	Assumptions
 
 	places      convert.Places
 	environment convert.Environment
 	added       added
+}
+
+// Assumptions are storage objects that pods need and that were not added. Their volumes are assumed to be provisioned for any node.
+type Assumptions struct {
+	// AssumedClasses are the names of StorageClasses, convert.AssumedDefault for the default class.
+	AssumedClasses []string
+	// AssumedClaims are the names of PersistentVolumeClaims, with their namespaces.
+	AssumedClaims []string
 }
 
 // Workloads are the workloads that need attention.
@@ -128,11 +137,12 @@ func (s *Snapshot) PodsOn(node int) (iter.Seq2[*corev1.Pod, *stowagev1.Pod], err
 // PendingPod converts a further pending pod, with a template of its own, as Build converts the pods of the queue. It may be called
 // concurrently.
 func (s *Snapshot) PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
-	of := convert.Source{Object: object.OfPod(p), Path: convert.SpecPath, Pod: p}
+	of := convert.Source{Object: object.OfPod(p), Path: convert.SpecPath, Pod: p, Named: p.Name != ""}
 	out, err := s.environment.PendingPod(of)
 	if err != nil {
 		return nil, err
 	}
+	s.environment.AddVolumes(out, of)
 	s.environment.Complete(out, of)
 	return out, nil
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -241,6 +242,7 @@ func TestPodsOnNodesAreTold(t *testing.T) {
 // Each pod of a workload names the workload and the field as its manifest has them.
 func TestWorkloadsTellTheirFields(t *testing.T) {
 	b := kube.NewBuilder(kube.Options{})
+	must(t, b.AddStorageClass(parse[storagev1.StorageClass](t, `{metadata: {name: other}, provisioner: p}`))) // part of a cluster's storage
 	must(t, b.AddStatefulSet(parse[appsv1.StatefulSet](t, `
 metadata: {name: db}
 spec:

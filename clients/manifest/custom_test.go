@@ -59,7 +59,7 @@ spec:
   selector: {matchLabels: {app: sample}}
   template: {metadata: {labels: {app: sample}}, ` + pod + `}
   volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}]
-`, []string{"CloneSet: sample x3 by CloneSet"}, []string{"spec.volumeClaimTemplates[0]"}},
+`, []string{"CloneSet:  x3 by CloneSet"}, nil}, // each pod has claims of its own, so that the pods share no name
 	{"StatefulSet of OpenKruise", `
 apiVersion: apps.kruise.io/v1beta1
 kind: StatefulSet

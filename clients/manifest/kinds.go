@@ -14,6 +14,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
@@ -54,6 +55,13 @@ var kinds = map[string]kind{
 	"RuntimeClass":          reads([]string{"node.k8s.io/v1"}, (*kube.Builder).AddRuntimeClass),
 	"DeviceClass":           reads(deviceVersions, (*kube.Builder).AddDeviceClass),
 	"PodDisruptionBudget":   reads([]string{"policy/v1"}, (*kube.Builder).AddPodDisruptionBudget),
+	"PersistentVolume":      reads([]string{"v1"}, (*kube.Builder).AddPersistentVolume),
+	"PersistentVolumeClaim": reads([]string{"v1"}, (*kube.Builder).AddPersistentVolumeClaim),
+	"StorageClass":          reads([]string{"storage.k8s.io/v1"}, (*kube.Builder).AddStorageClass),
+	"CSINode":               reads([]string{"storage.k8s.io/v1"}, (*kube.Builder).AddCSINode),
+	"CSIDriver":             reads([]string{"storage.k8s.io/v1"}, (*kube.Builder).AddCSIDriver),
+	"CSIStorageCapacity":    reads([]string{"storage.k8s.io/v1"}, (*kube.Builder).AddCSIStorageCapacity),
+	"VolumeAttachment":      reads([]string{"storage.k8s.io/v1"}, (*kube.Builder).AddVolumeAttachment),
 }
 
 // nodeTemplates reads Nodes as templates.
@@ -64,6 +72,8 @@ type readable interface {
 		appsv1.Deployment | appsv1.ReplicaSet | appsv1.StatefulSet | appsv1.DaemonSet | batchv1.Job | batchv1.CronJob |
 		schedulingv1beta1.PodGroup | schedulingv1beta1.Workload | schedulingv1alpha3.CompositePodGroup |
 		corev1.LimitRange | schedulingv1.PriorityClass | nodev1.RuntimeClass | resourcev1.DeviceClass |
+		corev1.PersistentVolume | corev1.PersistentVolumeClaim |
+		storagev1.StorageClass | storagev1.CSINode | storagev1.CSIDriver | storagev1.CSIStorageCapacity | storagev1.VolumeAttachment |
 		policyv1.PodDisruptionBudget | controller.CustomWorkload
 }
 

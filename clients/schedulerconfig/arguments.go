@@ -53,6 +53,11 @@ func (r *reader) arguments(configs []configv1.PluginConfig, path *field.Path) {
 			if r.decode(c, args, &args.TypeMeta, at) {
 				r.spread(args, at)
 			}
+		case "VolumeBinding":
+			args := &configv1.VolumeBindingArgs{}
+			if r.decode(c, args, &args.TypeMeta, at) {
+				r.volumeBinding(args, at)
+			}
 		}
 	}
 }
@@ -176,6 +181,19 @@ func (r *reader) interPodAffinity(args *configv1.InterPodAffinityArgs, path *fie
 		r.profile.HardPodAffinityWeight = w
 	}
 	r.profile.IgnorePreferredTermsOfExistingPods = args.IgnorePreferredTermsOfExistingPods
+}
+
+// defaultShape scores volumes and capacities that are used least (pkg/scheduler/apis/config/v1/defaults.go SetDefaults_VolumeBindingArgs).
+var defaultShape = []configv1.UtilizationShapePoint{{Utilization: 0, Score: 10}, {Utilization: 100, Score: 0}}
+
+// volumeBinding reads the arguments of VolumeBinding. No decision depends on the timeout of bindings.
+func (r *reader) volumeBinding(args *configv1.VolumeBindingArgs, path *field.Path) {
+	if t := args.BindTimeoutSeconds; t != nil && *t < 0 {
+		r.errs = append(r.errs, field.Invalid(path.Child("bindTimeoutSeconds"), *t, "must not be negative"))
+	}
+	if args.Shape != nil && !slices.Equal(args.Shape, defaultShape) {
+		r.refuse(path.Child("shape"), "only the default shape is supported")
+	}
 }
 
 func (r *reader) spread(args *configv1.PodTopologySpreadArgs, path *field.Path) {

@@ -50,6 +50,8 @@ pluginConfig:
 addedAffinity:
   required: {terms: [{matchExpressions: [{key: disk, operator: NODE_SELECTOR_OPERATOR_IN, values: [ssd]}]}]}
   preferred: [{weight: 5, preference: {matchFields: [{key: metadata.name, operator: NODE_SELECTOR_OPERATOR_IN, values: [a]}]}}]`},
+		{"the default shape of volumes", `
+pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: 5, shape: [{utilization: 0, score: 10}, {utilization: 100, score: 0}]}}]`, `{}`},
 		{"system defaulting", `
 pluginConfig: [{name: PodTopologySpread, args: {defaultingType: System}}]`, `{}`},
 		{"no default constraints", `
@@ -83,6 +85,10 @@ defaultSpread:
 func TestArgumentsThatAreRefused(t *testing.T) {
 	const at = "profiles[0].pluginConfig[0].args"
 	testRefused(t, []refused{
+		{"another shape of volumes", `
+pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: -1, shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}]`, `
+profiles[0].pluginConfig[0].args.bindTimeoutSeconds: Invalid value: -1: must not be negative
+profiles[0].pluginConfig[0].args.shape: Forbidden: only the default shape is supported`},
 		{"twice", `
 pluginConfig: [{name: NodeAffinity}, {name: NodeAffinity}]`, `
 profiles[0].pluginConfig[1].name: Duplicate value: "NodeAffinity"`},

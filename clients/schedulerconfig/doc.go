@@ -10,14 +10,15 @@
 //
 //   - plugins of the contract, enabled and disabled by multiPoint, preEnqueue, preFilter, filter, preScore and score;
 //     DynamicResources and DefaultPreemption, by multiPoint, postFilter and podGroupPostFilter
-//   - pluginConfig: NodeResourcesFit, NodeResourcesBalancedAllocation, NodeAffinity, InterPodAffinity, PodTopologySpread
+//   - pluginConfig: NodeResourcesFit, NodeResourcesBalancedAllocation, NodeAffinity, InterPodAffinity, PodTopologySpread,
+//     VolumeBinding
 //   - schedulerName, which selects the profile
 //
 // # Ignored
 //
 //   - percentageOfNodesToScore: Stowage evaluates every node, as kube-scheduler does with 100
 //   - settings of the process and the queue: parallelism, leader election, clients, back-off, profiling
-//   - other extension points, and plugins that Stowage does not evaluate (volumes, GangScheduling;
+//   - other extension points, and plugins that Stowage does not evaluate (GangScheduling;
 //     DynamicResources except for its part in events): responses list the fields of a pod that such plugins read
 //   - arguments of such plugins, and of DefaultPreemption: Stowage evaluates every node that evictions may make feasible
 //
@@ -27,5 +28,6 @@
 //   - an order of preFilter, filter or postFilter plugins other than the default, because the order affects the reasons of rejections
 //   - filter without preFilter and score without preScore, which cause an internal error of kube-scheduler
 //   - extenders, unless the caller is the extender (Options.Extender)
+//   - a shape of VolumeBinding other than the default
 //   - fields and plugin arguments that are unknown or invalid
 package schedulerconfig

@@ -11,8 +11,8 @@ import (
 
 // filters are the plugins that preFilter and filter run by default, in order.
 var filters = []string{
-	"NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread",
-	"InterPodAffinity", "NodeDeclaredFeatures",
+	"NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit",
+	"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity", "NodeDeclaredFeatures",
 }
 
 // order returns the error of an extension point whose plugins run in an order that is not the default one.
@@ -50,6 +50,10 @@ disabledFilters:
 - PLUGIN_TAINT_TOLERATION
 - PLUGIN_NODE_AFFINITY
 - PLUGIN_NODE_PORTS
+- PLUGIN_VOLUME_RESTRICTIONS
+- PLUGIN_NODE_VOLUME_LIMITS
+- PLUGIN_VOLUME_BINDING
+- PLUGIN_VOLUME_ZONE
 - PLUGIN_POD_TOPOLOGY_SPREAD
 - PLUGIN_INTER_POD_AFFINITY
 - PLUGIN_NODE_DECLARED_FEATURES
@@ -57,6 +61,7 @@ pluginWeights:
 - {plugin: PLUGIN_TAINT_TOLERATION, weight: 0}
 - {plugin: PLUGIN_NODE_AFFINITY, weight: 0}
 - {plugin: PLUGIN_NODE_RESOURCES_FIT, weight: 9}
+- {plugin: PLUGIN_VOLUME_BINDING, weight: 0}
 - {plugin: PLUGIN_POD_TOPOLOGY_SPREAD, weight: 0}
 - {plugin: PLUGIN_INTER_POD_AFFINITY, weight: 0}
 - {plugin: PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, weight: 0}
@@ -82,6 +87,10 @@ disabledFilters:
 - PLUGIN_TAINT_TOLERATION
 - PLUGIN_NODE_AFFINITY
 - PLUGIN_NODE_PORTS
+- PLUGIN_VOLUME_RESTRICTIONS
+- PLUGIN_NODE_VOLUME_LIMITS
+- PLUGIN_VOLUME_BINDING
+- PLUGIN_VOLUME_ZONE
 - PLUGIN_POD_TOPOLOGY_SPREAD
 - PLUGIN_INTER_POD_AFFINITY
 - PLUGIN_NODE_DECLARED_FEATURES`},
@@ -107,6 +116,7 @@ pluginWeights:
 - {plugin: PLUGIN_TAINT_TOLERATION, weight: 0}
 - {plugin: PLUGIN_NODE_AFFINITY, weight: 8}
 - {plugin: PLUGIN_NODE_RESOURCES_FIT, weight: 0}
+- {plugin: PLUGIN_VOLUME_BINDING, weight: 0}
 - {plugin: PLUGIN_INTER_POD_AFFINITY, weight: 0}
 - {plugin: PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, weight: 0}
 - {plugin: PLUGIN_IMAGE_LOCALITY, weight: 0}`},

@@ -44,6 +44,7 @@ plugins:
     - {name: PodTopologySpread, weight: 2}
     - {name: NodeResourcesFit, weight: 1}
     - {name: NodeAffinity, weight: 2}
+    - {name: VolumeBinding}
     - {name: TaintToleration, weight: 3}`, `
 pluginWeights: [{plugin: PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, weight: 4}]`},
 		{"disabled and enabled at the same point: enabled", `
@@ -70,8 +71,8 @@ func TestPluginsThatStowageDoesNotEvaluate(t *testing.T) {
 	testAccepted(t, schedulerconfig.Options{}, []accepted{
 		{"disabled", `
 plugins:
-  multiPoint: {disabled: [{name: NodeVolumeLimits}, {name: DynamicResources}]}
-  filter: {disabled: [{name: VolumeZone}]}
+  multiPoint: {disabled: [{name: GangScheduling}, {name: DynamicResources}]}
+  filter: {disabled: [{name: DynamicResources}]}
   postFilter: {disabled: [{name: DynamicResources}]}
   reserve: {disabled: [{name: VolumeBinding}]}`, `
 disabledPostFilters: [POST_FILTER_DYNAMIC_RESOURCES]
@@ -103,7 +104,7 @@ func TestPreemption(t *testing.T) {
 		{`{postFilter: {disabled: [{name: "*"}], enabled: [{name: DefaultPreemption}]}}`, false},
 		{`{postFilter: {disabled: [{name: "*"}], enabled: [{name: DynamicResources}]}}`, true},
 		{`{postFilter: {disabled: [{name: DynamicResources}]}}`, false},
-		{`{filter: {disabled: [{name: VolumeZone}]}}`, false},
+		{`{filter: {disabled: [{name: NodeVolumeLimits}]}}`, false},
 	} {
 		got, err := schedulerconfig.Read([]byte(indented("plugins: "+c.plugins)), schedulerconfig.Options{})
 		if err != nil {
@@ -171,16 +172,20 @@ plugins:
     - {name: NodeAffinity}
     - {name: NodePorts}
     - {name: NodeResourcesFit}
+    - {name: VolumeRestrictions}
+    - {name: VolumeBinding}
+    - {name: VolumeZone}
     - {name: PodTopologySpread}
     - {name: InterPodAffinity}`, `
 profiles[0].plugins.filter: Forbidden: the plugins run in the order NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, ` +
-			`NodeResourcesFit, PodTopologySpread, InterPodAffinity; Stowage evaluates them in the default order, NodeName, NodeUnschedulable, ` +
-			`TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, PodTopologySpread, InterPodAffinity`},
+			`NodeResourcesFit, VolumeRestrictions, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity; ` +
+			`Stowage evaluates them in the default order, NodeName, NodeUnschedulable, TaintToleration, NodeAffinity, NodePorts, ` +
+			`NodeResourcesFit, VolumeRestrictions, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity`},
 		{"enabling a filter puts it first", `
 plugins: {preFilter: {enabled: [{name: NodeResourcesFit}]}}`, `
 profiles[0].plugins.preFilter: Forbidden: the plugins run in the order NodeResourcesFit, NodeName, NodeUnschedulable, TaintToleration, NodeAffinity, ` +
-			`NodePorts, PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures; Stowage evaluates them in the default order, NodeName, NodeUnschedulable, ` +
-			`TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures`},
+			`NodePorts, VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures; Stowage evaluates them in the default order, NodeName, NodeUnschedulable, ` +
+			`TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures`},
 		{"filter without preFilter", `
 plugins: {preFilter: {disabled: [{name: PodTopologySpread}]}}`, `
 profiles[0].plugins.preFilter: Forbidden: PodTopologySpread cannot filter if its preFilter is disabled`},
@@ -214,6 +219,7 @@ pluginWeights:
 - {plugin: PLUGIN_TAINT_TOLERATION, weight: 0}
 - {plugin: PLUGIN_NODE_AFFINITY, weight: 0}
 - {plugin: PLUGIN_NODE_RESOURCES_FIT, weight: 5}
+- {plugin: PLUGIN_VOLUME_BINDING, weight: 0}
 - {plugin: PLUGIN_POD_TOPOLOGY_SPREAD, weight: 0}
 - {plugin: PLUGIN_INTER_POD_AFFINITY, weight: 0}
 - {plugin: PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, weight: 0}
@@ -237,12 +243,17 @@ disabledFilters:
 - PLUGIN_TAINT_TOLERATION
 - PLUGIN_NODE_AFFINITY
 - PLUGIN_NODE_PORTS
+- PLUGIN_VOLUME_RESTRICTIONS
+- PLUGIN_NODE_VOLUME_LIMITS
+- PLUGIN_VOLUME_BINDING
+- PLUGIN_VOLUME_ZONE
 - PLUGIN_POD_TOPOLOGY_SPREAD
 - PLUGIN_INTER_POD_AFFINITY
 - PLUGIN_NODE_DECLARED_FEATURES
 pluginWeights:
 - {plugin: PLUGIN_TAINT_TOLERATION, weight: 0}
 - {plugin: PLUGIN_NODE_AFFINITY, weight: 0}
+- {plugin: PLUGIN_VOLUME_BINDING, weight: 0}
 - {plugin: PLUGIN_POD_TOPOLOGY_SPREAD, weight: 0}
 - {plugin: PLUGIN_INTER_POD_AFFINITY, weight: 0}
 - {plugin: PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, weight: 0}

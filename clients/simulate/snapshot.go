@@ -108,7 +108,7 @@ func unscored(p *stowagev1.Profile) *stowagev1.Profile {
 		stowagev1.Plugin_PLUGIN_TAINT_TOLERATION, stowagev1.Plugin_PLUGIN_NODE_AFFINITY,
 		stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT, stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD,
 		stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY, stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION,
-		stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY,
+		stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY, stowagev1.Plugin_PLUGIN_VOLUME_BINDING,
 	} {
 		out.PluginWeights = append(out.PluginWeights, &stowagev1.PluginWeight{Plugin: plugin, Weight: proto.Int32(0)})
 	}

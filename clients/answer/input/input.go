@@ -11,6 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 )
@@ -102,8 +103,27 @@ func (in *Input) noteWorkloads(out *kube.Snapshot) {
 		in.notef("%s %s/%s and %d more exist already: their pods are taken from the manifests",
 			e[0].Kind, e[0].Namespace, e[0].Name, len(e)-1)
 	}
+	in.noteAssumed(&out.Assumptions)
 	in.noteOthers(out.Others)
 	in.noteHomeless(out.HomelessPods)
+}
+
+// noteAssumed notes storage objects that pods need and the input lacks.
+func (in *Input) noteAssumed(a *kube.Assumptions) {
+	var of []string
+	for _, name := range a.AssumedClasses {
+		if name == convert.AssumedDefault {
+			of = append(of, "the default StorageClass")
+		} else {
+			of = append(of, "StorageClass "+name)
+		}
+	}
+	for _, name := range a.AssumedClaims {
+		of = append(of, "PersistentVolumeClaim "+name)
+	}
+	if len(of) > 0 {
+		in.notef("not in the input, so that volumes are assumed to be provisioned for any node: %s", words.Names(of))
+	}
 }
 
 // maximumHomes bounds the lines about missing nodes.

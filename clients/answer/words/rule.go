@@ -30,6 +30,14 @@ func PodRule(who string, spec *stowagev1.PodSpec, r *stowagev1.PodRule) string {
 		return fmt.Sprintf("%s must have the %s that it asks for", who, r.GetResource())
 	case stowagev1.Plugin_PLUGIN_NODE_DECLARED_FEATURES:
 		return fmt.Sprintf("%s must be on a node that declares %s", who, Names(spec.GetRequiredNodeFeatures()))
+	case stowagev1.Plugin_PLUGIN_VOLUME_RESTRICTIONS:
+		return who + " must have its disks and its ReadWriteOncePod claims for itself"
+	case stowagev1.Plugin_PLUGIN_NODE_VOLUME_LIMITS:
+		return who + " must be on a node whose CSI drivers can attach its volumes"
+	case stowagev1.Plugin_PLUGIN_VOLUME_BINDING:
+		return who + " must be on a node that can use the volumes of its claims, or for which they can be provisioned"
+	case stowagev1.Plugin_PLUGIN_VOLUME_ZONE:
+		return who + " must be in the zone and region of its volumes"
 	}
 	by := ""
 	if r.GetTopologyKey() != "" {

@@ -106,7 +106,7 @@ func (p *CustomPods) Stamps(o Owner, path *field.Path) ([]Stamp, error) {
 	template := WithClaims(&p.Template, p.Claims)
 	if !p.Indexed {
 		n, err := Count(&p.Replicas, path)
-		return []Stamp{{Pod: o.Pod(template, p.Name, p.Labels), Count: n, Claims: len(p.Claims)}}, err
+		return []Stamp{{Pod: o.Pod(template, p.Name, p.Labels), Count: n, Claims: p.Claims}}, err
 	}
 	n, err := Ordinals(&p.Replicas, path)
 	if err != nil {
@@ -122,7 +122,7 @@ func (p *CustomPods) Stamps(o Owner, path *field.Path) ([]Stamp, error) {
 		if p.NameLabel != "" {
 			own[p.NameLabel] = name
 		}
-		stamps = append(stamps, Stamp{Pod: o.Pod(template, name, WithLabels(p.Labels, own)), Count: 1, Claims: len(p.Claims)})
+		stamps = append(stamps, Stamp{Pod: o.Pod(template, name, WithLabels(p.Labels, own)), Count: 1, Claims: p.Claims, Named: true})
 	}
 	return stamps, nil
 }

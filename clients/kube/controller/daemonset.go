@@ -4,7 +4,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
 	"github.com/stowage-scheduler/stowage/clients/kube/skew"
@@ -19,15 +18,13 @@ func DaemonPods(ds *appsv1.DaemonSet, nodes []*corev1.Node) ([]Stamp, error) {
 	}
 	template := ds.Spec.Template.DeepCopy()
 	template.Spec.Tolerations = daemonTolerations(&template.Spec)
-	wanted := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: template.Spec})
 	o := Owner{"apps/v1", "DaemonSet", ds.Name, object.Namespace(ds)}
 	var out []Stamp
 	for _, n := range nodes {
 		if name := template.Spec.NodeName; name != "" && name != n.Name {
 			continue
 		}
-		// The controller ignores errors in an affinity: an invalid term matches nothing.
-		if match, _ := wanted.Match(n); !match {
+		if !admits(&template.Spec, n) {
 			continue
 		}
 		if skew.Untolerated(n.Spec.Taints, template.Spec.Tolerations) {

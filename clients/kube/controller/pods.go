@@ -26,8 +26,10 @@ import (
 type Stamp struct {
 	Pod   *corev1.Pod
 	Count uint32
-	// Claims is the number of the pod's volumes, the first ones, that come from volume claim templates.
-	Claims int
+	// Claims are the volume claim templates that the pod's first volumes come from.
+	Claims []corev1.PersistentVolumeClaim
+	// Named says that the pod has the name that its controller gives it.
+	Named bool
 }
 
 // Owner is the controller of stamped pods.
@@ -145,7 +147,7 @@ func StatefulPods(ss *appsv1.StatefulSet, revision string, without int) ([]Stamp
 	var stamps []Stamp
 	for i := first + without; i < first+n; i++ {
 		name := fmt.Sprintf("%s-%d", ss.Name, i)
-		stamps = append(stamps, Stamp{Count: 1, Claims: len(ss.Spec.VolumeClaimTemplates), Pod: o.Pod(template, name, map[string]string{
+		stamps = append(stamps, Stamp{Count: 1, Claims: ss.Spec.VolumeClaimTemplates, Named: true, Pod: o.Pod(template, name, map[string]string{
 			appsv1.ControllerRevisionHashLabelKey: cmp.Or(revision, ss.Name+"-"+hash),
 			appsv1.StatefulSetPodNameLabel:        name,
 			appsv1.PodIndexLabel:                  strconv.Itoa(i),
@@ -157,7 +159,7 @@ func StatefulPods(ss *appsv1.StatefulSet, revision string, without int) ([]Stamp
 // StatefulPod returns a pod that a StatefulSet would create, without its ordinal.
 func StatefulPod(ss *appsv1.StatefulSet) Stamp {
 	claims := ss.Spec.VolumeClaimTemplates
-	return Stamp{Pod: statefulOwner(ss).Pod(WithClaims(&ss.Spec.Template, claims), ss.Name, nil), Claims: len(claims)}
+	return Stamp{Pod: statefulOwner(ss).Pod(WithClaims(&ss.Spec.Template, claims), ss.Name, nil), Claims: claims}
 }
 
 func statefulOwner(ss *appsv1.StatefulSet) Owner {

@@ -28,6 +28,7 @@ const (
 // decide which fields of the pod are unread. The zero value has no such objects.
 type Environment struct {
 	admission.Plugins
+	storage       *Storage                            // nil: no storage objects are read
 	deviceClasses map[string]string                   // by extended resource name
 	groups        map[string][]*stowagev1.UnreadField // by the group's name
 	running       *stowagev1.UnreadField              // of the first pod on a node that AddRunning recorded, nil for none
@@ -40,8 +41,10 @@ type Source struct {
 	// Path is the path of the pod's spec in the object.
 	Path *field.Path
 	Pod  *corev1.Pod
-	// Claims is the number of the pod's volumes, the first ones, that come from volume claim templates.
-	Claims int
+	// Claims are the volume claim templates that the pod's first volumes come from.
+	Claims []corev1.PersistentVolumeClaim
+	// Named says that the pod has the name that it has in the cluster, by which controllers name its claims.
+	Named bool
 	// Adds is what the controller adds to a template without showing it, and the consequence.
 	Adds string
 }
@@ -50,8 +53,8 @@ type Source struct {
 func (s *Source) PodGroup() string { return PodGroupName(s.Pod) }
 
 // NewEnvironment returns an Environment to which objects can be added.
-func NewEnvironment() Environment {
-	return Environment{Plugins: admission.New(), deviceClasses: map[string]string{}, groups: map[string][]*stowagev1.UnreadField{}}
+func NewEnvironment(s *Storage) Environment {
+	return Environment{Plugins: admission.New(), storage: s, deviceClasses: map[string]string{}, groups: map[string][]*stowagev1.UnreadField{}}
 }
 
 // AddDeviceClass adds a DeviceClass. Pods that request its extended resource have an unread field.
@@ -86,8 +89,8 @@ func (e *Environment) AddRunning(of Source) {
 	e.running.Consequence = fmt.Sprintf("%s (and so with %d more)", readsRunning, e.moreRunning)
 }
 
-// PendingPod converts a pending pod as the API server would store it, with a template of its own. Its unread fields do not depend
-// on other objects.
+// PendingPod converts a pending pod as the API server would store it, with a template of its own, without claims and disks, which
+// AddVolumes adds. Its unread fields do not depend on other objects.
 func (e *Environment) PendingPod(of Source) (*stowagev1.Pod, error) {
 	pod, err := e.Stored(of.Pod)
 	if err != nil {
@@ -105,16 +108,21 @@ func (e *Environment) PendingPod(of Source) (*stowagev1.Pod, error) {
 // RunningPod converts a pod on a node completely, so that it shares its template with pending pods. If that fails, it converts
 // as OccupyingPod does. A pod without a uid is on its node even if admission plugins would reject it.
 func (e *Environment) RunningPod(p *corev1.Pod) Occupant {
+	of := Source{Object: object.OfPod(p), Path: SpecPath, Pod: p, Named: p.Name != ""}
 	p, _ = e.Stored(p)
-	if out, err := onNode(p); err == nil {
-		return Occupant{Pod: out}
+	out := Occupant{}
+	var err error
+	if out.Pod, err = onNode(p); err != nil {
+		out = occupying(p)
 	}
-	return occupying(p)
+	e.SetVolumes(out.Pod, of)
+	return out
 }
 
-// SetUnread sets all unread fields of a converted pod on a node.
+// SetUnread sets all unread fields of a converted pod on a node, and its claims and disks.
 func (e *Environment) SetUnread(out *stowagev1.Pod, of Source) {
 	out.Unread = e.unread(of, e.StoredOrGiven(of.Pod), out.GetTemplate().GetSpec())
+	e.AddVolumes(out, of)
 	e.Complete(out, of)
 }
 
@@ -136,6 +144,10 @@ const maximumUnread = 1000
 const (
 	readsClaim = "kube-scheduler only takes a node that can use the claim's volume " +
 		"(VolumeBinding, VolumeZone, VolumeRestrictions, NodeVolumeLimits)"
+	readsBound   = "no PersistentVolume was read: " + readsClaim
+	readsClass   = "the StorageClass was not read: a volume is assumed to be provisioned for any node (VolumeBinding)"
+	readsMissing = "no PersistentVolumeClaim was read: a volume is assumed to be provisioned for any node (VolumeBinding)"
+
 	readsDisk         = "kube-scheduler takes no node where another pod uses the same disk (VolumeRestrictions)"
 	readsMigrated     = "kube-scheduler takes no node that has as many volumes as its CSI driver can attach (NodeVolumeLimits)"
 	readsDiskMigrated = "kube-scheduler takes no node where another pod uses the same disk, or that has as many volumes as its " +
@@ -150,13 +162,15 @@ const (
 		"by which kube-scheduler orders its queue, counts nominated pods and preempts"
 )
 
-// volumeSources are the kinds of volumes that kube-scheduler reads, by their field in a volume, and why
-// (pkg/scheduler/framework/plugins/volumerestrictions and nodevolumelimits, v1.37; inline volumes count against the limits
-// of a CSI driver that they are migrated to). The contract has image volumes.
-var volumeSources = []struct {
+// volumeSource is a kind of volumes that kube-scheduler reads, by its field in a volume, and why.
+type volumeSource struct {
 	name, consequence string
 	has               func(*corev1.VolumeSource) bool
-}{
+}
+
+// volumeSources are the kinds of volumes that kube-scheduler reads (pkg/scheduler/framework/plugins/volumerestrictions and
+// nodevolumelimits, v1.37; of the volumes in the Kubernetes tree, only the ones in migrated count against the limits of a CSI driver).
+var volumeSources = []volumeSource{
 	{"persistentVolumeClaim", readsClaim, func(s *corev1.VolumeSource) bool { return s.PersistentVolumeClaim != nil }},
 	{"ephemeral", readsClaim, func(s *corev1.VolumeSource) bool { return s.Ephemeral != nil }},
 	{"gcePersistentDisk", readsDiskMigrated, func(s *corev1.VolumeSource) bool { return s.GCEPersistentDisk != nil }},
@@ -164,10 +178,17 @@ var volumeSources = []struct {
 	{"iscsi", readsDisk, func(s *corev1.VolumeSource) bool { return s.ISCSI != nil }},
 	{"rbd", readsDisk, func(s *corev1.VolumeSource) bool { return s.RBD != nil }},
 	{"azureDisk", readsMigrated, func(s *corev1.VolumeSource) bool { return s.AzureDisk != nil }},
-	{"azureFile", readsMigrated, func(s *corev1.VolumeSource) bool { return s.AzureFile != nil }},
 	{"cinder", readsMigrated, func(s *corev1.VolumeSource) bool { return s.Cinder != nil }},
 	{"portworxVolume", readsMigrated, func(s *corev1.VolumeSource) bool { return s.PortworxVolume != nil }},
-	{"vsphereVolume", readsMigrated, func(s *corev1.VolumeSource) bool { return s.VsphereVolume != nil }},
+}
+
+// sourceOf returns the kind of a volume, nil if kube-scheduler does not read the volume.
+func sourceOf(v *corev1.Volume) *volumeSource {
+	i := slices.IndexFunc(volumeSources, func(s volumeSource) bool { return s.has(&v.VolumeSource) })
+	if i < 0 {
+		return nil
+	}
+	return &volumeSources[i]
 }
 
 // requiredFeatures are the paths, in the pod's spec, of features that a node must declare.
@@ -187,23 +208,11 @@ func (u *unreads) add(path *field.Path, consequence string) {
 	u.fields = append(u.fields, &stowagev1.UnreadField{Object: u.object.String(), Field: path.String(), Consequence: consequence})
 }
 
-// unread returns the fields of a stored pod that kube-scheduler reads and the contract does not have, as far as the pod
-// itself shows them, and the classes that were not added.
+// unread returns the fields of a stored pod, except volumes, that kube-scheduler reads and the contract does not have, as far as the
+// pod itself shows them, and the classes that were not added.
 func (e *Environment) unread(of Source, p *corev1.Pod, converted *stowagev1.PodSpec) []*stowagev1.UnreadField {
 	u := &unreads{object: of.Object}
-	s, path, claims := &p.Spec, of.Path, of.Claims
-	for i := range s.Volumes {
-		for _, source := range volumeSources {
-			if !source.has(&s.Volumes[i].VolumeSource) {
-				continue
-			}
-			at := path.Child("volumes").Index(i - claims).Child(source.name)
-			if i < claims {
-				at = field.NewPath("spec", "volumeClaimTemplates").Index(i)
-			}
-			u.add(at, source.consequence)
-		}
-	}
+	s, path := &p.Spec, of.Path
 	for i := range s.ResourceClaims {
 		u.add(path.Child("resourceClaims").Index(i), readsDevices)
 	}

@@ -12,7 +12,7 @@ import (
 // it, or does not. OccupyingPod must do the same with the field of the object.
 func TestEveryFieldOfAPodOnANodeIsDecidedOn(t *testing.T) {
 	leftOut := map[protoreflect.Name]bool{
-		"node_selector": true, "tolerations": true, "topology_spread_constraints": true, "volumes": true, "node_name": true,
+		"node_selector": true, "tolerations": true, "topology_spread_constraints": true, "node_name": true,
 		"scheduling_gates": true, "scheduler_name": true, "required_node_features": true,
 	}
 	spec := &stowagev1.PodSpec{}

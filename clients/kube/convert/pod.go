@@ -45,9 +45,14 @@ var (
 )
 
 // PendingPod converts a pending pod, with a template of its own. If spec.nodeName is set, only that node is feasible. Its unread fields do
-// not depend on other objects: an Environment adds the rest.
+// not depend on other objects: an Environment adds the rest. Claims and disks are among them, as they depend on storage objects.
 func PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
-	return new(Environment).PendingPod(Source{Object: object.OfPod(p), Path: SpecPath, Pod: p})
+	e, of := &Environment{}, Source{Object: object.OfPod(p), Path: SpecPath, Pod: p, Named: p.Name != ""}
+	out, err := e.PendingPod(of)
+	if err == nil {
+		e.AddVolumes(out, of)
+	}
+	return out, err
 }
 
 // pod converts the common part of pending and running pods; path is the path of the pod's spec in the object, and o is how
@@ -242,7 +247,7 @@ func OccupyingTemplate(t *stowagev1.PodTemplate) *stowagev1.PodTemplate {
 	if from := out.GetSpec(); from != nil {
 		out.Spec = &stowagev1.PodSpec{
 			Containers: from.Containers, InitContainers: from.InitContainers, Overhead: from.Overhead, Requests: from.Requests,
-			Priority: from.Priority,
+			Priority: from.Priority, Volumes: slices.DeleteFunc(slices.Clone(from.Volumes), func(v *stowagev1.Volume) bool { return !isStorage(v) }),
 		}
 		withoutImages(out.Spec)
 		if from.SchedulingGroup != "" {

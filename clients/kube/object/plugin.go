@@ -33,6 +33,14 @@ func Plugin(p stowagev1.Plugin) string {
 		return "TopologyPlacementGenerator"
 	case stowagev1.Plugin_PLUGIN_NODE_DECLARED_FEATURES:
 		return "NodeDeclaredFeatures"
+	case stowagev1.Plugin_PLUGIN_VOLUME_RESTRICTIONS:
+		return "VolumeRestrictions"
+	case stowagev1.Plugin_PLUGIN_NODE_VOLUME_LIMITS:
+		return "NodeVolumeLimits"
+	case stowagev1.Plugin_PLUGIN_VOLUME_BINDING:
+		return "VolumeBinding"
+	case stowagev1.Plugin_PLUGIN_VOLUME_ZONE:
+		return "VolumeZone"
 	}
 	return p.String()
 }

@@ -1,0 +1,304 @@
+package convert
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/stowage-scheduler/stowage/clients/kube/object"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// Storage has the storage objects that the volumes of pods depend on, and what is assumed about missing ones. See
+// docs/0031-volumes-in-manifests.md.
+type Storage struct {
+	classes  map[string]*storagev1.StorageClass
+	standard *storagev1.StorageClass                  // the default class
+	claims   map[string]*corev1.PersistentVolumeClaim // by namespace and name
+	volumes  int
+	// known says that some class is of a cluster, so that the cluster has no others.
+	known bool
+	// partial says that the cluster's storage is there in part.
+	partial bool
+	// closed says that no class is assumed any more.
+	closed        bool
+	assumed       map[string]bool // classes
+	assumedClaims map[string]bool
+}
+
+// AssumedDefault is the name of the default StorageClass in snapshots that lack it. No StorageClass can have it.
+const AssumedDefault = "<default>"
+
+// assumedProvisioner is the provisioner of assumed classes.
+const assumedProvisioner = "stowage.scheduling/assumed"
+
+// NewStorage returns storage without objects.
+func NewStorage() *Storage {
+	return &Storage{
+		classes: map[string]*storagev1.StorageClass{}, claims: map[string]*corev1.PersistentVolumeClaim{},
+		assumed: map[string]bool{}, assumedClaims: map[string]bool{},
+	}
+}
+
+// AddClass adds a StorageClass. Of several default classes, the newest is the default (plugin/pkg/admission/storage/storageclass/setdefault
+// and pkg/volume/util/storageclass.go GetDefaultClass, v1.37).
+func (s *Storage) AddClass(c *storagev1.StorageClass) {
+	s.classes[c.Name] = c
+	s.partial, s.known = true, s.known || object.Admitted(c)
+	if c.Annotations[defaultClassAnnotation] != "true" && c.Annotations[betaDefaultClassAnnotation] != "true" {
+		return
+	}
+	if d := s.standard; d == nil || d.CreationTimestamp.Before(&c.CreationTimestamp) ||
+		d.CreationTimestamp.Equal(&c.CreationTimestamp) && c.Name < d.Name {
+		s.standard = c
+	}
+}
+
+// The annotations of a default StorageClass (pkg/volume/util/storageclass.go, v1.37).
+const (
+	defaultClassAnnotation     = "storageclass.kubernetes.io/is-default-class"
+	betaDefaultClassAnnotation = "storageclass.beta.kubernetes.io/is-default-class"
+)
+
+// AddVolume adds a PersistentVolume.
+func (s *Storage) AddVolume() {
+	s.volumes++
+	s.partial = true
+}
+
+// AddClaim adds a PersistentVolumeClaim.
+func (s *Storage) AddClaim(p *corev1.PersistentVolumeClaim) {
+	s.claims[object.Namespace(p)+"/"+p.Name] = p
+	s.partial = s.partial || object.Admitted(p)
+}
+
+// Claim converts a claim that was added. It is nil if the controller of volumes has yet to bind the claim, which it does before any
+// pod that uses the claim is placed: the pods have the claim as a template then.
+func (s *Storage) Claim(p *corev1.PersistentVolumeClaim) (*stowagev1.PersistentVolumeClaim, error) {
+	class, _ := s.classFor(p)
+	if s.comesBound(p, class) {
+		return nil, nil
+	}
+	c := &converter{}
+	out := c.claim(p, class)
+	return out, c.err()
+}
+
+// Close ends the assumptions: the snapshot has the classes by then.
+func (s *Storage) Close() { s.closed = true }
+
+// comesBound reports whether the controller of volumes binds a new claim without waiting for a pod.
+func (s *Storage) comesBound(p *corev1.PersistentVolumeClaim, class string) bool {
+	of := s.classes[class]
+	return !object.Admitted(p) && p.Spec.VolumeName == "" && of != nil &&
+		(of.VolumeBindingMode == nil || *of.VolumeBindingMode == storagev1.VolumeBindingImmediate)
+}
+
+// Assumed returns the classes that pods need and that were not added, as classes whose volumes are provisioned anywhere.
+func (s *Storage) Assumed() []*stowagev1.StorageClass {
+	var out []*stowagev1.StorageClass
+	for _, name := range slices.Sorted(maps.Keys(s.assumed)) {
+		out = append(out, &stowagev1.StorageClass{
+			Name: name, Provisioner: assumedProvisioner,
+			VolumeBindingMode: stowagev1.VolumeBindingMode_VOLUME_BINDING_MODE_WAIT_FOR_FIRST_CONSUMER,
+		})
+	}
+	return out
+}
+
+// AssumedClaims returns the names of claims that pods need and that were not added.
+func (s *Storage) AssumedClaims() []string { return slices.Sorted(maps.Keys(s.assumedClaims)) }
+
+// classFor returns the class of a claim as the API server stores it, and what is not sure because of that.
+func (s *Storage) classFor(p *corev1.PersistentVolumeClaim) (name string, out use) {
+	switch {
+	case hasClass(p) || object.Admitted(p):
+		name = classOf(p, p.Spec.StorageClassName)
+	case s.standard != nil:
+		name = s.standard.Name
+	case !s.known:
+		name = AssumedDefault
+	}
+	if name == "" || s.known || s.classes[name] != nil || p.Spec.VolumeName != "" {
+		return name, use{}
+	}
+	if !s.assumed[name] {
+		if s.closed {
+			return name, use{unread: readsClaim}
+		}
+		s.assumed[name] = true
+	}
+	return name, use{doubt: s.unsure(readsClass)}
+}
+
+// unsure returns a doubt if some of the cluster's storage is there. Without any, the input is no cluster.
+func (s *Storage) unsure(doubt string) string {
+	if s.partial {
+		return doubt
+	}
+	return ""
+}
+
+// use is how a pod uses a claim.
+type use struct {
+	template *stowagev1.PersistentVolumeClaimSpec
+	unread   string // why the volume is left out
+	doubt    string // what is assumed
+}
+
+// use returns how a pod uses a claim. template is the claim that a controller creates, nil for none.
+func (s *Storage) use(of *Source, claim string, template *corev1.PersistentVolumeClaim) (use, error) {
+	name := object.Namespace(of.Pod) + "/" + claim
+	existing := s.claims[name]
+	if claim == "" {
+		existing = nil
+	}
+	switch admitted := object.Admitted(of.Pod) || of.Pod.Spec.NodeName != ""; { // of a cluster
+	case existing != nil && existing.Spec.VolumeName != "" && s.volumes == 0:
+		return use{unread: readsBound}, nil
+	case existing != nil:
+		class, out := s.classFor(existing)
+		if s.comesBound(existing, class) {
+			return s.create(existing)
+		}
+		if template != nil && !admitted { // so that the pods of a workload share a template, whether or not their claims exist
+			created, err := s.create(template)
+			out.template = created.template
+			return out, err
+		}
+		return out, nil
+	case admitted && len(s.claims) == 0:
+		return use{unread: readsClaim}, nil
+	case template != nil:
+		return s.create(template)
+	case len(s.claims) == 0:
+		if !s.closed {
+			s.assumedClaims[name] = true
+		}
+		out, err := s.create(&corev1.PersistentVolumeClaim{})
+		if out.unread == "" {
+			out.doubt = s.unsure(readsMissing)
+		}
+		return out, err
+	}
+	return use{}, nil
+}
+
+// create returns the use of a claim that a controller creates or binds before the pod.
+func (s *Storage) create(p *corev1.PersistentVolumeClaim) (use, error) {
+	class, out := s.classFor(p)
+	c := &converter{}
+	out.template = c.claimSpec(p, class, SpecPath)
+	return out, c.err()
+}
+
+// isStorage reports whether a volume is a claim or a disk.
+func isStorage(v *stowagev1.Volume) bool { return v.GetImage() == nil && v.GetEmptyDir() == nil }
+
+// UsesStorage reports whether a pod has volumes that SetVolumes converts.
+func UsesStorage(s *corev1.PodSpec) bool {
+	return slices.ContainsFunc(s.Volumes, func(v corev1.Volume) bool { return sourceOf(&v) != nil })
+}
+
+// AddVolumes sets the claims and disks of a converted pod, once all storage objects are added, and adds unread fields.
+func (e *Environment) AddVolumes(out *stowagev1.Pod, of Source) {
+	if unread := e.SetVolumes(out, of); len(unread) > 0 {
+		out.Unread = append(unread, out.Unread...)
+		out.Unread = out.Unread[:min(len(out.Unread), maximumUnread)]
+	}
+}
+
+// SetVolumes sets the claims and disks of a converted pod, once all storage objects are added, and returns the ones that are left out
+// or not sure. Without storage, all are left out.
+func (e *Environment) SetVolumes(out *stowagev1.Pod, of Source) []*stowagev1.UnreadField {
+	s := &of.Pod.Spec
+	if !UsesStorage(s) {
+		return nil
+	}
+	u, spec := &unreads{object: of.Object}, out.GetTemplate().GetSpec()
+	spec.Volumes = slices.DeleteFunc(slices.Clone(spec.Volumes), isStorage)
+	for i := range s.Volumes {
+		source := sourceOf(&s.Volumes[i])
+		if source == nil {
+			continue
+		}
+		at := of.Path.Child("volumes").Index(i - len(of.Claims)).Child(source.name)
+		if i < len(of.Claims) {
+			at = field.NewPath("spec", "volumeClaimTemplates").Index(i)
+		}
+		if e.storage == nil {
+			u.add(at, source.consequence)
+			continue
+		}
+		v, how, err := e.storage.volume(&of, i)
+		if err != nil {
+			how.unread = err.Error()
+		}
+		if doubt := how.unread + how.doubt; doubt != "" {
+			u.add(at, doubt)
+		}
+		if how.unread == "" && v != nil {
+			spec.Volumes = append(spec.Volumes, v)
+		}
+	}
+	if !of.Named && slices.ContainsFunc(spec.Volumes, NamedByPod) {
+		out.Name = "" // another pod's claims have it
+	}
+	return u.fields
+}
+
+// NamedByPod reports whether a volume is a claim whose name depends on the name of the pod.
+func NamedByPod(v *stowagev1.Volume) bool {
+	return v.GetEphemeral() != nil || v.GetPersistentVolumeClaim().GetOfPod()
+}
+
+// volume converts a claim or a disk.
+func (s *Storage) volume(of *Source, i int) (*stowagev1.Volume, use, error) {
+	v, pod := &of.Pod.Spec.Volumes[i], ""
+	if of.Named {
+		pod = of.Pod.Name
+	}
+	suffix := "-" + pod
+	switch {
+	case v.PersistentVolumeClaim != nil:
+		out := &stowagev1.PersistentVolumeClaimVolumeSource{ClaimName: v.PersistentVolumeClaim.ClaimName}
+		claim, template := out.ClaimName, (*corev1.PersistentVolumeClaim)(nil)
+		if i < len(of.Claims) {
+			template = &of.Claims[i]
+			out.ClaimName, out.OfPod, claim = template.Name, true, ""
+			if pod != "" {
+				claim = template.Name + suffix
+			}
+		} else if base, found := strings.CutSuffix(claim, suffix); found && pod != "" && base != "" {
+			out.ClaimName, out.OfPod = base, true
+		}
+		how, err := s.use(of, claim, template)
+		out.ClaimTemplate = how.template
+		return &stowagev1.Volume{Source: &stowagev1.Volume_PersistentVolumeClaim{PersistentVolumeClaim: out}}, how, err
+	case v.Ephemeral != nil:
+		out := &stowagev1.EphemeralVolumeSource{VolumeName: v.Name}
+		how, err := s.use(of, strings.TrimPrefix(pod+"-"+v.Name, "-"+v.Name), ephemeralClaim(of.Pod, v))
+		out.ClaimTemplate = how.template
+		return &stowagev1.Volume{Source: &stowagev1.Volume_Ephemeral{Ephemeral: out}}, how, err
+	}
+	if d := disk(v, object.Namespace(of.Pod)); d != nil {
+		return &stowagev1.Volume{Source: &stowagev1.Volume_Disk{Disk: d}}, use{}, nil
+	}
+	return nil, use{}, nil
+}
+
+// ephemeralClaim returns the claim that the ephemeral volume controller creates, nil if a pending pod of a cluster waits for it.
+func ephemeralClaim(p *corev1.Pod, v *corev1.Volume) *corev1.PersistentVolumeClaim {
+	if object.Admitted(p) && p.Spec.NodeName == "" {
+		return nil
+	}
+	out := &corev1.PersistentVolumeClaim{}
+	if t := v.Ephemeral.VolumeClaimTemplate; t != nil {
+		out.ObjectMeta, out.Spec = t.ObjectMeta, t.Spec
+	}
+	return out
+}
