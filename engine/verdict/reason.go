@@ -1,5 +1,7 @@
 package verdict
 
+import "fmt"
+
 // ReasonType is the reason why a plugin rejects a node, or a pod as a whole.
 type ReasonType uint8
 
@@ -95,6 +97,11 @@ func DriverMissing(driver string) Reason {
 
 // Claim returns the reason of a pod whose claims cannot be used.
 func Claim(message string) Reason { return Reason{Type: ReasonClaim, Message: message} }
+
+// NotOwner returns the reason of a pod with an ephemeral volume whose claim belongs to another object.
+func NotOwner(namespace, claim, pod string) Reason {
+	return Claim(fmt.Sprintf("PVC %s/%s was not created for pod %s/%s (pod is not owner)", namespace, claim, namespace, pod))
+}
 
 // InsufficientResource returns the reason of an insufficient resource.
 func InsufficientResource(resource string) Reason {

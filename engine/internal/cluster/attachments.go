@@ -85,6 +85,16 @@ func (a *Attached) UsedOn(node uint32, handle string) bool {
 // Holds reports whether a VolumeAttachment of a node holds an attachment, whether or not pods use it.
 func (a *Attached) Holds(node uint32, handle string) bool { return a.own[node][handle] }
 
+// HeldWithout returns the number of volumes of VolumeAttachments of a node that are not used.
+func (a *Attached) HeldWithout(node uint32, used func(handle string) bool) (n int64) {
+	for handle := range a.own[node] {
+		if !used(handle) {
+			n++
+		}
+	}
+	return n
+}
+
 // AttachedBy returns what is attached of a driver.
 func (s *State) AttachedBy(driver string) *Attached {
 	a := &Attached{Counts: make([]int64, s.Len()), pods: make(map[string][]uint32), own: make(map[uint32]map[string]bool)}

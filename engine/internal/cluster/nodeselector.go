@@ -9,7 +9,8 @@ import (
 // Selected returns the nodes that match any term of a selector.
 func (s *State) Selected(by *api.NodeSelector) nodeset.Set { return s.anyTerm(by, true) }
 
-// SelectedByLabels is Selected as if no node had a name.
+// SelectedByLabels is Selected for a node that has labels alone: requirements on its name are ignored, as kube-scheduler ignores them for
+// nodes without fields (k8s.io/component-helpers/scheduling/corev1/nodeaffinity nodeSelectorTerm.match, v0.37).
 func (s *State) SelectedByLabels(by *api.NodeSelector) nodeset.Set { return s.anyTerm(by, false) }
 
 func (s *State) anyTerm(by *api.NodeSelector, names bool) nodeset.Set {
@@ -50,9 +51,15 @@ func (s *State) term(selects api.NodeSelectorTerm, names bool) nodeset.Set {
 		}
 		set = intersect(set, s.LabelMeets(&t.Labels[i]))
 	}
+	if !names {
+		if set == nil {
+			set = nodeset.Full(s.Len())
+		}
+		return set
+	}
 	for _, r := range t.Names {
 		named := nodeset.New(s.Len())
-		if i, ok := s.Node(r.Name); ok && names {
+		if i, ok := s.Node(r.Name); ok {
 			named.Add(i)
 		}
 		if r.Not {

@@ -19,9 +19,10 @@ type Volume struct {
 	id intern.ID // of the claim's namespace and name
 }
 
-// SameClaim reports whether two volumes of pods are one claim.
+// SameClaim reports whether two volumes of pods name one claim. Ephemeral volumes name none.
 func (v *Volume) SameClaim(other *Volume) bool {
-	return v.Of != nil && other.Of != nil && v.Claim.Name != "" && v.Claim == other.Claim
+	named := func(v *Volume) bool { return v.Of != nil && !v.Of.Ephemeral && v.Claim.Name != "" }
+	return named(v) && named(other) && v.Claim == other.Claim
 }
 
 // volumesOf returns the volumes of a pod.

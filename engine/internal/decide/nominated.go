@@ -79,7 +79,7 @@ func (d *Decision) Blocked(rules *rule.Set, nodes, before nodeset.Set) nodeset.S
 			}
 		}
 		stays := !rules.AllowsWith(n.node, nil)
-		if stays && before.Has(n.node) || !stays && !with.AllowsWith(n.node, with.VectorOfAll(nil, n.pods)) {
+		if stays && before.Has(n.node) || !stays && !with.AllowsWith(n.node, with.VectorOfAll(nil, n.node, n.pods)) {
 			blocked.Add(n.node)
 		}
 	}
@@ -148,7 +148,7 @@ func (w *withNominated) filter(p *plugin.Plugin, rules *rule.Set, all bool) {
 		if p.WithNominated != nil {
 			with = cmp.Or(p.WithNominated(w.Cycle, rules, n.pods), rules)
 		}
-		if v = with.VectorOfAll(v, n.pods); with.AllowsWith(n.node, v) {
+		if v = with.VectorOfAll(v, n.node, n.pods); with.AllowsWith(n.node, v) {
 			continue
 		}
 		if r, rejected := with.RejectWith(p.Name, n.node, v); rejected {

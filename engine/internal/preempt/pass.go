@@ -1,6 +1,7 @@
 package preempt
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
@@ -34,6 +35,8 @@ type pass struct {
 	parts   []part
 	vectors *vectors
 	v       rule.Vector
+	// changes are the pods that come and go, by group, if rules share what pods count; nil otherwise.
+	changes map[*cluster.Group]int64
 }
 
 // vectors are the vectors of the pods of each group.
@@ -92,7 +95,37 @@ func (s *vectors) of(state *cluster.State, group int32, usage *cluster.Usage) *v
 }
 
 func newPass(vectors *vectors) *pass {
-	return &pass{parts: vectors.parts, vectors: vectors, v: make(rule.Vector, vectors.width)}
+	p := &pass{parts: vectors.parts, vectors: vectors, v: make(rule.Vector, vectors.width)}
+	p.clear()
+	return p
+}
+
+// clear lets no pods come or go.
+func (p *pass) clear() {
+	clear(p.v)
+	if p.changes = nil; slices.ContainsFunc(p.parts, func(part part) bool { return part.Shares() }) {
+		p.changes = make(map[*cluster.Group]int64)
+	}
+}
+
+// count lets a number of victims come back, or leave if it is negative.
+func (p *pass) count(s *cluster.State, v *cluster.Victim, number int64) *vectorOf {
+	pods := p.vectors.of(s, v.Group, v.Usage)
+	if p.v.Add(pods.Vector, number); p.changes != nil {
+		p.changes[s.Group(int(v.Group))] += number
+	}
+	return pods
+}
+
+// share corrects the vector for rules whose pods share what they count.
+func (p *pass) share(node uint32) {
+	if p.changes == nil {
+		return
+	}
+	for i := range p.parts {
+		part := &p.parts[i]
+		part.Share(node, p.v[part.from:part.to], maps.All(p.changes))
+	}
 }
 
 // reset gives a pass other parts.
@@ -100,20 +133,27 @@ func (p *pass) reset(parts []part) {
 	p.vectors.forget()
 	p.parts, p.vectors.parts, p.vectors.width = parts, parts, parts[len(parts)-1].to
 	p.v = slices.Grow(p.v[:0], p.vectors.width)[:p.vectors.width]
+	p.clear()
 }
 
 // add adds the nominated pods of a node.
-func (p *pass) add(pods []cluster.Nominated) {
+func (p *pass) add(node uint32, pods []cluster.Nominated) {
 	for i := range p.parts {
 		part := &p.parts[i]
-		if v := part.VectorOfAll(nil, pods); v != nil {
+		if v := part.VectorOfAll(nil, node, pods); v != nil {
 			p.v[part.from:part.to].Add(v, 1)
+		}
+	}
+	if p.changes != nil {
+		for i := range pods {
+			p.changes[pods[i].Group]++
 		}
 	}
 }
 
 // rejection returns the rejection of a node by the first plugin that rejects it, and whether there is one.
 func (p *pass) rejection(node uint32) (verdict.Rejection, bool) {
+	p.share(node)
 	for i := range p.parts {
 		part := &p.parts[i]
 		if r, rejected := part.RejectWith(part.Name, node, p.v[part.from:part.to]); rejected {
@@ -125,6 +165,7 @@ func (p *pass) rejection(node uint32) (verdict.Rejection, bool) {
 
 // allows reports whether no rule rejects a node that no static rule does.
 func (p *pass) allows(node uint32) bool {
+	p.share(node)
 	for i := range p.parts {
 		part := &p.parts[i]
 		if part.Counting() && !part.CountsAllow(node, p.v[part.from:part.to]) {
@@ -136,6 +177,9 @@ func (p *pass) allows(node uint32) bool {
 
 // monotone reports whether fewer additional pods are allowed wherever more are, if their vectors are small.
 func (p *pass) monotone(node uint32) bool {
+	if p.changes != nil {
+		return false
+	}
 	for i := range p.parts {
 		part := &p.parts[i]
 		if !part.Monotone(node, p.v[part.from:part.to]) {

@@ -209,18 +209,18 @@ func (s *search) begin(ctx context.Context, node uint32) error {
 	}
 	s.passes = append(s.passes, s.plain)
 	for _, p := range s.passes {
-		clear(p.v)
+		p.clear()
 		for i := range s.victims {
 			if err := s.ended(ctx); err != nil {
 				return err
 			}
 			v := &s.victims[i]
-			p.v.Add(p.vectors.of(s.State, v.Group, v.Usage).Vector, -int64(v.Count))
+			p.count(s.State, v, -int64(v.Count))
 		}
 		p.freeSlots(s.State, node, s.victims)
 	}
 	if pods := s.nominated[node]; pods != nil {
-		s.passes[0].add(pods)
+		s.passes[0].add(node, pods)
 	}
 	return nil
 }
@@ -297,17 +297,15 @@ func (s *search) bringBack(node uint32, victims []cluster.Victim) bool {
 		small := true
 		for j := range victims {
 			v := &victims[j]
-			pods := p.vectors.of(s.State, v.Group, v.Usage)
-			p.v.Add(pods.Vector, int64(v.Count))
-			small = small && pods.small && v.Count <= atOnce/block
+			pods := p.count(s.State, v, int64(v.Count))
+			small = small && pods.small && v.Count <= atOnce/block && p.changes == nil
 		}
 		if (small || len(victims) == 1) && p.allows(node) {
 			continue
 		}
 		for _, p := range s.passes[:i+1] {
 			for j := range victims {
-				v := &victims[j]
-				p.v.Add(p.vectors.of(s.State, v.Group, v.Usage).Vector, -int64(v.Count))
+				p.count(s.State, &victims[j], -int64(victims[j].Count))
 			}
 		}
 		return false

@@ -49,9 +49,9 @@ func (s *Set) SetUsage(v Vector, u *cluster.Usage) {
 	}
 }
 
-// VectorOfAll returns the vector of nominated pods; nil if there are none, or if no rule counts pods. It may take the memory of
-// another vector.
-func (s *Set) VectorOfAll(memory Vector, pods []cluster.Nominated) Vector {
+// VectorOfAll returns the vector of the nominated pods of a node; nil if there are none, or if no rule counts pods. It may take the memory
+// of another vector.
+func (s *Set) VectorOfAll(memory Vector, node uint32, pods []cluster.Nominated) Vector {
 	if len(pods) == 0 || !s.Counting() {
 		return nil
 	}
@@ -64,6 +64,13 @@ func (s *Set) VectorOfAll(memory Vector, pods []cluster.Nominated) Vector {
 			needs[j] += pods[i].Usage.Of(s.Fit.needs[j].Resource)
 		}
 	}
+	s.Share(node, v, func(yield func(*cluster.Group, int64) bool) {
+		for i := range pods {
+			if !yield(pods[i].Group, 1) {
+				return
+			}
+		}
+	})
 	return v
 }
 

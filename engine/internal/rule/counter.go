@@ -49,6 +49,29 @@ type Kind interface {
 	Fork() Kind
 }
 
+// Sharing is a Kind whose pods share what they count: what several of them have counts once on a node. The weights of its pods are those
+// of each pod alone.
+type Sharing interface {
+	Kind
+	// More returns how much more a node counts, in the unit of Excess, when numbers of pods of some groups come to it, or leave it if they
+	// are negative.
+	More(node uint32, changes iter.Seq2[*cluster.Group, int64]) int64
+}
+
+// Shares reports whether the set has a rule whose pods share what they count.
+func (s *Set) Shares() bool {
+	return slices.ContainsFunc(s.Others, func(k Kind) bool { _, shares := k.(Sharing); return shares })
+}
+
+// Share corrects the vector of pods that come to a node or leave it for rules whose pods share what they count.
+func (s *Set) Share(node uint32, v Vector, changes iter.Seq2[*cluster.Group, int64]) {
+	for i, k := range s.Others {
+		if shared, ok := k.(Sharing); ok && v != nil {
+			v[len(s.Spread)+1+len(s.Exclusions)+i] = shared.More(node, changes)
+		}
+	}
+}
+
 // Counters iterates over the rules that count pods by domain, each with its place in a Vector.
 func (s *Set) Counters() iter.Seq2[int, Counter] {
 	return func(yield func(int, Counter) bool) {

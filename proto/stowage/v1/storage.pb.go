@@ -389,8 +389,8 @@ type PersistentVolume struct {
 	Available bool `protobuf:"varint,9,opt,name=available,proto3" json:"available,omitempty"`
 	// Whether the volume has a deletion timestamp.
 	Terminating bool `protobuf:"varint,10,opt,name=terminating,proto3" json:"terminating,omitempty"`
-	// spec.nodeAffinity.required. All nodes if absent. Fields of nodes match no name, because kube-scheduler compares labels alone
-	// (k8s.io/component-helpers/storage/volume CheckNodeAffinity, v0.37).
+	// spec.nodeAffinity.required. All nodes if absent. match_fields are ignored, because kube-scheduler compares labels alone
+	// (k8s.io/component-helpers/storage/volume CheckNodeAffinity, v0.37): a term with nothing else matches every node.
 	NodeAffinity *NodeSelector `protobuf:"bytes,11,opt,name=node_affinity,json=nodeAffinity,proto3" json:"node_affinity,omitempty"`
 	// spec.csi.driver. For a volume of a plugin in the Kubernetes tree with a migration, the CSI driver that it is migrated to. Empty for
 	// any other volume.

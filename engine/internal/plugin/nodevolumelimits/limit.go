@@ -19,7 +19,7 @@ type limit struct {
 	own      []cluster.Attachment // of the pod
 	limits   []int64              // by node, -1 for none
 	attached *cluster.Attached
-	counts   []int64 // by node: what is attached, and what the pod adds; 0 where it adds nothing
+	counts   []int64 // by node: what is attached, and what the pod adds; 0 where it adds nothing, and where no limit is
 }
 
 func newLimit(s *cluster.State, driver string, own []cluster.Attachment, limits []int64) *limit {
@@ -92,7 +92,7 @@ func (r *limit) Add(node uint32, weight int64) bool {
 }
 
 func (r *limit) Excess(node uint32, more int64) int64 {
-	if r.limits[node] < 0 || r.counts[node] == 0 {
+	if r.limits[node] < 0 || r.counts[node]+more == 0 {
 		return 0
 	}
 	return max(0, r.counts[node]+more-r.limits[node])
@@ -112,4 +112,48 @@ func (r *limit) Fork() rule.Kind {
 	fork := *r
 	fork.counts = slices.Clone(r.counts)
 	return &fork
+}
+
+// More counts the volumes of the pods that are on the node then, each once, and those of the pod that are not among them. If these are
+// none, kube-scheduler does not look at the limit, and nothing counts.
+func (r *limit) More(node uint32, changes iter.Seq2[*cluster.Group, int64]) int64 {
+	if r.limits[node] < 0 {
+		return 0
+	}
+	used, alone := make(map[string]int64), int64(0)
+	use := func(g *cluster.Group, pods int64) {
+		var seen []string
+		for i := range g.Volumes {
+			a, counts := r.state.AttachmentOf(&g.Volumes[i])
+			switch {
+			case !counts || a.Driver != r.driver || a.Migrated && r.state.CSINode(node) == nil || slices.Contains(seen, a.Handle):
+			case a.Handle == "":
+				alone += pods
+			default:
+				seen = append(seen, a.Handle)
+				used[a.Handle] += pods
+			}
+		}
+	}
+	for _, o := range r.state.Occupants(node) {
+		use(r.state.Group(o.Group), int64(o.Count))
+	}
+	for g, pods := range changes {
+		use(g, pods)
+	}
+	attached, adds := alone+r.attached.HeldWithout(node, func(handle string) bool { return used[handle] > 0 }), int64(0)
+	for _, pods := range used {
+		if pods > 0 {
+			attached++
+		}
+	}
+	for i := range r.own {
+		if a := &r.own[i]; !(a.Migrated && r.state.CSINode(node) == nil) && (a.Handle == "" || used[a.Handle] <= 0) {
+			adds++
+		}
+	}
+	if adds == 0 {
+		return -r.counts[node]
+	}
+	return attached + adds - r.counts[node]
 }

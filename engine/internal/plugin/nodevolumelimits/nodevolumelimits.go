@@ -35,7 +35,12 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 	for i := range c.Pod.Volumes {
 		v := &c.Pod.Volumes[i]
 		if v.Of != nil {
-			if _, found := c.State.FindClaim(v); !found {
+			claim, found := c.State.FindClaim(v)
+			if of := claim.Object; v.Of.Ephemeral && of != nil && of.ControllerPod != c.Pod.Name {
+				s.Static = append(s.Static, static(verdict.Error, nodeset.Full(c.State.Len()), verdict.NotOwner(of.Namespace, of.Name, c.Pod.Name)))
+				return
+			}
+			if !found {
 				name := v.Claim.Namespace + "/" + v.Claim.Name
 				s.Static = append(s.Static, static(verdict.UnschedulableAndUnresolvable, nodeset.Full(c.State.Len()),
 					verdict.Claim(fmt.Sprintf("looking up PVC %s: persistentvolumeclaim %q not found", name, v.Claim.Name))))

@@ -50,8 +50,9 @@ func preFilter(c *plugin.Cycle) plugin.PreFilterResult {
 		case of.Terminating:
 			return reject("persistentvolumeclaim %q is being deleted", of.Name)
 		case v.Of.Ephemeral && of.ControllerPod != c.Pod.Name:
-			pod := c.Pod.Template.Namespace + "/" + c.Pod.Name
-			return reject("PVC %s/%s was not created for pod %s (pod is not owner)", of.Namespace, of.Name, pod)
+			return plugin.PreFilterResult{
+				Code: verdict.UnschedulableAndUnresolvable, Reason: verdict.NotOwner(of.Namespace, of.Name, c.Pod.Name),
+			}
 		}
 	}
 	claims := c.State.ClaimsOf(c.Pod)
