@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -43,6 +44,14 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 	if form.Stored {
 		nodes, pods, nominated, namespaces, queue, groups = s.Nodes, s.Pods, s.Nominated, s.Namespaces, s.Queue, s.PodGroups
 	}
+	ofPod := form.Stored && !form.CountPods
+	var errs [3]error
+	pods, errs[0] = stowAll(pods, func(int) bool { return ofPod })
+	nominated, errs[1] = stowAll(nominated, func(int) bool { return ofPod })
+	queue, errs[2] = stowAll(queue, func(i int) bool { return ofPod && c.Queue[i].Count == 1 })
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
 	b := kube.NewBuilder(kube.Options{CountPods: form.CountPods, SchedulerName: kube.AnyScheduler, GivenOrder: true})
 	err := addAll(b.AddNode, nodes)
 	if err == nil {
@@ -65,6 +74,9 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 		return nil, err
 	}
 	cluster := r.GetContext().GetCluster()
+	if err := errors.Join(unstow(r), stowStorage(cluster, &s.Storage)); err != nil {
+		return nil, err
+	}
 	for i, g := range cluster.PodGroups {
 		at := slices.IndexFunc(s.PodGroups, func(o *schedulingv1beta1.PodGroup) bool { return o.Namespace+"/"+o.Name == g.Name })
 		if cluster.PodGroups[i], err = convert.PodGroup(groups[at]); err != nil {

@@ -23,12 +23,17 @@ var Plugins = map[string]stowagev1.Plugin{
 	names.ImageLocality:                   stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY,
 	names.DefaultPreemption:               stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION,
 	names.NodeDeclaredFeatures:            stowagev1.Plugin_PLUGIN_NODE_DECLARED_FEATURES,
+	names.VolumeRestrictions:              stowagev1.Plugin_PLUGIN_VOLUME_RESTRICTIONS,
+	names.NodeVolumeLimits:                stowagev1.Plugin_PLUGIN_NODE_VOLUME_LIMITS,
+	names.VolumeBinding:                   stowagev1.Plugin_PLUGIN_VOLUME_BINDING,
+	names.VolumeZone:                      stowagev1.Plugin_PLUGIN_VOLUME_ZONE,
 }
 
 // order is the order in which the default profile runs them.
 var order = []stowagev1.Plugin{
 	Plugins[names.SchedulingGates], Plugins[names.NodeName], Plugins[names.NodeUnschedulable], Plugins[names.TaintToleration],
-	Plugins[names.NodeAffinity], Plugins[names.NodePorts], Plugins[names.NodeResourcesFit], Plugins[names.PodTopologySpread],
+	Plugins[names.NodeAffinity], Plugins[names.NodePorts], Plugins[names.NodeResourcesFit], Plugins[names.VolumeRestrictions],
+	Plugins[names.NodeVolumeLimits], Plugins[names.VolumeBinding], Plugins[names.VolumeZone], Plugins[names.PodTopologySpread],
 	Plugins[names.InterPodAffinity], Plugins[names.NodeResourcesBalancedAllocation], Plugins[names.ImageLocality],
 	Plugins[names.DefaultPreemption], Plugins[names.NodeDeclaredFeatures],
 }

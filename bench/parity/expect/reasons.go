@@ -11,7 +11,11 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodename"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeports"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeunschedulable"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/podtopologyspread"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumerestrictions"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumezone"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -35,6 +39,14 @@ var types = map[string]stowagev1.RejectionReason{
 	"Preemption is not helpful for scheduling":                  stowagev1.RejectionReason_REJECTION_REASON_PREEMPTION_NOT_HELPFUL,
 	interpodaffinity.ErrReasonAffinityRulesNotMatch:             stowagev1.RejectionReason_REJECTION_REASON_POD_AFFINITY,
 	interpodaffinity.ErrReasonAntiAffinityRulesNotMatch:         stowagev1.RejectionReason_REJECTION_REASON_POD_ANTI_AFFINITY,
+	volumerestrictions.ErrReasonDiskConflict:                    stowagev1.RejectionReason_REJECTION_REASON_DISK_CONFLICT,
+	volumerestrictions.ErrReasonReadWriteOncePodConflict:        stowagev1.RejectionReason_REJECTION_REASON_READ_WRITE_ONCE_POD_CONFLICT,
+	nodevolumelimits.ErrReasonMaxVolumeCountExceeded:            stowagev1.RejectionReason_REJECTION_REASON_VOLUME_LIMIT,
+	string(volumebinding.ErrReasonNodeConflict):                 stowagev1.RejectionReason_REJECTION_REASON_VOLUME_NODE_CONFLICT,
+	string(volumebinding.ErrReasonBindConflict):                 stowagev1.RejectionReason_REJECTION_REASON_VOLUME_BIND_CONFLICT,
+	volumebinding.ErrReasonNotEnoughSpace:                       stowagev1.RejectionReason_REJECTION_REASON_STORAGE_CAPACITY,
+	volumebinding.ErrReasonPVNotExist:                           stowagev1.RejectionReason_REJECTION_REASON_VOLUME_NOT_FOUND,
+	volumezone.ErrReasonConflict:                                stowagev1.RejectionReason_REJECTION_REASON_VOLUME_ZONE,
 	interpodaffinity.ErrReasonExistingAntiAffinityRulesNotMatch: stowagev1.RejectionReason_REJECTION_REASON_EXISTING_POD_ANTI_AFFINITY,
 }
 
@@ -45,6 +57,10 @@ func reason(refusal *oracle.Refusal, text string) (*stowagev1.Reason, error) {
 	case r.Type != 0:
 	case refusal.Code == fwk.Error && plugin == names.NodeResourcesFit, plugin == names.NodeResourcesBalancedAllocation:
 		r.Type = stowagev1.RejectionReason_REJECTION_REASON_INVALID_SCORE
+	case plugin == names.NodeVolumeLimits && strings.HasSuffix(text, " CSI driver is not installed on the node"):
+		r.Type = stowagev1.RejectionReason_REJECTION_REASON_CSI_DRIVER_MISSING
+	case plugin == names.VolumeRestrictions, plugin == names.NodeVolumeLimits, plugin == names.VolumeBinding, plugin == names.VolumeZone:
+		r.Type = stowagev1.RejectionReason_REJECTION_REASON_CLAIM
 	case refusal.Code == fwk.Error, plugin == names.InterPodAffinity && strings.HasPrefix(text, "parsing pod: "):
 		r.Type = stowagev1.RejectionReason_REJECTION_REASON_UNPARSABLE_POD
 	case plugin == names.SchedulingGates:

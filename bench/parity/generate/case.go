@@ -30,11 +30,17 @@ func Case(profile string, seed uint64) *scenario.Case {
 	if d.focus(grouping) {
 		d.oftenOther()
 	}
+	if d.focus(storing) {
+		d.alsoFull()
+	}
 	d.config()
 	d.namespaces()
 	nodes, perNode := d.size()
 	for i := range nodes {
 		d.c.Nodes = append(d.c.Nodes, d.node(i))
+	}
+	if d.focus(storing) {
+		d.storage()
 	}
 	d.existingPods(perNode)
 	if d.focus(queueing) {
@@ -119,6 +125,9 @@ func (d *draw) existingPods(perNode int) {
 			}
 			pod.Name = d.name("pod")
 			pod.Spec.NodeName = n.Name
+			if d.stores() {
+				d.ownVolumes(pod, onNode)
+			}
 			if d.chance(0.08) {
 				d.terminate(pod)
 			}
@@ -151,6 +160,10 @@ func (d *draw) queue() {
 		count := 1
 		if d.chance(0.4) {
 			count = d.between(2, most)
+		}
+		d.ownOnly(pod)
+		if count == 1 && d.stores() {
+			d.ownVolumes(pod, pending)
 		}
 		d.c.Queue = append(d.c.Queue, scenario.Pending{Pod: pod, Count: count})
 	}

@@ -60,6 +60,9 @@ func (d *draw) pod(as role) *corev1.Pod {
 	if d.has(oddity) {
 		d.odd(pod)
 	}
+	if d.stores() {
+		d.storedVolumes(pod, as)
+	}
 	if as == pending {
 		if pod.Spec.NodeName == "" && d.chance(0.02) {
 			pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/wait"}}

@@ -14,9 +14,14 @@ import (
 // Assume puts a stored pod on a node, as the scheduler does with a pod for which it has chosen one: it is no longer
 // nominated. Each call assumes a pod of its own, so that a queue entry's pod may be assumed several times.
 func (s *Scheduler) Assume(pod *corev1.Pod, node uint32) error {
+	if err := s.reserve(pod, node); err != nil {
+		return err
+	}
 	assumed := pod.DeepCopy()
-	assumed.Name = fmt.Sprintf("%s-%d", pod.Name, s.assumed)
-	assumed.UID = types.UID(fmt.Sprintf("%s-%d", pod.UID, s.assumed))
+	if !named(pod) {
+		assumed.Name = fmt.Sprintf("%s-%d", pod.Name, s.assumed)
+		assumed.UID = types.UID(fmt.Sprintf("%s-%d", pod.UID, s.assumed))
+	}
 	assumed.Spec.NodeName = s.Nodes[node].Name
 	s.begin(assumed)
 	s.assumed++

@@ -27,8 +27,15 @@ func (i sortedInformer) GetIndexer() cache.Indexer {
 
 type sortedIndexer struct{ cache.Indexer }
 
-func (i sortedIndexer) List() []any {
-	list := i.Indexer.List()
+func (i sortedIndexer) List() []any { return sortByName(i.Indexer.List()) }
+
+// ByIndex is of the interface.
+func (i sortedIndexer) ByIndex(name, value string) ([]any, error) {
+	list, err := i.Indexer.ByIndex(name, value)
+	return sortByName(list), err
+}
+
+func sortByName(list []any) []any {
 	slices.SortFunc(list, func(a, b any) int {
 		x, y := a.(metav1.Object), b.(metav1.Object)
 		return cmp.Or(cmp.Compare(x.GetNamespace(), y.GetNamespace()), cmp.Compare(x.GetName(), y.GetName()))

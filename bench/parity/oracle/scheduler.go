@@ -62,13 +62,14 @@ type Scheduler struct {
 	begun      int                 // how many assumed pods have a start time
 	noteMutex  sync.Mutex          // what evicts pods runs in parallel
 
-	// Nodes, Pods, Nominated, Namespaces, PodGroups and Queue are the case's objects as the API server stores them.
+	// Nodes, Pods, Nominated, Namespaces, PodGroups, Queue and Storage are the case's objects as the API server stores them.
 	Nodes      []*corev1.Node
 	Pods       []*corev1.Pod
 	Nominated  []*corev1.Pod
 	Namespaces []*corev1.Namespace
 	PodGroups  []*schedulingv1beta1.PodGroup
 	Queue      []*corev1.Pod
+	Storage    scenario.Storage
 }
 
 type schedulePod = func(
@@ -179,6 +180,10 @@ func (s *Scheduler) admit(c *scenario.Case, o Options) error {
 			return err
 		}
 		s.Queue = append(s.Queue, pod)
+	}
+	var err error
+	if s.Storage, err = storedStorage(&c.Storage); err != nil {
+		return err
 	}
 	return errors.Join(s.admitNominated(c), s.admitGroups(c))
 }
@@ -420,7 +425,7 @@ func (s *Scheduler) informers(
 			errs = append(errs, core.Pods().Informer().GetIndexer().Add(o))
 		}
 	}
-	errs = append(errs, addBudgets(factory, c.PodDisruptionBudgets))
+	errs = append(errs, addBudgets(factory, c.PodDisruptionBudgets), addStorage(factory, &s.Storage))
 	for _, o := range s.Namespaces {
 		errs = append(errs, core.Namespaces().Informer().GetIndexer().Add(o))
 	}

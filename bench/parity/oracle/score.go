@@ -45,7 +45,7 @@ func (s *Scheduler) score(state fwk.CycleState, pod *corev1.Pod, feasible []fwk.
 	}
 	totals := make([]int64, len(nodes))
 	for i, p := range nodes[0].Scores {
-		if slices.Contains(without, p.Name) {
+		if slices.Contains(without, p.Name) || p.Name == names.VolumeBinding && !Claims(pod) { // which gives every node 0
 			continue
 		}
 		column := Scores{Plugin: p.Name, Weight: s.weights[p.Name]}

@@ -39,6 +39,9 @@ type Case struct {
 	// PodDisruptionBudgets may be in any order: kube-scheduler is given them by namespace and name.
 	PodDisruptionBudgets []*policyv1.PodDisruptionBudget `json:"podDisruptionBudgets,omitempty"`
 
+	// Storage are the storage objects. Pods on nodes and of the queue refer to them.
+	Storage Storage `json:"storage,omitzero"`
+
 	// PodGroups are the groups that pods of the queue, and pods on nodes, name. A case that has any is about Place alone.
 	PodGroups []*schedulingv1beta1.PodGroup `json:"podGroups,omitempty"`
 
