@@ -172,6 +172,7 @@ func differPlace(want, got *stowagev1.PlaceResponse) []Difference {
 	return first(
 		differ("place placed_count", want.PlacedCount, got.PlacedCount),
 		differ("place unplaced_count", want.UnplacedCount, got.UnplacedCount),
+		differ("place claim_bindings", want.ClaimBindings, got.ClaimBindings),
 		differ("place", want, got),
 	)
 }
@@ -199,7 +200,7 @@ func DifferGroups(want, got *stowagev1.PlaceResponse) []Difference {
 
 // decidedPlace returns a copy of the response without the fields that kube-scheduler has no counterpart of. The copy is shallow.
 func decidedPlace(r *stowagev1.PlaceResponse) *stowagev1.PlaceResponse {
-	out := &stowagev1.PlaceResponse{PlacedCount: r.PlacedCount, UnplacedCount: r.UnplacedCount}
+	out := &stowagev1.PlaceResponse{PlacedCount: r.PlacedCount, UnplacedCount: r.UnplacedCount, ClaimBindings: r.ClaimBindings}
 	for _, p := range r.Placements {
 		out.Placements = append(out.Placements, Decided(p))
 	}

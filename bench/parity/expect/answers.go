@@ -137,6 +137,11 @@ func placeAnswer(c *scenario.Case, placements []oracle.Placement, candidates []u
 			}
 			entry.Explanation = &stowagev1.Explanation{FailingChecks: checked}
 		}
+		for _, b := range p.Bindings {
+			out.ClaimBindings = append(out.ClaimBindings, &stowagev1.ClaimBinding{
+				Namespace: b.Namespace, Name: b.Claim, VolumeName: b.Volume, NodeIndex: b.Node, QueueIndex: uint32(i),
+			})
+		}
 		out.PlacedCount += placed
 		out.UnplacedCount += entry.UnplacedCount
 		out.Placements = append(out.Placements, entry)

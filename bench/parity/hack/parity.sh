@@ -9,11 +9,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 plugins=k8s.io/kubernetes/pkg/scheduler/framework/plugins
 packages=github.com/stowage-scheduler/stowage/bench/parity/cmd/parity # writes the counters when it ends
-for p in schedulinggates nodename nodeunschedulable tainttoleration nodeaffinity nodeports noderesources \
+for p in volumerestrictions nodevolumelimits volumebinding volumezone schedulinggates nodename nodeunschedulable tainttoleration nodeaffinity nodeports noderesources \
 	podtopologyspread interpodaffinity imagelocality nodedeclaredfeatures defaultpreemption helper gangscheduling topologyaware podgrouppodscount; do
 	packages+=,$plugins/$p
 done
-packages+=,k8s.io/kubernetes/pkg/scheduler/backend/queue,k8s.io/kubernetes/pkg/scheduler/framework/preemption,k8s.io/component-helpers/scheduling/corev1/nodeaffinity,k8s.io/component-helpers/resource
+packages+=,k8s.io/kubernetes/pkg/scheduler/backend/queue,k8s.io/kubernetes/pkg/scheduler/framework/preemption,k8s.io/component-helpers/scheduling/corev1/nodeaffinity,k8s.io/component-helpers/resource,k8s.io/component-helpers/storage/volume
 go build -cover -coverpkg="$packages" -o "$work/parity" ./cmd/parity
 mkdir "$work/counters"
 status=0

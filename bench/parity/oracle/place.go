@@ -9,6 +9,8 @@ import (
 // Placement is the result of a queue entry when each pod goes to one of the nodes that kube-scheduler finds best.
 type Placement struct {
 	Nodes []uint32
+	// Bindings are the claims that the pods bound.
+	Bindings []Binding
 	// Unplaced is the decision about the first pod that found no node, and Checks what each plugin said then.
 	Unplaced *Decision
 	Checks   []Check
@@ -64,9 +66,11 @@ func (s *Scheduler) placeEntry(i, count int, choose func(best []uint32) uint32) 
 		}
 		node := choose(d.Best)
 		out.Nodes = append(out.Nodes, node)
+		s.bound = nil
 		if err := s.Assume(s.Queue[i], node); err != nil {
 			return nil, err
 		}
+		out.Bindings = append(out.Bindings, s.bound...)
 	}
 	return out, nil
 }

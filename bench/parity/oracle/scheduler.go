@@ -31,6 +31,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 )
@@ -59,6 +60,7 @@ type Scheduler struct {
 	members    map[string][]member // pending pods by group
 	cycle      *groupCycle         // the one that runs
 	whole      *Queue              // nil unless a whole kube-scheduler runs
+	bound      []Binding           // by assumed pods, as the second instance of VolumeBinding has them
 	begun      int                 // how many assumed pods have a start time
 	noteMutex  sync.Mutex          // what evicts pods runs in parallel
 
@@ -249,6 +251,9 @@ func (s *Scheduler) single(profile *config.KubeSchedulerProfile) error {
 		plugin, err := registry[p.Name](s.ctx, argsOf(profile, p.Name), s.framework)
 		if err != nil {
 			return err
+		}
+		if binding, ok := plugin.(*volumebinding.VolumeBinding); ok {
+			binding.Binder = &notingBinder{binding.Binder, s}
 		}
 		s.filters = append(s.filters, plugin.(fwk.FilterPlugin))
 	}

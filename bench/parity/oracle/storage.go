@@ -3,6 +3,7 @@ package oracle
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,8 @@ import (
 	storageinformers "k8s.io/client-go/informers/storage/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-helpers/storage/volume"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/apis/core"
 	corev1conversion "k8s.io/kubernetes/pkg/apis/core/v1"
@@ -25,6 +28,7 @@ import (
 	storagev1conversion "k8s.io/kubernetes/pkg/apis/storage/v1"
 	storagevalidation "k8s.io/kubernetes/pkg/apis/storage/validation"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 )
@@ -194,3 +198,38 @@ func named(pod *corev1.Pod) bool {
 func Claims(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil })
 }
+
+// Binding is a claim that a pod of the queue bound: to a volume, or to its node alone, where a volume is provisioned.
+type Binding struct {
+	Namespace, Claim string
+	Volume           string
+	Node             uint32
+}
+
+// notingBinder notes what is assumed to be bound.
+type notingBinder struct {
+	volumebinding.SchedulerVolumeBinder
+	s *Scheduler
+}
+
+// AssumePodVolumes is of the interface.
+func (b *notingBinder) AssumePodVolumes(
+	logger klog.Logger, pod *corev1.Pod, node string, volumes *volumebinding.PodVolumes,
+) (bool, error) {
+	at := b.s.index[node]
+	for _, found := range volumes.StaticBindings {
+		fields := reflect.ValueOf(found).Elem() // they have no other access
+		claim, v := fields.FieldByName("pvc").Elem(), fields.FieldByName("pv").Elem()
+		if v.FieldByName("Spec").FieldByName("ClaimRef").IsNil() {
+			b.s.bound = append(b.s.bound, Binding{text(claim, "Namespace"), text(claim, "Name"), text(v, "Name"), at})
+		}
+	}
+	for _, p := range volumes.DynamicProvisions {
+		if p.PVC.Annotations[volume.AnnSelectedNode] == "" {
+			b.s.bound = append(b.s.bound, Binding{p.PVC.Namespace, p.PVC.Name, "", at})
+		}
+	}
+	return b.SchedulerVolumeBinder.AssumePodVolumes(logger, pod, node, volumes)
+}
+
+func text(object reflect.Value, field string) string { return object.FieldByName(field).String() }
