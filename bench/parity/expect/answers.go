@@ -113,7 +113,9 @@ func scoreAnswer(d *oracle.Decision) (*stowagev1.ScoreResponse, error) {
 		}
 		out.PluginScores = append(out.PluginScores, &stowagev1.PluginScores{Plugin: p, Weight: int32(s.Weight), WeightedScores: s.Scores})
 	}
-	slices.SortStableFunc(out.PluginScores, func(a, b *stowagev1.PluginScores) int { return int(a.Plugin) - int(b.Plugin) })
+	slices.SortStableFunc(out.PluginScores, func(a, b *stowagev1.PluginScores) int {
+		return slices.Index(order, a.Plugin) - slices.Index(order, b.Plugin)
+	})
 	return out, nil
 }
 
