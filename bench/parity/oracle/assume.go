@@ -18,7 +18,7 @@ func (s *Scheduler) Assume(pod *corev1.Pod, node uint32) error {
 		return err
 	}
 	assumed := pod.DeepCopy()
-	if !named(pod) {
+	if !NamesClaims(pod) {
 		assumed.Name = fmt.Sprintf("%s-%d", pod.Name, s.assumed)
 		assumed.UID = types.UID(fmt.Sprintf("%s-%d", pod.UID, s.assumed))
 	}

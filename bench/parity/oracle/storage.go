@@ -189,8 +189,8 @@ func (s *Scheduler) reserve(pod *corev1.Pod, node uint32) error {
 	return nil
 }
 
-// named reports whether a pod's claims have the name of the pod, so that it has to keep its name.
-func named(pod *corev1.Pod) bool {
+// NamesClaims reports whether a pod's claims have the name of the pod, so that it has to keep its name.
+func NamesClaims(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil })
 }
 
