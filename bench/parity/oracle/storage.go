@@ -225,8 +225,10 @@ func (b *notingBinder) AssumePodVolumes(
 		}
 	}
 	for _, p := range volumes.DynamicProvisions {
-		if p.PVC.Annotations[volume.AnnSelectedNode] == "" {
-			b.s.bound = append(b.s.bound, Binding{p.PVC.Namespace, p.PVC.Name, "", at})
+		// A pod may use a claim twice.
+		binding := Binding{p.PVC.Namespace, p.PVC.Name, "", at}
+		if p.PVC.Annotations[volume.AnnSelectedNode] == "" && !slices.Contains(b.s.bound, binding) {
+			b.s.bound = append(b.s.bound, binding)
 		}
 	}
 	return b.SchedulerVolumeBinder.AssumePodVolumes(logger, pod, node, volumes)
