@@ -30,8 +30,11 @@ func (d *draw) storedVolumes(pod *corev1.Pod, as role) {
 }
 
 func (d *draw) addVolume(pod *corev1.Pod, source corev1.VolumeSource) {
-	name := fmt.Sprintf("volume-%d", len(pod.Spec.Volumes))
-	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: source})
+	n := len(pod.Spec.Volumes)
+	for slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == fmt.Sprintf("volume-%d", n) }) {
+		n++
+	}
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: fmt.Sprintf("volume-%d", n), VolumeSource: source})
 }
 
 // claimName returns the name of a claim of a namespace.
@@ -96,12 +99,15 @@ func (d *draw) ownVolumes(pod *corev1.Pod, as role) {
 	owner := metav1.OwnerReference{
 		APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: types.UID(pod.Namespace + "/" + pod.Name), Controller: ptr(true),
 	}
-	if as == pending && d.chance(0.15) {
-		owner.UID = "earlier"
-	}
 	c.OwnerReferences = []metav1.OwnerReference{owner}
-	if as == pending && d.chance(0.05) {
-		c.OwnerReferences = nil
+	// As a nominated pod it would make kube-scheduler fail.
+	if as == pending && !d.focus(nomination) && !d.focus(preemption) {
+		switch x := d.Float64(); {
+		case x < 0.15:
+			c.OwnerReferences[0].UID = "earlier"
+		case x < 0.2:
+			c.OwnerReferences = nil
+		}
 	}
 }
 
