@@ -245,14 +245,20 @@ func (b *Binding) reserve(node uint32) {
 		})
 		s.note(func() { s.bindings.made = before })
 	}
+	for i := range b.claims { // volumes come first, as in kube-scheduler
+		c := &b.claims[i]
+		v := c.at(node)
+		if v == nil || v.Claim != nil {
+			continue
+		}
+		if _, had := s.bindings.reserved[v.Name]; !had {
+			assign(s, &s.bindings.reserved, v.Name, c.Claim)
+			bind(c, v.Name)
+		}
+	}
 	for i := range b.claims {
 		c := &b.claims[i]
-		if v := c.at(node); v != nil {
-			if _, had := s.bindings.reserved[v.Name]; v.Claim == nil && !had {
-				assign(s, &s.bindings.reserved, v.Name, c.Claim)
-				bind(c, v.Name)
-			}
-		} else if c.Claim.Name != "" && s.selectedNode(&c.PodClaim) == "" {
+		if c.at(node) == nil && c.Claim.Name != "" && s.selectedNode(&c.PodClaim) == "" {
 			assign(s, &s.bindings.selected, c.Claim, node)
 			bind(c, "")
 		}
