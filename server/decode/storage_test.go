@@ -32,10 +32,10 @@ func stored() *stowagev1.Cluster {
 	return c
 }
 
-func claiming(name string) *stowagev1.Pod {
+func claiming() *stowagev1.Pod {
 	return &stowagev1.Pod{Name: "p", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Spec: &stowagev1.PodSpec{
 		Volumes: []*stowagev1.Volume{{Source: &stowagev1.Volume_PersistentVolumeClaim{
-			PersistentVolumeClaim: &stowagev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
+			PersistentVolumeClaim: &stowagev1.PersistentVolumeClaimVolumeSource{ClaimName: "bound"},
 		}}},
 	}}}}
 }
@@ -46,7 +46,7 @@ func sameStorage(t *testing.T, what string, want, got *decode.Snapshot) {
 	if got.Address != want.Address {
 		t.Errorf("%s: the address is %s, want %s", what, got.Address, want.Address)
 	}
-	if diff := cmp.Diff(answers(t.Context(), want, claiming("bound")), answers(t.Context(), got, claiming("bound"))); diff != "" {
+	if diff := cmp.Diff(answers(t.Context(), want, claiming()), answers(t.Context(), got, claiming())); diff != "" {
 		t.Errorf("%s: the answers differ:\n%s", what, diff)
 	}
 }
@@ -57,7 +57,7 @@ func TestStorageHoweverItComes(t *testing.T) {
 	want := mustWhole(t, c)
 	nodes, rest := split(c)
 	bare := mustWhole(t, nodes)
-	if cmp.Equal(answers(t.Context(), want, claiming("bound")), answers(t.Context(), bare, claiming("bound"))) {
+	if cmp.Equal(answers(t.Context(), want, claiming()), answers(t.Context(), bare, claiming())) {
 		t.Fatal("storage objects decide nothing")
 	}
 	var of decode.Nodeless

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// disks are the names of disks that pods use without a claim, and of those that volumes are.
+// disks are the names of disks that pods use without a claim, and of disks behind volumes.
 var disks = []string{"vol-1", "vol-2", "vol-3"}
 
 // storedVolumes gives a pod volumes. The names of its claims do not depend on its own.
@@ -79,7 +79,7 @@ func (d *draw) disk() (s corev1.VolumeSource) {
 	return s
 }
 
-// ownVolumes gives a pod with a name claims with that name: ephemeral ones, and those of a StatefulSet.
+// ownVolumes gives a pod with a name claims with that name: of ephemeral volumes, and of a StatefulSet.
 func (d *draw) ownVolumes(pod *corev1.Pod, as role) {
 	if d.chance(0.1) {
 		c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "www-" + pod.Name}}

@@ -49,14 +49,14 @@ func (s *State) AttachmentOf(v *Volume) (a Attachment, counts bool) {
 // LimitsOf returns by node how many volumes a driver can attach, -1 for no limit; nil if no node has one.
 func (c *Cluster) LimitsOf(driver string) []int64 {
 	list := c.CSINodes()
-	limits, any := make([]int64, len(list)), false
+	limits, limited := make([]int64, len(list)), false
 	for i, n := range list {
 		limits[i] = -1
 		if d := n.Driver(driver); d != nil && d.AllocatableCount != nil {
-			limits[i], any = int64(*d.AllocatableCount), true
+			limits[i], limited = int64(*d.AllocatableCount), true
 		}
 	}
-	if !any {
+	if !limited {
 		return nil
 	}
 	out, number := make([]int64, c.Len()), c.CSINodeNumbers()

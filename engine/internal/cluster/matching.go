@@ -33,15 +33,17 @@ func (b *Binding) match(in nodeset.Set, c PodClaim) {
 		if v.StorageClassName != c.Spec.StorageClassName || !s.meets(v, &c) {
 			continue
 		}
-		if reach := s.reachOf(v.NodeAffinity); reach != nil {
-			hit := open.Clone()
-			hit.And(reach)
-			take(v, hit)
-		} else {
-			take(v, open.Clone())
+		hit := open.Clone()
+		for node := range open.All() {
+			if b.taken(v, node) { // by the same claim in another volume of the pod
+				hit.Remove(node)
+			}
 		}
-		open = nodeset.New(s.Len()) // elsewhere it keeps every other volume from being taken
-		break
+		open.AndNot(hit) // it keeps every other volume from being taken, whether or not it can be used
+		if reach := s.reachOf(v.NodeAffinity); reach != nil {
+			hit.And(reach)
+		}
+		take(v, hit)
 	}
 	compiled := (*selector.Selector)(nil)
 	if c.Spec.Selector != nil {
@@ -73,7 +75,7 @@ func (b *Binding) taken(v *api.PersistentVolume, node uint32) bool {
 	return slices.ContainsFunc(b.claims, func(c boundTo) bool { return c.at(node) == v })
 }
 
-// reservedFor returns the volumes that name a claim: the request's, then the cluster's, in the order of their names.
+// reservedFor returns the volumes that name a claim, in the cluster or since the request bound it, in the order of their names.
 func (s *State) reservedFor(c *PodClaim) (volumes []*api.PersistentVolume) {
 	if c.Claim.Name == "" {
 		return nil
@@ -83,14 +85,13 @@ func (s *State) reservedFor(c *PodClaim) (volumes []*api.PersistentVolume) {
 			volumes = append(volumes, v)
 		}
 	}
-	var own []*api.PersistentVolume
 	for name, claim := range s.bindings.reserved {
 		if claim == c.Claim {
-			own = append(own, s.storage.Volume(name))
+			volumes = append(volumes, s.storage.Volume(name))
 		}
 	}
-	slices.SortFunc(own, func(a, b *api.PersistentVolume) int { return strings.Compare(a.Name, b.Name) })
-	return append(own, volumes...)
+	slices.SortFunc(volumes, func(a, b *api.PersistentVolume) int { return strings.Compare(a.Name, b.Name) })
+	return volumes
 }
 
 // meets reports whether a volume has what a claim requires of volumes that are reserved for it, too.

@@ -160,11 +160,9 @@ func applyNamed(c, d protoreflect.Message, list protoreflect.FieldDescriptor, tw
 	}
 	removed := d.Get(changes.ByName("removed_" + list.Name())).List()
 	for i := range removed.Len() {
-		key := ""
+		key := removed.Get(i).String()
 		if name, isMessage := removed.Get(i).Interface().(protoreflect.Message); isMessage {
 			key = keyOf(name)
-		} else {
-			key = removed.Get(i).String()
 		}
 		if twice(string(list.Name())+"/"+key) || !without(key) {
 			return false

@@ -114,7 +114,7 @@ func (r *limit) Fork() rule.Kind {
 	return &fork
 }
 
-// More counts the volumes of the pods that are on the node then, each once, and those of the pod that are not among them. If these are
+// More counts the volumes of the pods that are on the node then, each once, and the volumes of the pod that are not among them. If these are
 // none, kube-scheduler does not look at the limit, and nothing counts.
 func (r *limit) More(node uint32, changes iter.Seq2[*cluster.Group, int64]) int64 {
 	if r.limits[node] < 0 {
