@@ -31,6 +31,9 @@ type Options struct {
 	Labels    labels.Selector
 	// GivenOrder keeps the queue in the order in which the objects were added.
 	GivenOrder bool
+	// WholeStorage says that all storage objects of the cluster are added: what is missing does not exist, and kube-scheduler's verdict
+	// about that is the answer. Otherwise, missing objects are assumed or make fields unread (docs/0031-volumes-in-manifests.md).
+	WholeStorage bool
 }
 
 // Builder gathers objects into a snapshot. Nodes, and pods on a node, keep the order in which they are added, which decides
@@ -57,7 +60,7 @@ type Builder struct {
 
 // NewBuilder returns an empty Builder.
 func NewBuilder(o Options) *Builder {
-	storage := convert.NewStorage()
+	storage := convert.NewStorage(o.WholeStorage)
 	return &Builder{
 		options: o, cluster: &stowagev1.Cluster{}, objects: newRegister(), nodes: newNodeSet(), groups: newGroupSet(),
 		workloads: newWorkloadSet(), storage: newStorageSet(storage), environment: convert.NewEnvironment(storage),

@@ -214,6 +214,48 @@ func TestClaimsThatWereNotRead(t *testing.T) {
 	}
 }
 
+// With all storage objects of a cluster added, none is assumed, no field is unread, and kube-scheduler's verdict about missing ones counts.
+func TestWholeStorage(t *testing.T) {
+	missing := `{"persistentVolumeClaim": {"claimName": "c"}}`
+	for name, test := range map[string]struct {
+		claim, pod string
+		want       string
+	}{
+		"no claim":              {"", `{metadata: {name: p, uid: u}, spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}`, missing},
+		"no claim of a new pod": {"", `{metadata: {name: p}, spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}`, missing},
+		"no volume": {
+			`{metadata: {name: c, uid: u}, spec: {storageClassName: gone, volumeName: v}}`,
+			`{metadata: {name: p, uid: u}, spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}`, missing,
+		},
+		"no class": {
+			`{metadata: {name: c}, spec: {storageClassName: gone}}`,
+			`{metadata: {name: p}, spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}`, missing,
+		},
+		"no default class": {
+			"", `{metadata: {name: p}, spec: {volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {}}}}]}}`,
+			`{"ephemeral": {"volumeName": "v", "claimTemplate": {"volumeMode": "VOLUME_MODE_FILESYSTEM"}}}`,
+		},
+		"no claim of an ephemeral volume": {
+			"", `{metadata: {name: p, uid: u}, spec: {volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {}}}}]}}`,
+			`{"ephemeral": {"volumeName": "v"}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := kube.NewBuilder(kube.Options{WholeStorage: true})
+			must(t, b.AddNode(parse[corev1.Node](t, `{metadata: {name: a}}`)))
+			if test.claim != "" {
+				must(t, b.AddPersistentVolumeClaim(parse[corev1.PersistentVolumeClaim](t, test.claim)))
+			}
+			must(t, b.AddPod(parse[corev1.Pod](t, test.pod)))
+			s := build(t, b)
+			expect(t, test.want, compact.Template(s.Cluster, s.Queue[0].Pods.Pod).Spec.Volumes[0])
+			if len(s.Unread)+len(s.AssumedClasses)+len(s.AssumedClaims)+len(s.Cluster.StorageClasses) > 0 {
+				t.Error(told(s.Unread), s.Assumptions, s.Cluster.StorageClasses)
+			}
+		})
+	}
+}
+
 // The server may refuse each storage object, which is left out and named.
 func TestStorageObjectsAreRefused(t *testing.T) {
 	b := kube.NewBuilder(kube.Options{})

@@ -41,18 +41,13 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 	for i, q := range c.Queue {
 		queue[i] = q.Pod
 	}
+	storage := &c.Storage
 	if form.Stored {
+		storage = &s.Storage
 		nodes, pods, nominated, namespaces, queue, groups = s.Nodes, s.Pods, s.Nominated, s.Namespaces, s.Queue, s.PodGroups
 	}
-	ofPod := form.Stored && !form.CountPods
-	var errs [3]error
-	pods, errs[0] = stowAll(pods, func(int) bool { return ofPod })
-	nominated, errs[1] = stowAll(nominated, func(int) bool { return ofPod })
-	queue, errs[2] = stowAll(queue, func(i int) bool { return ofPod && c.Queue[i].Count == 1 })
-	if err := errors.Join(errs[:]...); err != nil {
-		return nil, err
-	}
-	b := kube.NewBuilder(kube.Options{CountPods: form.CountPods, SchedulerName: kube.AnyScheduler, GivenOrder: true})
+	pods, nominated, queue = owners(pods, s.Pods), owners(nominated, s.Nominated), owners(queue, s.Queue)
+	b := kube.NewBuilder(kube.Options{CountPods: form.CountPods, SchedulerName: kube.AnyScheduler, GivenOrder: true, WholeStorage: true})
 	err := addAll(b.AddNode, nodes)
 	if err == nil {
 		err = addAll(b.AddPod, pods)
@@ -62,6 +57,9 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 	}
 	if err == nil {
 		err = addWorkloads(b, c)
+	}
+	if err == nil {
+		err = addStorage(b, storage)
 	}
 	if err == nil {
 		err = addAll(func(g *schedulingv1beta1.PodGroup) error { return b.AddPodGroup(g) }, relaxed(groups))
@@ -74,9 +72,6 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 		return nil, err
 	}
 	cluster := r.GetContext().GetCluster()
-	if err := errors.Join(unstow(r), stowStorage(cluster, &s.Storage)); err != nil {
-		return nil, err
-	}
 	for i, g := range cluster.PodGroups {
 		at := slices.IndexFunc(s.PodGroups, func(o *schedulingv1beta1.PodGroup) bool { return o.Namespace+"/"+o.Name == g.Name })
 		if cluster.PodGroups[i], err = convert.PodGroup(groups[at]); err != nil {
@@ -99,13 +94,7 @@ func finish(b *kube.Builder, c *scenario.Case, queue, nominated []*corev1.Pod) (
 				return nil, err
 			}
 			built = append(built, i)
-			continue
 		}
-		out, err := convert.PendingPod(pod)
-		if err != nil {
-			return nil, err
-		}
-		entries[i] = &stowagev1.PendingPods{Pod: out}
 	}
 	if err := addAll(b.AddPod, nominated); err != nil {
 		return nil, err
@@ -124,6 +113,13 @@ func finish(b *kube.Builder, c *scenario.Case, queue, nominated []*corev1.Pod) (
 		entries[i] = snapshot.Queue[at].Pods
 	}
 	for i := range entries {
+		if entries[i] == nil {
+			out, err := snapshot.PendingPod(queue[i])
+			if err != nil {
+				return nil, err
+			}
+			entries[i] = &stowagev1.PendingPods{Pod: out}
+		}
 		entries[i].Count = new(uint32(c.Queue[i].Count))
 	}
 	profile, err := profileOf(&c.Config)
@@ -144,6 +140,17 @@ func finish(b *kube.Builder, c *scenario.Case, queue, nominated []*corev1.Pod) (
 		r.CandidateNodes = &stowagev1.CandidateNodes{Names: c.Candidates}
 	}
 	return r, nil
+}
+
+// owners returns pods of which the ones with ephemeral volumes are as the API server stores them: the owner of a claim is a pod with a uid.
+func owners(pods, stored []*corev1.Pod) []*corev1.Pod {
+	out := slices.Clone(pods)
+	for i, p := range pods {
+		if oracle.NamesClaims(p) {
+			out[i] = stored[i]
+		}
+	}
+	return out
 }
 
 // live returns groups with a uid, as one without it would be about to be created, with another priority.
@@ -205,4 +212,22 @@ func addWorkloads(b *kube.Builder, c *scenario.Case) error {
 		}
 	}
 	return nil
+}
+
+// addStorage adds the storage objects. PersistentVolumes get a uid: one without it would be about to become available.
+func addStorage(b *kube.Builder, s *scenario.Storage) error {
+	volumes := make([]*corev1.PersistentVolume, len(s.PersistentVolumes))
+	for i, v := range s.PersistentVolumes {
+		volumes[i] = v.DeepCopy()
+		volumes[i].UID = "live"
+	}
+	return errors.Join(
+		addAll(b.AddStorageClass, s.StorageClasses),
+		addAll(b.AddCSIDriver, s.CSIDrivers),
+		addAll(b.AddCSINode, s.CSINodes),
+		addAll(b.AddCSIStorageCapacity, s.CSIStorageCapacities),
+		addAll(b.AddVolumeAttachment, s.VolumeAttachments),
+		addAll(b.AddPersistentVolume, volumes),
+		addAll(b.AddPersistentVolumeClaim, s.PersistentVolumeClaims),
+	)
 }

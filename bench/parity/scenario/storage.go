@@ -15,9 +15,3 @@ type Storage struct {
 	PersistentVolumes      []*corev1.PersistentVolume      `json:"persistentVolumes,omitempty"`
 	PersistentVolumeClaims []*corev1.PersistentVolumeClaim `json:"persistentVolumeClaims,omitempty"`
 }
-
-// Stored reports whether a volume of a pod is a storage object, or a disk that storage plugins of kube-scheduler read.
-func Stored(v *corev1.Volume) bool {
-	return v.PersistentVolumeClaim != nil || v.Ephemeral != nil || v.GCEPersistentDisk != nil || v.AWSElasticBlockStore != nil ||
-		v.ISCSI != nil || v.RBD != nil || v.AzureDisk != nil || v.Cinder != nil || v.PortworxVolume != nil
-}

@@ -22,6 +22,8 @@ type Storage struct {
 	volumes  int
 	// known says that some class is of a cluster, so that the cluster has no others.
 	known bool
+	// whole says that the cluster has no other storage objects.
+	whole bool
 	// partial says that the cluster's storage is there in part.
 	partial bool
 	// closed says that no class is assumed any more.
@@ -36,9 +38,10 @@ const AssumedDefault = "<default>"
 // assumedProvisioner is the provisioner of assumed classes.
 const assumedProvisioner = "stowage.scheduling/assumed"
 
-// NewStorage returns storage without objects.
-func NewStorage() *Storage {
+// NewStorage returns storage without objects. whole says that all storage objects of the cluster will be added.
+func NewStorage(whole bool) *Storage {
 	return &Storage{
+		whole: whole, known: whole,
 		classes: map[string]*storagev1.StorageClass{}, claims: map[string]*corev1.PersistentVolumeClaim{},
 		assumed: map[string]bool{}, assumedClaims: map[string]bool{},
 	}
@@ -158,7 +161,7 @@ func (s *Storage) use(of *Source, claim string, template *corev1.PersistentVolum
 		existing = nil
 	}
 	switch admitted := object.Admitted(of.Pod) || of.Pod.Spec.NodeName != ""; { // of a cluster
-	case existing != nil && existing.Spec.VolumeName != "" && s.volumes == 0:
+	case existing != nil && existing.Spec.VolumeName != "" && s.volumes == 0 && !s.whole:
 		return use{unread: readsBound}, nil
 	case existing != nil:
 		class, out := s.classFor(existing)
@@ -171,11 +174,11 @@ func (s *Storage) use(of *Source, claim string, template *corev1.PersistentVolum
 			return out, err
 		}
 		return out, nil
-	case admitted && len(s.claims) == 0:
+	case admitted && len(s.claims) == 0 && !s.whole:
 		return use{unread: readsClaim}, nil
 	case template != nil:
 		return s.create(template)
-	case len(s.claims) == 0:
+	case len(s.claims) == 0 && !s.whole:
 		if !s.closed {
 			s.assumedClaims[name] = true
 		}
