@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -214,12 +215,18 @@ func addWorkloads(b *kube.Builder, c *scenario.Case) error {
 	return nil
 }
 
-// addStorage adds the storage objects. PersistentVolumes get a uid: one without it would be about to become available.
+// addStorage adds the storage objects. Volumes and claims get a uid: a volume without it would be about to become available, and a claim
+// would be about to be bound.
 func addStorage(b *kube.Builder, s *scenario.Storage) error {
 	volumes := make([]*corev1.PersistentVolume, len(s.PersistentVolumes))
 	for i, v := range s.PersistentVolumes {
 		volumes[i] = v.DeepCopy()
 		volumes[i].UID = "live"
+	}
+	claims := make([]*corev1.PersistentVolumeClaim, len(s.PersistentVolumeClaims))
+	for i, c := range s.PersistentVolumeClaims {
+		claims[i] = c.DeepCopy()
+		claims[i].UID = cmp.Or(c.UID, "live")
 	}
 	return errors.Join(
 		addAll(b.AddStorageClass, s.StorageClasses),
@@ -228,6 +235,6 @@ func addStorage(b *kube.Builder, s *scenario.Storage) error {
 		addAll(b.AddCSIStorageCapacity, s.CSIStorageCapacities),
 		addAll(b.AddVolumeAttachment, s.VolumeAttachments),
 		addAll(b.AddPersistentVolume, volumes),
-		addAll(b.AddPersistentVolumeClaim, s.PersistentVolumeClaims),
+		addAll(b.AddPersistentVolumeClaim, claims),
 	)
 }
