@@ -1,9 +1,13 @@
 package cluster
 
 import (
+	"cmp"
+	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
 // Attachment is a volume of a CSI driver, as nodes attach it.
@@ -18,22 +22,22 @@ type Attachment struct {
 
 // AttachmentOf returns what a volume of a pod is attached as, and whether it counts (pkg/scheduler/framework/plugins/nodevolumelimits/
 // csi.go filterAttachableVolumes, v1.37).
-func (s *State) AttachmentOf(v *Volume) (a Attachment, counts bool) {
+func (c *Cluster) AttachmentOf(v *Volume) (a Attachment, counts bool) {
 	if v.Of == nil {
 		a = Attachment{v.Disk.CSIDriver, v.Disk.VolumeHandle, true}
 		return a, a.Driver != ""
 	}
-	claim, found := s.FindClaim(v)
+	claim, found := c.FindClaim(v)
 	if !found {
 		return a, false
 	}
 	if claim.Object != nil && claim.Object.VolumeName != "" {
-		if of := s.storage.Volume(claim.Object.VolumeName); of != nil {
+		if of := c.storage.Volume(claim.Object.VolumeName); of != nil {
 			a = Attachment{of.CSIDriver, of.VolumeHandle, of.InTreePlugin != ""}
 			return a, a.Driver != "" && a.Handle != ""
 		}
 	}
-	class := s.storage.Class(claim.Spec.StorageClassName)
+	class := c.storage.Class(claim.Spec.StorageClassName)
 	if class == nil || class.Provisioner == "" {
 		return a, false
 	}
@@ -46,8 +50,100 @@ func (s *State) AttachmentOf(v *Volume) (a Attachment, counts bool) {
 	return a, true
 }
 
-// LimitsOf returns by node how many volumes a driver can attach, -1 for no limit; nil if no node has one.
-func (c *Cluster) LimitsOf(driver string) []int64 {
+// attachments is what a cluster has attached, by driver. It is computed once for each driver that a pod asks for, and published.
+type attachments struct {
+	published atomic.Pointer[map[string]*driverUse]
+}
+
+// driverUse is what the nodes of a cluster have attached of one driver.
+type driverUse struct {
+	// limits are by node, -1 for no limit; nil if no node has one.
+	limits []int64
+	// counts are the volumes of pods and of VolumeAttachments by node, each once.
+	counts []int64
+	// users are the pods that use an attachment, ascending by node.
+	users map[string][]users
+	// held is, by node, the volumes of VolumeAttachments.
+	held map[uint32]map[string]bool
+	// lacking are the nodes without a CSINode, on which migrated volumes do not count.
+	lacking nodeset.Set
+}
+
+// users is a number of pods of a node.
+type users struct {
+	node uint32
+	pods int64
+}
+
+// attachedBy returns what the nodes have attached of a driver. Of two concurrent first calls, both compute it.
+func (c *Cluster) attachedBy(driver string) *driverUse {
+	known := c.attachments.published.Load()
+	if known != nil && (*known)[driver] != nil {
+		return (*known)[driver]
+	}
+	a := c.attach(driver)
+	next := map[string]*driverUse{driver: a}
+	if known != nil {
+		maps.Copy(next, *known)
+	}
+	c.attachments.published.CompareAndSwap(known, &next)
+	return a
+}
+
+func (c *Cluster) attach(driver string) *driverUse {
+	a := &driverUse{
+		limits: c.limitsOf(driver), counts: make([]int64, c.Len()), users: make(map[string][]users), held: make(map[uint32]map[string]bool),
+		lacking: c.WithCSINode(func(n *api.CSINode) bool { return n == nil }),
+	}
+	if a.limits == nil {
+		return a
+	}
+	for _, i := range c.volumeGroups {
+		g := c.groups.get(i)
+		for _, of := range c.AttachmentsBy(driver, g.Volumes) {
+			for node, pods := range g.All() {
+				switch {
+				case of.Migrated && a.lacking.Has(node):
+				case of.Handle == "":
+					a.counts[node] += int64(pods)
+				default:
+					a.users[of.Handle] = append(a.users[of.Handle], users{node, int64(pods)})
+				}
+			}
+		}
+	}
+	for handle, list := range a.users {
+		slices.SortFunc(list, func(x, y users) int { return cmp.Compare(x.node, y.node) })
+		merged := list[:0]
+		for _, u := range list {
+			if n := len(merged); n > 0 && merged[n-1].node == u.node {
+				merged[n-1].pods += u.pods
+				continue
+			}
+			merged = append(merged, u)
+			a.counts[u.node]++
+		}
+		a.users[handle] = merged
+	}
+	for node := range uint32(c.Len()) {
+		for _, name := range c.AttachedTo(node) {
+			v := c.storage.Volume(name)
+			if v == nil || v.CSIDriver != driver || v.InTreePlugin != "" || a.held[node][v.VolumeHandle] {
+				continue
+			}
+			if a.held[node] == nil {
+				a.held[node] = make(map[string]bool)
+			}
+			if a.held[node][v.VolumeHandle] = true; a.usersOn(node, v.VolumeHandle) == 0 {
+				a.counts[node]++
+			}
+		}
+	}
+	return a
+}
+
+// limitsOf returns by node how many volumes a driver can attach, -1 for no limit; nil if no node has one.
+func (c *Cluster) limitsOf(driver string) []int64 {
 	list := c.CSINodes()
 	limits, limited := make([]int64, len(list)), false
 	for i, n := range list {
@@ -66,28 +162,76 @@ func (c *Cluster) LimitsOf(driver string) []int64 {
 	return out
 }
 
-// Attached is what is attached to nodes of one driver.
-type Attached struct {
-	// Counts are the volumes of pods and of VolumeAttachments by node, each once.
-	Counts []int64
-	// pods are the nodes with pods that use an attachment, ascending.
-	pods map[string][]uint32
-	// own is, by node, the volumes of VolumeAttachments.
-	own map[uint32]map[string]bool
+// AttachmentsOf returns what volumes of a pod are attached as, each once. A volume counts on all nodes if one use of it does.
+func (c *Cluster) AttachmentsOf(volumes []Volume) (out []Attachment) {
+	for i := range volumes {
+		a, counts := c.AttachmentOf(&volumes[i])
+		if !counts {
+			continue
+		}
+		same := func(b Attachment) bool { return a.Handle != "" && a.Driver == b.Driver && a.Handle == b.Handle }
+		if at := slices.IndexFunc(out, same); at >= 0 {
+			out[at].Migrated = out[at].Migrated && a.Migrated
+		} else {
+			out = append(out, a)
+		}
+	}
+	return out
 }
+
+// AttachmentsBy is AttachmentsOf for one driver.
+func (c *Cluster) AttachmentsBy(driver string, volumes []Volume) []Attachment {
+	return slices.DeleteFunc(c.AttachmentsOf(volumes), func(a Attachment) bool { return a.Driver != driver })
+}
+
+// usersOn returns the number of pods of a node that use an attachment.
+func (a *driverUse) usersOn(node uint32, handle string) int64 {
+	list := a.users[handle]
+	if at, found := slices.BinarySearchFunc(list, node, func(u users, node uint32) int { return cmp.Compare(u.node, node) }); found {
+		return list[at].pods
+	}
+	return 0
+}
+
+// Attached is what is attached of one driver in a state. It changes with the pods that the state assumes and evicts.
+type Attached struct {
+	*driverUse
+	driver string
+	// Counts are the volumes by node, each once: of pods, and of VolumeAttachments.
+	Counts []int64
+	// changes are, by attachment and node, how many more pods use it than in the cluster.
+	changes map[string]map[uint32]int64
+}
+
+// Limits are the limits by node, -1 for no limit; nil if no node has one.
+func (a *Attached) Limits() []int64 { return a.limits }
 
 // UsedOn reports whether a pod of a node uses an attachment.
 func (a *Attached) UsedOn(node uint32, handle string) bool {
-	_, found := slices.BinarySearch(a.pods[handle], node)
-	return found
+	return a.usersOn(node, handle)+a.changes[handle][node] > 0
+}
+
+// Users appends the nodes with pods that use an attachment.
+func (a *Attached) Users(nodes []uint32, handle string) []uint32 {
+	for _, u := range a.users[handle] {
+		if u.pods+a.changes[handle][u.node] > 0 {
+			nodes = append(nodes, u.node)
+		}
+	}
+	for node, more := range a.changes[handle] {
+		if more > 0 && a.usersOn(node, handle) == 0 {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
 }
 
 // Holds reports whether a VolumeAttachment of a node holds an attachment, whether or not pods use it.
-func (a *Attached) Holds(node uint32, handle string) bool { return a.own[node][handle] }
+func (a *Attached) Holds(node uint32, handle string) bool { return a.held[node][handle] }
 
 // HeldWithout returns the number of volumes of VolumeAttachments of a node that are not used.
 func (a *Attached) HeldWithout(node uint32, used func(handle string) bool) (n int64) {
-	for handle := range a.own[node] {
+	for handle := range a.held[node] {
 		if !used(handle) {
 			n++
 		}
@@ -95,50 +239,63 @@ func (a *Attached) HeldWithout(node uint32, used func(handle string) bool) (n in
 	return n
 }
 
-// AttachedBy returns what is attached of a driver.
+// AttachedBy returns what is attached of a driver now. The result changes with the state.
 func (s *State) AttachedBy(driver string) *Attached {
-	a := &Attached{Counts: make([]int64, s.Len()), pods: make(map[string][]uint32), own: make(map[uint32]map[string]bool)}
-	lacks := s.WithCSINode(func(n *api.CSINode) bool { return n == nil })
-	for _, g := range s.WithVolumes() {
-		var seen []string
-		for i := range g.Volumes {
-			of, counts := s.AttachmentOf(&g.Volumes[i])
-			if !counts || of.Driver != driver || of.Handle != "" && slices.Contains(seen, of.Handle) {
-				continue
-			}
-			seen = append(seen, of.Handle)
-			for node, pods := range g.All() {
-				switch {
-				case of.Migrated && lacks.Has(node):
-				case of.Handle == "":
-					a.Counts[node] += int64(pods)
-				default:
-					a.pods[of.Handle] = append(a.pods[of.Handle], node)
-				}
-			}
+	if a := s.attachedBy[driver]; a != nil {
+		return a
+	}
+	base := s.Cluster.attachedBy(driver)
+	a := &Attached{driverUse: base, driver: driver, Counts: slices.Clone(base.counts), changes: make(map[string]map[uint32]int64)}
+	for i := range s.assumed {
+		if of := &s.assumed[i]; !of.evicted {
+			s.change(a, of.pod.Volumes, of.node, 1)
 		}
 	}
-	for handle, nodes := range a.pods {
-		slices.Sort(nodes)
-		nodes = slices.Compact(nodes)
-		a.pods[handle] = nodes
-		for _, node := range nodes {
-			a.Counts[node]++
+	for i := range s.evicted {
+		if e := &s.evicted[i]; e.Queue < 0 {
+			s.change(a, s.Group(e.Group).Volumes, e.node, -int64(e.Count))
 		}
 	}
-	for node := range uint32(s.Len()) {
-		for _, name := range s.AttachedTo(node) {
-			v := s.storage.Volume(name)
-			if v == nil || v.CSIDriver != driver || v.InTreePlugin != "" || a.own[node][v.VolumeHandle] {
-				continue
-			}
-			if a.own[node] == nil {
-				a.own[node] = make(map[string]bool)
-			}
-			if a.own[node][v.VolumeHandle] = true; !a.UsedOn(node, v.VolumeHandle) {
-				a.Counts[node]++
-			}
-		}
+	for _, b := range s.brought {
+		s.change(a, s.Group(b.group).Volumes, b.node, int64(b.count))
 	}
+	if s.attachedBy == nil {
+		s.attachedBy = make(map[string]*Attached)
+	}
+	s.attachedBy[driver] = a
 	return a
+}
+
+// volumesCome counts the volumes of pods that come to a node, or leave it if their number is negative.
+func (s *State) volumesCome(volumes []Volume, node uint32, pods int64) {
+	if len(volumes) == 0 {
+		return
+	}
+	for _, a := range s.attachedBy {
+		s.change(a, volumes, node, pods)
+	}
+}
+
+func (s *State) change(a *Attached, volumes []Volume, node uint32, pods int64) {
+	for _, of := range s.AttachmentsBy(a.driver, volumes) {
+		switch {
+		case of.Migrated && a.lacking.Has(node):
+			continue
+		case of.Handle == "":
+			a.Counts[node] += pods
+			continue
+		}
+		before := a.UsedOn(node, of.Handle)
+		if a.changes[of.Handle] == nil {
+			a.changes[of.Handle] = make(map[uint32]int64)
+		}
+		a.changes[of.Handle][node] += pods
+		if after := a.UsedOn(node, of.Handle); after != before && !a.Holds(node, of.Handle) {
+			if after {
+				a.Counts[node]++
+			} else {
+				a.Counts[node]--
+			}
+		}
+	}
 }

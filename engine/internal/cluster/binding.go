@@ -29,8 +29,8 @@ func (s *State) selectedNode(c *PodClaim) string {
 }
 
 // FindClaim returns a claim of a pod, and whether there is one: the cluster's, or the one that a controller creates.
-func (s *State) FindClaim(v *Volume) (PodClaim, bool) {
-	if object := s.storage.Claim(v.Claim); object != nil && v.Claim.Name != "" {
+func (c *Cluster) FindClaim(v *Volume) (PodClaim, bool) {
+	if object := c.storage.Claim(v.Claim); object != nil && v.Claim.Name != "" {
 		return PodClaim{v, object, &object.Spec}, true
 	}
 	return PodClaim{v, nil, v.Of.Template}, v.Of.Template != nil

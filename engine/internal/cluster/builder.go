@@ -226,6 +226,7 @@ func (b *Builder) Build() *Cluster {
 	} else {
 		c.resources = base.resources
 	}
+	c.attachments = new(attachments)
 	b.reckon()
 	return c
 }

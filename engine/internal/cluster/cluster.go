@@ -61,6 +61,8 @@ type memos struct {
 	strings intern.ID // the first id of the strings that no label of a node has
 	counts  *counts
 	perNode *perNode
+	// attachments is what is attached to nodes.
+	attachments *attachments
 }
 
 type namespace struct {

@@ -107,5 +107,12 @@ func (s *State) Bring(node uint32, pods []Occupant) {
 		g := s.groups.edit(o.Group)
 		g.Assumed = append(slices.Clip(g.Assumed), slices.Repeat([]uint32{node}, o.Count)...)
 		s.Resources.add(node, o.usage, int64(o.Count))
+		s.brought = append(s.brought, broughtPods{node, o.Group, o.Count})
 	}
+}
+
+// broughtPods is pods that Bring put on a node.
+type broughtPods struct {
+	node         uint32
+	group, count int
 }

@@ -25,7 +25,7 @@ func (p *Pending) Uses(resource string) int64 { return (&Occupant{usage: &p.usag
 // Kept are the fields of State that Undo may leave as they are: what does not change, and what follows from the rest and is computed
 // when it is needed.
 var Kept = map[string]bool{
-	"ctx": true, "Symbols": true, "groups": true, "ports": true, "volumeGroups": true, "added": true, "addedBy": true, "addedAntiAffinity": true, "addedWishes": true,
+	"ctx": true, "Symbols": true, "groups": true, "ports": true, "volumeGroups": true, "attachedBy": true, "brought": true, "added": true, "addedBy": true, "addedAntiAffinity": true, "addedWishes": true,
 	"byNode": true, "recounted": true, "listed": true, "membersOf": true, "Scores": true, "explained": true,
 }
 

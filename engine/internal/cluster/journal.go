@@ -89,6 +89,7 @@ func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
 		p.Nomination.assumed++
 	}
 	s.enterPorts(node, p)
+	s.volumesCome(p.Volumes, node, 1)
 	s.bindVolumes(p, node)
 }
 
@@ -112,6 +113,7 @@ func (s *State) Evict(node uint32, o *Occupant) {
 		}
 	}
 	s.Resources.add(node, o.usage, -int64(o.Count))
+	s.volumesCome(g.Volumes, node, -int64(o.Count))
 	s.evicted = append(s.evicted, e)
 }
 
@@ -145,6 +147,7 @@ func (s *State) bringBack(to Mark) {
 			delete(s.gone, namedPod{e.node, e.place})
 		}
 		s.Resources.add(e.node, e.usage, int64(e.Count))
+		s.volumesCome(s.Group(e.Group).Volumes, e.node, int64(e.Count))
 	}
 	s.evicted = s.evicted[:to.evicted]
 	s.forget(to.assumed)
@@ -157,6 +160,7 @@ func (s *State) forget(n int) {
 		g := s.groups.edit(a.pod.group)
 		g.Assumed = g.Assumed[:len(g.Assumed)-1]
 		s.Resources.add(a.node, &a.pod.usage, -1)
+		s.volumesCome(a.pod.Volumes, a.node, -1)
 		s.settle(a.pod.Namespace, a.name, -1)
 		if a.pod.Nomination != nil {
 			a.pod.Nomination.assumed--

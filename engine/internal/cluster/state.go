@@ -28,6 +28,10 @@ type State struct {
 	nominating
 	memberships
 	bindings bindings
+	// attachedBy is what is attached by driver, for drivers that a pod asked for.
+	attachedBy map[string]*Attached
+	// brought are the pods of Bring.
+	brought []broughtPods
 	// Scores is memory that scores of one pod after the other are in.
 	Scores []int64
 	// unnumbered is set while no image is known to be on any node.

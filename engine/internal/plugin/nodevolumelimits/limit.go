@@ -22,15 +22,29 @@ type limit struct {
 	counts   []int64 // by node: what is attached, and what the pod adds; 0 where it adds nothing, and where no limit is
 }
 
-func newLimit(s *cluster.State, driver string, own []cluster.Attachment, limits []int64) *limit {
-	r := &limit{state: s, driver: driver, own: own, limits: limits, attached: s.AttachedBy(driver)}
+func newLimit(s *cluster.State, driver string, own []cluster.Attachment, attached *cluster.Attached) *limit {
+	r := &limit{state: s, driver: driver, own: own, limits: attached.Limits(), attached: attached}
+	migrated := slices.ContainsFunc(own, func(a cluster.Attachment) bool { return a.Migrated })
+	fewer := make(map[uint32]bool) // the nodes to which the pod adds fewer volumes than it has
+	var nodes []uint32
+	for i := range own {
+		if own[i].Handle != "" {
+			for _, node := range attached.Users(nodes[:0], own[i].Handle) {
+				fewer[node] = true
+			}
+		}
+	}
 	r.counts = make([]int64, s.Len())
-	for node := range uint32(s.Len()) {
-		if limits[node] < 0 {
+	for node, limit := range r.limits {
+		if limit < 0 {
 			continue
 		}
-		if adds := r.adds(node); adds > 0 {
-			r.counts[node] = r.attached.Counts[node] + adds
+		adds := int64(len(own))
+		if migrated || fewer[uint32(node)] {
+			adds = r.adds(uint32(node))
+		}
+		if adds > 0 {
+			r.counts[node] = attached.Counts[node] + adds
 		}
 	}
 	return r
@@ -62,21 +76,17 @@ func (r *limit) Groups() iter.Seq2[int, *cluster.Group] {
 // Weight returns how many volumes a pod of a group has that no VolumeAttachment of its node holds and that the pod of the rule does not
 // have.
 func (r *limit) Weight(g *cluster.Group) (n int64) {
-	var seen []string
-	for i := range g.Volumes {
-		a, counts := r.state.AttachmentOf(&g.Volumes[i])
-		if !counts || a.Driver != r.driver {
-			continue
+	for _, a := range r.state.AttachmentsBy(r.driver, g.Volumes) {
+		if a.Handle == "" || !r.has(a.Handle) && (len(g.Nodes) == 0 || !r.attached.Holds(g.Nodes[0], a.Handle)) {
+			n++
 		}
-		if a.Handle != "" {
-			if slices.Contains(seen, a.Handle) || slices.Contains(r.own, a) || len(g.Nodes) > 0 && r.attached.Holds(g.Nodes[0], a.Handle) {
-				continue
-			}
-			seen = append(seen, a.Handle)
-		}
-		n++
 	}
 	return n
+}
+
+// has reports whether the pod of the rule has an attachment.
+func (r *limit) has(handle string) bool {
+	return slices.ContainsFunc(r.own, func(a cluster.Attachment) bool { return a.Handle == handle })
 }
 
 func (r *limit) Domain(node uint32) (domain int32, in bool) { return int32(node), true }
@@ -122,15 +132,12 @@ func (r *limit) More(node uint32, changes iter.Seq2[*cluster.Group, int64]) int6
 	}
 	used, alone := make(map[string]int64), int64(0)
 	use := func(g *cluster.Group, pods int64) {
-		var seen []string
-		for i := range g.Volumes {
-			a, counts := r.state.AttachmentOf(&g.Volumes[i])
+		for _, a := range r.state.AttachmentsBy(r.driver, g.Volumes) {
 			switch {
-			case !counts || a.Driver != r.driver || a.Migrated && r.state.CSINode(node) == nil || slices.Contains(seen, a.Handle):
+			case a.Migrated && r.state.CSINode(node) == nil:
 			case a.Handle == "":
 				alone += pods
 			default:
-				seen = append(seen, a.Handle)
 				used[a.Handle] += pods
 			}
 		}

@@ -33,24 +33,12 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 	byDriver := make(map[string][]cluster.Attachment)
 	var drivers []string
 	for i := range c.Pod.Volumes {
-		v := &c.Pod.Volumes[i]
-		if v.Of != nil {
-			claim, found := c.State.FindClaim(v)
-			if of := claim.Object; v.Of.Ephemeral && of != nil && of.ControllerPod != c.Pod.Name {
-				s.Static = append(s.Static, static(verdict.Error, nodeset.Full(c.State.Len()), verdict.NotOwner(of.Namespace, of.Name, c.Pod.Name)))
-				return
-			}
-			if !found {
-				name := v.Claim.Namespace + "/" + v.Claim.Name
-				s.Static = append(s.Static, static(verdict.UnschedulableAndUnresolvable, nodeset.Full(c.State.Len()),
-					verdict.Claim(fmt.Sprintf("looking up PVC %s: persistentvolumeclaim %q not found", name, v.Claim.Name))))
-				return
-			}
+		if rejected := unusable(c, &c.Pod.Volumes[i]); rejected != nil {
+			s.Static = append(s.Static, *rejected)
+			return
 		}
-		a, counts := c.State.AttachmentOf(v)
-		if !counts || a.Handle != "" && slices.Contains(byDriver[a.Driver], a) {
-			continue
-		}
+	}
+	for _, a := range c.State.AttachmentsOf(c.Pod.Volumes) {
 		if byDriver[a.Driver] == nil {
 			drivers = append(drivers, a.Driver)
 		}
@@ -67,10 +55,31 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 		}
 	}
 	for _, driver := range drivers {
-		if limits := c.State.LimitsOf(driver); limits != nil {
-			s.Others = append(s.Others, newLimit(c.State, driver, byDriver[driver], limits))
+		if attached := c.State.AttachedBy(driver); attached.Limits() != nil {
+			s.Others = append(s.Others, newLimit(c.State, driver, byDriver[driver], attached))
 		}
 	}
+}
+
+// unusable returns the rule of a claim that is missing, or that belongs to another object; nil if the claim can be used. Other plugins
+// reject the pod before, unless they are disabled.
+func unusable(c *plugin.Cycle, v *cluster.Volume) *rule.Static {
+	if v.Of == nil {
+		return nil
+	}
+	code, reason := verdict.UnschedulableAndUnresolvable, verdict.Reason{}
+	claim, found := c.State.FindClaim(v)
+	switch of := claim.Object; {
+	case !found:
+		name := v.Claim.Namespace + "/" + v.Claim.Name
+		reason = verdict.Claim(fmt.Sprintf("looking up PVC %s: persistentvolumeclaim %q not found", name, v.Claim.Name))
+	case v.Of.Ephemeral && of != nil && of.ControllerPod != c.Pod.Name:
+		code, reason = verdict.Error, verdict.NotOwner(of.Namespace, of.Name, c.Pod.Name)
+	default:
+		return nil
+	}
+	r := static(code, nodeset.Full(c.State.Len()), reason)
+	return &r
 }
 
 func static(code verdict.Code, rejected nodeset.Set, reason verdict.Reason) rule.Static {
