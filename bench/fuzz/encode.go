@@ -38,8 +38,8 @@ func unusual(raw []byte, of protoreflect.MessageDescriptor, rng *rand.Rand) []by
 		f := of.Fields().ByNumber(number)
 		order := int(number)
 		if f == nil {
-			// protobuf keeps the bytes of a field that it does not know.
-			fields = append(fields, field{order, whole})
+			// protobuf keeps the bytes of fields that it does not know, in their order.
+			fields = append(fields, field{0, whole})
 			continue
 		}
 		if f.ContainingOneof() != nil {

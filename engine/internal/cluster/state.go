@@ -28,7 +28,7 @@ type State struct {
 	nominating
 	memberships
 	bindings bindings
-	// attachedBy is what is attached by driver, for drivers that a pod asked for.
+	// attachedBy is what is attached by driver, for drivers that a pod depends on.
 	attachedBy map[string]*Attached
 	// brought are the pods of Bring.
 	brought []broughtPods
