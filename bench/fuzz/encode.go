@@ -37,8 +37,8 @@ func unusual(raw []byte, of protoreflect.MessageDescriptor, rng *rand.Rand) []by
 		raw = raw[n+size:]
 		f := of.Fields().ByNumber(number)
 		order := int(number)
-		if f == nil {
-			// protobuf keeps the bytes of fields that it does not know, in their order.
+		if f == nil || !f.IsPacked() && kind != wireTypeOf(f.Kind()) {
+			// protobuf keeps the bytes of fields that it does not know, and of fields of another type, in their order.
 			fields = append(fields, field{0, whole})
 			continue
 		}
@@ -82,6 +82,19 @@ func unusual(raw []byte, of protoreflect.MessageDescriptor, rng *rand.Rand) []by
 		byOrder[of] = byOrder[of][1:]
 	}
 	return out
+}
+
+// wireTypeOf returns the type of the encoding of fields that the contract has.
+func wireTypeOf(k protoreflect.Kind) protowire.Type {
+	switch k {
+	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind:
+		return protowire.BytesType
+	case protoreflect.DoubleKind:
+		return protowire.Fixed64Type
+	case protoreflect.FloatKind:
+		return protowire.Fixed32Type
+	}
+	return protowire.VarintType
 }
 
 // varint appends a number, at times with more bytes than it needs.

@@ -47,9 +47,10 @@ func volumesOf(t *intern.Table, template *api.PodTemplate, pod string) []Volume 
 	return out
 }
 
-// Claims reports whether pods use claims. What the rules of such a pod allow depends on the claims that other pods bound.
-func Claims(spec *api.PodSpec) bool {
-	return slices.ContainsFunc(spec.Volumes, func(v api.PodVolume) bool { return v.Claim != nil })
+// Attaches reports whether pods use volumes that are bound or attached. What the rules of such a pod allow depends on the claims that
+// other pods bound, and on volumes that several pods of a node share.
+func Attaches(spec *api.PodSpec) bool {
+	return slices.ContainsFunc(spec.Volumes, func(v api.PodVolume) bool { return v.Claim != nil || v.Disk.CSIDriver != "" })
 }
 
 // ClaimsOfPods reports whether the names of claims depend on the names of the pods.

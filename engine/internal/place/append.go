@@ -24,7 +24,7 @@ func (q *Queue) Append(p Pending) int {
 	if class == nil {
 		class = &Class{Pod: q.State.Compile(&p.Pod)}
 		class.Scan = q.Options.Scan || q.State.AnyNominated() || !board.Fits(q.Framework.Scorers, q.Framework.Weights()) ||
-			q.Framework.PreScoreFailure(class.Pod.Spec()) != nil || cluster.Claims(class.Pod.Spec())
+			q.Framework.PreScoreFailure(class.Pod.Spec()) != nil || cluster.Attaches(class.Pod.Spec())
 		q.State.Expect(class.Pod)
 		q.appended[key] = class
 	}

@@ -154,7 +154,7 @@ func (q *Queue) choose(ctx context.Context, classes []*Class) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		c.Scan = !fits || q.Framework.PreScoreFailure(c.Pod.Spec()) != nil || cluster.Claims(c.Pod.Spec()) ||
+		c.Scan = !fits || q.Framework.PreScoreFailure(c.Pod.Spec()) != nil || cluster.Attaches(c.Pod.Spec()) ||
 			!q.Options.Tuning.Board && !pays(c.pods) || q.nominated(c)
 		q.State.Expect(c.Pod)
 	}
