@@ -67,7 +67,8 @@ func unusable(c *plugin.Cycle, v *cluster.Volume) *rule.Static {
 	if v.Of == nil {
 		return nil
 	}
-	code, reason := verdict.UnschedulableAndUnresolvable, verdict.Reason{}
+	code := verdict.UnschedulableAndUnresolvable
+	var reason verdict.Reason
 	claim, found := c.State.FindClaim(v)
 	switch of := claim.Object; {
 	case !found:
