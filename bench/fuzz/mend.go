@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -60,6 +62,12 @@ func mend(request proto.Message) {
 			if m.Operator == stowagev1.TolerationOperator_TOLERATION_OPERATOR_EXISTS {
 				m.Value = ""
 			}
+		case *stowagev1.PersistentVolumeClaimVolumeSource:
+			m.ClaimName = cmp.Or(m.ClaimName, "data")
+		case *stowagev1.EphemeralVolumeSource:
+			m.VolumeName = cmp.Or(m.VolumeName, "scratch")
+		case *stowagev1.CSINodeDriver:
+			m.Name = cmp.Or(m.Name, "disk.example")
 		case *stowagev1.LabelSelectorRequirement:
 			m.Values = mended(m.Values, m.Operator <= stowagev1.LabelSelectorOperator_LABEL_SELECTOR_OPERATOR_NOT_IN, false)
 		case *stowagev1.NodeSelectorTerm:
@@ -84,6 +92,28 @@ func mendCluster(c *stowagev1.Cluster) {
 	}
 	for _, n := range c.Nodes {
 		mendNode(n)
+	}
+	for i, g := range c.PodGroups {
+		g.Name = "default/group-" + strconv.Itoa(i)
+	}
+	mendStorage(c, "stored-")
+}
+
+// mendStorage gives the storage objects of a cluster or a delta names that are unique, and lets a delta remove none.
+func mendStorage(m proto.Message, prefix string) {
+	of := m.ProtoReflect()
+	fields := of.Descriptor().Fields()
+	for _, list := range []protoreflect.Name{
+		"storage_classes", "csi_drivers", "csi_storage_capacities", "persistent_volumes", "persistent_volume_claims",
+	} {
+		if removed := fields.ByName("removed_" + list); removed != nil {
+			of.Clear(removed)
+		}
+		items := of.Get(fields.ByName(list)).List()
+		for i := range items.Len() {
+			item := items.Get(i).Message()
+			item.Set(item.Descriptor().Fields().ByName("name"), protoreflect.ValueOfString(prefix+strconv.Itoa(i)))
+		}
 	}
 }
 
@@ -264,4 +294,5 @@ func mendDelta(m *stowagev1.ClusterDelta, base *stowagev1.Cluster) {
 		b := base.PodDisruptionBudgets[0]
 		m.RemovedPodDisruptionBudgets = []*stowagev1.NamespacedName{{Namespace: b.Namespace, Name: b.Name}}
 	}
+	mendStorage(m, "added-")
 }
