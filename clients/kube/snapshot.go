@@ -144,6 +144,11 @@ func (s *Snapshot) PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
 	}
 	s.environment.AddVolumes(out, of)
 	s.environment.Complete(out, of)
+	for _, v := range out.GetTemplate().GetSpec().GetVolumes() {
+		if e := v.GetEphemeral(); e != nil && object.Admitted(p) {
+			e.ClaimTemplate = nil // the pod waits for its claim, also if it names a node
+		}
+	}
 	return out, nil
 }
 
