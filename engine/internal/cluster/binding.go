@@ -239,11 +239,11 @@ func (b *Binding) reserve(node uint32) {
 	s := b.state
 	pod := len(s.assumed) - 1
 	bind := func(c *boundTo, volume string) {
-		before := s.bindings.made
-		s.bindings.made = append(slices.Clip(before), verdict.ClaimBinding{
+		before := len(s.bindings.made)
+		s.bindings.made = append(s.bindings.made, verdict.ClaimBinding{
 			Namespace: c.Claim.Namespace, Name: c.Claim.Name, Volume: volume, Node: node, Queue: s.assumed[pod].queue, Pod: pod,
 		})
-		s.note(func() { s.bindings.made = before })
+		s.note(func() { s.bindings.made = s.bindings.made[:before] })
 	}
 	for i := range b.claims { // volumes come first, as in kube-scheduler
 		c := &b.claims[i]

@@ -1,9 +1,7 @@
 package cluster
 
 import (
-	"encoding/binary"
 	"slices"
-	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
@@ -22,18 +20,12 @@ var declaredFeatures = &Field[[]string]{
 	},
 	Key: func(b []byte, list []string) []byte {
 		for _, name := range list {
-			b = append(binary.AppendUvarint(b, uint64(len(name))), name...)
+			b = appendText(b, name)
 		}
 		return b
 	},
-	Clone: func(list []string) []string {
-		list = slices.Clone(list)
-		for i := range list {
-			list[i] = strings.Clone(list[i])
-		}
-		return list
-	},
-	Like: func(list []string) []string { return list },
+	Clone: cloneTexts,
+	Like:  func(list []string) []string { return list },
 }
 
 // FeatureLists returns the distinct lists of features that nodes declare. They must not be changed.

@@ -226,7 +226,7 @@ func view(s *cluster.State, p *cluster.Pending) []string {
 	for t := range s.Wishes(p) {
 		on(fmt.Sprint("preferred ", t.Required, t.Weight, t.Text(s)), int(t.Group))
 	}
-	for _, group := range s.PortGroups() {
+	for group := range s.WithPorts() {
 		on("ports", group)
 	}
 	for _, t := range slices.Concat(p.Affinity, p.AntiAffinity) {

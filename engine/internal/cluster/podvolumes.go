@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
-	"github.com/stowage-scheduler/stowage/engine/internal/intern"
 )
 
 // Volume is a claim or a disk that a pod uses.
@@ -15,8 +14,6 @@ type Volume struct {
 	// Of is the claim in the pod's template; nil for a disk.
 	Of   *api.PodClaim
 	Disk api.Disk
-
-	id intern.ID // of the claim's namespace and name
 }
 
 // SameClaim reports whether two volumes of pods name one claim. Ephemeral volumes name none.
@@ -26,7 +23,7 @@ func (v *Volume) SameClaim(other *Volume) bool {
 }
 
 // volumesOf returns the volumes of a pod.
-func volumesOf(t *intern.Table, template *api.PodTemplate, pod string) []Volume {
+func volumesOf(template *api.PodTemplate, pod string) []Volume {
 	list := template.Spec.Volumes
 	if len(list) == 0 {
 		return nil
@@ -40,8 +37,7 @@ func volumesOf(t *intern.Table, template *api.PodTemplate, pod string) []Volume 
 		}
 		out[i].Of = of
 		if pod != "" || !of.OfPod && !of.Ephemeral {
-			name := ClaimName{template.Namespace, of.Of(pod)}
-			out[i].Claim, out[i].id = name, t.Intern(name.Namespace+"/"+name.Name)
+			out[i].Claim = ClaimName{template.Namespace, of.Of(pod)}
 		}
 	}
 	return out
@@ -87,12 +83,4 @@ func flag(set bool) byte {
 }
 
 // WithVolumes iterates over the groups whose pods have claims or disks, until the request ends.
-func (s *State) WithVolumes() iter.Seq2[int, *Group] {
-	return func(yield func(int, *Group) bool) {
-		for n, i := range s.volumeGroups {
-			if n%1024 == 0 && s.Ended() || !yield(i, s.Group(i)) {
-				return
-			}
-		}
-	}
-}
+func (s *State) WithVolumes() iter.Seq2[int, *Group] { return s.groupsAt(s.volumeGroups) }

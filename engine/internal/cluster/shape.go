@@ -78,7 +78,7 @@ func compileShape(
 	if shared != nil && (len(own) == 0 || !refersToOwnLabels(&template.Spec)) && (name == "" || !ClaimsOfPods(&template.Spec)) {
 		return s
 	}
-	s.Rules = &Rules{HostPorts: hostPorts(&template.Spec), Volumes: volumesOf(t, template, name)}
+	s.Rules = &Rules{HostPorts: hostPorts(&template.Spec), Volumes: volumesOf(template, name)}
 	s.Affinity, s.PreferredAffinity = s.compileTerms(t, template.Spec.PodAffinity)
 	s.AntiAffinity, s.PreferredAntiAffinity = s.compileTerms(t, template.Spec.PodAntiAffinity)
 	s.Unparsable = template.Spec.PodAntiAffinity != nil && len(template.Spec.PodAntiAffinity.Required) > len(s.AntiAffinity)
@@ -194,7 +194,7 @@ func (s *Rules) key() []byte {
 	}
 	for _, p := range s.HostPorts {
 		b = binary.AppendUvarint(append(b, byte(p.Protocol)), uint64(p.Port))
-		b = append(binary.AppendUvarint(b, uint64(len(p.HostIP))), p.HostIP...)
+		b = appendText(b, p.HostIP)
 	}
 	return appendVolumes(b, s.Volumes)
 }

@@ -106,8 +106,19 @@ func (s *State) Group(i int) *Group { return s.groups.get(i) }
 // groupCount returns the number of groups, including groups added by the request.
 func (s *State) groupCount() int { return s.groups.len() }
 
-// PortGroups returns the groups whose pods have host ports.
-func (s *State) PortGroups() []int { return s.ports }
+// WithPorts iterates over the groups whose pods have host ports, until the request ends.
+func (s *State) WithPorts() iter.Seq2[int, *Group] { return s.groupsAt(s.ports) }
+
+// groupsAt iterates over groups by their indexes, until the request ends.
+func (s *State) groupsAt(groups []int) iter.Seq2[int, *Group] {
+	return func(yield func(int, *Group) bool) {
+		for n, i := range groups {
+			if n%1024 == 0 && s.Ended() || !yield(i, s.Group(i)) {
+				return
+			}
+		}
+	}
+}
 
 // NamespaceLabels returns the labels of a namespace, none for an unknown one.
 func (s *State) NamespaceLabels(name intern.ID) selector.Labels { return s.byName[name] }

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -24,8 +23,7 @@ var taints = &Field[[]api.Taint]{
 	Key: func(b []byte, list []api.Taint) []byte {
 		for _, taint := range list {
 			b = append(b, byte(taint.Effect))
-			b = append(binary.AppendUvarint(b, uint64(len(taint.Key))), taint.Key...)
-			b = append(binary.AppendUvarint(b, uint64(len(taint.Value))), taint.Value...)
+			b = appendText(appendText(b, taint.Key), taint.Value)
 		}
 		return b
 	},

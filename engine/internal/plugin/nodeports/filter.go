@@ -37,13 +37,6 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 		_, clashes := wanted.conflict(ports)
 		return clashes
 	}
-	groups := func(yield func(int, *cluster.Group) bool) {
-		for _, i := range c.State.PortGroups() {
-			if c.State.Ended() || !yield(i, c.State.Group(i)) {
-				return
-			}
-		}
-	}
 	slots := wanted.slots()
 	var held map[uint32][]int
 	for node, ports := range c.State.OccupiedPorts() {
@@ -55,7 +48,7 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 	s.Exclusions = append(s.Exclusions, rule.NewExclusion(c.State, rule.Exclusion{
 		ID:       verdict.PodRule{Plugin: verdict.NodePorts},
 		Reason:   verdict.ReasonOf(verdict.ReasonHostPort),
-		Pods:     rule.Matching(groups, func(g *cluster.Group) bool { return clashes(g.HostPorts) }),
+		Pods:     rule.Matching(c.State.WithPorts(), func(g *cluster.Group) bool { return clashes(g.HostPorts) }),
 		Excludes: func(other *cluster.Pending) bool { return clashes(other.HostPorts) },
 		Slots:    func(g *cluster.Group) []int { return slots(g.HostPorts) },
 		Held:     held,
