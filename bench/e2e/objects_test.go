@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -132,14 +133,14 @@ func condition(p *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
-// workload is the name of what a pod comes from: of its Deployment, or of itself.
+// workload is the name of what a pod comes from: of its Deployment, of a ReplicaSet without one, or of itself.
 func workload(p *corev1.Pod) string {
 	owner := metav1.GetControllerOfNoCopy(p)
 	if owner == nil {
 		return p.Name
 	}
-	if owner.Kind == "ReplicaSet" {
-		return owner.Name[:strings.LastIndexByte(owner.Name, '-')]
+	if hash := p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; owner.Kind == "ReplicaSet" && hash != "" {
+		return strings.TrimSuffix(owner.Name, "-"+hash)
 	}
 	return owner.Name
 }
