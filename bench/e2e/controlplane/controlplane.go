@@ -86,6 +86,8 @@ func (c *ControlPlane) start(ctx context.Context, apiServer []string) error {
 		"--service-account-signing-key-file=" + c.path("sa.key"), "--service-cluster-ip-range=10.0.0.0/24",
 		// The plugin taints new nodes. There is no node controller or kubelet that would remove the taint.
 		"--disable-admission-plugins=TaintNodesByCondition",
+		// Without its gate, the API server drops or rejects the field of a pod that needs the feature of a node.
+		"--feature-gates=UserNamespacesHostNetworkSupport=true,VolumeBindMountOptions=true",
 		"--max-requests-inflight=2000", "--max-mutating-requests-inflight=2000", "--v=1"}, apiServer...)...)
 	if err := c.APIServer.Start(ctx); err != nil {
 		return err
