@@ -25,17 +25,25 @@ const (
 	FewerReplicas  Kind = "fewer-replicas"  // the workload has no more replicas than fit
 	HigherPriority Kind = "higher-priority" // the pods preempt others
 	MovedPod       Kind = "moved-pod"       // a pod that the pods must be with has another node
+	OtherClass     Kind = "other-class"     // a claim has another StorageClass
+	WaitingClass   Kind = "waiting-class"   // a claim waits for its pod's node
+	SmallerClaim   Kind = "smaller-claim"   // a claim asks for less
+	NodeOfVolume   Kind = "node-of-volume"  // a new node can use a volume that no node can
+	NewVolume      Kind = "new-volume"      // a claim is created again and gets another volume
+	DetachedVolume Kind = "detached-volume" // a pod leaves a node, and its volumes are detached
 )
 
 // Advice is a change in words, and how it is made.
 type Advice struct {
 	Kind Kind
 	Text string
-	// Rule is the term of a SoftRule, Replicas is the number of FewerReplicas, Priority the priority of HigherPriority, Pod is the MovedPod.
+	// Rule is the term of a SoftRule, Replicas is the number of FewerReplicas, Priority the priority of HigherPriority, Pod is the MovedPod
+	// or the one of a DetachedVolume. Claim is the claim of advice about one, as NAMESPACE/NAME.
 	Rule     *stowagev1.PodRule
 	Replicas uint32
 	Priority int32
 	Pod      kube.Origin
+	Claim    string
 	// Fix makes the change; nil if there is none, for the reason Refused.
 	Fix     *remedy.Fix
 	Refused error
@@ -50,11 +58,15 @@ type Question struct {
 	Placed uint32
 	// Offered are the changes of the pod and of nodes that place it.
 	Offered []*stowagev1.Change
+	// Explanation is why the first pod has no node.
+	Explanation *stowagev1.Explanation
 	// Mode is how the queue is placed, Returning how it is if evicted pods come back. Preemption says whether the profile has it.
 	Mode, Returning stowagev1.QueueMode
 	Preemption      bool
 	// WhatIf decides scenarios, in order.
 	WhatIf func(context.Context, *stowagev1.WhatIfRequest) ([]*stowagev1.WhatIfResponse, error)
+
+	storage *stored
 }
 
 // Find returns the advice, the least intrusive first.
@@ -63,7 +75,7 @@ func (q *Question) Find(ctx context.Context) ([]Advice, error) {
 		return nil, nil
 	}
 	var out []Advice
-	for _, find := range []func(context.Context) ([]Advice, error){q.apart, q.moved, q.priority} {
+	for _, find := range []func(context.Context) ([]Advice, error){q.apart, q.moved, q.priority, q.detached, q.claims} {
 		more, err := find(ctx)
 		if err != nil {
 			return nil, err

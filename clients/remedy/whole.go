@@ -32,6 +32,11 @@ func DeletePod(namespace, name string) string {
 	return quote.Command("kubectl delete pod", []string{name}, "--namespace="+namespace)
 }
 
+// Deleted deletes a pod.
+func Deleted(namespace, name string) *Fix {
+	return &Fix{Commands: []string{DeletePod(namespace, name)}, Note: unbudgeted}
+}
+
 // Prioritized gives the pods of a workload a PriorityClass.
 func Prioritized(of Workload, class string) (*Fix, error) {
 	fields, err := of.fields([]*stowagev1.Change{{}})

@@ -10,6 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/answer/target"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	"github.com/stowage-scheduler/stowage/clients/rollout"
 	"github.com/stowage-scheduler/stowage/clients/simulate"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -52,6 +53,7 @@ func (a *asker) pending(ctx context.Context, p *Pod) error {
 	request := &stowagev1.FilterRequest{
 		Context: a.Context(a.Snapshot.Cluster), Pod: pod, Explain: true, IncludeChanges: true, IncludePreemption: true,
 	}
+	p.Words.Claims = compact.Claims(a.Snapshot.Cluster, pod)
 	var err error
 	if p.Response, err = a.Client.Filter(ctx, request); err != nil {
 		return answer.Refused(request, err)
@@ -73,7 +75,8 @@ func (a *asker) advise(ctx context.Context, p *Pod) (err error) {
 	question := &advice.Question{
 		Mode: stowagev1.QueueMode_QUEUE_MODE_IN_ORDER, Returning: stowagev1.QueueMode_QUEUE_MODE_IN_ORDER,
 		Snapshot: a.Snapshot, Profile: a.Profile(), Pods: p.Pending, Offered: p.Response.GetChanges(),
-		Preemption: !a.NoPreemption() && p.Response.GetPreemption().GetNominated() == nil,
+		Explanation: p.Response.GetExplanation(),
+		Preemption:  !a.NoPreemption() && p.Response.GetPreemption().GetNominated() == nil,
 		WhatIf: func(ctx context.Context, request *stowagev1.WhatIfRequest) ([]*stowagev1.WhatIfResponse, error) {
 			var out []*stowagev1.WhatIfResponse
 			err := a.WhatIf(ctx, request, func(one *stowagev1.WhatIfResponse) { out = append(out, one) })
@@ -87,6 +90,7 @@ func (a *asker) advise(ctx context.Context, p *Pod) (err error) {
 		return nil
 	case after.String() != "":
 		question.Placed, question.Offered = after.Pods-after.Unplaced, after.First.GetChanges()
+		question.Explanation = after.First.GetExplanation()
 		question.Preemption = question.Preemption && after.First.GetPreemption().GetNominated() == nil
 	}
 	if answer.InOrderOnly(a.Snapshot) == "" {

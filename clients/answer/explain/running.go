@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/stowage-scheduler/stowage/clients/answer"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -30,7 +31,7 @@ func (a *asker) running(ctx context.Context, p *Pod) error {
 		}
 		return answer.Refused(request, err)
 	}
-	p.Words.Cluster = cluster
+	p.Words.Cluster, p.Words.Claims = cluster, compact.Claims(cluster, pod)
 	a.Doubt(&p.Judgement, p.On.Object.String(), p.Response)
 	others := &stowagev1.CandidateNodes{}
 	for _, n := range a.Snapshot.Cluster.Nodes {

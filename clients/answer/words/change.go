@@ -104,7 +104,7 @@ func cleared(taints []*stowagev1.Taint) string {
 		}
 	}
 	if len(others) > 0 {
-		parts = append(parts, fmt.Sprintf("without the %s %s", noun("taint", len(others)), taintNames(others)))
+		parts = append(parts, fmt.Sprintf("without the %s %s", Noun("taint", len(others)), taintNames(others)))
 	}
 	return strings.Join(parts, " and ")
 }

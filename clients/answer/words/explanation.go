@@ -24,6 +24,8 @@ type Explanation struct {
 	Counting bool
 	// Advice is changes of the workload that place the pod, in words.
 	Advice []string
+	// Claims are the claims of the pod: names, and the specs of claims that a controller creates.
+	Claims []*stowagev1.PersistentVolumeClaim
 	// NoPreemption says that the profile has no preemption.
 	NoPreemption bool
 }

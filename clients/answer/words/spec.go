@@ -35,7 +35,7 @@ func ofSpec(c *stowagev1.Change) string {
 		return fmt.Sprintf("the namespace %s in namespaces of its %s by %s", r.GetAdded(), ruleName(r.GetRule()), r.GetRule().GetTopologyKey())
 	case *stowagev1.Change_RemovedSchedulingGates:
 		gates := k.RemovedSchedulingGates.GetGates()
-		return fmt.Sprintf("no longer the %s %s", noun("scheduling gate", len(gates)), Names(gates))
+		return fmt.Sprintf("no longer the %s %s", Noun("scheduling gate", len(gates)), Names(gates))
 	}
 	return "something that this release does not know"
 }
@@ -48,8 +48,8 @@ func ruleName(r *stowagev1.PodRule) string {
 	return Rule(r.GetRule())
 }
 
-// noun returns the singular or plural of a noun.
-func noun(singular string, count int) string {
+// Noun returns the singular or plural of a noun.
+func Noun(singular string, count int) string {
 	if count == 1 {
 		return singular
 	}

@@ -130,3 +130,30 @@ func compareBools(a, b bool) int {
 	}
 	return 1
 }
+
+// Claims returns the claims that a pod uses, in the order of its volumes: names, and the specs of claims that a controller creates. A claim
+// whose name depends on the name of the pod has none if the pod has none.
+func Claims(c *stowagev1.Cluster, p *stowagev1.Pod) []*stowagev1.PersistentVolumeClaim {
+	template := Template(c, p)
+	namespace := cmp.Or(template.GetNamespace(), "default")
+	var out []*stowagev1.PersistentVolumeClaim
+	for _, v := range template.GetSpec().GetVolumes() {
+		claim, ephemeral := v.GetPersistentVolumeClaim(), v.GetEphemeral()
+		of := &stowagev1.PersistentVolumeClaim{
+			Namespace: namespace, Name: claim.GetClaimName(), Spec: cmp.Or(claim.GetClaimTemplate(), ephemeral.GetClaimTemplate()),
+		}
+		switch {
+		case claim == nil && ephemeral == nil:
+			continue
+		case !namesClaims(v):
+		case p.GetName() == "":
+			of.Name = ""
+		case ephemeral != nil:
+			of.Name = p.GetName() + "-" + ephemeral.GetVolumeName()
+		default:
+			of.Name += "-" + p.GetName()
+		}
+		out = append(out, of)
+	}
+	return out
+}

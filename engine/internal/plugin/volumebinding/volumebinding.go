@@ -140,24 +140,31 @@ func score(c *plugin.Cycle, feasible []uint32) []int64 {
 	return scores
 }
 
-// explain lists the candidates on which each claim cannot be used.
+// explain lists the candidates on which each claim cannot be used: all of them for a claim that should be bound already.
 func explain(c *plugin.Cycle, x *plugin.Explaining) {
-	b := bind(c)
-	if b == nil {
-		return
-	}
-	for i := range b.Refused {
-		r := &b.Refused[i]
-		nodes := plugin.Both(x.Candidates, r.Nodes).Indexes()
+	add := func(claim *cluster.PodClaim, reason verdict.ReasonType, nodes []uint32) {
 		if len(nodes) == 0 || !c.State.Explain(verdict.EntryCost+len(nodes)) {
-			continue
+			return
 		}
 		conflict := verdict.ClaimConflict{
-			Namespace: r.Claim.Namespace, Name: r.Claim.Name, Class: r.Spec.StorageClassName, Reason: r.Reason, Nodes: nodes,
+			Namespace: claim.Claim.Namespace, Name: claim.Claim.Name, Class: claim.Spec.StorageClassName, Reason: reason, Nodes: nodes,
 		}
-		if r.Object != nil {
-			conflict.Volume, conflict.SelectedNode = r.Object.VolumeName, r.Object.SelectedNode
+		if claim.Object != nil {
+			conflict.Volume, conflict.SelectedNode = claim.Object.VolumeName, claim.Object.SelectedNode
 		}
 		x.ClaimConflicts = append(x.ClaimConflicts, conflict)
+	}
+	if len(c.Pod.Volumes) == 0 {
+		return
+	}
+	claims := c.State.ClaimsOf(c.Pod)
+	for i := range claims.Immediate {
+		add(&claims.Immediate[i], verdict.ReasonClaim, x.Candidates.Indexes())
+	}
+	if b := bind(c); b != nil {
+		for i := range b.Refused {
+			r := &b.Refused[i]
+			add(&r.PodClaim, r.Reason, plugin.Both(x.Candidates, r.Nodes).Indexes())
+		}
 	}
 }
