@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
@@ -60,7 +61,7 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 		err = addWorkloads(b, c)
 	}
 	if err == nil {
-		err = addStorage(b, storage)
+		err = addStorage(b, storage, queue)
 	}
 	if err == nil {
 		err = addAll(func(g *schedulingv1beta1.PodGroup) error { return b.AddPodGroup(g) }, relaxed(groups))
@@ -216,8 +217,8 @@ func addWorkloads(b *kube.Builder, c *scenario.Case) error {
 }
 
 // addStorage adds the storage objects. Volumes and claims get a uid: a volume without it would be about to become available, and a claim
-// would be about to be bound.
-func addStorage(b *kube.Builder, s *scenario.Storage) error {
+// would be about to be bound. A claim of an earlier pod has no owner if the builder does not get the pod: see finish.
+func addStorage(b *kube.Builder, s *scenario.Storage, queue []*corev1.Pod) error {
 	volumes := make([]*corev1.PersistentVolume, len(s.PersistentVolumes))
 	for i, v := range s.PersistentVolumes {
 		volumes[i] = v.DeepCopy()
@@ -227,6 +228,11 @@ func addStorage(b *kube.Builder, s *scenario.Storage) error {
 	for i, c := range s.PersistentVolumeClaims {
 		claims[i] = c.DeepCopy()
 		claims[i].UID = cmp.Or(c.UID, "live")
+		if owner := metav1.GetControllerOfNoCopy(c); owner != nil && slices.ContainsFunc(queue, func(p *corev1.Pod) bool {
+			return p.Spec.NodeName != "" && p.Namespace == cmp.Or(c.Namespace, p.Namespace) && p.Name == owner.Name && p.UID != owner.UID
+		}) {
+			claims[i].OwnerReferences = nil
+		}
 	}
 	return errors.Join(
 		addAll(b.AddStorageClass, s.StorageClasses),
