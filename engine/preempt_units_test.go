@@ -19,6 +19,7 @@ func TestPodEvictsWholeGroups(t *testing.T) {
 		members               string
 		priority              *int32 // of the group
 		budget                bool   // allows no pod of the group to leave
+		declares              string // the only node with a feature that the pod requires
 		candidates, nominated string
 		message               string
 	}{
@@ -34,10 +35,15 @@ func TestPodEvictsWholeGroups(t *testing.T) {
 			message: "No preemption victims found for incoming pod"},
 		{name: "each pod that violates a budget counts", cluster: map[string][2]int32{"a": {1, 50}, "b": {1, 50}, "c": {9, 50}}, members: "a-0 b-0",
 			priority: new(int32(1)), budget: true, candidates: "a: a-0 b-0 !2; b: a-0 b-0 !2; c: c-0", nominated: "c"},
+		{name: "a node without a feature stays infeasible", cluster: map[string][2]int32{"a": {1, 50}, "b": {1, 50}}, members: "a-0 b-0",
+			priority: new(int32(1)), declares: "b", candidates: "b: a-0 b-0", nominated: "b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			stated := fullOf(c.cluster)
 			for i := range stated.Nodes {
+				if stated.Nodes[i].Name == c.declares {
+					stated.Nodes[i].DeclaredFeatures = []string{"Feature"}
+				}
 				for j := range stated.Nodes[i].Pods {
 					if p := &stated.Nodes[i].Pods[j]; strings.Contains(c.members, p.Name) {
 						p.Template.Spec.SchedulingGroup = "running"
@@ -54,6 +60,9 @@ func TestPodEvictsWholeGroups(t *testing.T) {
 				t.Fatal(err)
 			}
 			pod := enginetest.MakePod("pod").Request("cpu", 1000).Priority(10)
+			if c.declares != "" {
+				pod.Template.Spec.RequiredNodeFeatures = []string{"Feature"}
+			}
 			got, err := compiled.Filter(context.Background(), &pod.Pod, engine.FilterOptions{
 				Profile: api.Kube137(), Preempt: &engine.PreemptOptions{All: true, AcrossSteps: 1000},
 			})

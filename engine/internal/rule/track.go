@@ -165,8 +165,11 @@ func (t *Tracked) Occupy(u *cluster.Usage, sign int64) {
 	}
 }
 
-// Allows reports whether the rules that count pods allow the node.
+// Allows reports whether the rules allow the node.
 func (t *Tracked) Allows() bool {
+	if t.static != nil {
+		return false
+	}
 	for i, need := range t.set.Fit.Needs() {
 		if need.Amount > t.room[i] {
 			return false
