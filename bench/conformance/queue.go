@@ -57,6 +57,9 @@ func differQueue(want, got *stowagev1.PlaceResponse) []Difference {
 	if d := differ("queue pod_groups", want.PodGroups, got.PodGroups); d != nil {
 		return d
 	}
+	if d := differ("queue claim_bindings", want.ClaimBindings, got.ClaimBindings); d != nil {
+		return d
+	}
 	counts := func(r *stowagev1.PlaceResponse) []uint32 {
 		return []uint32{r.PlacedCount, r.UnplacedCount, r.EvictedCount}
 	}

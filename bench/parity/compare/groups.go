@@ -81,7 +81,7 @@ func answerGroups(
 			}
 		}
 	}
-	answer.Placements = slices.Clone(want.Alone)
+	answer.Placements, answer.ClaimBindings = slices.Clone(want.Alone), want.Bindings
 	for i, g := range want.Groups {
 		chosen := g.Answers[0]
 		for _, a := range g.Answers {

@@ -224,6 +224,10 @@ func (q *question) delta(c *scenario.Case, d *scenario.Delta) (*stowagev1.Cluste
 			if before.Name == n.Name {
 				before = proto.CloneOf(before)
 				node.Pods, node.PodCounts, node.NominatedPods = before.Pods, before.PodCounts, before.NominatedPods
+				node.CsiNode, node.AttachedVolumes = before.CsiNode, before.AttachedVolumes
+				if before.ClassIndex != nil && node.CsiNode == nil {
+					node.CsiNode = q.cluster.NodeClasses[before.GetClassIndex()].CsiNode
+				}
 			}
 		}
 		given[n.Name] = node

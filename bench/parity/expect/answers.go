@@ -139,14 +139,19 @@ func placeAnswer(c *scenario.Case, placements []oracle.Placement, candidates []u
 			}
 			entry.Explanation = &stowagev1.Explanation{FailingChecks: checked}
 		}
-		for _, b := range p.Bindings {
-			out.ClaimBindings = append(out.ClaimBindings, &stowagev1.ClaimBinding{
-				Namespace: b.Namespace, Name: b.Claim, VolumeName: b.Volume, NodeIndex: b.Node, QueueIndex: uint32(i),
-			})
-		}
+		out.ClaimBindings = append(out.ClaimBindings, claimBindings(p.Bindings)...)
 		out.PlacedCount += placed
 		out.UnplacedCount += entry.UnplacedCount
 		out.Placements = append(out.Placements, entry)
 	}
 	return out, nil
+}
+
+func claimBindings(bound []oracle.Binding) (out []*stowagev1.ClaimBinding) {
+	for _, b := range bound {
+		out = append(out, &stowagev1.ClaimBinding{
+			Namespace: b.Namespace, Name: b.Claim, VolumeName: b.Volume, NodeIndex: b.Node, QueueIndex: uint32(b.Entry),
+		})
+	}
+	return out
 }

@@ -277,6 +277,7 @@ func (r *drain) place() (comeAgain bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	r.bind(answer.ClaimBindings)
 	var still, again []drainBatch
 	pending := r.pending
 	for i, b := range pending {
@@ -309,6 +310,15 @@ func (r *drain) place() (comeAgain bool, err error) {
 	}
 	r.pending = append(r.pending, again...)
 	return len(again) > 0, nil
+}
+
+// bind keeps what placed pods bound for the next round.
+func (r *drain) bind(bound []*stowagev1.ClaimBinding) {
+	c := *r.c
+	for _, b := range bound {
+		c.Storage = c.Storage.Bind(b.Namespace, b.Name, b.VolumeName, c.Nodes[b.NodeIndex].Name)
+	}
+	r.c = &c
 }
 
 // ask has kube-scheduler place the queue of a case.

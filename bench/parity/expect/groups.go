@@ -20,6 +20,8 @@ type Grouped struct {
 	Groups []Group
 	// Ran is the oracle's result of Groups.
 	Ran []*oracle.Group
+	// Bindings are the claims that all placed pods bind.
+	Bindings []*stowagev1.ClaimBinding
 }
 
 // Group lists the allowed answers about a group.
@@ -50,6 +52,7 @@ func Groups(c *scenario.Case, s *oracle.Scheduler) (*Grouped, error) {
 			if out.Alone[i], err = placement(p, entry.Count, candidates); err != nil {
 				return nil, err
 			}
+			out.Bindings = append(out.Bindings, claimBindings(p.Bindings)...)
 			continue
 		}
 		if done[name] {
@@ -67,6 +70,7 @@ func Groups(c *scenario.Case, s *oracle.Scheduler) (*Grouped, error) {
 				return nil, err
 			}
 			group.Answers = append(group.Answers, *answer)
+			out.Bindings = append(out.Bindings, claimBindings(ran.Outcomes[j].Bindings)...)
 		}
 		out.Groups, out.Ran = append(out.Groups, group), append(out.Ran, ran)
 	}
@@ -109,6 +113,10 @@ func groupsInOrder(c *scenario.Case) (*stowagev1.PlaceResponse, error) {
 	for _, p := range out.Placements {
 		out.PlacedCount += uint32(len(p.Nodes.Indexes))
 		out.UnplacedCount += p.UnplacedCount
+	}
+	out.ClaimBindings = found.Bindings
+	for _, b := range out.ClaimBindings {
+		b.QueueIndex = uint32(at[b.QueueIndex])
 	}
 	return out, nil
 }

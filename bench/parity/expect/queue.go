@@ -54,6 +54,11 @@ func QueueAnswer(c *scenario.Case, r *oracle.QueueResult) (*stowagev1.PlaceRespo
 		}
 		out.Evictions = append(out.Evictions, eviction)
 	}
+	placed := slices.DeleteFunc(slices.Clone(r.Pods), func(p *oracle.QueuedPod) bool { return p.Placed == 0 })
+	slices.SortStableFunc(placed, func(a, b *oracle.QueuedPod) int { return cmp.Compare(a.Placed, b.Placed) })
+	for _, p := range placed { // evicted ones among them
+		out.ClaimBindings = append(out.ClaimBindings, claimBindings(p.Bindings)...)
+	}
 	for _, g := range c.PodGroups {
 		if group := queueGroup(c, g, r, out); group != nil {
 			out.PodGroups = append(out.PodGroups, group)

@@ -141,6 +141,9 @@ func renumber(p *stowagev1.PlaceResponse, before []uint32) {
 			set(r.Nodes)
 		}
 	}
+	for _, b := range p.ClaimBindings {
+		b.NodeIndex = before[b.NodeIndex]
+	}
 	for _, e := range p.Evictions {
 		if e.NodeIndex != nil {
 			e.NodeIndex = new(before[e.GetNodeIndex()])

@@ -32,6 +32,8 @@ func Case(profile string, seed uint64) *scenario.Case {
 	}
 	if d.focus(storing) {
 		d.alsoFull()
+	} else {
+		d.alsoStores()
 	}
 	d.config()
 	d.namespaces()
@@ -125,7 +127,7 @@ func (d *draw) existingPods(perNode int) {
 			}
 			pod.Name = d.name("pod")
 			pod.Spec.NodeName = n.Name
-			if d.stores() {
+			if d.owns() {
 				d.ownVolumes(pod, onNode)
 			}
 			if d.chance(0.08) {
@@ -162,7 +164,7 @@ func (d *draw) queue() {
 			count = d.between(2, most)
 		}
 		d.ownOnly(pod)
-		if count == 1 && d.stores() {
+		if count == 1 && d.owns() {
 			d.ownVolumes(pod, pending)
 		}
 		d.c.Queue = append(d.c.Queue, scenario.Pending{Pod: pod, Count: count})

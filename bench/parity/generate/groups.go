@@ -135,7 +135,7 @@ func (d *draw) runningGroups() {
 
 // join makes a pod one of a group, which has the group's priority.
 func (d *draw) join(pod *corev1.Pod, g *schedulingv1beta1.PodGroup) {
-	pod.Namespace = g.Namespace
+	d.claimIn(g.Namespace, pod)
 	pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &g.Name}
 	pod.Spec.Priority, pod.Spec.PreemptionPolicy = g.Spec.Priority, nil
 }

@@ -199,10 +199,14 @@ func (d *draw) pendingPods(levels []*int32) {
 			pod = late
 			d.waitFor(pod, other)
 		}
+		d.ownOnly(pod)
 		pod.Spec.NodeName = "" // it would be on that node
 		count := 1
 		if pod.Status.NominatedNodeName == "" && d.chance(0.35) {
 			count = d.between(1, min(left, 8))
+		}
+		if count == 1 && d.owns() {
+			d.ownVolumes(pod, pending)
 		}
 		if d.chance(0.03) {
 			pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/wait"}}

@@ -128,5 +128,30 @@ func (d *draw) alsoFull() {
 	}
 }
 
+// alsoStores makes a part of the cases have volumes whose profile is about pods that come and go.
+func (d *draw) alsoStores() {
+	about := d.focus(queueing) || d.focus(preemption) || d.focus(longQueue) || d.focus(simulation) || d.focus(grouping)
+	if about && d.chance(0.15) {
+		d.likelihood[storing] = 0.7
+	}
+}
+
+// owns draws whether a pod has claims of its name. The replacement of an evicted pod has no name.
+func (d *draw) owns() bool { return !d.focus(simulation) && !d.focus(grouping) && d.stores() }
+
+// claimIn gives a pod that changes its namespace claims of that namespace.
+func (d *draw) claimIn(namespace string, pod *corev1.Pod) {
+	if pod.Namespace == namespace {
+		return
+	}
+	pod.Namespace = namespace
+	d.ownOnly(pod)
+	for i := range pod.Spec.Volumes {
+		if c := pod.Spec.Volumes[i].PersistentVolumeClaim; c != nil {
+			c.ClaimName = d.claimName(namespace)
+		}
+	}
+}
+
 // stores draws whether a pod has volumes. Profiles without them draw nothing.
 func (d *draw) stores() bool { return d.likelihood[storing] > 0 && d.has(storing) }

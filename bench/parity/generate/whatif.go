@@ -143,6 +143,7 @@ func (d *draw) delta() scenario.Delta {
 	}
 	for range d.IntN(4) {
 		pod := d.pod(onNode)
+		pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Image == nil && v.EmptyDir == nil })
 		pod.Name, pod.Spec.NodeName = d.name("added"), pick(d, left...).Name
 		pod.Status.StartTime = &metav1.Time{Time: epoch.Add(time.Duration(20_000+d.names) * time.Second)}
 		if d.chance(0.08) {

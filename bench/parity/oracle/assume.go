@@ -12,10 +12,13 @@ import (
 )
 
 // Assume puts a stored pod on a node, as the scheduler does with a pod for which it has chosen one: it is no longer
-// nominated. Each call assumes a pod of its own, so that a queue entry's pod may be assumed several times.
-func (s *Scheduler) Assume(pod *corev1.Pod, node uint32) error {
-	if err := s.reserve(pod, node); err != nil {
-		return err
+// nominated. Each call assumes a pod of its own, so that a queue entry's pod may be assumed several times. It returns the claims that
+// the pod binds.
+func (s *Scheduler) Assume(pod *corev1.Pod, node uint32) ([]Binding, error) {
+	entry := slices.Index(s.Queue, pod)
+	bound, err := s.reserve(pod, entry, node)
+	if err != nil {
+		return nil, err
 	}
 	assumed := pod.DeepCopy()
 	if !NamesClaims(pod) {
@@ -28,12 +31,12 @@ func (s *Scheduler) Assume(pod *corev1.Pod, node uint32) error {
 	if s.entries == nil {
 		s.entries = make(map[types.UID]int)
 	}
-	s.entries[assumed.UID] = slices.Index(s.Queue, pod)
+	s.entries[assumed.UID] = entry
 	if err := s.scheduler.Cache.AssumePod(logr.Discard(), assumed); err != nil {
-		return err
+		return nil, err
 	}
 	s.scheduler.SchedulingQueue.DeleteNominatedPodIfExists(pod)
-	return s.refresh()
+	return bound, s.refresh()
 }
 
 // begin gives an assumed pod of a case with groups a start time: a pod without one starts when kube-scheduler reads it, in the order

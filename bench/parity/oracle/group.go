@@ -53,6 +53,8 @@ type Outcome struct {
 	Preempts bool
 	// Preemption is nil where kube-scheduler does not run it for the group, and after an error.
 	Preemption *GroupPreemption
+	// Bindings are the claims that a placed group binds.
+	Bindings []Binding
 }
 
 // Member is the result of the pods of one entry.
@@ -239,7 +241,8 @@ func (s *Scheduler) placedGroup(
 	}
 	o := again.outcome(s, out.Entries, 1)
 	o.Domain = in.name
-	return &o, again.commit(s)
+	o.Bindings, err = again.commit(s)
+	return &o, err
 }
 
 // unplacedGroup adds what comes of a group that no domain takes enough pods of, for each domain that kube-scheduler may go to
@@ -375,14 +378,16 @@ func (y *groupCycle) outcome(s *Scheduler, entries []int, placements int) Outcom
 	return o
 }
 
-// commit assumes the placed pods in the cache.
-func (y *groupCycle) commit(s *Scheduler) error {
+// commit assumes the placed pods in the cache, and returns the claims that they bind.
+func (y *groupCycle) commit(s *Scheduler) (bound []Binding, err error) {
 	var errs []error
 	for _, m := range y.members {
 		node, ok := y.assumed[m.UID]
 		if !ok {
 			continue
 		}
+		binds, err := s.reserve(m.Pod, m.entry, s.index[node])
+		bound, errs = append(bound, binds...), append(errs, err)
 		pod := m.DeepCopy()
 		pod.Spec.NodeName = node
 		s.begin(pod)
@@ -393,7 +398,7 @@ func (y *groupCycle) commit(s *Scheduler) error {
 		errs = append(errs, s.scheduler.Cache.AssumePod(logr.Discard(), pod))
 		s.scheduler.SchedulingQueue.DeleteNominatedPodIfExists(m.Pod)
 	}
-	return errors.Join(append(errs, s.refresh())...)
+	return bound, errors.Join(append(errs, s.refresh())...)
 }
 
 // bestDomains returns the domains with the highest score, as kube-scheduler's plugins compute it for what the cycle found in

@@ -66,11 +66,11 @@ func (s *Scheduler) placeEntry(i, count int, choose func(best []uint32) uint32) 
 		}
 		node := choose(d.Best)
 		out.Nodes = append(out.Nodes, node)
-		s.bound = nil
-		if err := s.Assume(s.Queue[i], node); err != nil {
+		bound, err := s.Assume(s.Queue[i], node)
+		if err != nil {
 			return nil, err
 		}
-		out.Bindings = append(out.Bindings, s.bound...)
+		out.Bindings = append(out.Bindings, bound...)
 	}
 	return out, nil
 }

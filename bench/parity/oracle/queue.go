@@ -78,6 +78,8 @@ type QueuedPod struct {
 	Failed bool
 	// Grouped says that it is in a pod group.
 	Grouped bool
+	// Bindings are the claims that it bound.
+	Bindings []Binding
 
 	key     string
 	uid     types.UID
@@ -479,6 +481,14 @@ func (q *Queue) once(round int) error {
 // bound hands over the binding of the pod.
 func (q *Queue) bound() error {
 	pod, writes := q.attempt.pod, q.api.take()
+	pod.Bindings = q.boundBy(pod.uid, pod.Entry)
+	for len(writes) > 1 && writes[0].method == http.MethodPatch && writes[0].key == pod.key {
+		// It is nominated to its node while its volumes are bound.
+		if err := q.api.patch(writes[0].key, writes[0].body); err != nil {
+			return err
+		}
+		writes = writes[1:]
+	}
 	if len(writes) != 1 || writes[0].method != http.MethodPost || writes[0].key != pod.key {
 		return fmt.Errorf("%s was bound with %d writes", pod.key, len(writes))
 	}

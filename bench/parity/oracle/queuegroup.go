@@ -253,6 +253,7 @@ func (q *Queue) deliverMember(pod *QueuedPod, p *corev1.Pod, writes []write, rou
 			return err
 		}
 		pod.Placed, pod.Round, pod.Node = q.api.placed, round, q.index[binding.Target.Name]
+		pod.Bindings = q.boundBy(p.UID, pod.Entry)
 	}
 	if q.attempt.group.statuses[p.UID] == nil && pod.Placed == 0 {
 		return fmt.Errorf("%s is neither placed nor rejected", pod.key)

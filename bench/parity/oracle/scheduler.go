@@ -60,9 +60,10 @@ type Scheduler struct {
 	members    map[string][]member // pending pods by group
 	cycle      *groupCycle         // the one that runs
 	whole      *Queue              // nil unless a whole kube-scheduler runs
-	bound      []Binding           // by assumed pods, as the second instance of VolumeBinding has them
-	begun      int                 // how many assumed pods have a start time
-	noteMutex  sync.Mutex          // what evicts pods runs in parallel
+	volumes    *volumebinding.VolumeBinding
+	bound      map[types.UID][]Binding // what pods have last assumed
+	begun      int                     // how many assumed pods have a start time
+	noteMutex  sync.Mutex              // what evicts pods runs in parallel
 
 	// Nodes, Pods, Nominated, Namespaces, PodGroups, Queue and Storage are the case's objects as the API server stores them.
 	Nodes      []*corev1.Node
@@ -253,7 +254,7 @@ func (s *Scheduler) single(profile *config.KubeSchedulerProfile) error {
 			return err
 		}
 		if binding, ok := plugin.(*volumebinding.VolumeBinding); ok {
-			binding.Binder = &notingBinder{binding.Binder, s}
+			s.observeBinding(binding)
 		}
 		s.filters = append(s.filters, plugin.(fwk.FilterPlugin))
 	}

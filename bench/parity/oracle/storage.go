@@ -2,9 +2,6 @@ package oracle
 
 import (
 	"errors"
-	"fmt"
-	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,17 +15,12 @@ import (
 	storageinformers "k8s.io/client-go/informers/storage/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/component-helpers/storage/volume"
-	"k8s.io/klog/v2"
-	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/apis/core"
 	corev1conversion "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 	"k8s.io/kubernetes/pkg/apis/storage"
 	storagev1conversion "k8s.io/kubernetes/pkg/apis/storage/v1"
 	storagevalidation "k8s.io/kubernetes/pkg/apis/storage/validation"
-	"k8s.io/kubernetes/pkg/scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 )
@@ -145,93 +137,3 @@ func addObjects[T any](to cache.Indexer, objects []*T) error {
 	}
 	return errors.Join(errs...)
 }
-
-// reserve has kube-scheduler reserve what the pod gets on a node: VolumeBinding assumes that volumes are bound to its claims there. The
-// second instance of the plugin has assumptions of its own.
-func (s *Scheduler) reserve(pod *corev1.Pod, node uint32) error {
-	if !Claims(pod) {
-		return nil
-	}
-	info, err := s.snapshot.Get(s.Nodes[node].Name)
-	if err != nil {
-		return err
-	}
-	all, err := s.snapshot.List()
-	if err != nil {
-		return err
-	}
-	state := framework.NewCycleState()
-	if _, status, _ := s.framework.RunPreFilterPlugins(s.ctx, state, pod); !status.IsSuccess() {
-		return fmt.Errorf("reserving %s: %w", info.Node().Name, status.AsError())
-	}
-	if status := s.framework.RunFilterPluginsWithNominatedPods(s.ctx, state, pod, info); !status.IsSuccess() {
-		return fmt.Errorf("reserving %s: %w", info.Node().Name, status.AsError())
-	}
-	if status := s.framework.RunReservePluginsReserve(s.ctx, state, pod, info.Node().Name); !status.IsSuccess() {
-		return fmt.Errorf("reserving %s: %w", info.Node().Name, status.AsError())
-	}
-	for _, plugin := range s.filters {
-		reserves, ok := plugin.(fwk.ReservePlugin)
-		if !ok {
-			continue
-		}
-		state := framework.NewCycleState()
-		if _, status := plugin.(fwk.PreFilterPlugin).PreFilter(s.ctx, state, pod, all); !status.IsSuccess() {
-			return fmt.Errorf("reserving %s: %w", info.Node().Name, status.AsError())
-		}
-		if status := plugin.Filter(s.ctx, state, pod, info); !status.IsSuccess() {
-			return fmt.Errorf("reserving %s: %w", info.Node().Name, status.AsError())
-		}
-		if status := reserves.Reserve(s.ctx, state, pod, info.Node().Name); !status.IsSuccess() {
-			return fmt.Errorf("reserving %s: %w", info.Node().Name, status.AsError())
-		}
-	}
-	return nil
-}
-
-// NamesClaims reports whether a pod's claims have the name of the pod, so that it has to keep its name.
-func NamesClaims(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil })
-}
-
-// Claims reports whether a pod uses claims.
-func Claims(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil })
-}
-
-// Binding is a claim that a pod of the queue bound: to a volume, or to its node alone, where a volume is provisioned.
-type Binding struct {
-	Namespace, Claim string
-	Volume           string
-	Node             uint32
-}
-
-// notingBinder notes what is assumed to be bound.
-type notingBinder struct {
-	volumebinding.SchedulerVolumeBinder
-	s *Scheduler
-}
-
-// AssumePodVolumes is of the interface.
-func (b *notingBinder) AssumePodVolumes(
-	logger klog.Logger, pod *corev1.Pod, node string, volumes *volumebinding.PodVolumes,
-) (bool, error) {
-	at := b.s.index[node]
-	for _, found := range volumes.StaticBindings {
-		fields := reflect.ValueOf(found).Elem() // they have no other access
-		claim, v := fields.FieldByName("pvc").Elem(), fields.FieldByName("pv").Elem()
-		if v.FieldByName("Spec").FieldByName("ClaimRef").IsNil() {
-			b.s.bound = append(b.s.bound, Binding{text(claim, "Namespace"), text(claim, "Name"), text(v, "Name"), at})
-		}
-	}
-	for _, p := range volumes.DynamicProvisions {
-		// A pod may use a claim twice.
-		binding := Binding{p.PVC.Namespace, p.PVC.Name, "", at}
-		if p.PVC.Annotations[volume.AnnSelectedNode] == "" && !slices.Contains(b.s.bound, binding) {
-			b.s.bound = append(b.s.bound, binding)
-		}
-	}
-	return b.SchedulerVolumeBinder.AssumePodVolumes(logger, pod, node, volumes)
-}
-
-func text(object reflect.Value, field string) string { return object.FieldByName(field).String() }

@@ -84,7 +84,10 @@ func (r *run) preemptingQueue(target *target, scheduler *oracle.Scheduler, pods 
 		}
 		took.wall += time.Since(start)
 		took.cpu += loopback.CPUTime() - cpu
-		if err := errors.Join(scheduler.Evict(victims), scheduler.Assume(pod, answer.Evictions[i].GetNodeIndex())); err != nil {
+		if err := scheduler.Evict(victims); err != nil {
+			return err
+		}
+		if _, err := scheduler.Assume(pod, answer.Evictions[i].GetNodeIndex()); err != nil {
 			return err
 		}
 	}
