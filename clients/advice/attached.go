@@ -42,7 +42,7 @@ type attachingPod struct {
 	volumes []string
 }
 
-// attaching are the pods of a node that free enough attachments of a driver, those of the lowest priority first.
+// attaching are the pods of a node that free enough attachments of a driver, the lowest priority first.
 func (q *Question) attaching(node int, s *stowagev1.AttachShortage) []attachingPod {
 	n := q.Snapshot.Cluster.Nodes[node]
 	users, own := map[string]int{}, map[string][]string{}

@@ -23,7 +23,7 @@ type trial struct {
 	added bool
 }
 
-// try plays trials, each with the queue, and returns those that help.
+// try plays trials, each with the queue, and returns the advice that helps.
 func (q *Question) try(ctx context.Context, trials []trial) ([]Advice, error) {
 	var scenarios []*stowagev1.Scenario
 	at := 0

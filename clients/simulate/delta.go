@@ -24,11 +24,16 @@ func (b *base) delta(s *state) *stowagev1.ClusterDelta {
 			d.PodTemplates = append(d.PodTemplates, c.template)
 			continue
 		}
-		what := change{node: c.node, pod: c.pod, nominated: c.nominated}
+		what := *c
+		what.before = nil
 		if seen[what] {
 			continue
 		}
 		seen[what] = true
+		if c.claim+c.volume != "" {
+			s.bound(c, d)
+			continue
+		}
 		there, here := b.node(was, c.node), b.node(s, c.node)
 		switch {
 		case c.pod == "" && c.nominated == "":
@@ -58,10 +63,20 @@ func (b *base) delta(s *state) *stowagev1.ClusterDelta {
 	for _, name := range s.order.names[len(s.order.names)-came:] {
 		d.Nodes = append(d.Nodes, b.full(s, name))
 	}
-	if len(d.PodTemplates)+len(d.RemovedNodes)+len(d.NodePods)+len(d.Nodes) == 0 {
+	if len(d.PodTemplates)+len(d.RemovedNodes)+len(d.NodePods)+len(d.Nodes)+len(d.PersistentVolumeClaims)+len(d.PersistentVolumes) == 0 {
 		return nil
 	}
 	return d
+}
+
+// bound adds a claim or a volume that was bound to a delta.
+func (s *state) bound(c *change, d *stowagev1.ClusterDelta) {
+	if claim, ok := s.claims.get(c.claim); ok {
+		d.PersistentVolumeClaims = append(d.PersistentVolumeClaims, claim)
+	}
+	if volume, ok := s.volumes.get(c.volume); ok {
+		d.PersistentVolumes = append(d.PersistentVolumes, volume)
+	}
 }
 
 // differ adds the difference of one pod on a node to a delta, and reports whether there is any.

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -133,10 +134,11 @@ type queue struct {
 	names     map[string]bool
 	templates map[string]uint32 // of the request alone
 	fresh     []*stowagev1.PodTemplate
+	of        map[uint32]*stowagev1.PodTemplate // by index
 }
 
 func (s *Snapshot) newQueue() *queue {
-	return &queue{s: s, names: map[string]bool{}, templates: map[string]uint32{}}
+	return &queue{s: s, names: map[string]bool{}, templates: map[string]uint32{}, of: map[uint32]*stowagev1.PodTemplate{}}
 }
 
 // pending converts a pod to one that refers to a template.
@@ -150,6 +152,7 @@ func (q *queue) pending(p *corev1.Pod) (*stowagev1.Pod, error) {
 		return nil, err
 	}
 	if known := q.s.base.known(&q.s.now, key); known != nil {
+		q.of[known.Index] = known.Template
 		out.Source = templateIndex(known.Index)
 		return out, nil
 	}
@@ -158,6 +161,7 @@ func (q *queue) pending(p *corev1.Pod) (*stowagev1.Pod, error) {
 		i = q.s.now.count + uint32(len(q.fresh))
 		q.templates[key] = i
 		q.fresh = append(q.fresh, out.GetTemplate())
+		q.of[i] = out.GetTemplate()
 	}
 	out.Source = templateIndex(i)
 	return out, nil
@@ -200,11 +204,11 @@ func (q *queue) free(p *corev1.Pod) error {
 	return nil
 }
 
-// enqueue adds a pod, in one entry with equal pods before it. If pods are nominated to nodes, each needs its name, and an entry of its
-// own.
+// enqueue adds a pod, in one entry with equal pods before it. If pods are nominated to nodes, or have claims of their name, each needs its
+// name, and an entry of its own.
 func (q *queue) enqueue(p *corev1.Pod, pod *stowagev1.Pod, group string) {
 	last := &stowagev1.PendingPods{}
-	if len(q.entries) > 0 && len(q.s.base.nominated) == 0 {
+	if len(q.entries) > 0 && len(q.s.base.nominated) == 0 && !compact.NamesClaims(q.of[pod.GetTemplateIndex()]) {
 		last = q.entries[len(q.entries)-1]
 	}
 	if last.Pod != nil && last.PodGroup == group && kube.Alike(last.Pod, pod) {
@@ -250,7 +254,10 @@ func (q *queue) place(ctx context.Context, o *ScheduleOptions, group *stowagev1.
 	}
 	results := q.results(answer, o.Stop)
 	if !o.DryRun {
-		err = s.all(func() error { return q.count(results) })
+		err = s.all(func() error {
+			q.bind(answer, len(results))
+			return q.count(results)
+		})
 	}
 	var placement *stowagev1.PodGroupPlacement
 	if group != nil {

@@ -120,6 +120,14 @@ func newBase(cluster *kube.Snapshot) (*base, error) {
 		cluster: cluster, nodes: map[string]bool{}, pods: map[string]*placed{}, on: map[string][]*placed{},
 		groups: map[string][]*placed{}, nominated: map[string]string{}, templates: map[string]*stowagev1.IndexedPodTemplate{},
 	}
+	b.claims = make(map[string]*stowagev1.PersistentVolumeClaim, len(cluster.Cluster.PersistentVolumeClaims))
+	for _, c := range cluster.Cluster.PersistentVolumeClaims {
+		b.claims[keyOf(c.Namespace, c.Name)] = c
+	}
+	b.volumes = make(map[string]*stowagev1.PersistentVolume, len(cluster.Cluster.PersistentVolumes))
+	for _, v := range cluster.Cluster.PersistentVolumes {
+		b.volumes[v.Name] = v
+	}
 	templates := make([]*stowagev1.IndexedPodTemplate, len(cluster.Cluster.PodTemplates))
 	for i, t := range cluster.Cluster.PodTemplates {
 		key, err := encoding(t)

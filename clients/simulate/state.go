@@ -32,6 +32,8 @@ type base struct {
 	groups    map[string][]*placed
 	nominated map[string]string                        // the nodes of nominated pods
 	templates map[string]*stowagev1.IndexedPodTemplate // by encoding
+	claims    map[string]*stowagev1.PersistentVolumeClaim
+	volumes   map[string]*stowagev1.PersistentVolume
 }
 
 // state is the nodes and pods of a snapshot. A copied state never changes: its trees and lists share equal parts with later states.
@@ -46,7 +48,9 @@ type state struct {
 	nodes     tree[*stowagev1.Node]               // without their pods; nil: removed
 	nominated tree[bool]                          // pods whose nomination has ended
 	templates tree[*stowagev1.IndexedPodTemplate] // by encoding
-	count     uint32                              // number of templates
+	claims    tree[*stowagev1.PersistentVolumeClaim]
+	volumes   tree[*stowagev1.PersistentVolume]
+	count     uint32 // number of templates
 }
 
 // anchor is a snapshot on the server, or about to be put, and its state.
@@ -56,12 +60,14 @@ type anchor struct {
 	was      state // without an anchor and a journal
 }
 
-// change is one entry of a journal: an added template, or a node, a pod of a node or a nomination to a node that may differ.
+// change is one entry of a journal: an added template, or a node, a pod of a node, a nomination to a node, a claim or a volume that may
+// differ.
 type change struct {
 	before         *change
 	template       *stowagev1.IndexedPodTemplate
 	node           string
 	pod, nominated string
+	claim, volume  string
 }
 
 // order is the nodes in the server's order.

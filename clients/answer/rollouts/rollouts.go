@@ -93,6 +93,14 @@ func (a *after) evict(placed *stowagev1.PlaceResponse) error {
 
 // place adds the pods of the queue to their nodes.
 func (a *after) place(placed *stowagev1.PlaceResponse) error {
+	nodes := a.snapshot.Cluster.GetNodes()
+	for _, b := range placed.GetClaimBindings() {
+		var pod *stowagev1.Pod // nil for a pod that comes back: the cluster has its claims
+		if int(b.GetQueueIndex()) < len(a.snapshot.Queue) {
+			pod = a.snapshot.Queue[b.GetQueueIndex()].Pods.GetPod()
+		}
+		a.s.Bind(pod, b, nodes[b.GetNodeIndex()].GetName())
+	}
 	for i := range a.snapshot.Queue {
 		e, p := &a.snapshot.Queue[i], placed.GetPlacements()[i]
 		nodes := append(slices.Clone(p.GetNodes().GetNames()), make([]string, p.GetUnplacedCount()+p.GetEvictedCount())...)

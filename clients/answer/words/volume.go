@@ -33,7 +33,7 @@ func (x *Explanation) whyVolumes(e *stowagev1.Explanation) []string {
 	return out
 }
 
-// ClaimConflicts are the conflicts of claims without those that VolumeZone repeats after VolumeBinding.
+// ClaimConflicts are the conflicts of claims, each once: VolumeZone repeats conflicts of VolumeBinding.
 func ClaimConflicts(e *stowagev1.Explanation) []*stowagev1.ClaimConflict {
 	all := e.GetClaimConflicts()
 	return slices.DeleteFunc(slices.Clone(all), func(c *stowagev1.ClaimConflict) bool {

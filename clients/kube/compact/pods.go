@@ -93,7 +93,7 @@ func CountPods(n *stowagev1.Node, templates []*stowagev1.PodTemplate) {
 		if !ok {
 			return false
 		}
-		if int(source.TemplateIndex) < len(templates) && slices.ContainsFunc(templates[source.TemplateIndex].GetSpec().GetVolumes(), namesClaims) {
+		if int(source.TemplateIndex) < len(templates) && NamesClaims(templates[source.TemplateIndex]) {
 			p.StartTime = nil
 			return false
 		}
@@ -115,6 +115,9 @@ func CountPods(n *stowagev1.Node, templates []*stowagev1.PodTemplate) {
 			cmp.Compare(a.Readiness, b.Readiness))
 	})
 }
+
+// NamesClaims reports whether pods of a template have claims whose names depend on the names of the pods.
+func NamesClaims(t *stowagev1.PodTemplate) bool { return slices.ContainsFunc(t.GetSpec().GetVolumes(), namesClaims) }
 
 // namesClaims reports whether a volume is a claim whose name depends on the name of the pod.
 func namesClaims(v *stowagev1.Volume) bool {
