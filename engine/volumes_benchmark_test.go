@@ -9,11 +9,12 @@ import (
 )
 
 // claimedCluster is bigCluster with a pod on each node for each of ten claims, which are bound to zonal volumes. Drivers attach at most
-// 25 volumes to a node.
+// 25 volumes to a node. Each node has a local volume that no claim has.
 func claimedCluster(nodes int) *api.Cluster {
 	c := bigCluster(nodes, true)
 	c.Storage.Classes = []api.StorageClass{
 		{Name: "fast", Provisioner: "disk.example", VolumeBindingMode: api.WaitForFirstConsumer},
+		{Name: "local", Provisioner: api.NoProvisioner, VolumeBindingMode: api.WaitForFirstConsumer},
 	}
 	c.Storage.Drivers = []api.CSIDriver{{Name: "disk.example"}}
 	template := &api.PodTemplate{Namespace: "default", Labels: api.LabelsOf(map[string]string{"app": "db"}), Spec: api.PodSpec{
@@ -24,9 +25,12 @@ func claimedCluster(nodes int) *api.Cluster {
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
 		n.CSINode = &api.CSINode{Drivers: []api.CSINodeDriver{{Name: "disk.example", AllocatableCount: new(int32(25))}}}
-		zone := &api.NodeSelector{Terms: []api.NodeSelectorTerm{{MatchExpressions: []api.Requirement{
-			{Key: "topology.kubernetes.io/zone", Operator: api.In, Values: []string{fmt.Sprint("zone-", i%3)}},
-		}}}}
+		in := func(key, value string) *api.NodeSelector {
+			return &api.NodeSelector{Terms: []api.NodeSelectorTerm{{MatchExpressions: []api.Requirement{
+				{Key: key, Operator: api.In, Values: []string{value}},
+			}}}}
+		}
+		zone := in("topology.kubernetes.io/zone", fmt.Sprint("zone-", i%3))
 		for j := range 10 {
 			pod, volume := fmt.Sprintf("db-%d-%d", i, j), fmt.Sprintf("pv-%d-%d", i, j)
 			n.Pods = append(n.Pods, api.Pod{Name: pod, Template: template, TemplateIndex: at})
@@ -38,51 +42,98 @@ func claimedCluster(nodes int) *api.Cluster {
 				NodeAffinity: zone, CSIDriver: "disk.example", VolumeHandle: "h-" + volume,
 			})
 		}
+		c.Storage.Volumes = append(c.Storage.Volumes, api.PersistentVolume{
+			Name: fmt.Sprint("local-", i), StorageClassName: "local", Capacity: int64(10+i%7) << 30, Available: true,
+			NodeAffinity: in("kubernetes.io/hostname", n.Name),
+		})
 	}
 	c.Storage.Sort()
 	return c
 }
 
-// claiming is a pod with claims that are to be provisioned.
-func claiming(name string, claims int) api.Pod {
+// claiming is a pod with claims of a class that are to be provisioned, or that look for a volume.
+func claiming(name string, claims int, class string) api.Pod {
 	p := api.Pod{Name: name, TemplateIndex: -1, Template: &api.PodTemplate{Namespace: "default"}}
 	for i := range claims {
 		p.Template.Spec.Volumes = append(p.Template.Spec.Volumes, api.PodVolume{Claim: &api.PodClaim{
-			Name: fmt.Sprint("new-", i), OfPod: true, Template: &api.ClaimSpec{StorageClassName: "fast", StorageRequest: new(int64(1 << 30))},
+			Name: fmt.Sprint("new-", i), OfPod: true, Template: &api.ClaimSpec{StorageClassName: class, StorageRequest: new(int64(1 << 30))},
 		}})
 	}
 	return p
 }
 
+// bound is a pod with two claims that are bound.
+func bound() api.Pod {
+	p := claiming("p", 2, "")
+	for i := range p.Template.Spec.Volumes {
+		p.Template.Spec.Volumes[i].Claim = &api.PodClaim{Name: fmt.Sprint("data-db-0-", i)}
+	}
+	return p
+}
+
+// statefulSet is the pods of a StatefulSet with one claim each.
+func statefulSet(pods int, class string) (queue []engine.Pending) {
+	template := claiming("", 1, class).Template
+	for i := range pods {
+		queue = append(queue, engine.Pending{Count: 1, Pod: api.Pod{Name: fmt.Sprint("db-", i), TemplateIndex: -1, Template: template}})
+	}
+	return queue
+}
+
 // BenchmarkVolumes measures what 50,000 claims cost pods with claims and without.
 func BenchmarkVolumes(b *testing.B) {
-	clusters := map[string]*engine.Cluster{"claims=0": compiled(b, bigCluster(5000, true)), "claims=50000": compiled(b, claimedCluster(5000))}
-	for of, c := range clusters {
-		for _, claims := range []int{0, 2} {
-			if claims > 0 && of == "claims=0" {
-				continue
+	profile := api.Kube137()
+	c, without := compiled(b, claimedCluster(5000)), compiled(b, bigCluster(5000, true))
+	for _, of := range []struct {
+		name string
+		c    *engine.Cluster
+		pod  api.Pod
+	}{
+		{"claims=0/own=0", without, claiming("p", 0, "")},
+		{"claims=50000/own=0", c, claiming("p", 0, "")},
+		{"claims=50000/own=2", c, claiming("p", 2, "fast")},
+		{"claims=50000/own=2bound", c, bound()},
+		{"claims=50000/own=2local", c, claiming("p", 2, "local")},
+	} {
+		filter := func(b *testing.B) {
+			f, err := of.c.Filter(b.Context(), &of.pod, engine.FilterOptions{Profile: profile})
+			if err != nil || len(f.Feasible) == 0 != (of.name == "claims=50000/own=2local") {
+				b.Fatal(err, len(f.Feasible), f.Message)
 			}
-			pod := claiming("p", claims)
-			b.Run(fmt.Sprintf("%s/filter/own=%d", of, claims), func(b *testing.B) {
-				for b.Loop() {
-					f, err := c.Filter(b.Context(), &pod, engine.FilterOptions{Profile: api.Kube137()})
-					if err != nil || len(f.Feasible) == 0 {
-						b.Fatal(err, f.Message)
-					}
-				}
-			})
-			b.Run(fmt.Sprintf("%s/place=200/own=%d", of, claims), func(b *testing.B) {
-				var queue []engine.Pending
-				for i := range 200 {
-					queue = append(queue, engine.Pending{Pod: claiming(fmt.Sprint("p-", i), claims), Count: 1})
-				}
-				for b.Loop() {
-					r, err := c.Place(b.Context(), queue, engine.PlaceOptions{Profile: api.Kube137()})
-					if err != nil || len(r.Bindings) != 200*claims {
-						b.Fatal(err, len(r.Bindings))
-					}
-				}
-			})
 		}
+		filter(b) // computes what later calls share
+		b.Run("filter/"+of.name, func(b *testing.B) {
+			for b.Loop() {
+				filter(b)
+			}
+		})
+		b.Run("score/"+of.name, func(b *testing.B) {
+			for b.Loop() {
+				if s, err := of.c.Score(b.Context(), &of.pod, engine.ScoreOptions{Profile: profile, TotalsOnly: true}); err != nil {
+					b.Fatal(err, len(s.Nodes))
+				}
+			}
+		})
+	}
+	for _, of := range []struct {
+		name     string
+		pods     int
+		class    string
+		bindings int
+	}{
+		{"own=0", 10_000, "", 0}, {"own=1", 10_000, "fast", 10_000}, {"own=1local", 1000, "local", 1000},
+	} {
+		queue := statefulSet(of.pods, of.class)
+		if of.class == "" {
+			queue = []engine.Pending{{Pod: claiming("p", 0, ""), Count: of.pods}}
+		}
+		b.Run(fmt.Sprintf("place=%d/claims=50000/%s", of.pods, of.name), func(b *testing.B) {
+			for b.Loop() {
+				r, err := c.Place(b.Context(), queue, engine.PlaceOptions{Profile: profile})
+				if err != nil || len(r.Bindings) != of.bindings {
+					b.Fatal(err, len(r.Bindings))
+				}
+			}
+		})
 	}
 }

@@ -94,7 +94,7 @@ func (s *State) derived(ctx context.Context, derive func(*Cluster) (*Cluster, er
 	}
 	f := *s
 	f.groups = s.groups.shared()
-	f.bindings.reach, f.attachedBy = nil, nil // of other nodes
+	f.bindings.last, f.attachedBy = lastBinding{}, nil // of other nodes
 	f.ctx, f.Cluster, f.Symbols, f.Resources = ctx, c, intern.Extend(c.symbols), c.resources
 	return &f, nil
 }

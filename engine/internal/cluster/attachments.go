@@ -2,11 +2,9 @@ package cluster
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"sync/atomic"
 
-	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
@@ -50,12 +48,7 @@ func (c *Cluster) AttachmentOf(v *Volume) (a Attachment, counts bool) {
 	return a, true
 }
 
-// attachments is what a cluster has attached, by driver. It is computed once for each driver that a pod asks for, and published.
-type attachments struct {
-	published atomic.Pointer[map[string]*driverUse]
-}
-
-// driverUse is what the nodes of a cluster have attached of one driver.
+// driverUse is what the nodes of a cluster have attached of one driver. Only nodes with a limit count.
 type driverUse struct {
 	// limits are by node, -1 for no limit; nil if no node has one.
 	limits []int64
@@ -63,11 +56,14 @@ type driverUse struct {
 	counts []int64
 	// users are the pods that use an attachment, ascending by node.
 	users map[string][]users
-	// held is, by node, the volumes of VolumeAttachments.
-	held map[uint32]map[string]bool
-	// lacking are the nodes without a CSINode, on which migrated volumes do not count.
-	lacking nodeset.Set
+	// held are, by node, the volumes of VolumeAttachments.
+	held [][]string
+	// full are the nodes that cannot attach one volume more, two volumes, and so on. They are published once they are known.
+	full [fullKept]atomic.Pointer[nodeset.Set]
 }
+
+// fullKept is the number of sets of full nodes that are kept: pods with more volumes of one driver are rare.
+const fullKept = 8
 
 // users is a number of pods of a node.
 type users struct {
@@ -77,36 +73,25 @@ type users struct {
 
 // attachedBy returns what the nodes have attached of a driver. Of two concurrent first calls, both compute it.
 func (c *Cluster) attachedBy(driver string) *driverUse {
-	known := c.attachments.published.Load()
-	if known != nil && (*known)[driver] != nil {
-		return (*known)[driver]
-	}
-	a := c.attach(driver)
-	next := map[string]*driverUse{driver: a}
-	if known != nil {
-		maps.Copy(next, *known)
-	}
-	c.attachments.published.CompareAndSwap(known, &next)
-	return a
+	return c.attachments.Get(driver, func() (*driverUse, int64, bool) {
+		a := c.attach(driver)
+		return a, a.bytes(), true
+	})
 }
 
 func (c *Cluster) attach(driver string) *driverUse {
-	a := &driverUse{
-		limits: c.limitsOf(driver), counts: make([]int64, c.Len()), users: make(map[string][]users), held: make(map[uint32]map[string]bool),
-		lacking: c.WithCSINode(func(n *api.CSINode) bool { return n == nil }),
-	}
+	a := &driverUse{limits: c.limitsOf(driver)}
 	if a.limits == nil {
 		return a
 	}
+	a.counts, a.users, a.held = make([]int64, c.Len()), make(map[string][]users), make([][]string, c.Len())
 	for _, i := range c.volumeGroups {
 		g := c.groups.get(i)
 		for _, of := range c.AttachmentsBy(driver, g.Volumes) {
 			for node, pods := range g.All() {
-				switch {
-				case of.Migrated && a.lacking.Has(node):
-				case of.Handle == "":
+				if of.Handle == "" {
 					a.counts[node] += int64(pods)
-				default:
+				} else {
 					a.users[of.Handle] = append(a.users[of.Handle], users{node, int64(pods)})
 				}
 			}
@@ -126,20 +111,60 @@ func (c *Cluster) attach(driver string) *driverUse {
 		a.users[handle] = merged
 	}
 	for node := range uint32(c.Len()) {
-		for _, name := range c.AttachedTo(node) {
-			v := c.storage.Volume(name)
-			if v == nil || v.CSIDriver != driver || v.InTreePlugin != "" || a.held[node][v.VolumeHandle] {
-				continue
-			}
-			if a.held[node] == nil {
-				a.held[node] = make(map[string]bool)
-			}
-			if a.held[node][v.VolumeHandle] = true; a.usersOn(node, v.VolumeHandle) == 0 {
+		a.held[node] = c.heldOn(node, driver)
+		for _, handle := range a.held[node] {
+			if a.usersOn(node, handle) == 0 {
 				a.counts[node]++
 			}
 		}
 	}
 	return a
+}
+
+// heldOn returns the volumes of a driver that VolumeAttachments hold on a node, each once.
+func (c *Cluster) heldOn(node uint32, driver string) (handles []string) {
+	for _, name := range c.AttachedTo(node) {
+		v := c.storage.Volume(name)
+		if v != nil && v.CSIDriver == driver && v.InTreePlugin == "" && !slices.Contains(handles, v.VolumeHandle) {
+			handles = append(handles, v.VolumeHandle)
+		}
+	}
+	return handles
+}
+
+// bytes estimates the memory.
+func (a *driverUse) bytes() int64 {
+	const perHandle = 40 * mapOverhead // without its users
+	bytes := 16*len(a.counts) + 24*len(a.held) + fullKept*len(a.counts)/8 + int(perHandle)*len(a.users)
+	for handle, list := range a.users {
+		bytes += len(handle) + 16*cap(list)
+	}
+	for _, handles := range a.held {
+		bytes += 16 * cap(handles) // the volumes have the strings
+	}
+	return int64(bytes)
+}
+
+// fullFor returns the nodes that cannot attach a number of volumes more. The result must not be changed.
+func (a *driverUse) fullFor(volumes int) nodeset.Set {
+	if volumes > fullKept {
+		return fullNodes(a.limits, a.counts, volumes)
+	}
+	at := &a.full[volumes-1]
+	if at.Load() == nil {
+		at.CompareAndSwap(nil, new(fullNodes(a.limits, a.counts, volumes)))
+	}
+	return *at.Load()
+}
+
+func fullNodes(limits, counts []int64, volumes int) nodeset.Set {
+	nodes := nodeset.New(len(limits))
+	for node, limit := range limits {
+		if limit >= 0 && counts[node]+int64(volumes) > limit {
+			nodes.Add(uint32(node))
+		}
+	}
+	return nodes
 }
 
 // limitsOf returns by node how many volumes a driver can attach, -1 for no limit; nil if no node has one.
@@ -197,14 +222,55 @@ func (a *driverUse) usersOn(node uint32, handle string) int64 {
 type Attached struct {
 	*driverUse
 	driver string
-	// Counts are the volumes by node, each once: of pods, and of VolumeAttachments.
-	Counts []int64
+	// counts are the volumes by node, each once: of pods, and of VolumeAttachments. They are shared unless own is set.
+	counts []int64
+	own    bool
+	// full are the nodes that cannot attach a number of volumes more; nil while these are the cluster's.
+	full map[int]nodeset.Set
 	// changes are, by attachment and node, how many more pods use it than in the cluster.
 	changes map[string]map[uint32]int64
 }
 
 // Limits are the limits by node, -1 for no limit; nil if no node has one.
 func (a *Attached) Limits() []int64 { return a.limits }
+
+// Counts returns the volumes by node that has a limit, each once: of pods, and of VolumeAttachments. They must not be changed, and do not
+// change with the state.
+func (a *Attached) Counts() []int64 {
+	a.own = false
+	return a.counts
+}
+
+// count counts a volume more on a node, or less.
+func (a *Attached) count(node uint32, more int64) {
+	if !a.own {
+		a.counts, a.own = slices.Clone(a.counts), true
+	}
+	if a.full == nil {
+		a.full = make(map[int]nodeset.Set)
+	}
+	a.counts[node] += more
+	for volumes, nodes := range a.full {
+		if limit := a.limits[node]; limit >= 0 && a.counts[node]+int64(volumes) > limit {
+			nodes.Add(node)
+		} else {
+			nodes.Remove(node)
+		}
+	}
+}
+
+// Full returns the nodes that cannot attach a number of volumes more, which is not 0.
+func (a *Attached) Full(volumes int) nodeset.Set {
+	if a.full == nil {
+		return a.fullFor(volumes).Clone()
+	}
+	nodes, known := a.full[volumes]
+	if !known {
+		nodes = fullNodes(a.limits, a.counts, volumes)
+		a.full[volumes] = nodes
+	}
+	return nodes.Clone()
+}
 
 // UsedOn reports whether a pod of a node uses an attachment.
 func (a *Attached) UsedOn(node uint32, handle string) bool {
@@ -227,11 +293,13 @@ func (a *Attached) Users(nodes []uint32, handle string) []uint32 {
 }
 
 // Holds reports whether a VolumeAttachment of a node holds an attachment, whether or not pods use it.
-func (a *Attached) Holds(node uint32, handle string) bool { return a.held[node][handle] }
+func (a *Attached) Holds(node uint32, handle string) bool {
+	return slices.Contains(a.held[node], handle)
+}
 
 // HeldWithout returns the number of volumes of VolumeAttachments of a node that are not used.
 func (a *Attached) HeldWithout(node uint32, used func(handle string) bool) (n int64) {
-	for handle := range a.held[node] {
+	for _, handle := range a.held[node] {
 		if !used(handle) {
 			n++
 		}
@@ -245,7 +313,7 @@ func (s *State) AttachedBy(driver string) *Attached {
 		return a
 	}
 	base := s.Cluster.attachedBy(driver)
-	a := &Attached{driverUse: base, driver: driver, Counts: slices.Clone(base.counts), changes: make(map[string]map[uint32]int64)}
+	a := &Attached{driverUse: base, driver: driver, counts: base.counts}
 	for i := range s.assumed {
 		if of := &s.assumed[i]; !of.evicted {
 			s.change(a, of.pod.Volumes, of.node, 1)
@@ -277,24 +345,27 @@ func (s *State) volumesCome(volumes []Volume, node uint32, pods int64) {
 }
 
 func (s *State) change(a *Attached, volumes []Volume, node uint32, pods int64) {
+	if a.limits == nil || a.limits[node] < 0 {
+		return
+	}
 	for _, of := range s.AttachmentsBy(a.driver, volumes) {
-		switch {
-		case of.Migrated && a.lacking.Has(node):
-			continue
-		case of.Handle == "":
-			a.Counts[node] += pods
+		if of.Handle == "" {
+			a.count(node, pods)
 			continue
 		}
 		before := a.UsedOn(node, of.Handle)
+		if a.changes == nil {
+			a.changes = make(map[string]map[uint32]int64)
+		}
 		if a.changes[of.Handle] == nil {
 			a.changes[of.Handle] = make(map[uint32]int64)
 		}
 		a.changes[of.Handle][node] += pods
 		if after := a.UsedOn(node, of.Handle); after != before && !a.Holds(node, of.Handle) {
 			if after {
-				a.Counts[node]++
+				a.count(node, 1)
 			} else {
-				a.Counts[node]--
+				a.count(node, -1)
 			}
 		}
 	}

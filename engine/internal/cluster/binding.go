@@ -80,13 +80,19 @@ func (s *State) bindVolumes(p *Pending, node uint32) {
 	if len(p.Volumes) == 0 {
 		return
 	}
+	if last := &s.bindings.last; last.pod == p && last.changes == s.bindings.changes {
+		if last.Binding != nil {
+			last.reserve(node)
+		}
+		return
+	}
 	claims := s.ClaimsOf(p)
 	if len(claims.Delayed) == 0 {
 		return
 	}
-	in := nodeset.New(s.Len())
-	in.Add(node)
-	s.Bind(in, nil, claims.Delayed).reserve(node)
+	b := Binding{state: s}
+	b.search(nodeset.Of(s.Len(), []uint32{node}), claims.Delayed)
+	b.reserve(node)
 }
 
 // Binding is where the claims of a pod may be: what kube-scheduler's VolumeBinding finds out about all nodes
@@ -123,18 +129,44 @@ type bindings struct {
 	selected map[ClaimName]uint32
 	// made are the bindings in the order in which they were made.
 	made []verdict.ClaimBinding
-	// reach is what nodes a selector of a volume selects.
-	reach map[*api.NodeSelector]nodeset.Set
+	// changes counts how often reserved and selected have changed.
+	changes int
+	last    lastBinding
 }
 
-// Bind finds out about some nodes. bound are the pod's claims with a volume, delayed the claims that wait for the pod's node, both in
-// the order of the pod.
-func (s *State) Bind(in nodeset.Set, bound, delayed []PodClaim) *Binding {
-	b := &Binding{state: s}
-	b.checkBound(in, bound)
-	if len(delayed) == 0 {
-		return b
+// lastBinding is the binding of the pod that was asked for last, after a number of changes.
+type lastBinding struct {
+	pod     *Pending
+	changes int
+	*Binding
+}
+
+// BindingOf finds out about all nodes; nil if the pod has no claims that are bound, or that wait for its node. The result must not be
+// changed. Everything that decides about one pod reads one binding.
+func (s *State) BindingOf(p *Pending) *Binding {
+	if len(p.Volumes) == 0 {
+		return nil
 	}
+	if last := &s.bindings.last; last.pod == p && last.changes == s.bindings.changes {
+		return last.Binding
+	}
+	last := lastBinding{pod: p, changes: s.bindings.changes}
+	if claims := s.ClaimsOf(p); len(claims.Bound)+len(claims.Delayed) > 0 {
+		last.Binding = &Binding{state: s}
+		last.checkBound(nodeset.Full(s.Len()), claims.Bound)
+		if of := s.foundFor(claims.Delayed); of != nil {
+			last.adopt(of, claims.Delayed)
+		} else {
+			last.search(nodeset.Full(s.Len()), claims.Delayed)
+		}
+	}
+	s.bindings.last = last
+	return last.Binding
+}
+
+// search finds out about some nodes for claims that wait for the pod's node, in the order of the pod.
+func (b *Binding) search(in nodeset.Set, delayed []PodClaim) {
+	s := b.state
 	rest := in.Clone()
 	var search, provision []PodClaim
 	for _, c := range delayed {
@@ -159,7 +191,6 @@ func (s *State) Bind(in nodeset.Set, bound, delayed []PodClaim) *Binding {
 		b.match(rest, search[i])
 	}
 	b.provision(rest)
-	return b
 }
 
 func (b *Binding) refuse(c PodClaim, reason verdict.ReasonType, nodes nodeset.Set) {
@@ -199,9 +230,9 @@ func (b *Binding) checkBound(in nodeset.Set, bound []PodClaim) {
 	}
 }
 
-// Reach returns the nodes that can use a volume; nil for all.
+// Reach returns the nodes that can use a volume, which must not be changed; nil for all.
 func (s *State) Reach(v *api.PersistentVolume) nodeset.Set {
-	in := s.reachOf(v.NodeAffinity)
+	in := s.setOf(v.NodeAffinity)
 	if v.InTreePlugin == "" || v.MigratedNodeAffinity == nil {
 		return in
 	}
@@ -213,24 +244,9 @@ func (s *State) Reach(v *api.PersistentVolume) nodeset.Set {
 	if in != nil {
 		out.And(in)
 	}
-	migrated.And(s.reachOf(v.MigratedNodeAffinity))
+	migrated.And(s.setOf(v.MigratedNodeAffinity))
 	out.Or(migrated)
 	return out
-}
-
-// reachOf returns the nodes that a selector selects by their labels; nil for all.
-func (s *State) reachOf(by *api.NodeSelector) nodeset.Set {
-	if by == nil {
-		return nil
-	}
-	set, known := s.bindings.reach[by]
-	if !known {
-		if set = s.SelectedByLabels(by); s.bindings.reach == nil {
-			s.bindings.reach = make(map[*api.NodeSelector]nodeset.Set)
-		}
-		s.bindings.reach[by] = set
-	}
-	return set
 }
 
 // reserve keeps the volumes of the pod that was assumed last from other claims, and its claims from other nodes (binder.go
@@ -281,7 +297,9 @@ func assign[K comparable, V any](s *State, to *map[K]V, key K, value V) {
 	of := *to
 	before, had := of[key]
 	of[key] = value
+	s.bindings.changes++
 	s.note(func() {
+		s.bindings.changes++
 		if of[key] = before; !had {
 			delete(of, key)
 		}

@@ -226,9 +226,33 @@ func (b *Builder) Build() *Cluster {
 	} else {
 		c.resources = base.resources
 	}
-	c.attachments = new(attachments)
+	b.rememberVolumes(fresh || !sameLabels)
 	b.reckon()
 	return c
+}
+
+// rememberVolumes sets the memos about volumes. Clusters without volumes take no memory for them.
+func (b *Builder) rememberVolumes(relabelled bool) {
+	c, base, nodes := b.c, b.base, int64(b.c.Len())
+	limit := remembered + nodes*limitsRemembered
+	if len(c.volumeGroups) > 0 {
+		limit += nodes * attachedRemembered
+	}
+	c.attachments = memo.New[string, *driverUse](limit)
+	if relabelled || base.storage == noStorage && c.storage != noStorage {
+		limit = 0
+		if c.storage != noStorage {
+			limit = remembered + nodes*reachRemembered
+		}
+		c.reaches = memo.New[any, reach](limit)
+	}
+	if relabelled || base.storage != c.storage {
+		limit = 0
+		if c.storage != noStorage {
+			limit = remembered + nodes*foundRemembered
+		}
+		c.found = memo.New[string, *found](limit)
+	}
 }
 
 // sameColumn reports whether every node has the same value of a label as in the base.

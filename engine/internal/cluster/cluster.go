@@ -57,12 +57,13 @@ type objects struct {
 
 // memos are caches of values computed from the other fields. Derived clusters share the caches that are still valid.
 type memos struct {
-	domains *domains
-	strings intern.ID // the first id of the strings that no label of a node has
-	counts  *counts
-	perNode *perNode
-	// attachments is what is attached to nodes.
+	domains     *domains
+	strings     intern.ID // the first id of the strings that no label of a node has
+	counts      *counts
+	perNode     *perNode
 	attachments *attachments
+	reaches     *reaches
+	found       *founds
 }
 
 type namespace struct {

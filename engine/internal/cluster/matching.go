@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -16,8 +17,8 @@ import (
 func (b *Binding) match(in nodeset.Set, c PodClaim) {
 	s, to := b.state, boundTo{PodClaim: c, provisioned: in.Clone()}
 	open := in.Clone()
-	take := func(v *api.PersistentVolume, nodes nodeset.Set) {
-		for node := range nodes.All() {
+	take := func(v *api.PersistentVolume, nodes iter.Seq[uint32]) {
+		for node := range nodes {
 			if b.taken(v, node) {
 				continue
 			}
@@ -40,10 +41,7 @@ func (b *Binding) match(in nodeset.Set, c PodClaim) {
 			}
 		}
 		open.AndNot(hit) // it keeps every other volume from being taken, whether or not it can be used
-		if reach := s.reachOf(v.NodeAffinity); reach != nil {
-			hit.And(reach)
-		}
-		take(v, hit)
+		take(v, s.reached(hit, v.NodeAffinity))
 	}
 	compiled := (*selector.Selector)(nil)
 	if c.Spec.Selector != nil {
@@ -61,11 +59,7 @@ func (b *Binding) match(in nodeset.Set, c PodClaim) {
 		if c.Spec.Selector != nil && !compiled.Matches(selector.CompileLabels(s.Symbols, v.Labels)) {
 			continue
 		}
-		hit := open.Clone()
-		if reach := s.reachOf(v.NodeAffinity); reach != nil {
-			hit.And(reach)
-		}
-		take(v, hit)
+		take(v, s.reached(open, v.NodeAffinity))
 	}
 	b.claims = append(b.claims, to)
 }
@@ -105,7 +99,6 @@ func (s *State) meets(v *api.PersistentVolume, c *PodClaim) bool {
 // The first claim that fails on a node decides about its reason.
 func (b *Binding) provision(in nodeset.Set) {
 	s, rest := b.state, in.Clone()
-	none := nodeset.New(s.Len())
 	for i := range b.claims {
 		c := &b.claims[i]
 		c.provisioned.And(rest)
@@ -113,10 +106,10 @@ func (b *Binding) provision(in nodeset.Set) {
 			continue
 		}
 		class := s.storage.Class(c.Spec.StorageClassName)
-		allowed := none
+		allowed := nodeset.New(s.Len())
 		if class != nil && class.Provisioner != "" && class.Provisioner != api.NoProvisioner {
 			if allowed = nodeset.Full(s.Len()); class.AllowedTopologies != nil {
-				allowed = s.Selected(class.AllowedTopologies)
+				allowed = s.remember(allowedBy{class.AllowedTopologies}, func() nodeset.Set { return s.Selected(class.AllowedTopologies) }).set(s.Len())
 			}
 		}
 		refused := c.provisioned.Minus(allowed)
@@ -146,12 +139,11 @@ func (b *Binding) roomFor(c *boundTo, class *api.StorageClass) nodeset.Set {
 		if limit, ok := of.Limit(); !ok || limit < *c.Spec.StorageRequest {
 			continue
 		}
-		hit := s.Labelled(of.NodeTopology)
-		hit.And(full)
-		for node := range hit.All() {
+		topology := s.remember(capacityFor{of.NodeTopology}, func() nodeset.Set { return s.Labelled(of.NodeTopology) })
+		for node := range topology.within(full) {
 			c.capacities[node] = of
+			full.Remove(node)
 		}
-		full.AndNot(hit)
 	}
 	return full
 }

@@ -15,12 +15,23 @@ const (
 	columnsRemembered = 256
 	countsRemembered  = 1024
 	nodesRemembered   = 16
+	// limitsRemembered is for nodes without volumes, attachedRemembered for some 40 volumes of a node.
+	limitsRemembered   = 64
+	attachedRemembered = 4096
+	reachRemembered    = 1024
+	foundRemembered    = 512
 )
 
 type (
 	domains = memo.Map[intern.ID, *topology.Column]
 	counts  = memo.Map[string, []int64]
 	perNode = memo.Map[string, []uint8]
+	// attachments is what is attached to the nodes, by driver.
+	attachments = memo.Map[string, *driverUse]
+	// reaches are the nodes that selectors of storage objects select.
+	reaches = memo.Map[any, reach]
+	// founds is what searches for claims find, by the specs of the claims.
+	founds = memo.Map[string, *found]
 )
 
 // PerNode returns a number by node that depends only on the resources of the node and the key. compute sets the numbers of the given

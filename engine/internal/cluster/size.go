@@ -138,10 +138,17 @@ func allocated(bytes int) int64 {
 }
 
 // Memos are the caches of the cluster.
-func (c *Cluster) Memos() []memo.Bounded { return []memo.Bounded{c.domains, c.counts, c.perNode} }
+func (c *Cluster) Memos() []memo.Bounded {
+	return []memo.Bounded{c.domains, c.counts, c.perNode, c.attachments, c.reaches, c.found}
+}
 
 // Remembered is the part of Bytes that memos take.
-func (c *Cluster) Remembered() int64 { return c.domains.Taken() + c.counts.Taken() + c.perNode.Taken() }
+func (c *Cluster) Remembered() (bytes int64) {
+	for _, m := range c.Memos() {
+		bytes += m.Taken()
+	}
+	return bytes
+}
 
 // CopiedByChange estimates the bytes that With copies in addition to the change itself, which replaces a number of nodes, adds some
 // or removes some.

@@ -93,13 +93,15 @@ func appendSelector(b []byte, s *api.NodeSelector) []byte {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(len(t.MatchExpressions))), uint64(len(t.MatchFields)))
 		for _, list := range [][]api.Requirement{t.MatchExpressions, t.MatchFields} {
 			for i := range list {
-				r := &list[i]
-				b = append(appendText(b, r.Key), byte(r.Operator))
-				b = appendTexts(b, r.Values)
+				b = appendRequirement(b, &list[i])
 			}
 		}
 	}
 	return b
+}
+
+func appendRequirement(b []byte, r *api.Requirement) []byte {
+	return appendTexts(append(appendText(b, r.Key), byte(r.Operator)), r.Values)
 }
 
 func appendText(b []byte, s string) []byte {

@@ -19,32 +19,37 @@ type limit struct {
 	own      []cluster.Attachment // of the pod
 	limits   []int64              // by node, -1 for none
 	attached *cluster.Attached
-	counts   []int64 // by node: what is attached, and what the pod adds; 0 where it adds nothing, and where no limit is
+	// These are of the state in which the rule was compiled: what nodes had attached, how many volumes the pod adds where it adds fewer
+	// than it has, and the nodes that reject it.
+	before   []int64
+	fewer    map[uint32]int64
+	rejected nodeset.Set
+	// counts are, by node, what is attached, and what the pod adds; 0 where it adds nothing, and where no limit is. nil until pods come.
+	counts []int64
 }
 
 func newLimit(s *cluster.State, driver string, own []cluster.Attachment, attached *cluster.Attached) *limit {
-	r := &limit{state: s, driver: driver, own: own, limits: attached.Limits(), attached: attached}
-	migrated := slices.ContainsFunc(own, func(a cluster.Attachment) bool { return a.Migrated })
-	fewer := make(map[uint32]bool) // the nodes to which the pod adds fewer volumes than it has
+	r := &limit{
+		state: s, driver: driver, own: own, limits: attached.Limits(), attached: attached,
+		before: attached.Counts(), rejected: attached.Full(len(own)),
+	}
 	var nodes []uint32
 	for i := range own {
-		if own[i].Handle != "" {
-			for _, node := range attached.Users(nodes[:0], own[i].Handle) {
-				fewer[node] = true
-			}
-		}
-	}
-	r.counts = make([]int64, s.Len())
-	for node, limit := range r.limits {
-		if limit < 0 {
+		if own[i].Handle == "" {
 			continue
 		}
-		adds := int64(len(own))
-		if migrated || fewer[uint32(node)] {
-			adds = r.adds(uint32(node))
-		}
-		if adds > 0 {
-			r.counts[node] = attached.Counts[node] + adds
+		for _, node := range attached.Users(nodes[:0], own[i].Handle) {
+			if _, known := r.fewer[node]; known || r.limits[node] < 0 {
+				continue
+			}
+			if r.fewer == nil {
+				r.fewer = make(map[uint32]int64)
+			}
+			if r.fewer[node] = r.adds(node); r.Excess(node, 0) > 0 {
+				r.rejected.Add(node)
+			} else {
+				r.rejected.Remove(node)
+			}
 		}
 	}
 	return r
@@ -53,12 +58,29 @@ func newLimit(s *cluster.State, driver string, own []cluster.Attachment, attache
 // adds returns the number of volumes that the pod adds to a node.
 func (r *limit) adds(node uint32) (n int64) {
 	for i := range r.own {
-		a := &r.own[i]
-		if !(a.Migrated && r.state.CSINode(node) == nil) && (a.Handle == "" || !r.attached.UsedOn(node, a.Handle)) {
+		if a := &r.own[i]; a.Handle == "" || !r.attached.UsedOn(node, a.Handle) {
 			n++
 		}
 	}
 	return n
+}
+
+// at returns the count of a node.
+func (r *limit) at(node uint32) int64 {
+	if r.counts != nil {
+		return r.counts[node]
+	}
+	if r.limits[node] < 0 {
+		return 0
+	}
+	adds, fewer := r.fewer[node]
+	switch {
+	case !fewer:
+		adds = int64(len(r.own))
+	case adds == 0:
+		return 0
+	}
+	return r.before[node] + adds
 }
 
 func (r *limit) Rule() verdict.PodRule { return verdict.PodRule{Plugin: verdict.NodeVolumeLimits} }
@@ -91,36 +113,44 @@ func (r *limit) has(handle string) bool {
 
 func (r *limit) Domain(node uint32) (domain int32, in bool) { return int32(node), true }
 
-func (r *limit) Counts() []int64 { return r.counts }
+func (r *limit) Counts() []int64 {
+	if r.counts == nil {
+		counts := make([]int64, len(r.limits))
+		for node := range counts {
+			counts[node] = r.at(uint32(node))
+		}
+		r.counts = counts
+	}
+	return r.counts
+}
 
 func (r *limit) Add(node uint32, weight int64) bool {
 	before := r.Excess(node, 0) > 0
-	if r.counts[node] > 0 {
-		r.counts[node] += weight
+	if counts := r.Counts(); counts[node] > 0 {
+		counts[node] += weight
 	}
-	return before != (r.Excess(node, 0) > 0)
+	now := r.Excess(node, 0) > 0
+	if now {
+		r.rejected.Add(node)
+	} else {
+		r.rejected.Remove(node)
+	}
+	return before != now
 }
 
 func (r *limit) Excess(node uint32, more int64) int64 {
-	if r.limits[node] < 0 || r.counts[node]+more == 0 {
+	count := r.at(node) + more
+	if r.limits[node] < 0 || count == 0 {
 		return 0
 	}
-	return max(0, r.counts[node]+more-r.limits[node])
+	return max(0, count-r.limits[node])
 }
 
-func (r *limit) Rejected() nodeset.Set {
-	rejected := nodeset.New(r.state.Len())
-	for node := range uint32(r.state.Len()) {
-		if r.Excess(node, 0) > 0 {
-			rejected.Add(node)
-		}
-	}
-	return rejected
-}
+func (r *limit) Rejected() nodeset.Set { return r.rejected }
 
 func (r *limit) Fork() rule.Kind {
 	fork := *r
-	fork.counts = slices.Clone(r.counts)
+	fork.counts, fork.rejected = slices.Clone(r.Counts()), r.rejected.Clone()
 	return &fork
 }
 
@@ -134,7 +164,6 @@ func (r *limit) More(node uint32, changes iter.Seq2[*cluster.Group, int64]) int6
 	use := func(g *cluster.Group, pods int64) {
 		for _, a := range r.state.AttachmentsBy(r.driver, g.Volumes) {
 			switch {
-			case a.Migrated && r.state.CSINode(node) == nil:
 			case a.Handle == "":
 				alone += pods
 			default:
@@ -155,12 +184,12 @@ func (r *limit) More(node uint32, changes iter.Seq2[*cluster.Group, int64]) int6
 		}
 	}
 	for i := range r.own {
-		if a := &r.own[i]; !(a.Migrated && r.state.CSINode(node) == nil) && (a.Handle == "" || used[a.Handle] <= 0) {
+		if a := &r.own[i]; a.Handle == "" || used[a.Handle] <= 0 {
 			adds++
 		}
 	}
 	if adds == 0 {
-		return -r.counts[node]
+		return -r.at(node)
 	}
-	return attached + adds - r.counts[node]
+	return attached + adds - r.at(node)
 }

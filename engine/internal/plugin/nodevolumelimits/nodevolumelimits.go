@@ -96,7 +96,7 @@ func explain(c *plugin.Cycle, x *plugin.Explaining) {
 				return
 			}
 			x.AttachShortages = append(x.AttachShortages, verdict.AttachShortage{
-				Node: node, Driver: r.driver, Attached: r.attached.Counts[node], Adds: r.adds(node), Limit: r.limits[node],
+				Node: node, Driver: r.driver, Attached: r.before[node], Adds: r.adds(node), Limit: r.limits[node],
 			})
 		}
 	}

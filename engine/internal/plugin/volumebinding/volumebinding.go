@@ -74,8 +74,8 @@ var reasons = [...]verdict.ReasonType{
 
 // compile rejects nodes by up to four reasons, in this order (binder.go FindPodVolumes, v1.37).
 func compile(c *plugin.Cycle, s *rule.Set) {
-	b := bind(c)
-	if b == nil {
+	b := c.State.BindingOf(c.Pod)
+	if b == nil || len(b.Refused) == 0 {
 		return
 	}
 	var sets [len(reasons)]nodeset.Set
@@ -114,29 +114,15 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 	}
 }
 
-// bind finds out where the claims of the pod may be; nil if it has none.
-func bind(c *plugin.Cycle) *cluster.Binding {
-	if len(c.Pod.Volumes) == 0 {
-		return nil
-	}
-	claims := c.State.ClaimsOf(c.Pod)
-	if len(claims.Bound)+len(claims.Delayed) == 0 {
-		return nil
-	}
-	return c.State.Bind(nodeset.Full(c.State.Len()), claims.Bound, claims.Delayed)
-}
-
 // score prefers the nodes whose volumes or capacities are used least (volume_binding.go Score and scorer.go, v1.37). kube-scheduler gives
 // a pod without claims 0 on every node.
 func score(c *plugin.Cycle, feasible []uint32) []int64 {
-	b := bind(c)
+	b := c.State.BindingOf(c.Pod)
 	if b == nil {
 		return nil
 	}
 	scores := c.Scores(len(feasible))
-	for i, node := range feasible {
-		scores[i] = b.Score(node)
-	}
+	b.Scores(feasible, scores)
 	return scores
 }
 
@@ -161,7 +147,7 @@ func explain(c *plugin.Cycle, x *plugin.Explaining) {
 	for i := range claims.Immediate {
 		add(&claims.Immediate[i], verdict.ReasonClaim, x.Candidates.Indexes())
 	}
-	if b := bind(c); b != nil {
+	if b := c.State.BindingOf(c.Pod); b != nil {
 		for i := range b.Refused {
 			r := &b.Refused[i]
 			add(&r.PodClaim, r.Reason, plugin.Both(x.Candidates, r.Nodes).Indexes())
