@@ -234,9 +234,9 @@ func (b *Builder) Build() *Cluster {
 // rememberVolumes sets the memos about volumes. Clusters without volumes take no memory for them.
 func (b *Builder) rememberVolumes(relabelled bool) {
 	c, base, nodes := b.c, b.base, int64(b.c.Len())
-	limit := remembered + nodes*limitsRemembered
+	limit := remembered/16 + nodes*limitsRemembered
 	if len(c.volumeGroups) > 0 {
-		limit += nodes * attachedRemembered
+		limit += remembered + nodes*attachedRemembered
 	}
 	c.attachments = memo.New[string, *driverUse](limit)
 	if relabelled || base.storage == noStorage && c.storage != noStorage {
