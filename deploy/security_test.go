@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/deploy/deploytest"
 )
 
@@ -69,6 +71,9 @@ func TestSecurityNamesItsTests(t *testing.T) {
 // and the roles of Kubernetes itself that it gets.
 func TestRights(t *testing.T) {
 	read := []string{"deviceclasses", "namespaces", "nodes", "poddisruptionbudgets", "pods", "replicasets", "replicationcontrollers", "services", "statefulsets"}
+	for _, r := range live.StorageResources() {
+		read = append(read, r.Resource)
+	}
 	for _, test := range []struct {
 		dirs                 []string
 		account              string
@@ -144,6 +149,37 @@ func TestRights(t *testing.T) {
 	for _, r := range objects[0].(*rbacv1.ClusterRole).Rules {
 		if !slices.Equal(r.Verbs, []string{"list"}) || slices.Contains(r.Resources, "secrets") {
 			t.Errorf("a reader may %v %v", r.Verbs, r.Resources)
+		}
+	}
+}
+
+// TestRightsForVolumes expects each role of a client with informers to list and watch every kind that the rules of volumes read, and to do
+// nothing else with it.
+func TestRightsForVolumes(t *testing.T) {
+	for file, role := range map[string]string{"extender/rbac.yaml": "stowage-extender", "batch/clusterrole.yaml": "stowage-batch"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects, err := deploytest.Read(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		verbs := map[schema.GroupResource][]string{}
+		for _, o := range objects {
+			if o, ok := o.(*rbacv1.ClusterRole); ok && o.Name == role {
+				for _, r := range o.Rules {
+					for _, resource := range r.Resources {
+						of := schema.GroupResource{Group: r.APIGroups[0], Resource: resource}
+						verbs[of] = append(verbs[of], r.Verbs...)
+					}
+				}
+			}
+		}
+		for _, r := range live.StorageResources() {
+			if got := verbs[r.GroupResource()]; !slices.Equal(got, []string{"list", "watch"}) {
+				t.Errorf("%s may %v %s", role, got, r.GroupResource())
+			}
 		}
 	}
 }

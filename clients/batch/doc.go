@@ -39,7 +39,8 @@
 //
 // # Unsupported pods
 //
-// These pods stay pending, and belong to kube-scheduler: pods with volumes or resource claims that must be bound with them, pods
+// These pods stay pending, and belong to kube-scheduler: pods with volumes or resource claims that must be bound with them, pods with claims
+// where the cluster does not read volumes, pods
 // that request an extended resource of a DeviceClass, pods with other fields that Pod.unread lists, and pods of composite pod
 // groups.
 //

@@ -205,12 +205,15 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 			return err
 		})
 		s.metrics.took(ctx, "place", begin)
-		if err == nil {
-			break
+		more := q.binding(answer)
+		if err != nil {
+			more = q.without(err)
 		}
-		more := q.without(err)
-		if len(more) == 0 {
+		if len(more) == 0 && err != nil {
 			return nil, nil, err
+		}
+		if len(more) == 0 {
+			break
 		}
 		refused = append(refused, more...)
 		q, more = s.ask(ctx, without(pods, refused))
@@ -280,12 +283,32 @@ func (q *question) without(err error) []verdict {
 			continue
 		}
 		reason := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ": ")
-		for j, e := range q.queue {
-			if reasons[j] == "" && (j == entry || group != "" && e.PodGroup == group) {
-				reasons[j] = reason
-			}
+		q.reject(reasons, entry, group, reason)
+	}
+	return q.rejected(reasons)
+}
+
+// binding returns the placed pods with claims that are bound together with them: the claims have changed since the question.
+func (q *question) binding(a *stowagev1.PlaceResponse) []verdict {
+	reasons := map[int]string{}
+	for _, b := range a.GetClaimBindings() {
+		i := int(b.QueueIndex)
+		q.reject(reasons, i, q.queue[i].PodGroup, bindsNoVolumes(b.Namespace, []string{b.Name}).Error())
+	}
+	return q.rejected(reasons)
+}
+
+// reject adds the reason of a rejected entry, or of all entries of a rejected group.
+func (q *question) reject(reasons map[int]string, entry int, group, reason string) {
+	for j, e := range q.queue {
+		if reasons[j] == "" && (j == entry || group != "" && e.PodGroup == group) {
+			reasons[j] = reason
 		}
 	}
+}
+
+// rejected returns the verdicts of rejected entries.
+func (q *question) rejected(reasons map[int]string) []verdict {
 	var out []verdict
 	for i, reason := range reasons {
 		for _, c := range q.pods[i] {

@@ -37,7 +37,7 @@ func (s *Scheduler) ask(ctx context.Context, pods []candidate) (q *question, ref
 			members = rest[:end]
 		}
 		rest = rest[len(members):]
-		converted, err := convertPods(members, classes)
+		converted, err := s.convertPods(members, classes)
 		var group *stowagev1.PodGroup
 		var needs int
 		if err == nil && grouped {
@@ -123,18 +123,23 @@ func whyOf(err error) why {
 }
 
 // convertPods converts pods, all or none. classes are the DeviceClasses by extended resource.
-func convertPods(pods []candidate, classes map[string]string) ([]*stowagev1.Pod, error) {
+func (s *Scheduler) convertPods(pods []candidate, classes map[string]string) ([]*stowagev1.Pod, error) {
 	var out []*stowagev1.Pod
 	for _, c := range pods {
-		p, err := convert.PendingPod(c.pod)
+		p, err := s.cluster.PendingPod(c.pod)
 		if err != nil {
 			return nil, err
 		}
 		if err := understood(append(p.Unread, convert.ServedByDevices(c.pod, p, classes)...)); err != nil {
 			return nil, err
 		}
-		if p.NominatedNodeName == "" {
-			p.Name = "" // equal pods share an entry; only a nominated pod needs its name, as it does not count against itself
+		if waiting := s.cluster.ClaimsOf(c.pod).Waiting; len(waiting) > 0 {
+			return nil, bindsNoVolumes(c.pod.Namespace, waiting)
+		}
+		// Equal pods share an entry. A nominated pod needs its name, as it does not count against itself, and so does a pod whose claims
+		// are named after it.
+		if p.NominatedNodeName == "" && !slices.ContainsFunc(p.GetTemplate().GetSpec().GetVolumes(), convert.NamedByPod) {
+			p.Name = ""
 		}
 		out = append(out, p)
 	}
@@ -152,6 +157,16 @@ func understood(unread []*stowagev1.UnreadField) error {
 		out = append(out, strings.TrimSuffix(fmt.Sprintf("%s of %s: %s", u.Field, u.Object, u.Consequence), ": "))
 	}
 	return fmt.Errorf("this scheduler leaves the pod alone, because it does not read %s", strings.Join(out, "; "))
+}
+
+// bindsNoVolumes rejects a pod with claims that get their volumes when it gets its node (docs/0033-volumes-in-clients.md).
+func bindsNoVolumes(namespace string, claims []string) error {
+	var out []string
+	for _, name := range claims {
+		out = append(out, namespace+"/"+name)
+	}
+	return fmt.Errorf("this scheduler leaves the pod alone, because it binds no volumes, and these claims wait for the pod's node: %s",
+		strings.Join(out, ", "))
 }
 
 // add appends a pod. A pod equal to the pod of the last entry joins that entry.

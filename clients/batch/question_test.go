@@ -8,8 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
+	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -43,7 +45,12 @@ func TestNominatedPodsKeepTheirNames(t *testing.T) {
 		}
 		pods = append(pods, c)
 	}
-	converted, err := convertPods(pods, map[string]string{})
+	cluster, err := live.New(fake.NewClientset(), nil, live.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Scheduler{cluster: cluster}
+	converted, err := s.convertPods(pods, map[string]string{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,5 +224,31 @@ func TestOnlyWhatTheServerRefusesIsLeftOut(t *testing.T) {
 	}
 	if d := cmp.Diff(want, refused); d != "" {
 		t.Error(d, err)
+	}
+}
+
+// A claim may wait for the pod's node only since the question.
+func TestPlacedPodsThatBindClaimsAreLeftAlone(t *testing.T) {
+	q := &question{}
+	for _, e := range []struct{ name, group string }{{"web-0", ""}, {"g-0", "g"}, {"web-1", ""}, {"g-1", "g"}} {
+		q.queue = append(q.queue, &stowagev1.PendingPods{Count: new(uint32(1)), PodGroup: e.group})
+		q.pods = append(q.pods, []candidate{{pod: waitingPod(e.name, 0, 0, "")}})
+	}
+	var got []string
+	for _, v := range q.binding(&stowagev1.PlaceResponse{ClaimBindings: []*stowagev1.ClaimBinding{
+		{Namespace: "shop", Name: "data-web-0", QueueIndex: 0}, {Namespace: "shop", Name: "data-g-1", QueueIndex: 3, VolumeName: "v"},
+	}}) {
+		got = append(got, fmt.Sprintf("%s %d %s", v.pod.Name, v.why, v.message))
+	}
+	slices.Sort(got)
+	const alone = "this scheduler leaves the pod alone, because it binds no volumes, and these claims wait for the pod's node: shop/"
+	if d := cmp.Diff([]string{
+		fmt.Sprintf("g-0 %d %sdata-g-1", undecidable, alone), fmt.Sprintf("g-1 %d %sdata-g-1", undecidable, alone),
+		fmt.Sprintf("web-0 %d %sdata-web-0", undecidable, alone),
+	}, got); d != "" {
+		t.Error(d)
+	}
+	if got := q.binding(&stowagev1.PlaceResponse{}); len(got) > 0 {
+		t.Errorf("%d pods are left alone without a reason", len(got))
 	}
 }

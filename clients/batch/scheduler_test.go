@@ -145,9 +145,7 @@ func TestMembersThatSucceededCountForTheirGroup(t *testing.T) {
 
 func TestAPodThatCannotBeDecidedDoesNotStopTheOthers(t *testing.T) {
 	claims := pod("claims")
-	claims.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
-		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
-	}}}
+	claims.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "r", ResourceClaimName: new("r")}}
 	refused := pod("refused")
 	refused.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{
 		{MaxSkew: 0, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule},
@@ -157,7 +155,7 @@ func TestAPodThatCannotBeDecidedDoesNotStopTheOthers(t *testing.T) {
 	grouped.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &grouped.Name}
 	w := start(t, batch.Options{}, node("a", "8"), claims, refused, minimum, grouped, pod("good"))
 	w.bound("good")
-	w.waits("claims", "spec.volumes[0].persistentVolumeClaim of Pod default/claims")
+	w.waits("claims", "spec.resourceClaims[0] of Pod default/claims")
 	w.waits("refused", "spec.topology_spread_constraints[0].max_skew: is 0")
 	w.waits("minimum", `Invalid value: "many"`)
 	w.waits("grouped", `waiting for pods's pod group "grouped" to appear in scheduling queue`)

@@ -17,9 +17,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	appsinformers "k8s.io/client-go/informers/apps/v1"
 
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	"github.com/stowage-scheduler/stowage/proto/grpcplugin"
@@ -129,6 +131,7 @@ func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (
 		all, err = e.verified(ctx, r, &surroundings{
 			context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: &stowagev1.Cluster{}}},
 			taken:   func(string) bool { return false },
+			pending: convert.PendingPod,
 		})
 	} else {
 		err = e.o.Cluster.Ask(ctx, func(ctx context.Context, v *live.View) (err error) {
@@ -139,6 +142,7 @@ func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (
 					_, there := v.NodeIndex(name)
 					return there
 				},
+				pending: e.o.Cluster.PendingPod,
 			})
 			return err
 		})
@@ -173,7 +177,8 @@ type surroundings struct {
 	context *stowagev1.DecisionContext
 	// The numbers of existing nodes and templates, which precede an option's.
 	nodes, templates uint32
-	taken            func(string) bool // whether a node has the name
+	taken            func(string) bool                         // whether a node has the name
+	pending          func(*corev1.Pod) (*stowagev1.Pod, error) // converts a pod
 	daemons          []*appsv1.DaemonSet
 }
 

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/simulate"
 	"github.com/stowage-scheduler/stowage/proto/grpcplugin"
 )
@@ -402,7 +403,7 @@ func (c *counted) Err() error {
 func TestManyNodesWithDaemonSets(t *testing.T) {
 	e, err := New(dial(t), Options{Log: quiet()})
 	must(t, err)
-	s := &surroundings{templates: 7, taken: func(name string) bool { return name == "stowage-new-1" }}
+	s := &surroundings{templates: 7, pending: convert.PendingPod, taken: func(name string) bool { return name == "stowage-new-1" }}
 	for i := range 5 {
 		ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("agent-", i), Namespace: "kube-system", UID: "u"}}
 		ds.Spec.Template.Spec = pod("", "5m", "1Mi").Spec

@@ -64,7 +64,7 @@ func (e *Expander) read(ctx context.Context, r *grpcplugin.BestOptionsRequest, f
 	if len(pods) == 0 {
 		pods = from.GetPod()
 	}
-	o.problem = o.readPods(ctx, pods)
+	o.problem = o.readPods(ctx, pods, s)
 	return o
 }
 
@@ -151,7 +151,7 @@ func (o *option) newNode(ctx context.Context, name string, s *surroundings) (*st
 }
 
 // readPods creates the queue of the pods, in kube-scheduler's order. A pod that does not convert counts as unschedulable.
-func (o *option) readPods(ctx context.Context, raw [][]byte) error {
+func (o *option) readPods(ctx context.Context, raw [][]byte, s *surroundings) error {
 	if len(raw) == 0 {
 		return errors.New("the request has no pods of the option")
 	}
@@ -169,7 +169,7 @@ func (o *option) readPods(ctx context.Context, raw [][]byte) error {
 			return fmt.Errorf("pod %d: %w", i, err)
 		}
 		o.total++
-		out, err := convert.PendingPod(p)
+		out, err := s.pending(p)
 		if err != nil {
 			o.odd++
 			o.message = cmp.Or(o.message, fmt.Sprintf("pod %s/%s: %v", p.Namespace, p.Name, err))

@@ -31,7 +31,7 @@ type Config struct {
 	AssumeFor            time.Duration `default:"30s" help:"How long a pod stays assumed before it is read from the API server; longer than kube-scheduler takes to bind. If the pod is still pending, the decision is forgotten."`
 	OutcomeWait          time.Duration `default:"100ms" help:"How long filter waits for the bind of the previous pod, with decide=bind."`
 	PreemptionCandidates bool          `help:"Report nodes that preemption could make feasible as candidates. kube-scheduler v1.37 finds no victims there and reports an error."`
-	OwnVictims           bool          `help:"Answer preempt with the victims of Stowage's own preemption on the nodes of the request, for pods without volumes and resource claims. It sends the name of every pod to Stowage, which takes memory. Default: kube-scheduler's victims where they suffice."`
+	OwnVictims           bool          `help:"Answer preempt with the victims of Stowage's own preemption on the nodes of the request, for pods without resource claims. It sends the name of every pod to Stowage, which takes memory. Default: kube-scheduler's victims where they suffice."`
 
 	AllReasons bool `help:"Return the reasons of infeasible nodes even if others are feasible, for a kube-scheduler with a later extender."`
 

@@ -72,14 +72,16 @@ type Lease interface {
 
 // Extender serves kube-scheduler. It is safe for concurrent use.
 type Extender struct {
-	options   Options
-	log       *slog.Logger
-	api       kubernetes.Interface
-	client    *stowage.Client
-	cluster   *live.Cluster
-	pods      corelisters.PodLister
-	metrics   *metrics
-	decisions *decisions
+	options Options
+	// claimsProfile is the profile for pods with volumes.
+	claimsProfile *stowagev1.Profile
+	log           *slog.Logger
+	api           kubernetes.Interface
+	client        *stowage.Client
+	cluster       *live.Cluster
+	pods          corelisters.PodLister
+	metrics       *metrics
+	decisions     *decisions
 	// turn is held while a node is checked and the pod is assumed.
 	turn chan struct{}
 }
@@ -106,7 +108,8 @@ func New(api kubernetes.Interface, client *stowage.Client, cluster *live.Cluster
 		return nil, err
 	}
 	e := &Extender{
-		options: o, log: o.Log, api: api, client: client, cluster: cluster, metrics: m,
+		claimsProfile: withoutBinding(o.Profile),
+		options:       o, log: o.Log, api: api, client: client, cluster: cluster, metrics: m,
 		pods:      cluster.Informers().CoreV1().Pods().Lister(),
 		decisions: newDecisions(o.UnclearFor), turn: make(chan struct{}, 1),
 	}
@@ -146,9 +149,10 @@ type evaluation struct {
 	refused  []string // nodes that Stowage rejects
 }
 
-// pending converts a pod for a request. It ignores fields that the contract does not have, such as volumes and resource claims,
-// because kube-scheduler's own plugins have filtered the nodes by them. For the same reason it leaves out resources of
-// DeviceClasses. It also leaves out the nominated node, which kube-scheduler evaluates first.
+// pending converts a pod for a request. It ignores fields that the contract does not have, such as resource claims, because
+// kube-scheduler's own plugins have filtered the nodes by them. For the same reason it leaves out resources of DeviceClasses, and the
+// volumes of a pod with a claim that no event has shown yet, and that kube-scheduler therefore knows better. It also leaves out the
+// nominated node, which kube-scheduler evaluates first.
 func (e *Extender) pending(o *corev1.Pod) (*stowagev1.Pod, error) {
 	pod, _, err := e.whole(o)
 	return pod, err
@@ -156,7 +160,11 @@ func (e *Extender) pending(o *corev1.Pod) (*stowagev1.Pod, error) {
 
 // whole is pending. It also reports whether the result has every field by which kube-scheduler's own plugins filter.
 func (e *Extender) whole(o *corev1.Pod) (pod *stowagev1.Pod, whole bool, err error) {
-	if pod, err = convert.PendingPod(o); err != nil {
+	read := e.cluster.PendingPod
+	if len(e.cluster.ClaimsOf(o).Missing) > 0 {
+		read = convert.PendingPod
+	}
+	if pod, err = read(o); err != nil {
 		return nil, false, fmt.Errorf("cannot convert the pod: %w", err)
 	}
 	whole = len(pod.Unread) == 0
@@ -203,7 +211,7 @@ func (e *Extender) evaluate(ctx context.Context, o *corev1.Pod, names []string, 
 		}
 		request := &stowagev1.ScoreRequest{
 			Context: &stowagev1.DecisionContext{
-				Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, Profile: e.options.Profile,
+				Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, Profile: e.profile(pod),
 			}, Pod: pod, IncludeRejections: reasons, IncludePluginScores: true,
 		}
 		if len(candidates) < v.NodeCount() {

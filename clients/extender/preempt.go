@@ -81,7 +81,7 @@ func (e *Extender) fitsWithout(ctx context.Context, pod *stowagev1.Pod, own type
 		}
 		answer, err := e.client.Filter(ctx, &stowagev1.FilterRequest{
 			Context: &stowagev1.DecisionContext{
-				Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, Profile: e.options.Profile,
+				Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, Profile: e.profile(pod),
 			}, Pod: pod,
 			CandidateNodes: &stowagev1.CandidateNodes{Indexes: []uint32{i}},
 		})
@@ -112,7 +112,7 @@ func (e *Extender) ownVictims(
 		slices.Sort(candidates)
 		answer, err := e.client.Preempt(ctx, &stowagev1.PreemptRequest{
 			Context: &stowagev1.DecisionContext{
-				Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, Profile: e.options.Profile,
+				Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}, Profile: e.profile(pod),
 			}, Pod: pod,
 			CandidateNodes: &stowagev1.CandidateNodes{Indexes: candidates}, IncludeCandidates: true,
 		})

@@ -418,7 +418,11 @@ func TestPreemptWithOwnVictims(t *testing.T) {
 	// Stowage takes the pod on f at once: kube-scheduler knows why it does not.
 	ask("a feasible node", preemptor, map[string]*extenderv1.MetaVictims{"d": of(0, "batch-d"), "f": of(0, "x")},
 		map[string]*extenderv1.MetaVictims{"f": of(0, "x")})
-	// kube-scheduler's plugins for volumes have agreed to its victims alone.
+	// kube-scheduler's plugins for resource claims have agreed to its victims alone.
+	devices := preemptor.DeepCopy()
+	devices.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "r", ResourceClaimName: new("r")}}
+	ask("devices", devices, sent, map[string]*extenderv1.MetaVictims{"a": of(0, "batch-a")})
+	// Of a claim that no event has shown, kube-scheduler's plugins know more.
 	volumes := preemptor.DeepCopy()
 	volumes.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},

@@ -252,9 +252,9 @@ func ComparePending(x, y *stowagev1.Pod, xCreated, yCreated time.Time) int {
 }
 
 // Alike reports whether pending pods differ in their names at most, so that they can share an entry of a queue. A nominated pod
-// is like no other: its name identifies it.
+// is like no other: its name identifies it, as it identifies the claims of pods that have claims of their own.
 func Alike(x, y *stowagev1.Pod) bool {
-	return x == y || len(x.Labels)+len(y.Labels)+len(x.Unread)+len(y.Unread) == 0 && x.NominatedNodeName+y.NominatedNodeName == "" &&
+	return x == y || (x.Name == y.Name || !slices.ContainsFunc(x.GetTemplate().GetSpec().GetVolumes(), convert.NamedByPod)) && len(x.Labels)+len(y.Labels)+len(x.Unread)+len(y.Unread) == 0 && x.NominatedNodeName+y.NominatedNodeName == "" &&
 		x.Terminating == y.Terminating && x.GetTemplateIndex() == y.GetTemplateIndex() && proto.Equal(x.GetTemplate(), y.GetTemplate())
 }
 

@@ -7,7 +7,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
@@ -120,7 +119,7 @@ func put[M proto.Message](b *Builder, list *[]M, out M, err error) {
 // store converts the storage objects that depend on others, once everything is added.
 func (b *Builder) store() {
 	pods := map[types.NamespacedName]types.UID{}
-	if slices.ContainsFunc(b.storage.claims, func(c addedClaim) bool { return ownerPod(c.object) != nil }) {
+	if slices.ContainsFunc(b.storage.claims, func(c addedClaim) bool { return convert.ControllingPod(c.object) != nil }) {
 		for p := range b.addedPods() {
 			pods[types.NamespacedName{Namespace: object.Namespace(p), Name: p.Name}] = p.UID
 		}
@@ -135,7 +134,7 @@ func (b *Builder) store() {
 		if out == nil {
 			continue
 		}
-		if owner := ownerPod(c.object); owner != nil {
+		if owner := convert.ControllingPod(c.object); owner != nil {
 			if uid, there := pods[types.NamespacedName{Namespace: out.Namespace, Name: owner.Name}]; !there || uid == owner.UID {
 				out.ControllerPod = owner.Name
 			}
@@ -149,14 +148,6 @@ func (b *Builder) store() {
 		}
 	}
 	b.attach()
-}
-
-// ownerPod returns the pod that controls a claim, nil if another object does.
-func ownerPod(p *corev1.PersistentVolumeClaim) *metav1.OwnerReference {
-	if owner := metav1.GetControllerOfNoCopy(p); owner != nil && owner.Kind == "Pod" {
-		return owner
-	}
-	return nil
 }
 
 // attach puts attached volumes on their nodes. Only volumes of CSI drivers count against the limits of a driver

@@ -22,11 +22,9 @@ type base struct {
 
 // origins maps the parts of a cluster, by index, to their objects.
 type origins struct {
-	classes    [][]string // the nodes of each
-	namespaces []string
-	selectors  []selectorKey
-	budgets    []budgetKey
-	groups     []string
+	classes [][]string // the nodes of each
+	// parts leave out objects of the other lists, by the name of the list.
+	parts map[string]leaveOut
 }
 
 // rebuild builds a base from the whole model. The caller holds the mutex.
@@ -34,11 +32,10 @@ func (c *Cluster) rebuild() error {
 	m := c.model
 	c.base = nil // the model is about to renumber its templates
 	m.renumber()
-	cluster, from := &stowagev1.Cluster{PodTemplates: m.templates.list}, &origins{}
-	from.namespaces, cluster.Namespaces = m.spaces.all(compareStrings)
-	from.selectors, cluster.WorkloadSelectors = m.selectors.all(selectorKey.compare)
-	from.budgets, cluster.PodDisruptionBudgets = m.budgets.all(budgetKey.compare)
-	from.groups, cluster.PodGroups = m.groups.all(compareStrings)
+	cluster, from := &stowagev1.Cluster{PodTemplates: m.templates.list}, &origins{parts: map[string]leaveOut{}}
+	for _, p := range m.parts() {
+		from.parts[p.path()] = p.list(cluster)
+	}
 	var names []string
 	var whole []*stowagev1.Node
 	for _, name := range slices.Sorted(maps.Keys(m.nodes)) {

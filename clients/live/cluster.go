@@ -109,7 +109,7 @@ const settleEvery = time.Second
 
 // Run watches until the context ends. It may be called once.
 func (c *Cluster) Run(ctx context.Context) error {
-	if err := errors.Join(c.watchDevices(ctx), c.watchPodGroups(ctx)); err != nil {
+	if err := errors.Join(c.watchDevices(ctx), c.watchPodGroups(ctx), c.watchStorage(ctx)); err != nil {
 		return err
 	}
 	c.informers.run(ctx)

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -9,8 +8,6 @@ import (
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
-
-func compareStrings(a, b string) int { return cmp.Compare(a, b) }
 
 // difference adds the changes of a node to a delta, and reports whether there are any. The node may be nil.
 func (n *node) difference(name string, before *was, d *stowagev1.ClusterDelta) bool {

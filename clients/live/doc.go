@@ -2,7 +2,8 @@
 //
 // A Cluster watches nodes, pods, namespaces, PodDisruptionBudgets, and the Services, ReplicaSets, StatefulSets and
 // ReplicationControllers whose selectors default spreading reads. It also watches DeviceClasses if the API server serves
-// resource.k8s.io/v1, and with Options.PodGroups the PodGroups of scheduling.k8s.io/v1beta1. It keeps a base snapshot on the
+// resource.k8s.io/v1, with Options.PodGroups the PodGroups of scheduling.k8s.io/v1beta1, and the storage objects that
+// StorageResources lists, if the process may read all of them: otherwise PendingPod lists claims and disks as unread fields. It keeps a base snapshot on the
 // server and a delta, so that one request carries the current cluster as a reference and the latest changes. A large delta
 // becomes part of a new base. Events that change no field that decisions read, and repeated or late events, change nothing.
 //

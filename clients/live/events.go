@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -15,6 +16,7 @@ import (
 // podSet applies an event about a pod.
 func (m *model) podSet(o *corev1.Pod) {
 	known := m.pods[o.UID]
+	m.ownerSet(o)
 	switch {
 	case o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed:
 		m.podGone(o)
@@ -74,13 +76,14 @@ func (m *model) podGone(o *corev1.Pod) {
 	m.refused.clear("Pod", o.Namespace+"/"+o.Name)
 	delete(m.refused.pods, o.UID)
 	delete(m.held, o.UID)
+	m.ownerGone(o)
 	m.dismiss(o.UID)
 	m.remove(o.UID)
 }
 
 // podOf converts a pod on a node or nominated to it, and adds its template to the model.
 func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
-	read := convert.OccupyingPod(o)
+	read := m.storage.environment.OccupyingPod(o)
 	converted, unclear := read.Pod, read.Amounts != nil
 	if !m.startTimes {
 		converted.StartTime = nil
@@ -115,7 +118,8 @@ func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
 		template: m.templates.intern(kept.template, kept.key), terminating: converted.Terminating,
 		readiness: converted.Readiness,
 	}}
-	if len(converted.Labels) > 0 || converted.ResourceStatus != nil || converted.Preempted || m.startTimes {
+	if len(converted.Labels) > 0 || converted.ResourceStatus != nil || converted.Preempted || m.startTimes ||
+		slices.ContainsFunc(kept.template.GetSpec().GetVolumes(), convert.NamedByPod) {
 		converted.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: out.counted.template}
 		if reason := m.refused.pod(o.UID, converted); reason != "" {
 			out.unclear, reasons = true, append(reasons, reason)
@@ -134,19 +138,17 @@ func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
 // nodeSet applies an event about a node.
 func (m *model) nodeSet(o *corev1.Node) {
 	converted, err := convert.Node(o)
-	if err == nil {
-		_, err = encoding(converted)
-	}
 	if err != nil {
-		m.refused.report(m.log, "Node", o.Name, err.Error())
-		m.setNode(o.Name, convert.Bare(&stowagev1.Node{Name: o.Name, Labels: o.Labels}), converted)
+		m.refuseObject(o.Name, o.Labels, err)
 		return
 	}
-	if n := m.nodes[o.Name]; n != nil && same(n.whole, converted) {
-		return // nothing has changed, also for a rejected node
-	}
-	m.refused.clear("Node", o.Name)
-	m.setNode(o.Name, converted, converted)
+	m.setWhole(converted)
+}
+
+// refuseObject counts the pods of a node that does not convert, and closes it.
+func (m *model) refuseObject(name string, labels map[string]string, err error) {
+	m.refused.report(m.log, "Node", name, err.Error())
+	m.setNode(name, convert.Bare(&stowagev1.Node{Name: name, Labels: labels}), nil)
 }
 
 func (m *model) nodeGone(name string) {
@@ -155,60 +157,27 @@ func (m *model) nodeGone(name string) {
 }
 
 func (m *model) namespaceSet(o *corev1.Namespace) {
-	m.refused.clear("Namespace", o.Name)
-	converted := convert.Namespace(o)
-	if _, err := encoding(converted); err != nil {
-		m.refused.report(m.log, "Namespace", o.Name, err.Error())
-		converted = nil
-	}
-	m.changed = m.spaces.set(o.Name, converted) || m.changed
+	m.changed = m.spaces.apply(m, o.Name, convert.Namespace(o), nil) || m.changed
 }
 
-func (m *model) namespaceGone(name string) {
-	m.refused.clear("Namespace", name)
-	m.changed = m.spaces.set(name, nil) || m.changed
-}
-
-func (m *model) selectorSet(key selectorKey, selector *stowagev1.WorkloadSelector, err error) {
-	m.refused.clear(key.object())
-	if err == nil {
-		_, err = encoding(selector)
-	}
-	if err != nil {
-		kind, name := key.object()
-		m.refused.report(m.log, kind, name, err.Error())
-		selector = nil
-	}
-	m.changed = m.selectors.set(key, selector) || m.changed
-}
-
-func (m *model) selectorGone(key selectorKey) {
-	m.refused.clear(key.object())
-	m.changed = m.selectors.set(key, nil) || m.changed
+func (m *model) namespaceGone(o *corev1.Namespace) {
+	m.changed = m.spaces.apply(m, o.Name, nil, nil) || m.changed
 }
 
 func (m *model) budgetSet(o *policyv1.PodDisruptionBudget) {
-	name := o.Namespace + "/" + o.Name
-	m.refused.clear("PodDisruptionBudget", name)
-	converted := convert.PodDisruptionBudget(o)
-	if _, err := encoding(converted); err != nil {
-		m.refused.report(m.log, "PodDisruptionBudget", name, err.Error())
-		converted = nil
-	}
-	m.aside = m.budgets.set(budgetKey{o.Namespace, o.Name}, converted) || m.aside
+	m.aside = m.budgets.apply(m, keyOf(o), convert.PodDisruptionBudget(o), nil) || m.aside
 }
 
 func (m *model) budgetGone(o *policyv1.PodDisruptionBudget) {
-	m.refused.clear("PodDisruptionBudget", o.Namespace+"/"+o.Name)
-	m.aside = m.budgets.set(budgetKey{o.Namespace, o.Name}, nil) || m.aside
+	m.aside = m.budgets.apply(m, keyOf(o), nil, nil) || m.aside
 }
 
 // object returns the kind and the name of the workload that a selector belongs to.
-func (k selectorKey) object() (kind, name string) {
-	return map[stowagev1.WorkloadKind]string{
+func (k selectorKey) object() object {
+	return object{map[stowagev1.WorkloadKind]string{
 		stowagev1.WorkloadKind_WORKLOAD_KIND_SERVICE:                "Service",
 		stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICATION_CONTROLLER: "ReplicationController",
 		stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICA_SET:            "ReplicaSet",
 		stowagev1.WorkloadKind_WORKLOAD_KIND_STATEFUL_SET:           "StatefulSet",
-	}[k.kind], k.namespace + "/" + k.name
+	}[k.kind], k.namespace + "/" + k.name}
 }

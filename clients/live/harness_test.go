@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
@@ -40,12 +39,21 @@ const patience = time.Minute
 
 func start(t *testing.T, o live.Options, objects ...runtime.Object) *world {
 	t.Helper()
-	return startDialled(t, o, nil, objects...)
+	return startWith(t, o, nil, objects...)
 }
 
-func startDialled(t *testing.T, o live.Options, dial []grpc.DialOption, objects ...runtime.Object) *world {
+// startWith is start with a change of the API server before the cluster reads it.
+func startWith(t *testing.T, o live.Options, change func(*fake.Clientset), objects ...runtime.Object) *world {
+	t.Helper()
+	return startDialled(t, o, nil, change, objects...)
+}
+
+func startDialled(t *testing.T, o live.Options, dial []grpc.DialOption, change func(*fake.Clientset), objects ...runtime.Object) *world {
 	t.Helper()
 	w := &world{t: t, api: fake.NewClientset(objects...), server: servertest.Start(t), reader: metric.NewManualReader()}
+	if change != nil {
+		change(w.api)
+	}
 	o.Meter = metric.NewMeterProvider(metric.WithReader(w.reader))
 	var err error
 	if w.client, err = stowage.Dial([]string{w.server.Address}, dial...); err != nil {
@@ -75,7 +83,7 @@ func (w *world) nodes(pod *corev1.Pod) ([]string, error) { return w.nodesWithout
 
 func (w *world) nodesWithout(pod *corev1.Pod, gone ...types.UID) (names []string, err error) {
 	w.t.Helper()
-	converted, err := convert.PendingPod(pod)
+	converted, err := w.PendingPod(pod)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func (c *Cluster) measure(p metric.MeterProvider) error {
 		return err
 	}
 	objects, err := meter.Int64ObservableGauge("stowage.live.objects", metric.WithUnit("{object}"),
-		metric.WithDescription("Nodes, pods on nodes, and the assumed pods among them."))
+		metric.WithDescription("Nodes, pods on nodes, the assumed pods among them, and, where volumes are read, PersistentVolumes and PersistentVolumeClaims."))
 	if err != nil {
 		return err
 	}
@@ -39,6 +39,9 @@ func (c *Cluster) measure(p metric.MeterProvider) error {
 			}
 		}
 		kinds := map[string]int{"Node": 0, "Pod": 0, "Namespace": 0, "Service": 0, "ReplicationController": 0, "ReplicaSet": 0, "StatefulSet": 0}
+		for _, k := range storageKinds {
+			kinds[k.kind] = 0
+		}
 		for r := range c.model.refused.reasons {
 			kinds[r.kind]++
 		}
@@ -46,6 +49,10 @@ func (c *Cluster) measure(p metric.MeterProvider) error {
 		o.ObserveInt64(objects, int64(nodes), withKind("Node"))
 		o.ObserveInt64(objects, int64(pods), withKind("Pod"))
 		o.ObserveInt64(objects, int64(assumed), withKind("assumed"))
+		if c.model.storage.claims != nil {
+			o.ObserveInt64(objects, int64(len(c.model.volumes.now)), withKind("PersistentVolume"))
+			o.ObserveInt64(objects, int64(len(c.model.claims.now)), withKind("PersistentVolumeClaim"))
+		}
 		for kind, n := range kinds {
 			o.ObserveInt64(refused, int64(n), withKind(kind))
 		}

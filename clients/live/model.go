@@ -18,6 +18,7 @@ import (
 // model is the cluster in messages of the contract, and its changes since the base.
 type model struct {
 	progress
+	objects
 	log       *slog.Logger
 	nodes     map[string]*node
 	dirty     map[string]*was // nodes that differ from the base, or may
@@ -25,14 +26,11 @@ type model struct {
 	nominated map[types.UID]*pod // the pending pods with a nominated node, assumed ones among them
 	held      map[types.UID]held // nominations of the caller that no event has shown
 	templates templates
-	spaces    table[string, *stowagev1.Namespace]
-	selectors table[selectorKey, *stowagev1.WorkloadSelector]
-	budgets   table[budgetKey, *stowagev1.PodDisruptionBudget]
-	groups    table[string, *stowagev1.PodGroup]
+	storage   storage
 	refused   refused
 	closed    map[string]*node  // nodes that are closed
 	devices   map[string]string // extended resources by DeviceClass
-	podGroups map[groupKey]*schedulingv1beta1.PodGroup
+	podGroups map[objectKey]*schedulingv1beta1.PodGroup
 	// startTimes is Options.StartTimes.
 	startTimes bool
 }
@@ -100,20 +98,13 @@ func (k selectorKey) compare(o selectorKey) int {
 	return cmp.Or(cmp.Compare(k.kind, o.kind), cmp.Compare(k.namespace, o.namespace), cmp.Compare(k.name, o.name))
 }
 
-type budgetKey struct{ namespace, name string }
-
-func (k budgetKey) compare(o budgetKey) int {
-	return cmp.Or(cmp.Compare(k.namespace, o.namespace), cmp.Compare(k.name, o.name))
-}
-
 func newModel(log *slog.Logger) *model {
 	return &model{
 		log: log, nodes: map[string]*node{}, dirty: map[string]*was{}, pods: map[types.UID]*pod{},
 		nominated: map[types.UID]*pod{}, held: map[types.UID]held{},
 		templates: newTemplates(), refused: newRefused(), closed: map[string]*node{}, devices: map[string]string{},
-		podGroups: map[groupKey]*schedulingv1beta1.PodGroup{},
-		spaces:    newTable[string, *stowagev1.Namespace](), selectors: newTable[selectorKey, *stowagev1.WorkloadSelector](),
-		budgets: newTable[budgetKey, *stowagev1.PodDisruptionBudget](), groups: newTable[string, *stowagev1.PodGroup](),
+		podGroups: map[objectKey]*schedulingv1beta1.PodGroup{},
+		objects:   newObjects(), storage: newStorage(),
 	}
 }
 

@@ -10,9 +10,6 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 )
 
-// groupKey identifies a PodGroup.
-type groupKey struct{ namespace, name string }
-
 // watchPodGroups applies the events of PodGroups to the model if the API server serves scheduling.k8s.io/v1beta1.
 func (c *Cluster) watchPodGroups(ctx context.Context) error {
 	if !c.podGroups {
@@ -27,7 +24,7 @@ func (c *Cluster) watchPodGroups(ctx context.Context) error {
 }
 
 func (m *model) podGroupSet(g *schedulingv1beta1.PodGroup) {
-	key := groupKey{g.Namespace, g.Name}
+	key := keyOf(g)
 	before := m.podGroups[key]
 	m.podGroups[key] = g
 	m.changed = m.changed || before == nil || !sameGroup(before, g) // retries the group's pods
@@ -36,16 +33,11 @@ func (m *model) podGroupSet(g *schedulingv1beta1.PodGroup) {
 
 // setGroup adds a group to the snapshot. Of a group that does not convert, it adds the fields that preemption reads.
 func (m *model) setGroup(name string, g *schedulingv1beta1.PodGroup) {
-	m.refused.clear("PodGroup", name)
 	converted, err := convert.PodGroup(g)
 	if err != nil {
 		converted = convert.RunningPodGroup(g)
 	}
-	if _, err := encoding(converted); err != nil {
-		m.refused.report(m.log, "PodGroup", name, err.Error())
-		converted = nil
-	}
-	m.changed = m.groups.set(name, converted) || m.changed
+	m.changed = m.groups.apply(m, name, converted, nil) || m.changed
 }
 
 // sameGroup reports whether two states of a PodGroup lead to the same decisions. It cannot compare generations, which the API
@@ -55,10 +47,8 @@ func sameGroup(a, b *schedulingv1beta1.PodGroup) bool {
 }
 
 func (m *model) podGroupGone(g *schedulingv1beta1.PodGroup) {
-	name := g.Namespace + "/" + g.Name
-	delete(m.podGroups, groupKey{g.Namespace, g.Name})
-	m.refused.clear("PodGroup", name)
-	m.groups.set(name, nil)
+	delete(m.podGroups, keyOf(g))
+	m.groups.apply(m, g.Namespace+"/"+g.Name, nil, nil)
 	m.changed = true
 }
 
@@ -66,5 +56,5 @@ func (m *model) podGroupGone(g *schedulingv1beta1.PodGroup) {
 func (c *Cluster) PodGroup(namespace, name string) *schedulingv1beta1.PodGroup {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	return c.model.podGroups[groupKey{namespace, name}]
+	return c.model.podGroups[objectKey{Namespace: namespace, Name: name}]
 }

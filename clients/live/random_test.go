@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,10 +15,10 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -31,14 +32,20 @@ func TestRandomEvents(t *testing.T) {
 			world: w, rng: rand.New(rand.NewPCG(5, 8)), nodes: map[string]*corev1.Node{}, pods: map[string]*corev1.Pod{},
 			spaces: map[string]bool{}, budgets: map[string]*policyv1.PodDisruptionBudget{},
 		}
-		for step := range 400 {
+		r.storage, r.reasons = randomStorage(w), map[string]int{}
+		for step := range 800 {
 			r.step(step)
-			if step%8 == 0 {
+			if step%10 == 0 {
 				r.compare(step)
 			}
 		}
 		if r.victims == 0 {
 			t.Error("no pod would be evicted")
+		}
+		for _, text := range volumeReasons {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(r.reasons)), func(reason string) bool { return strings.Contains(reason, text) }) {
+				t.Errorf("of %d texts of rejections, none has %q", len(r.reasons), text)
+			}
 		}
 		t.Logf("%d candidates for preemption", r.victims)
 	}
@@ -51,6 +58,8 @@ type random struct {
 	pods    map[string]*corev1.Pod
 	spaces  map[string]bool
 	budgets map[string]*policyv1.PodDisruptionBudget
+	reasons map[string]int // the texts of rejections that were compared
+	storage map[schema.GroupVersionResource]randomKind
 	victims int // candidates for preemption that were compared
 	service *corev1.Service
 }
@@ -64,7 +73,9 @@ func (r *random) step(step int) {
 		}
 	}
 	name := fmt.Sprintf("node-%d", r.rng.IntN(120))
-	switch what := r.rng.IntN(12); {
+	switch what := r.rng.IntN(24); {
+	case what >= 12:
+		check(r.change(step))
 	case what < 3 && r.nodes[name] == nil:
 		n := makeNode(name, fmt.Sprintf("z%d", r.rng.IntN(4)))
 		_, err := r.api.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{})
@@ -101,6 +112,7 @@ func (r *random) step(step int) {
 		if r.rng.IntN(5) == 0 {
 			p.Spec.NodeName, p.Status.NominatedNodeName = "", name
 		}
+		r.mount(p)
 		_, err := r.api.CoreV1().Pods("default").Create(ctx, p, metav1.CreateOptions{})
 		check(err)
 		r.pods[pod] = p
@@ -165,7 +177,7 @@ func (r *random) space(name string) *corev1.Namespace {
 
 // compare waits until the live cluster answers as the objects do.
 func (r *random) compare(step int) {
-	b := kube.NewBuilder(kube.Options{})
+	b := kube.NewBuilder(kube.Options{WholeStorage: true})
 	for _, name := range slices.Sorted(maps.Keys(r.nodes)) {
 		if err := b.AddNode(r.nodes[name]); err != nil {
 			r.t.Fatal(err)
@@ -193,12 +205,21 @@ func (r *random) compare(step int) {
 			r.t.Fatal(err)
 		}
 	}
+	for _, of := range live.StorageResources() {
+		if err := r.storage[of].add(b); err != nil {
+			r.t.Fatal(err)
+		}
+	}
 	fresh, err := b.Build()
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	for app := range 2 {
-		pod, err := convert.PendingPod(makePod("new", fmt.Sprintf("app-%d", app), corev1.LabelTopologyZone))
+	for app := range 4 {
+		p := makePod("new", fmt.Sprintf("app-%d", app), corev1.LabelTopologyZone)
+		if app >= 2 {
+			r.mount(p)
+		}
+		pod, err := r.PendingPod(p)
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -227,6 +248,9 @@ func (r *random) compare(step int) {
 				break
 			}
 		}
+		for _, reason := range byName(want) {
+			r.reasons[reason]++
+		}
 		if diff != "" {
 			r.t.Fatalf("step %d, app %d: %s", step, app, diff)
 		}
@@ -240,7 +264,8 @@ func (r *random) compareVictims(step int, fresh *stowagev1.Cluster) {
 	urgent := makePod("urgent", "urgent", corev1.LabelHostname)
 	urgent.Spec.Priority, urgent.Spec.Affinity = new(int32(10)), nil
 	urgent.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("3950m")
-	pod, err := convert.PendingPod(urgent)
+	r.mount(urgent)
+	pod, err := r.PendingPod(urgent)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -54,11 +54,14 @@ var (
 	anyPath      = regexp.MustCompile(``)
 )
 
-var partPath = regexp.MustCompile(`^(?:part\.)?(nodes|pod_templates|node_classes|namespaces|workload_selectors|pod_disruption_budgets|pod_groups)\[(\d+)\](.*)$`)
+var partPath = regexp.MustCompile(`^(?:part\.)?(\w+)\[(\d+)\](.*)$`)
 
 // refuse leaves out the object that a path leads to, and reports whether to retry.
 func (c *Cluster) refuse(b *base, p stowage.Violation) bool {
 	found := partPath.FindStringSubmatch(p.Field)
+	if found != nil && !c.model.has(found[1]) {
+		found = nil
+	}
 	switch {
 	case found == nil && !strings.HasPrefix(p.Field, "context.snapshot.") && !strings.HasPrefix(p.Field, "delta."):
 		return false // in the pod or the profile
@@ -89,22 +92,15 @@ func (c *Cluster) refuse(b *base, p stowage.Violation) bool {
 		return mended
 	case found[1] == "pod_templates" && i < b.templates:
 		return m.refuseTemplate(uint32(i), strings.TrimPrefix(found[3], "."), reason)
-	case found[1] == "namespaces" && i < len(from.namespaces):
-		m.refused.report(m.log, "Namespace", from.namespaces[i], reason)
-		return m.spaces.set(from.namespaces[i], nil)
-	case found[1] == "workload_selectors" && i < len(from.selectors):
-		kind, name := from.selectors[i].object()
-		m.refused.report(m.log, kind, name, reason)
-		return m.selectors.set(from.selectors[i], nil)
-	case found[1] == "pod_disruption_budgets" && i < len(from.budgets):
-		key := from.budgets[i]
-		m.refused.report(m.log, "PodDisruptionBudget", key.namespace+"/"+key.name, reason)
-		return m.budgets.set(key, nil)
-	case found[1] == "pod_groups" && i < len(from.groups):
-		m.refused.report(m.log, "PodGroup", from.groups[i], reason)
-		return m.groups.set(from.groups[i], nil)
 	}
-	return false
+	leave := from.parts[found[1]]
+	return leave != nil && leave(m, i, reason)
+}
+
+// has reports whether clusters have a list.
+func (m *model) has(list string) bool {
+	return list == "nodes" || list == "pod_templates" || list == "node_classes" ||
+		slices.ContainsFunc(m.parts(), func(p part) bool { return p.path() == list })
 }
 
 // refuseNode reduces a node: first to its name and labels, then it leaves the node out.

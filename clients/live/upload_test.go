@@ -51,7 +51,7 @@ func (s *slowStream) RecvMsg(m any) error {
 // No caller waits until the cluster is uploaded, and the cluster changes meanwhile. It is still uploaded once.
 func TestTheClusterIsBroughtThereWhoeverWaits(t *testing.T) {
 	link := &slowLink{release: make(chan struct{}), ended: make(chan error, 100)}
-	w := startDialled(t, live.Options{}, []grpc.DialOption{grpc.WithChainStreamInterceptor(link.stream)}, makeNode("a", "z1"))
+	w := startDialled(t, live.Options{}, []grpc.DialOption{grpc.WithChainStreamInterceptor(link.stream)}, nil, makeNode("a", "z1"))
 	ask := func() error {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		done := make(chan error, 1)

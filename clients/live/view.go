@@ -64,8 +64,7 @@ func (c *Cluster) current() (*View, error) {
 			return nil, err
 		}
 	case c.base.upload.inProgress(): // another base would need a complete upload as well
-	case len(m.dirty) > differentNodes || len(m.templates.list)-c.base.templates > differentTemplates ||
-		len(m.spaces.was)+len(m.selectors.was)+len(m.budgets.was)+len(m.groups.was) > differentOthers:
+	case len(m.dirty) > differentNodes || len(m.templates.list)-c.base.templates > differentTemplates || m.differentParts() > differentOthers:
 		if err := c.rebase(); err != nil {
 			return nil, err
 		}
@@ -104,10 +103,17 @@ func (c *Cluster) rebase() error {
 // settle makes the current state the base.
 func (m *model) settle() {
 	clear(m.dirty)
-	m.spaces.settle()
-	m.selectors.settle()
-	m.budgets.settle()
-	m.groups.settle()
+	for _, p := range m.parts() {
+		p.settle()
+	}
+}
+
+// differentParts is the number of objects besides nodes that differ from the base, or may.
+func (m *model) differentParts() (n int) {
+	for _, p := range m.parts() {
+		n += p.changes()
+	}
+	return n
 }
 
 // after returns the nodes of the base after a delta.
@@ -143,30 +149,10 @@ func (m *model) delta(b *base) *stowagev1.ClusterDelta {
 	for _, name := range slices.Sorted(maps.Keys(m.dirty)) {
 		different = m.nodes[name].difference(name, m.dirty[name], d) || different
 	}
-	var gone []*stowagev1.Namespace
-	d.Namespaces, gone = m.spaces.differences(compareStrings)
-	for _, n := range gone {
-		d.RemovedNamespaces = append(d.RemovedNamespaces, n.Name)
+	for _, p := range m.parts() {
+		different = p.difference(d) || different
 	}
-	var removed []*stowagev1.WorkloadSelector
-	d.WorkloadSelectors, removed = m.selectors.differences(selectorKey.compare)
-	for _, s := range removed {
-		d.RemovedWorkloadSelectors = append(d.RemovedWorkloadSelectors,
-			&stowagev1.WorkloadSelectorName{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name})
-	}
-	var without []*stowagev1.PodDisruptionBudget
-	d.PodDisruptionBudgets, without = m.budgets.differences(budgetKey.compare)
-	for _, b := range without {
-		d.RemovedPodDisruptionBudgets = append(d.RemovedPodDisruptionBudgets,
-			&stowagev1.NamespacedName{Namespace: b.Namespace, Name: b.Name})
-	}
-	var dissolved []*stowagev1.PodGroup
-	d.PodGroups, dissolved = m.groups.differences(compareStrings)
-	for _, g := range dissolved {
-		d.RemovedPodGroups = append(d.RemovedPodGroups, g.Name)
-	}
-	if different || len(d.Namespaces)+len(gone)+len(d.WorkloadSelectors)+len(removed)+len(d.PodDisruptionBudgets)+len(without)+
-		len(d.PodGroups)+len(dissolved) > 0 {
+	if different {
 		return d
 	}
 	return nil

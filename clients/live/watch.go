@@ -34,8 +34,7 @@ func (c *Cluster) watch() error {
 	for _, err := range []error{
 		listen(c, pods, (*model).podSet, (*model).podGone),
 		listen(c, core.Nodes().Informer(), (*model).nodeSet, func(m *model, n *corev1.Node) { m.nodeGone(n.Name) }),
-		listen(c, core.Namespaces().Informer(), (*model).namespaceSet,
-			func(m *model, n *corev1.Namespace) { m.namespaceGone(n.Name) }),
+		listen(c, core.Namespaces().Informer(), (*model).namespaceSet, (*model).namespaceGone),
 		listenSelector(c, core.Services().Informer(), stowagev1.WorkloadKind_WORKLOAD_KIND_SERVICE,
 			func(s *corev1.Service) (*stowagev1.WorkloadSelector, error) { return convert.ServiceSelector(s), nil }),
 		listenSelector(c, core.ReplicationControllers().Informer(), stowagev1.WorkloadKind_WORKLOAD_KIND_REPLICATION_CONTROLLER,
@@ -88,7 +87,7 @@ func listenSelector[O metav1.Object](c *Cluster, informer cache.SharedIndexInfor
 	return listen(c, informer,
 		func(m *model, o O) {
 			selector, err := convert(o)
-			m.selectorSet(key(o), selector, err)
+			m.changed = m.selectors.apply(m, key(o), selector, err) || m.changed
 		},
-		func(m *model, o O) { m.selectorGone(key(o)) })
+		func(m *model, o O) { m.changed = m.selectors.apply(m, key(o), nil, nil) || m.changed })
 }

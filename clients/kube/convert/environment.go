@@ -105,10 +105,25 @@ func (e *Environment) PendingPod(of Source) (*stowagev1.Pod, error) {
 	return out, c.err()
 }
 
+// podSource returns a pod of a cluster as the object that states it.
+func podSource(p *corev1.Pod) Source {
+	return Source{Object: object.OfPod(p), Path: SpecPath, Pod: p, Named: p.Name != ""}
+}
+
+// PodWithVolumes is PendingPod and AddVolumes for a pod that is an object of its own.
+func (e *Environment) PodWithVolumes(p *corev1.Pod) (*stowagev1.Pod, error) {
+	of := podSource(p)
+	out, err := e.PendingPod(of)
+	if err == nil {
+		e.AddVolumes(out, of)
+	}
+	return out, err
+}
+
 // RunningPod converts a pod on a node completely, so that it shares its template with pending pods. If that fails, it converts
 // as OccupyingPod does. A pod without a uid is on its node even if admission plugins would reject it.
 func (e *Environment) RunningPod(p *corev1.Pod) Occupant {
-	of := Source{Object: object.OfPod(p), Path: SpecPath, Pod: p, Named: p.Name != ""}
+	of := podSource(p)
 	p, _ = e.Stored(p)
 	out := Occupant{}
 	var err error

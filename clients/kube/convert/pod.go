@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/stowage-scheduler/stowage/clients/kube/admission"
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
 	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -47,12 +46,7 @@ var (
 // PendingPod converts a pending pod, with a template of its own. If spec.nodeName is set, only that node is feasible. Its unread fields do
 // not depend on other objects: an Environment adds the rest. Claims and disks are among them, as they depend on storage objects.
 func PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
-	e, of := &Environment{}, Source{Object: object.OfPod(p), Path: SpecPath, Pod: p, Named: p.Name != ""}
-	out, err := e.PendingPod(of)
-	if err == nil {
-		e.AddVolumes(out, of)
-	}
-	return out, err
+	return new(Environment).PodWithVolumes(p)
 }
 
 // pod converts the common part of pending and running pods; path is the path of the pod's spec in the object, and o is how
@@ -215,9 +209,16 @@ func onNode(p *corev1.Pod) (*stowagev1.Pod, error) {
 // on nodes that kube-scheduler does not read: node selector and affinity, tolerations, spread constraints, images,
 // scheduling gates, the controller. So errors in these have no effect, and more pods share a template. What would come back for
 // the pod is lost: PreemptRequest.safe needs pods that are converted completely.
-func OccupyingPod(p *corev1.Pod) Occupant {
-	p, _ = new(admission.Plugins).Stored(p)
-	return occupying(p)
+func OccupyingPod(p *corev1.Pod) Occupant { return new(Environment).OccupyingPod(p) }
+
+// OccupyingPod is the function of that name, with the pod's claims and disks if storage objects are read.
+func (e *Environment) OccupyingPod(p *corev1.Pod) Occupant {
+	stored, _ := e.Stored(p)
+	out := occupying(stored)
+	if e.storage != nil {
+		e.SetVolumes(out.Pod, podSource(p))
+	}
+	return out
 }
 
 func occupying(p *corev1.Pod) Occupant {
@@ -307,7 +308,7 @@ func readableTerms(p *corev1.Pod) (*stowagev1.Affinity, error) {
 }
 
 // Less returns a template of pods on nodes without the smallest part that holds a rejected field: a list of affinity terms,
-// the pods' resources, or their labels. It is not ok if nothing can be left out. kube-scheduler enforces every term that it
+// the pods' volumes, resources, or labels. It is not ok if nothing can be left out. kube-scheduler enforces every term that it
 // can parse, so a missing required anti-affinity term leaves it unclear where other pods may go; other terms only affect
 // scores.
 func Less(t *stowagev1.PodTemplate, field string) (out *stowagev1.PodTemplate, unclear, ok bool) {
@@ -332,9 +333,14 @@ func Less(t *stowagev1.PodTemplate, field string) (out *stowagev1.PodTemplate, u
 			}
 		},
 		func(t *stowagev1.PodTemplate) {
+			if t.Spec != nil && strings.HasPrefix(field, "spec.volumes") {
+				t.Spec.Volumes = nil
+			}
+		},
+		func(t *stowagev1.PodTemplate) {
 			if t.Spec != nil {
 				t.Spec = &stowagev1.PodSpec{
-					Affinity: t.Spec.Affinity, Priority: t.Spec.Priority, SchedulingGroup: t.Spec.SchedulingGroup,
+					Affinity: t.Spec.Affinity, Priority: t.Spec.Priority, SchedulingGroup: t.Spec.SchedulingGroup, Volumes: t.Spec.Volumes,
 				}
 			}
 		},

@@ -113,6 +113,14 @@ func CSINode(n *storagev1.CSINode) *stowagev1.CSINode {
 	return out
 }
 
+// ControllingPod returns the pod that controls a claim, nil if another object does.
+func ControllingPod(p *corev1.PersistentVolumeClaim) *metav1.OwnerReference {
+	if owner := metav1.GetControllerOfNoCopy(p); owner != nil && owner.Kind == "Pod" {
+		return owner
+	}
+	return nil
+}
+
 // PersistentVolume converts a PersistentVolume. Without a uid, it is available unless it is reserved for a claim.
 func PersistentVolume(v *corev1.PersistentVolume) (*stowagev1.PersistentVolume, error) {
 	c := &converter{}

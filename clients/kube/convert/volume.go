@@ -174,6 +174,8 @@ func (s *Storage) use(of *Source, claim string, template *corev1.PersistentVolum
 			return out, err
 		}
 		return out, nil
+	case s.whole && object.Admitted(of.Pod):
+		return use{}, nil // kube-scheduler counts no claim that does not exist
 	case admitted && len(s.claims) == 0 && !s.whole:
 		return use{unread: readsClaim}, nil
 	case template != nil:
