@@ -245,6 +245,10 @@ func renumber(p *verdict.Place, before []uint32) {
 		}
 		of.Rejections = list
 	}
+	p.Bindings = slices.Clone(p.Bindings)
+	for i := range p.Bindings {
+		p.Bindings[i].Node = before[p.Bindings[i].Node]
+	}
 	for i := range p.Evictions {
 		e := &p.Evictions[i]
 		if e.Group == "" {

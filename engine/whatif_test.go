@@ -300,6 +300,10 @@ func statedAfter(t testing.TB, stated *api.Cluster, s *engine.Scenario, o engine
 			renumber(r.Nodes)
 		}
 	}
+	p.Bindings = slices.Clone(p.Bindings)
+	for i := range p.Bindings {
+		p.Bindings[i].Node = before[p.Bindings[i].Node]
+	}
 	for i := range p.Evictions {
 		e := &p.Evictions[i]
 		if e.Group == "" {
@@ -343,6 +347,27 @@ func TestWhatIfRenumbersGroupEvictions(t *testing.T) {
 	}}
 	if diff := gocmp.Diff(want, got.Evictions); diff != "" || len(got.Placements[0].Nodes) != 2 {
 		t.Errorf("%+v (-want +got):\n%s", got.Placements, diff)
+	}
+}
+
+// TestWhatIfRenumbersClaimBindings: a pod binds a claim behind a node that is removed.
+func TestWhatIfRenumbersClaimBindings(t *testing.T) {
+	stated := &api.Cluster{Nodes: []api.Node{node4("a").Node, node4("b").Node}, Storage: api.Storage{
+		Classes: []api.StorageClass{{Name: "fast", Provisioner: "disk", VolumeBindingMode: api.WaitForFirstConsumer}},
+		Claims:  []api.PersistentVolumeClaim{{Namespace: "default", Name: "data", Spec: api.ClaimSpec{StorageClassName: "fast"}}},
+	}}
+	pod := cpu("p", 1, 0).Pod
+	pod.Template.Spec.Volumes = []api.PodVolume{{Claim: &api.PodClaim{Name: "data"}}}
+	for _, whole := range []bool{false, true} {
+		got, err := compiled(t, stated).WhatIf(t.Context(), &engine.Scenario{
+			Removed: []uint32{0}, Queue: []engine.Pending{{Pod: pod, Count: 1}},
+		}, engine.WhatIfOptions{Profile: api.Kube137(), Scheduler: whole})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Bindings) != 1 || got.Bindings[0].Node != 1 {
+			t.Errorf("%+v: %+v", got.Placements, got.Bindings)
+		}
 	}
 }
 
