@@ -74,8 +74,14 @@ func (s *State) Touched() nodeset.Set {
 // changed reports whether any pod is assumed or evicted.
 func (s *State) changed() bool { return len(s.assumed)+len(s.evicted) > 0 }
 
-// Assume counts a pod of a queue entry on a node.
+// Assume counts a pod of a queue entry on a node, and binds its claims.
 func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
+	s.come(p, name, node, queue)
+	s.bindVolumes(p, node)
+}
+
+// come is Assume for a pod that binds nothing.
+func (s *State) come(p *Pending, name string, node uint32, queue int) {
 	s.OwnResources()
 	g := s.groups.edit(s.Expect(p))
 	if s.byNode != nil {
@@ -90,7 +96,6 @@ func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
 	}
 	s.enterPorts(node, p)
 	s.volumesCome(p.Volumes, node, 1)
-	s.bindVolumes(p, node)
 }
 
 // Evict removes o.Count pods from a node.

@@ -33,7 +33,7 @@ func (s *State) Terminate(node uint32, o *Occupant, queue int) []Terminating {
 		out[i] = Terminating{node, Occupant{
 			Name: o.Name, Count: 1, Priority: o.Priority, Queue: queue, usage: &p.usage, place: int32(len(s.assumed)),
 		}}
-		s.Assume(p, o.Name, node, queue)
+		s.come(p, o.Name, node, queue) // a pod that leaves binds no claims
 		s.assumed[out[i].pod.place].started = started
 		out[i].pod.Group = p.group
 	}
