@@ -26,6 +26,7 @@ type question struct {
 	Recursive     bool     `group:"input" short:"R" help:"Read subdirectories of --file as well."`
 	cluster       `group:"input"`
 	SchedulerName string `group:"input" placeholder:"NAME" help:"The schedulerName of pods to place; also selects the profile in a KubeSchedulerConfiguration with several. * means any. Default: the only profile, or default-scheduler."`
+	DetachVolumes bool   `group:"input" help:"Assume that a volume is detached as soon as the last pod of its node that uses it leaves. Without the flag its VolumeAttachment counts against the attach limit of the node after that, as for kube-scheduler."`
 	Profile       string `group:"input" placeholder:"FILE" help:"Scheduler profile, in JSON or YAML: a KubeSchedulerConfiguration or a Profile of the contract. Default: kube-scheduler's default profile."`
 
 	Output      string `group:"output" short:"o" words:"table,wide,json,yaml,name,html,svg,jsonpath=,go-template=" default:"table" placeholder:"FORMAT" help:"Output format: table, wide (table with --verbose), json, yaml, name (not preempt), html or svg (not filter, score, preempt), jsonpath=TEMPLATE or go-template=TEMPLATE. Default: table."`
@@ -82,6 +83,7 @@ func (q *question) source() []string {
 	value("--namespace", q.Namespace)
 	value("--scheduler-name", q.SchedulerName)
 	value("--profile", q.Profile)
+	is("--detach-volumes", q.DetachVolumes)
 	return out
 }
 
@@ -128,7 +130,7 @@ func (q *question) reader(s *session, schedulerName string) (*manifest.Reader, e
 	if err != nil {
 		return nil, fmt.Errorf("--selector: %w", err)
 	}
-	r := manifest.NewReader(kube.Options{SchedulerName: schedulerName, Namespace: q.Namespace, Labels: selector})
+	r := manifest.NewReader(kube.Options{SchedulerName: schedulerName, Namespace: q.Namespace, Labels: selector, DetachVolumes: q.DetachVolumes})
 	r.Apply, r.Namespace, r.Ignore = apply.Manifest, q.Namespace, q.Ignore
 	if q.live() {
 		if q.forbidden, err = q.cluster.read(s.ctx, r); err != nil {

@@ -34,6 +34,9 @@ type Options struct {
 	// WholeStorage says that all storage objects of the cluster are added: what is missing does not exist, and kube-scheduler's verdict
 	// about that is the answer. Otherwise, missing objects are assumed or make fields unread (docs/0031-volumes-in-manifests.md).
 	WholeStorage bool
+	// DetachVolumes assumes that a volume is detached from a node as soon as the last of the node's pods that use it has left. Otherwise its
+	// VolumeAttachment counts against the limit of its driver after that, as for kube-scheduler, and no answer ends it.
+	DetachVolumes bool
 }
 
 // Builder gathers objects into a snapshot. Nodes, and pods on a node, keep the order in which they are added, which decides

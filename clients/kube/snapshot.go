@@ -57,12 +57,15 @@ type Snapshot struct {
 	added       added
 }
 
-// Assumptions are storage objects that pods need and that were not added. Their volumes are assumed to be provisioned for any node.
+// Assumptions are storage objects that pods need and that were not added, whose volumes are assumed to be provisioned for any node, and
+// what Options.DetachVolumes assumes.
 type Assumptions struct {
 	// AssumedClasses are the names of StorageClasses, convert.AssumedDefault for the default class.
 	AssumedClasses []string
 	// AssumedClaims are the names of PersistentVolumeClaims, with their namespaces.
 	AssumedClaims []string
+	// Detaching is the number of attached volumes that are assumed to be detached with the last pods that use them.
+	Detaching int
 }
 
 // Workloads are the workloads that need attention.

@@ -21,6 +21,7 @@ type storageSet struct {
 	nodes       map[string]addedCSINode
 	attachments []*storagev1.VolumeAttachment
 	volumes     map[string]*corev1.PersistentVolume
+	detaching   int
 }
 
 type addedClaim struct {
@@ -167,11 +168,40 @@ func (b *Builder) attach() {
 		}
 		attached[a.Spec.NodeName][*name] = true
 	}
+	bound := map[types.NamespacedName]string{} // volumes by claim
+	for _, c := range b.storage.claims {
+		bound[types.NamespacedName{Namespace: object.Namespace(c.object), Name: c.object.Name}] = c.object.Spec.VolumeName
+	}
 	for node, volumes := range attached {
-		if i, ok := b.nodes.index[node]; ok {
-			b.nodes.converted[i].AttachedVolumes = slices.Sorted(maps.Keys(volumes))
+		i, ok := b.nodes.index[node]
+		if !ok {
+			continue
+		}
+		if b.options.DetachVolumes {
+			b.storage.detaching += b.detach(i, volumes, bound)
+		}
+		b.nodes.converted[i].AttachedVolumes = slices.Sorted(maps.Keys(volumes))
+	}
+}
+
+// detach leaves out the volumes that pods of a node use: as long as the pods are there, these count without a VolumeAttachment, too. It returns
+// their number.
+func (b *Builder) detach(node int, volumes map[string]bool, bound map[types.NamespacedName]string) int {
+	before := len(volumes)
+	for _, r := range b.nodes.residents[node] {
+		p := r.source.Pod
+		for i := range p.Spec.Volumes {
+			claim := types.NamespacedName{Namespace: object.Namespace(p)}
+			switch v := &p.Spec.Volumes[i]; {
+			case v.PersistentVolumeClaim != nil:
+				claim.Name = v.PersistentVolumeClaim.ClaimName
+			case v.Ephemeral != nil:
+				claim.Name = p.Name + "-" + v.Name
+			}
+			delete(volumes, bound[claim])
 		}
 	}
+	return before - len(volumes)
 }
 
 // assume adds the classes that pods need and that were not added.
@@ -182,5 +212,5 @@ func (b *Builder) assume(out *Snapshot) {
 	for _, c := range classes {
 		out.AssumedClasses = append(out.AssumedClasses, c.Name)
 	}
-	out.AssumedClaims = b.storage.AssumedClaims()
+	out.AssumedClaims, out.Detaching = b.storage.AssumedClaims(), b.storage.detaching
 }

@@ -162,6 +162,7 @@ func (b *Builder) AddStatefulSet(ss *appsv1.StatefulSet) error {
 func (b *Builder) statefulSet(ss *appsv1.StatefulSet, selector *stowagev1.WorkloadSelector, origin Origin) error {
 	exists := b.exists("StatefulSet", ss, ss.Spec.Replicas, ss.Spec.Selector)
 	b.selector(selector)
+	b.storage.AddStatefulSet(ss)
 	if err := b.scalable(origin, ss, selector.Selector, controller.StatefulPod(ss)); err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (in *Input) noteWorkloads(out *kube.Snapshot) {
 	in.noteHomeless(out.HomelessPods)
 }
 
-// noteAssumed notes storage objects that pods need and the input lacks.
+// noteAssumed notes storage objects that pods need and the input lacks, and when volumes are detached if a flag says so.
 func (in *Input) noteAssumed(a *kube.Assumptions) {
 	var of []string
 	for _, name := range a.AssumedClasses {
@@ -120,6 +120,9 @@ func (in *Input) noteAssumed(a *kube.Assumptions) {
 	}
 	for _, name := range a.AssumedClaims {
 		of = append(of, "PersistentVolumeClaim "+name)
+	}
+	if a.Detaching > 0 {
+		in.notef("%s assumed to be detached with the last pods of their nodes that use them", words.Counted(a.Detaching, "attached volume is", "attached volumes are"))
 	}
 	if len(of) > 0 {
 		in.notef("not in the input, so that volumes are assumed to be provisioned for any node: %s", words.Names(of))

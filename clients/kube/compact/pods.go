@@ -117,7 +117,9 @@ func CountPods(n *stowagev1.Node, templates []*stowagev1.PodTemplate) {
 }
 
 // NamesClaims reports whether pods of a template have claims whose names depend on the names of the pods.
-func NamesClaims(t *stowagev1.PodTemplate) bool { return slices.ContainsFunc(t.GetSpec().GetVolumes(), namesClaims) }
+func NamesClaims(t *stowagev1.PodTemplate) bool {
+	return slices.ContainsFunc(t.GetSpec().GetVolumes(), namesClaims)
+}
 
 // namesClaims reports whether a volume is a claim whose name depends on the name of the pod.
 func namesClaims(v *stowagev1.Volume) bool {

@@ -147,11 +147,15 @@ func StatefulPods(ss *appsv1.StatefulSet, revision string, without int) ([]Stamp
 	var stamps []Stamp
 	for i := first + without; i < first+n; i++ {
 		name := fmt.Sprintf("%s-%d", ss.Name, i)
-		stamps = append(stamps, Stamp{Count: 1, Claims: ss.Spec.VolumeClaimTemplates, Named: true, Pod: o.Pod(template, name, map[string]string{
+		p := o.Pod(template, name, map[string]string{
 			appsv1.ControllerRevisionHashLabelKey: cmp.Or(revision, ss.Name+"-"+hash),
 			appsv1.StatefulSetPodNameLabel:        name,
 			appsv1.PodIndexLabel:                  strconv.Itoa(i),
-		})})
+		})
+		for c := range ss.Spec.VolumeClaimTemplates {
+			p.Spec.Volumes[c].PersistentVolumeClaim.ClaimName += "-" + name
+		}
+		stamps = append(stamps, Stamp{Count: 1, Claims: ss.Spec.VolumeClaimTemplates, Named: true, Pod: p})
 	}
 	return stamps, nil
 }

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
@@ -20,6 +22,8 @@ type Storage struct {
 	standard *storagev1.StorageClass                  // the default class
 	claims   map[string]*corev1.PersistentVolumeClaim // by namespace and name
 	volumes  int
+	// templates are the claim templates of StatefulSets, by namespace, StatefulSet and name.
+	templates map[[3]string]*corev1.PersistentVolumeClaim
 	// known says that some class is of a cluster, so that the cluster has no others.
 	known bool
 	// whole says that the cluster has no other storage objects.
@@ -43,7 +47,7 @@ func NewStorage(whole bool) *Storage {
 	return &Storage{
 		whole: whole, known: whole,
 		classes: map[string]*storagev1.StorageClass{}, claims: map[string]*corev1.PersistentVolumeClaim{},
-		assumed: map[string]bool{}, assumedClaims: map[string]bool{},
+		templates: map[[3]string]*corev1.PersistentVolumeClaim{}, assumed: map[string]bool{}, assumedClaims: map[string]bool{},
 	}
 }
 
@@ -66,6 +70,24 @@ const (
 	defaultClassAnnotation     = "storageclass.kubernetes.io/is-default-class"
 	betaDefaultClassAnnotation = "storageclass.beta.kubernetes.io/is-default-class"
 )
+
+// AddStatefulSet adds the claim templates of a StatefulSet.
+func (s *Storage) AddStatefulSet(set *appsv1.StatefulSet) {
+	for i := range set.Spec.VolumeClaimTemplates {
+		t := &set.Spec.VolumeClaimTemplates[i]
+		s.templates[[3]string{object.Namespace(set), set.Name, t.Name}] = t
+	}
+}
+
+// ofStatefulSet returns the template of a claim of a pod that a StatefulSet will create, nil for none. A pod of a cluster has its claims: the
+// controller creates them before it.
+func (s *Storage) ofStatefulSet(p *corev1.Pod, name string) *corev1.PersistentVolumeClaim {
+	owner := metav1.GetControllerOfNoCopy(p)
+	if owner == nil || owner.Kind != "StatefulSet" || object.Admitted(p) {
+		return nil
+	}
+	return s.templates[[3]string{object.Namespace(p), owner.Name, name}]
+}
 
 // AddVolume adds a PersistentVolume.
 func (s *Storage) AddVolume() {
@@ -279,7 +301,7 @@ func (s *Storage) volume(of *Source, i int) (*stowagev1.Volume, use, error) {
 				claim = template.Name + suffix
 			}
 		} else if base, found := strings.CutSuffix(claim, suffix); found && pod != "" && base != "" {
-			out.ClaimName, out.OfPod = base, true
+			out.ClaimName, out.OfPod, template = base, true, s.ofStatefulSet(of.Pod, base)
 		}
 		how, err := s.use(of, claim, template)
 		out.ClaimTemplate = how.template

@@ -120,9 +120,6 @@ func (c *Cluster) Created(e *Evictee) Replacement {
 	out := c.replacement(g, c.symbols)
 	if out.Pod != nil {
 		out.Pod.Unread = c.unreadFields(e)
-		if e.place != counted {
-			out.keep(c.row(e.Node).named[e.place].Name)
-		}
 	}
 	return out
 }

@@ -37,7 +37,7 @@ func (c *Cluster) replacement(g *Group, symbols *intern.Table) Replacement {
 	if !t.source.Controller.Creates() {
 		return Replacement{}
 	}
-	pod := &api.Pod{Template: t.source, TemplateIndex: g.Template}
+	pod := &api.Pod{Template: t.source, TemplateIndex: g.Template, Name: g.ordinal(t.source)}
 	if !slices.Equal(g.Labels, t.shape.Labels) {
 		for _, l := range g.Labels {
 			pod.Labels = append(pod.Labels, api.Label{Key: symbols.Name(l.Key), Value: symbols.Name(l.Value)})
@@ -47,9 +47,16 @@ func (c *Cluster) replacement(g *Group, symbols *intern.Table) Replacement {
 	return Replacement{Pod: pod, Own: t.source.Controller.Kind == api.DaemonSet}
 }
 
-// keep gives the pod the name of the one that it replaces if it has the claims of that name: a StatefulSet creates the same pod again.
-func (r *Replacement) keep(name string) {
-	if r.Pod.Template.Controller.Kind == api.StatefulSet && ClaimsOfPods(&r.Pod.Template.Spec) {
-		r.Pod.Name = name
+// ordinal returns the name of the pods of a group if a StatefulSet creates a pod of the same name again, with the claims of that name; empty if
+// the name does not matter. The claims of ephemeral volumes are deleted with their pod.
+func (g *Group) ordinal(t *api.PodTemplate) string {
+	if t.Controller.Kind != api.StatefulSet {
+		return ""
 	}
+	for i := range g.Volumes {
+		if v := &g.Volumes[i]; v.Of != nil && v.Of.OfPod && v.Claim.Name != "" {
+			return strings.TrimPrefix(v.Claim.Name, v.Of.Name+"-")
+		}
+	}
+	return ""
 }
