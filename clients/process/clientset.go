@@ -12,6 +12,7 @@ import (
 	policyv1 "k8s.io/client-go/kubernetes/typed/policy/v1"
 	resourcev1 "k8s.io/client-go/kubernetes/typed/resource/v1"
 	schedulingv1beta1 "k8s.io/client-go/kubernetes/typed/scheduling/v1beta1"
+	storagev1 "k8s.io/client-go/kubernetes/typed/storage/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
 )
@@ -29,6 +30,7 @@ type clientset struct {
 	policy       policyv1.PolicyV1Interface
 	resource     resourcev1.ResourceV1Interface
 	scheduling   schedulingv1beta1.SchedulingV1beta1Interface
+	storage      storagev1.StorageV1Interface
 }
 
 // newClientset returns the clients of a configuration, which share connections and the limit of requests.
@@ -49,6 +51,7 @@ func newClientset(config *rest.Config) (*clientset, error) {
 		policy:       group(g, policyv1.NewForConfigAndClient),
 		resource:     group(g, resourcev1.NewForConfigAndClient),
 		scheduling:   group(g, schedulingv1beta1.NewForConfigAndClient),
+		storage:      group(g, storagev1.NewForConfigAndClient),
 	}, g.err
 }
 
@@ -74,6 +77,7 @@ func (c *clientset) CoordinationV1() coordinationv1.CoordinationV1Interface { re
 func (c *clientset) EventsV1() eventsv1.EventsV1Interface                   { return c.events }
 func (c *clientset) PolicyV1() policyv1.PolicyV1Interface                   { return c.policy }
 func (c *clientset) ResourceV1() resourcev1.ResourceV1Interface             { return c.resource }
+func (c *clientset) StorageV1() storagev1.StorageV1Interface                { return c.storage }
 func (c *clientset) SchedulingV1beta1() schedulingv1beta1.SchedulingV1beta1Interface {
 	return c.scheduling
 }
