@@ -1,10 +1,12 @@
 package engine_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stowage-scheduler/stowage/engine"
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -34,5 +36,32 @@ func TestTerminatingPodsBindNoClaims(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestPreemptionsSeeBoundClaims: a claim is bound to another node between two preemptions of a pod.
+func TestPreemptionsSeeBoundClaims(t *testing.T) {
+	stated := &api.Cluster{
+		Nodes: []api.Node{node4("a").Run(cpu("low", 4, -1)).Node, node4("b").Node},
+		Storage: api.Storage{
+			Classes: []api.StorageClass{{Name: "fast", Provisioner: "disk", VolumeBindingMode: api.WaitForFirstConsumer}},
+			Claims:  []api.PersistentVolumeClaim{{Namespace: "default", Name: "data", Spec: api.ClaimSpec{StorageClassName: "fast"}}},
+		},
+	}
+	apart := cpu("apart", 1, 1).Affinity("example.com/absent", enginetest.Selects("app", "absent")).Pod
+	binds := cpu("binds", 1, 0).Pod
+	for _, p := range []*api.Pod{&apart, &binds} {
+		p.Template.Spec.Volumes = []api.PodVolume{{Claim: &api.PodClaim{Name: "data"}}}
+	}
+	stated.Nodes[1].Pods = []api.Pod{cpu("other", 3, 5).Pod}
+	got, err := compiled(t, stated).Place(t.Context(), []engine.Pending{{Pod: apart, Count: 1}, {Pod: binds, Count: 1}}, engine.PlaceOptions{
+		Profile: api.Kube137(), Scheduler: true, Preempt: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, preemption, _ := strings.Cut(got.Placements[0].Message, "preemption: ")
+	if want := "1 node(s) didn't find available persistent volumes to bind"; !strings.Contains(preemption, want) {
+		t.Errorf("%q, want %q", got.Placements[0].Message, want)
 	}
 }

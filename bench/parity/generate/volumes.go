@@ -101,7 +101,7 @@ func (d *draw) ownVolumes(pod *corev1.Pod, as role) {
 	}
 	c.OwnerReferences = []metav1.OwnerReference{owner}
 	// As a nominated pod it would make kube-scheduler fail.
-	if as == pending && !d.focus(nomination) && !d.focus(preemption) {
+	if as == pending && !d.focus(nomination) && !d.focus(preemption) && !d.focus(queueing) {
 		switch x := d.Float64(); {
 		case x < 0.15:
 			c.OwnerReferences[0].UID = "earlier"
