@@ -15,7 +15,8 @@ import (
 )
 
 // BenchmarkDelta measures what a delta of one pod costs: to put it on a snapshot, and a Filter about the result. The snapshots state
-// their pods as counts, by name, by name with a label for each pod, and by name with a template for each pod.
+// their pods as counts, by name, by name with a label for each pod, and by name with a template for each pod. The last one has 50,000
+// claims; beside the delta of one pod there are deltas that bind a claim, and that add one.
 func BenchmarkDelta(b *testing.B) {
 	for _, of := range []struct {
 		name    string
@@ -31,8 +32,47 @@ func BenchmarkDelta(b *testing.B) {
 		{"nodes=5000/pods=templates", func() *stowagev1.Cluster { return bigcluster.StatedInFull(bigcluster.New(5000)) }},
 		{"nodes=500000/pods=counted", func() *stowagev1.Cluster { return bigcluster.Compact(bigcluster.New(500_000)) }},
 	} {
-		b.Run(of.name, func(b *testing.B) { benchmarkDelta(b, of.cluster()) })
+		b.Run(of.name, func(b *testing.B) { benchmarkDelta(b, of.cluster(), nil) })
 	}
+	claims := claimed(bigcluster.Compact(bigcluster.New(5000)), 50_000)
+	for name, change := range map[string]func(d *deltas) *stowagev1.ClusterDelta{
+		"delta=pod": nil, "delta=claim-bound": (*deltas).boundClaim, "delta=claim-added": (*deltas).addedClaim,
+	} {
+		b.Run("nodes=5000/claims=50000/"+name, func(b *testing.B) { benchmarkDelta(b, claims, change) })
+	}
+}
+
+// claimed gives a cluster claims, which are bound to zonal volumes.
+func claimed(c *stowagev1.Cluster, claims int) *stowagev1.Cluster {
+	c.StorageClasses = []*stowagev1.StorageClass{{
+		Name: "fast", Provisioner: "disk.example", VolumeBindingMode: stowagev1.VolumeBindingMode_VOLUME_BINDING_MODE_WAIT_FOR_FIRST_CONSUMER,
+	}}
+	for i := range claims {
+		c.PersistentVolumes = append(c.PersistentVolumes, &stowagev1.PersistentVolume{
+			Name: fmt.Sprint("pv-", i), StorageClassName: "fast", Capacity: 1 << 30,
+			Claim: &stowagev1.ClaimReference{Namespace: "default", Name: fmt.Sprint("data-", i)},
+			NodeAffinity: &stowagev1.NodeSelector{Terms: []*stowagev1.NodeSelectorTerm{{MatchExpressions: []*stowagev1.NodeSelectorRequirement{{
+				Key: "topology.kubernetes.io/zone", Operator: stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_IN, Values: []string{fmt.Sprint("zone-", i%3)},
+			}}}}},
+		})
+		c.PersistentVolumeClaims = append(c.PersistentVolumeClaims, &stowagev1.PersistentVolumeClaim{
+			Namespace: "default", Name: fmt.Sprint("data-", i), VolumeName: fmt.Sprint("pv-", i), BindCompleted: true,
+			Spec: &stowagev1.PersistentVolumeClaimSpec{StorageClassName: "fast"},
+		})
+	}
+	return c
+}
+
+func (d *deltas) boundClaim() *stowagev1.ClusterDelta {
+	claim := proto.CloneOf(d.cluster.PersistentVolumeClaims[d.number*7919%len(d.cluster.PersistentVolumeClaims)])
+	claim.Uid = fmt.Sprint(d.number)
+	return &stowagev1.ClusterDelta{PersistentVolumeClaims: []*stowagev1.PersistentVolumeClaim{claim}}
+}
+
+func (d *deltas) addedClaim() *stowagev1.ClusterDelta {
+	return &stowagev1.ClusterDelta{PersistentVolumeClaims: []*stowagev1.PersistentVolumeClaim{{
+		Namespace: "default", Name: fmt.Sprint("data-", d.number*7919%50_000, "-new"), Spec: &stowagev1.PersistentVolumeClaimSpec{StorageClassName: "fast"},
+	}}}
 }
 
 // labelled gives each pod a label of its own, as a StatefulSet does.
@@ -54,14 +94,14 @@ func compacted(b *testing.B, c *stowagev1.Cluster) *stowagev1.Cluster {
 	return out
 }
 
-func benchmarkDelta(b *testing.B, cluster *stowagev1.Cluster) {
+func benchmarkDelta(b *testing.B, cluster *stowagev1.Cluster, change func(*deltas) *stowagev1.ClusterDelta) {
 	stowage := serve(b, func() (*loopback.Server, error) { return loopback.ServeStowageWith(16 << 30) })
-	d := &deltas{cluster: cluster}
+	d := &deltas{cluster: cluster, change: change}
 	var err error
 	if d.content, err = content.Of(cluster); err != nil {
 		b.Fatal(err)
 	}
-	base, err := sent(stowage, stream(b, cluster))
+	base, err := sent(stowage, inParts(b, d.content))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -106,15 +146,31 @@ func benchmarkDelta(b *testing.B, cluster *stowagev1.Cluster) {
 	})
 }
 
-// deltas is deltas of one pod to a snapshot, each to another node.
+// inParts returns the messages that put a content.
+func inParts(b *testing.B, c *content.Content) (messages [][]byte) {
+	b.Helper()
+	for raw := range c.Parts() {
+		part := &stowagev1.Cluster{}
+		if err := proto.Unmarshal(raw, part); err != nil {
+			b.Fatal(err)
+		}
+		messages = append(messages, encoded(b, &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_Part{Part: part}}))
+	}
+	return append(messages, encoded(b, &stowagev1.PutSnapshotRequest{Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{}}}))
+}
+
+// deltas is deltas of one pod or one claim to a snapshot, each to another node or claim.
 type deltas struct {
 	cluster *stowagev1.Cluster
 	content *content.Content
 	number  int
+	change  func(*deltas) *stowagev1.ClusterDelta // nil for a pod more
 }
 
 func (d *deltas) next() *stowagev1.ClusterDelta {
-	d.number++
+	if d.number++; d.change != nil {
+		return d.change(d)
+	}
 	return &stowagev1.ClusterDelta{NodePods: []*stowagev1.NodePodsDelta{{
 		NodeName: d.cluster.Nodes[d.number*7919%len(d.cluster.Nodes)].Name,
 		Pods: []*stowagev1.Pod{{

@@ -17,8 +17,7 @@ type Delta struct {
 	WorkloadSelectors []WorkloadSelector
 	Budgets           []PodDisruptionBudget
 	PodGroups         []PodGroup
-	// Storage has complete lists of the kinds of objects that change; nil lists do not.
-	Storage Storage
+	Storage           StorageChange
 }
 
 // IndexedTemplate is a template with its index in Cluster.Templates. The index of a new one is the number of templates

@@ -33,31 +33,32 @@ func (s *Storage) Sort() {
 	})
 }
 
-// With returns the storage with the lists of another one that are not nil.
-func (s *Storage) With(changed *Storage) Storage {
-	out := *s
-	if changed.Classes != nil {
-		out.Classes = changed.Classes
-	}
-	if changed.Drivers != nil {
-		out.Drivers = changed.Drivers
-	}
-	if changed.Capacities != nil {
-		out.Capacities = changed.Capacities
-	}
-	if changed.Volumes != nil {
-		out.Volumes = changed.Volumes
-	}
-	if changed.Claims != nil {
-		out.Claims = changed.Claims
-	}
-	return out
+// StorageChange is a change of storage objects.
+type StorageChange struct {
+	// Set are new objects, and objects that replace the ones of their names.
+	Set Storage
+	// Removed are the names of objects to remove. None of them is in Set.
+	Removed StorageNames
 }
 
-// Changes reports whether any list is not nil.
-func (s *Storage) Changes() bool {
-	return s.Classes != nil || s.Drivers != nil || s.Capacities != nil || s.Volumes != nil || s.Claims != nil
+// StorageNames are names of storage objects, by list.
+type StorageNames struct {
+	Classes, Drivers []string
+	Capacities       []ObjectName
+	Volumes          []string
+	Claims           []ObjectName
 }
+
+// ObjectName is the name of an object of a namespace.
+type ObjectName struct{ Namespace, Name string }
+
+// Len returns the number of names.
+func (n *StorageNames) Len() int {
+	return len(n.Classes) + len(n.Drivers) + len(n.Capacities) + len(n.Volumes) + len(n.Claims)
+}
+
+// Len returns the number of changes.
+func (c *StorageChange) Len() int { return c.Set.Len() + c.Removed.Len() }
 
 // StorageClass is a class of volumes.
 type StorageClass struct {

@@ -19,7 +19,20 @@ type Effect struct {
 	Removed []uint32
 	// Nodes lists the added and changed nodes, ascending by index.
 	Nodes []IndexedNode
+	// Named are the changes of the lists that are ordered by identity.
+	Named [Lists]NamedChange
 }
+
+// NamedChange is a change of a list that is ordered by identity.
+type NamedChange struct {
+	// Set are the canonical encodings of the items that are new or replaced.
+	Set [][]byte
+	// Removed are the names of the items that are gone.
+	Removed []Name
+}
+
+// Name is the name of an item, and its namespace if it has one.
+type Name struct{ Namespace, Name string }
 
 // IndexedNode is a normalized node and its index.
 type IndexedNode struct {
@@ -34,9 +47,9 @@ type IndexedNode struct {
 // The delta must name every node that refers to a replaced template or class. In node_pods, pods of a replaced template are
 // pods of its new version. If a delta sets a template or class more than once, the last one wins.
 //
-// Apply is linear in the size of the delta and of the nodes that it names. It is also linear in each list with names, such as the
-// namespaces or the claims, of which the delta changes an item, in the number of nodes if it adds or removes any, and in the size of all
-// nodes if it replaces a template or class.
+// Apply is linear in the size of the delta and of the nodes that it names. It is also linear in the number of items behind an item that it
+// adds to a list with names or removes, such as namespaces or claims, in the number of nodes if it adds or removes any, and in the size of
+// all nodes if it replaces a template or class.
 func (c *Content) Apply(ctx context.Context, d *stowagev1.ClusterDelta) (*Content, *Effect, error) {
 	next := *c
 	a := applier{ctx: ctx, base: c, next: &next, change: &Effect{}, claimed: make(map[string]location)}
@@ -302,12 +315,10 @@ func (a *applier) named(d *stowagev1.ClusterDelta) error {
 // changeNamed removes and sets items of a list that is ordered by identity.
 func (a *applier) changeNamed(list protowire.Number, identify func([]byte) identity, d *stowagev1.ClusterDelta) error {
 	f := &listFields[list]
-	removed, set := d.ProtoReflect().Get(f.removed).List(), d.ProtoReflect().Get(f.set).List()
+	removed, items := d.ProtoReflect().Get(f.removed).List(), d.ProtoReflect().Get(f.set).List()
 	path := f.name + "[%d]"
-	items := make(unordered, a.next.lists[list].Len())
-	for _, item := range a.next.lists[list].All {
-		items[identify(item)] = item
-	}
+	l, made := &a.next.lists[list], &a.change.Named[list]
+	var edits []edit
 	claimed := make(map[identity]location)
 	for i := range removed.Len() {
 		at, id := location{"removed_" + path, i}, identity{name: removed.Get(i).String()}
@@ -322,13 +333,14 @@ func (a *applier) changeNamed(list protowire.Number, identify func([]byte) ident
 		if err := claim(claimed, id, at); err != nil {
 			return err
 		}
-		if _, ok := items[id]; !ok {
+		index, found := l.search(identify, id)
+		if !found {
 			return refuse(at.String(), stowagev1.ViolationReason_VIOLATION_REASON_NOT_FOUND, "%s not found in the snapshot", f.set.Message().Name())
 		}
-		delete(items, id)
+		edits, made.Removed = append(edits, edit{at: index, removes: true}), append(made.Removed, Name{id.namespace, id.name})
 	}
-	for i := range set.Len() {
-		raw, err := Append(nil, set.Get(i).Message().Interface())
+	for i := range items.Len() {
+		raw, err := Append(nil, items.Get(i).Message().Interface())
 		if err != nil {
 			return prefixField(location{path, i}.String(), err)
 		}
@@ -336,8 +348,10 @@ func (a *applier) changeNamed(list protowire.Number, identify func([]byte) ident
 		if err := claim(claimed, id, location{path + ".name", i}); err != nil {
 			return err
 		}
-		items[id] = raw
+		index, found := l.search(identify, id)
+		edits = append(edits, edit{at: index, replaces: found, item: raw, id: id})
+		made.Set = append(made.Set, raw)
 	}
-	a.next.lists[list] = items.list()
+	a.next.lists[list] = l.edited(edits)
 	return nil
 }

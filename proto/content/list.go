@@ -2,9 +2,11 @@ package content
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
+	"sort"
 )
 
 // pageSize is the number of items per page, except the last page of a list.
@@ -110,6 +112,70 @@ func (l *List) remove(indexes []uint32) {
 				l.push(item, Digest(from.digests[j*sha256.Size:]))
 			}
 			i++
+		}
+	}
+}
+
+// search returns the index of the item with an identity in a list that is ordered by identity, or the index where it would be.
+func (l *List) search(identify func([]byte) identity, id identity) (index int, found bool) {
+	index = sort.Search(l.len, func(i int) bool { return identify(l.raw(i)).compare(id) >= 0 })
+	return index, index < l.len && identify(l.raw(index)) == id
+}
+
+// edit is a change of a list: the item at an index is replaced or removed, or else a new item is added before it.
+type edit struct {
+	at                int
+	replaces, removes bool
+	item              []byte
+	id                identity // orders the new items before one item
+}
+
+// edited returns the list with edits, of which at most one is about each item. It shares the pages before the first item that is added or removed,
+// and the pages behind the last one if as many items are added as removed.
+func (l *List) edited(edits []edit) List {
+	next := l.edit()
+	edits = slices.DeleteFunc(edits, func(e edit) bool {
+		if e.replaces {
+			next.set(e.at, e.item, DigestOf(e.item))
+		}
+		return e.replaces
+	})
+	slices.SortFunc(edits, func(x, y edit) int {
+		return cmp.Or(cmp.Compare(x.at, y.at), x.id.compare(y.id))
+	})
+	if len(edits) > 0 {
+		next.shift(edits)
+	}
+	next.seal()
+	return next
+}
+
+// shift adds and removes items, in the order of their indexes.
+func (l *List) shift(edits []edit) {
+	first, n := edits[0].at/pageSize, l.len
+	moved := l.pages[first:]
+	l.pages, l.len = slices.Clone(l.pages[:first]), first*pageSize
+	for i := l.len; ; i++ {
+		removed := false
+		for ; len(edits) > 0 && edits[0].at == i; edits = edits[1:] {
+			if edits[0].removes {
+				removed = true
+			} else {
+				l.push(edits[0].item, DigestOf(edits[0].item))
+			}
+		}
+		if i == n {
+			return
+		}
+		from := moved[i/pageSize-first]
+		if !removed && len(edits) == 0 && i == l.len && i%pageSize == 0 {
+			l.pages, l.len = append(l.pages, moved[i/pageSize-first:]...), n
+			return
+		}
+		item, digest := from.items[i%pageSize], Digest(from.digests[i%pageSize*sha256.Size:])
+		l.bytes -= int64(len(item)) // push adds them
+		if !removed {
+			l.push(item, digest)
 		}
 	}
 }

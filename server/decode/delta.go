@@ -84,6 +84,7 @@ const (
 	copiedContent        = 64 << 10
 	copiedContentPerNode = 100 // its digest, where its encoding is, and its place in the table of names
 	copiedList           = 8
+	copiedStorage        = 1 // of a list of storage objects, of which items move
 )
 
 // CopiedBy estimates the bytes of the cluster that a delta copies.
@@ -98,7 +99,11 @@ func (c *Snapshot) CopiedBy(in *stowagev1.ClusterDelta) int64 {
 		bytes += copiedContentPerNode * int64(c.Len())
 	}
 	for number, changed := range content.Changes(in) {
-		if changed {
+		switch {
+		case !changed:
+		case number >= int(content.StorageClasses):
+			bytes += copiedStorage * c.Content.List(protowire.Number(number)).Memory()
+		default:
 			bytes += copiedList * c.Content.List(protowire.Number(number)).Memory()
 		}
 	}
@@ -261,7 +266,8 @@ func (r *Request) changes(
 		if !changed[number] {
 			continue
 		}
-		switch of := next.List(number); number {
+		of, set := next.List(number), made.Named[number].Set
+		switch number {
 		case content.Namespaces:
 			out.Namespaces = itemsOf(by, at, of, (*reader).namespace)
 		case content.WorkloadSelectors:
@@ -271,15 +277,20 @@ func (r *Request) changes(
 		case content.PodGroups:
 			out.PodGroups = itemsOf(by, at, of, (*reader).clusterGroup)
 		case content.StorageClasses:
-			out.Storage.Classes = itemsOf(by, at, of, (*reader).storageClass)
+			out.Storage.Set.Classes = changedItems(by, at, set, (*reader).storageClass)
+			out.Storage.Removed.Classes = namesOf(made.Named[number].Removed)
 		case content.CSIDrivers:
-			out.Storage.Drivers = itemsOf(by, at, of, (*reader).csiDriver)
+			out.Storage.Set.Drivers = changedItems(by, at, set, (*reader).csiDriver)
+			out.Storage.Removed.Drivers = namesOf(made.Named[number].Removed)
 		case content.CSIStorageCapacities:
-			out.Storage.Capacities = itemsOf(by, at, of, (*reader).csiStorageCapacity)
+			out.Storage.Set.Capacities = changedItems(by, at, set, (*reader).csiStorageCapacity)
+			out.Storage.Removed.Capacities = objectNames(made.Named[number].Removed)
 		case content.PersistentVolumes:
-			out.Storage.Volumes = itemsOf(by, at, of, (*reader).persistentVolume)
+			out.Storage.Set.Volumes = changedItems(by, at, set, (*reader).persistentVolume)
+			out.Storage.Removed.Volumes = namesOf(made.Named[number].Removed)
 		case content.PersistentVolumeClaims:
-			out.Storage.Claims = itemsOf(by, at, of, (*reader).persistentVolumeClaim)
+			out.Storage.Set.Claims = changedItems(by, at, set, (*reader).persistentVolumeClaim)
+			out.Storage.Removed.Claims = objectNames(made.Named[number].Removed)
 		}
 	}
 	if len(by.violations) > 0 {
@@ -302,6 +313,29 @@ func itemsOf[T any](by *reader, at *path, of *content.List, message func(*reader
 	out := make([]T, of.Len())
 	for i, raw := range of.All {
 		out[i], _ = read(by, *at, raw, message)
+	}
+	return out
+}
+
+// changedItems decodes the items of a list that a delta changed.
+func changedItems[T any](by *reader, at *path, set [][]byte, message func(*reader, *path, *scan) T) []T {
+	out := make([]T, len(set))
+	for i, raw := range set {
+		out[i], _ = read(by, *at, raw, message)
+	}
+	return out
+}
+
+func namesOf(names []content.Name) (out []string) {
+	for _, n := range names {
+		out = append(out, n.Name)
+	}
+	return out
+}
+
+func objectNames(names []content.Name) (out []api.ObjectName) {
+	for _, n := range names {
+		out = append(out, api.ObjectName(n))
 	}
 	return out
 }

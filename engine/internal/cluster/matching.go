@@ -74,7 +74,7 @@ func (s *State) reservedFor(c *PodClaim) (volumes []*api.PersistentVolume) {
 	if c.Claim.Name == "" {
 		return nil
 	}
-	for _, v := range s.storage.reserved[c.Claim] {
+	for _, v := range s.storage.reserved.Get(c.Claim) {
 		if v.Claim.UID == "" || c.Object != nil && v.Claim.UID == c.Object.UID {
 			volumes = append(volumes, v)
 		}

@@ -37,7 +37,7 @@ func volumesOf(template *api.PodTemplate, pod string) []Volume {
 		}
 		out[i].Of = of
 		if pod != "" || !of.OfPod && !of.Ephemeral {
-			out[i].Claim = ClaimName{template.Namespace, of.Of(pod)}
+			out[i].Claim = ClaimName{Namespace: template.Namespace, Name: of.Of(pod)}
 		}
 	}
 	return out

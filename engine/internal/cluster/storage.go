@@ -3,86 +3,250 @@ package cluster
 import (
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/pagedmap"
 )
 
-// Storage is the storage objects of a cluster, by what rules look them up by. It is immutable.
+// Storage is the storage objects of a cluster, by what rules look them up by. It is immutable. A derived one shares what did not change.
 type Storage struct {
-	objects    api.Storage
-	classes    map[string]*api.StorageClass
-	drivers    map[string]*api.CSIDriver
-	capacities map[string][]*api.StorageCapacity // by class
-	volumes    map[string]*api.PersistentVolume
-	claims     map[ClaimName]*api.PersistentVolumeClaim
+	classes map[string]*api.StorageClass
+	drivers map[string]*api.CSIDriver
+	// capacities are by class, ascending by namespace and name.
+	capacities map[string][]*api.StorageCapacity
+	volumes    pagedmap.Map[string, *api.PersistentVolume]
+	claims     pagedmap.Map[ClaimName, *api.PersistentVolumeClaim]
 	// free are the volumes without a claim, by class: the smallest first, of equal ones the one with the lowest name.
 	free map[string][]*api.PersistentVolume
 	// reserved are the volumes with a claim, by the claim that they name.
-	reserved map[ClaimName][]*api.PersistentVolume
+	reserved pagedmap.Map[ClaimName, []*api.PersistentVolume]
+	// selectors are the node selectors of volumes, by their key.
+	selectors pagedmap.Map[string, selectorUse]
+	// described is the memory of the objects.
+	described int64
 }
 
 // ClaimName identifies a claim. The claim of a pod without a name has none.
-type ClaimName struct{ Namespace, Name string }
+type ClaimName = api.ObjectName
 
-var noStorage = newStorage(api.Storage{})
+// selectorUse is a selector and the number of its uses.
+type selectorUse struct {
+	*api.NodeSelector
+	uses int
+}
 
-// newStorage compiles storage objects, which must not change afterwards. Equal node selectors become one.
+var noStorage = new(Storage)
+
+// newStorage compiles storage objects, which must not change afterwards.
 func newStorage(objects api.Storage) *Storage {
-	s := &Storage{
-		objects:    objects,
-		classes:    make(map[string]*api.StorageClass, len(objects.Classes)),
-		drivers:    make(map[string]*api.CSIDriver, len(objects.Drivers)),
-		capacities: make(map[string][]*api.StorageCapacity),
-		volumes:    make(map[string]*api.PersistentVolume, len(objects.Volumes)),
-		claims:     make(map[ClaimName]*api.PersistentVolumeClaim, len(objects.Claims)),
-		free:       make(map[string][]*api.PersistentVolume),
-		reserved:   make(map[ClaimName][]*api.PersistentVolume),
+	if objects.Len() == 0 {
+		return noStorage
 	}
-	for i := range objects.Classes {
-		s.classes[objects.Classes[i].Name] = &objects.Classes[i]
+	return noStorage.with(&api.StorageChange{Set: objects})
+}
+
+// with returns the storage with a change, which must not change afterwards, except that equal node selectors become one.
+func (s *Storage) with(change *api.StorageChange) *Storage {
+	next := &Storage{
+		classes: s.classes, drivers: s.drivers, capacities: s.capacities, volumes: s.volumes.Derive(), claims: s.claims.Derive(),
+		free: s.free, reserved: s.reserved.Derive(), selectors: s.selectors.Derive(), described: s.described,
 	}
-	for i := range objects.Drivers {
-		s.drivers[objects.Drivers[i].Name] = &objects.Drivers[i]
+	set, removed := &change.Set, &change.Removed
+	next.classes = changed(s.classes, set.Classes, removed.Classes, func(c *api.StorageClass) string { return c.Name })
+	next.drivers = changed(s.drivers, set.Drivers, removed.Drivers, func(d *api.CSIDriver) string { return d.Name })
+	next.changeCapacities(set.Capacities, removed.Capacities)
+	next.changeVolumes(set.Volumes, removed.Volumes)
+	next.claims.Grow(len(set.Claims))
+	for _, name := range removed.Claims {
+		next.described -= claimBytes(next.claims.Get(name))
+		next.claims.Delete(name)
 	}
-	for i := range objects.Capacities {
-		c := &objects.Capacities[i]
-		s.capacities[c.StorageClassName] = append(s.capacities[c.StorageClassName], c)
+	for i := range set.Claims {
+		c := &set.Claims[i]
+		name := ClaimName{Namespace: c.Namespace, Name: c.Name}
+		next.described += claimBytes(c) - claimBytes(next.claims.Get(name))
+		next.claims.Set(name, c)
 	}
-	selectors := make(map[string]*api.NodeSelector)
-	for i := range objects.Volumes {
-		v := &objects.Volumes[i]
-		unify(selectors, &v.NodeAffinity)
-		unify(selectors, &v.MigratedNodeAffinity)
-		s.volumes[v.Name] = v
-		if v.Claim != nil {
-			name := ClaimName{v.Claim.Namespace, v.Claim.Name}
-			s.reserved[name] = append(s.reserved[name], v)
-		} else if v.Available && !v.Terminating {
-			s.free[v.StorageClassName] = append(s.free[v.StorageClassName], v)
+	return next
+}
+
+// changed returns a map of few objects with a change.
+func changed[T any](of map[string]*T, set []T, removed []string, name func(*T) string) map[string]*T {
+	if len(set)+len(removed) == 0 {
+		return of
+	}
+	out := make(map[string]*T, len(of)+len(set))
+	maps.Copy(out, of)
+	for _, name := range removed {
+		delete(out, name)
+	}
+	for i := range set {
+		out[name(&set[i])] = &set[i]
+	}
+	return out
+}
+
+func nameOfCapacity(c *api.StorageCapacity) api.ObjectName {
+	return api.ObjectName{Namespace: c.Namespace, Name: c.Name}
+}
+
+// changeCapacities reads all capacities: a cluster has some for each class and topology.
+func (s *Storage) changeCapacities(set []api.StorageCapacity, removed []api.ObjectName) {
+	if len(set)+len(removed) == 0 {
+		return
+	}
+	gone := make(map[api.ObjectName]bool, len(set)+len(removed))
+	for _, name := range removed {
+		gone[name] = true
+	}
+	for i := range set {
+		gone[nameOfCapacity(&set[i])] = true
+	}
+	next := make(map[string][]*api.StorageCapacity, len(s.capacities))
+	for class, list := range s.capacities {
+		list = slices.DeleteFunc(slices.Clone(list), func(c *api.StorageCapacity) bool {
+			leaves := gone[nameOfCapacity(c)]
+			if leaves {
+				s.described -= capacityBytes(c)
+			}
+			return leaves
+		})
+		if len(list) > 0 {
+			next[class] = list
 		}
 	}
-	for _, volumes := range s.free {
-		slices.SortStableFunc(volumes, func(a, b *api.PersistentVolume) int { return cmp.Compare(a.Capacity, b.Capacity) })
+	touched := make(map[string]bool)
+	for i := range set {
+		class := set[i].StorageClassName
+		next[class], touched[class] = append(next[class], &set[i]), true
+		s.described += capacityBytes(&set[i])
 	}
-	for i := range objects.Claims {
-		c := &objects.Claims[i]
-		s.claims[ClaimName{c.Namespace, c.Name}] = c
+	for class := range touched {
+		slices.SortFunc(next[class], func(a, b *api.StorageCapacity) int {
+			return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+		})
 	}
-	return s
+	s.capacities = next
+}
+
+// changeVolumes removes and sets volumes, in the indexes, too.
+func (s *Storage) changeVolumes(set []api.PersistentVolume, removed []string) {
+	if len(set)+len(removed) == 0 {
+		return
+	}
+	var come, gone []*api.PersistentVolume
+	leave := func(name string) {
+		v := s.volumes.Get(name)
+		if v == nil {
+			return
+		}
+		gone = append(gone, v)
+		s.described -= volumeBytes(v)
+		s.release(v.NodeAffinity)
+		s.release(v.MigratedNodeAffinity)
+		if v.Claim != nil {
+			of := claimOf(v)
+			if rest := slices.DeleteFunc(slices.Clone(s.reserved.Get(of)), func(o *api.PersistentVolume) bool { return o == v }); len(rest) > 0 {
+				s.reserved.Set(of, rest)
+			} else {
+				s.reserved.Delete(of)
+			}
+		}
+	}
+	s.volumes.Grow(len(set))
+	for _, name := range removed {
+		leave(name)
+		s.volumes.Delete(name)
+	}
+	for i := range set {
+		v := &set[i]
+		leave(v.Name)
+		s.volumes.Set(v.Name, v)
+		come = append(come, v)
+		s.described += volumeBytes(v)
+		s.unify(&v.NodeAffinity)
+		s.unify(&v.MigratedNodeAffinity)
+		if v.Claim != nil {
+			s.reserved.Set(claimOf(v), append(slices.Clip(s.reserved.Get(claimOf(v))), v))
+		}
+	}
+	s.changeFree(come, gone)
+}
+
+func claimOf(v *api.PersistentVolume) ClaimName {
+	return ClaimName{Namespace: v.Claim.Namespace, Name: v.Claim.Name}
+}
+
+// changeFree changes the lists of free volumes: one by one if few of a class change.
+func (s *Storage) changeFree(come, gone []*api.PersistentVolume) {
+	order := func(a, b *api.PersistentVolume) int {
+		return cmp.Or(cmp.Compare(a.Capacity, b.Capacity), strings.Compare(a.Name, b.Name))
+	}
+	byClass := func(list []*api.PersistentVolume) map[string][]*api.PersistentVolume {
+		out := make(map[string][]*api.PersistentVolume)
+		for _, v := range list {
+			if v.Claim == nil && v.Available && !v.Terminating {
+				out[v.StorageClassName] = append(out[v.StorageClassName], v)
+			}
+		}
+		return out
+	}
+	comes, goes := byClass(come), byClass(gone)
+	if len(comes)+len(goes) == 0 {
+		return
+	}
+	s.free = maps.Clone(s.free)
+	if s.free == nil {
+		s.free = make(map[string][]*api.PersistentVolume)
+	}
+	for class, list := range goes {
+		left := make(map[*api.PersistentVolume]bool, len(list))
+		for _, v := range list {
+			left[v] = true
+		}
+		s.free[class] = slices.DeleteFunc(slices.Clone(s.free[class]), func(v *api.PersistentVolume) bool { return left[v] })
+	}
+	for class, list := range comes {
+		slices.SortFunc(list, order)
+		merged, rest := make([]*api.PersistentVolume, 0, len(list)+len(s.free[class])), s.free[class]
+		for _, v := range list {
+			at, _ := slices.BinarySearchFunc(rest, v, order)
+			merged, rest = append(append(merged, rest[:at]...), v), rest[at:]
+		}
+		s.free[class] = append(merged, rest...)
+	}
 }
 
 // unify replaces a selector by the first of equal ones. It writes nothing to volumes that a base has: these are unified.
-func unify(known map[string]*api.NodeSelector, s **api.NodeSelector) {
-	if *s == nil {
+func (s *Storage) unify(of **api.NodeSelector) {
+	if *of == nil {
 		return
 	}
-	key := string(appendSelector(nil, *s))
-	first := known[key]
-	if first == nil {
-		known[key] = *s
-	} else if first != *s {
-		*s = first
+	key := string(appendSelector(nil, *of))
+	use := s.selectors.Get(key)
+	if use.uses++; use.NodeSelector == nil {
+		use.NodeSelector = *of
+	}
+	s.selectors.Set(key, use)
+	if *of != use.NodeSelector {
+		*of = use.NodeSelector
+	}
+}
+
+// release counts one use of a selector less.
+func (s *Storage) release(of *api.NodeSelector) {
+	if of == nil {
+		return
+	}
+	key := string(appendSelector(nil, of))
+	use := s.selectors.Get(key)
+	if use.uses--; use.uses > 0 {
+		s.selectors.Set(key, use)
+	} else {
+		s.selectors.Delete(key)
 	}
 }
 
@@ -123,10 +287,10 @@ func (s *Storage) Class(name string) *api.StorageClass { return s.classes[name] 
 func (s *Storage) Driver(name string) *api.CSIDriver { return s.drivers[name] }
 
 // Volume returns a volume, nil if there is none of that name.
-func (s *Storage) Volume(name string) *api.PersistentVolume { return s.volumes[name] }
+func (s *Storage) Volume(name string) *api.PersistentVolume { return s.volumes.Get(name) }
 
 // Claim returns a claim, nil if there is none of that name.
-func (s *Storage) Claim(name ClaimName) *api.PersistentVolumeClaim { return s.claims[name] }
+func (s *Storage) Claim(name ClaimName) *api.PersistentVolumeClaim { return s.claims.Get(name) }
 
 // Storage returns the storage objects.
 func (c *Cluster) Storage() *Storage { return c.storage }

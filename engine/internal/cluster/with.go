@@ -38,7 +38,7 @@ func (c *Cluster) With(ctx context.Context, change *api.Delta) (*Cluster, error)
 func (b *Builder) applyOthers(change *api.Delta) {
 	c := b.c
 	b.beyondNodes = len(change.Templates)+len(change.Classes) > 0 || change.Namespaces != nil || change.WorkloadSelectors != nil ||
-		change.PodGroups != nil || change.Budgets != nil || change.Storage.Changes()
+		change.PodGroups != nil || change.Budgets != nil || change.Storage.Len() > 0
 	if len(change.Templates) > 0 {
 		c.podTemplates = slices.Clone(c.podTemplates)
 	}
@@ -77,8 +77,8 @@ func (b *Builder) applyOthers(change *api.Delta) {
 			b.AddWorkloadSelector(s)
 		}
 	}
-	if change.Storage.Changes() {
-		c.storage = newStorage(c.storage.objects.With(&change.Storage))
+	if change.Storage.Len() > 0 {
+		c.storage = c.storage.with(&change.Storage)
 	}
 	if change.PodGroups != nil {
 		c.podGroups = podGroups{}
