@@ -14,6 +14,8 @@
 // option places a pod on its nodes, or time runs out, the response is an error, and Cluster Autoscaler continues with all options.
 // With Options.Refuse the response is empty in the first case, so that Cluster Autoscaler of 1.35 or later adds no nodes.
 //
-// Limits: pods of a PodGroup are placed one by one; volumes and resource claims are not supported, and Option.debug counts the pods
-// that have some; without Options.Cluster, pods on existing nodes and DaemonSets do not count.
+// New nodes have the CSI drivers, and the limits of attached volumes, of a node of the cluster with the same instance type (kube.StorageOf).
+//
+// Limits: pods of a PodGroup are placed one by one; resource claims are not supported, and Option.debug counts the pods that have some;
+// without Options.Cluster, pods on existing nodes and DaemonSets do not count, and volumes are not read.
 package expander

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	appsinformers "k8s.io/client-go/informers/apps/v1"
 
+	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
@@ -134,6 +135,10 @@ func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (
 			pending: convert.PendingPod,
 		})
 	} else {
+		storage, err := e.storage()
+		if err != nil {
+			return nil, nil, err
+		}
 		err = e.o.Cluster.Ask(ctx, func(ctx context.Context, v *live.View) (err error) {
 			all, err = e.verified(ctx, r, &surroundings{
 				context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}},
@@ -142,7 +147,7 @@ func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (
 					_, there := v.NodeIndex(name)
 					return there
 				},
-				pending: e.o.Cluster.PendingPod,
+				pending: e.o.Cluster.PendingPod, storage: storage,
 			})
 			return err
 		})
@@ -172,6 +177,19 @@ func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (
 	return best, all, nil
 }
 
+// storage returns what the CSI drivers of the cluster add to a new node, nil if volumes are not read.
+func (e *Expander) storage() (func(*corev1.Node) kube.NodeStorage, error) {
+	if !e.o.Cluster.ReadsVolumes() {
+		return nil, nil
+	}
+	nodes, err := e.o.Cluster.Informers().CoreV1().Nodes().Lister().List(labels.Everything())
+	if err != nil {
+		return nil, err
+	}
+	drivers := e.o.Cluster.CSIDrivers()
+	return func(n *corev1.Node) kube.NodeStorage { return kube.StorageOf(n, nodes, e.o.Cluster.CSINode, drivers) }, nil
+}
+
 // surroundings is the cluster to which options add nodes.
 type surroundings struct {
 	context *stowagev1.DecisionContext
@@ -179,6 +197,7 @@ type surroundings struct {
 	nodes, templates uint32
 	taken            func(string) bool                         // whether a node has the name
 	pending          func(*corev1.Pod) (*stowagev1.Pod, error) // converts a pod
+	storage          func(*corev1.Node) kube.NodeStorage       // of a new node; nil if volumes are not read
 	daemons          []*appsv1.DaemonSet
 }
 

@@ -37,10 +37,13 @@ type option struct {
 	// templates are the templates of the nodes' DaemonSet pods.
 	templates []*stowagev1.IndexedPodTemplate
 
-	total   int // pods
-	unread  int // pods with unsupported fields
-	odd     int // pods that do not convert
-	problem error
+	total  int // pods
+	unread int // pods with unsupported fields
+	odd    int // pods that do not convert
+	claims int // pods with claims
+	// unlimited: how many volumes can be attached to the nodes is not known.
+	unlimited bool
+	problem   error
 
 	price  float64
 	priced bool
@@ -126,6 +129,11 @@ func (o *option) newNode(ctx context.Context, name string, s *surroundings) (*st
 	if err != nil {
 		return nil, fmt.Errorf("the node of the group: %w", err)
 	}
+	if s.storage != nil {
+		added := s.storage(n)
+		added.Apply(out)
+		o.unlimited = added.Like == ""
+	}
 	for _, ds := range s.daemons {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -177,6 +185,11 @@ func (o *option) readPods(ctx context.Context, raw [][]byte, s *surroundings) er
 		}
 		if len(out.Unread) > 0 {
 			o.unread++
+		}
+		if slices.ContainsFunc(out.GetTemplate().GetSpec().GetVolumes(), func(v *stowagev1.Volume) bool {
+			return v.GetPersistentVolumeClaim() != nil || v.GetEphemeral() != nil
+		}) {
+			o.claims++
 		}
 		pods = append(pods, pending{p, out})
 	}
@@ -265,6 +278,9 @@ func (o *option) String() string {
 	fmt.Fprintf(&b, "; wastes %.1f %%", 100*o.waste)
 	if o.unread > 0 {
 		fmt.Fprintf(&b, "; %d pods have unsupported fields, such as volumes", o.unread)
+	}
+	if o.claims > 0 && o.unlimited {
+		fmt.Fprintf(&b, "; no node of the cluster is like the new ones: no limit of attached volumes counts for the %d pods with claims", o.claims)
 	}
 	if o.message != "" {
 		fmt.Fprintf(&b, "; %s", o.message)

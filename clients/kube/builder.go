@@ -121,7 +121,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 		}
 		out.Queue = append(out.Queue, b.entry(s, ""))
 	}
-	if out.NodeTemplates, err = b.nodeTemplates(share); err != nil {
+	if out.NodeTemplates, err = b.nodeTemplates(out, share); err != nil {
 		return nil, err
 	}
 	out.Cluster.PodTemplates = templates.List()

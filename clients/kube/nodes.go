@@ -108,9 +108,10 @@ func (b *Builder) AddNodeTemplate(n *corev1.Node) error {
 }
 
 // nodeTemplates returns the templates with the pods of DaemonSets. share makes pods refer to the cluster's templates.
-func (b *Builder) nodeTemplates(share func(...*stowagev1.Pod) error) ([]*stowagev1.NodeTemplate, error) {
+func (b *Builder) nodeTemplates(to *Snapshot, share func(...*stowagev1.Pod) error) ([]*stowagev1.NodeTemplate, error) {
 	var out []*stowagev1.NodeTemplate
 	for _, t := range b.nodes.templates {
+		b.storeTemplate(t, to)
 		for _, ds := range b.workloads.daemonSets {
 			stamps, err := controller.DaemonPods(ds, []*corev1.Node{t.node})
 			if err != nil {

@@ -66,6 +66,9 @@ type Assumptions struct {
 	AssumedClaims []string
 	// Detaching is the number of attached volumes that are assumed to be detached with the last pods that use them.
 	Detaching int
+	// UnlimitedTemplates are the names of node templates to which any number of volumes can be attached, because no node of the cluster
+	// with a CSINode is like them.
+	UnlimitedTemplates []string
 }
 
 // Workloads are the workloads that need attention.

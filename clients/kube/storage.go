@@ -30,6 +30,7 @@ type addedClaim struct {
 }
 
 type addedCSINode struct {
+	object  *storagev1.CSINode
 	message *stowagev1.CSINode
 	at      string
 }
@@ -68,7 +69,7 @@ func (b *Builder) AddCSIStorageCapacity(s *storagev1.CSIStorageCapacity) error {
 // AddCSINode adds a CSINode. The node may be added before or after it.
 func (b *Builder) AddCSINode(n *storagev1.CSINode) error {
 	return b.stored(Origin{Kind: "CSINode", Name: n.Name}, func() error {
-		b.storage.nodes[n.Name] = addedCSINode{convert.CSINode(n), b.objects.at}
+		b.storage.nodes[n.Name] = addedCSINode{n, convert.CSINode(n), b.objects.at}
 		return nil
 	})
 }

@@ -1,7 +1,11 @@
 package live
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -51,4 +55,24 @@ func (c *Cluster) ClaimsOf(p *corev1.Pod) (out Claims) {
 		}
 	}
 	return out
+}
+
+// CSINode returns the CSINode of a node, nil if there is none or if storage objects are not read. It must not be changed.
+func (c *Cluster) CSINode(name string) *storagev1.CSINode {
+	if !c.ReadsVolumes() {
+		return nil
+	}
+	o, _, err := c.informers.InformerFor(&storagev1.CSINode{}, nil).GetStore().GetByKey(name)
+	if err != nil {
+		return nil
+	}
+	out, _ := o.(*storagev1.CSINode)
+	return out
+}
+
+// CSIDrivers returns the names of the CSIDrivers, none if storage objects are not read.
+func (c *Cluster) CSIDrivers() []string {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return slices.Sorted(maps.Keys(c.model.drivers.now))
 }

@@ -66,7 +66,7 @@ func newRandomKind[O metav1.Object](client writer[O], draw func(r *random, step 
 	}
 }
 
-// volumeReasons are texts that tell that each kind of storage objects mattered.
+// volumeReasons are texts of rejections that depend on storage objects.
 var volumeReasons = []string{
 	"didn't match PersistentVolume's node affinity", "didn't find available persistent volumes to bind", "did not have enough free storage",
 	"exceed max volume count", "CSI driver is not installed", "was not created for pod", "unbound immediate PersistentVolumeClaims",

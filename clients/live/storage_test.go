@@ -110,7 +110,7 @@ func TestAssumedPodsUseTheirClaims(t *testing.T) {
 	w.soon(second, "a", "b")
 }
 
-// TestClaimsOfPodsByName expects that pods whose claims are named after them are told apart.
+// TestClaimsOfPodsByName expects that pods whose claims are named after them have claims of their own.
 func TestClaimsOfPodsByName(t *testing.T) {
 	objects := []runtime.Object{makeNode("a", "z1"), makeNode("b", "z2"), storage.Class(storage.Delayed), storage.CSINode("a", 2)}
 	for _, name := range []string{"one", "two"} {

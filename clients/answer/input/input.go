@@ -124,6 +124,10 @@ func (in *Input) noteAssumed(a *kube.Assumptions) {
 	if a.Detaching > 0 {
 		in.notef("%s assumed to be detached with the last pods of their nodes that use them", words.Counted(a.Detaching, "attached volume is", "attached volumes are"))
 	}
+	if len(a.UnlimitedTemplates) > 0 {
+		in.notef("no node with a CSINode is like these templates, so that no limit of attached volumes counts there: %s",
+			words.Names(a.UnlimitedTemplates))
+	}
 	if len(of) > 0 {
 		in.notef("not in the input, so that volumes are assumed to be provisioned for any node: %s", words.Names(of))
 	}

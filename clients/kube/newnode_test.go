@@ -1,0 +1,72 @@
+package kube_test
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/kube"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// TestStorageOfTemplates expects the CSINode of a template's own name, or else of the node that is most like it.
+func TestStorageOfTemplates(t *testing.T) {
+	b := kube.NewBuilder(kube.Options{})
+	add := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range []string{
+		`{metadata: {name: a, uid: a, labels: {node.kubernetes.io/instance-type: m5, pool: x, topology.kubernetes.io/zone: z1, disk/zone: z1, disk/host: h}}}`,
+		`{metadata: {name: b, uid: b, labels: {node.kubernetes.io/instance-type: m5, pool: y}}}`,
+		`{metadata: {name: c, uid: c, labels: {node.kubernetes.io/instance-type: m5, pool: y}}}`,
+	} {
+		add(b.AddNode(parse[corev1.Node](t, n)))
+	}
+	for _, n := range []string{
+		`{metadata: {name: a}, spec: {drivers: [{name: disk, nodeID: a, allocatable: {count: 1}, topologyKeys: [disk/zone, disk/host]}]}}`,
+		`{metadata: {name: b}, spec: {drivers: [{name: disk, nodeID: b, allocatable: {count: 2}}]}}`,
+		`{metadata: {name: own}, spec: {drivers: [{name: disk, nodeID: own, allocatable: {count: 3}}]}}`,
+	} {
+		add(b.AddCSINode(parse[storagev1.CSINode](t, n)))
+	}
+	add(b.AddCSIDriver(parse[storagev1.CSIDriver](t, `{metadata: {name: disk}}`)))
+	for _, n := range []string{
+		`{metadata: {name: like-a, labels: {node.kubernetes.io/instance-type: m5, pool: x, topology.kubernetes.io/zone: z2}}}`,
+		`{metadata: {name: like-b, labels: {node.kubernetes.io/instance-type: m5, pool: y}}}`,
+		`{metadata: {name: own, labels: {node.kubernetes.io/instance-type: m5, pool: x}}}`,
+		`{metadata: {name: unlike, labels: {node.kubernetes.io/instance-type: c5, pool: x}}}`,
+	} {
+		template := parse[corev1.Node](t, n)
+		template.Annotations = map[string]string{"stowage.scheduling/price": "1"}
+		add(b.AddNodeTemplate(template))
+	}
+	s, err := b.Build()
+	add(err)
+	limits := map[string]*int32{"like-a": new(int32(1)), "like-b": new(int32(2)), "own": new(int32(3)), "unlike": nil}
+	for _, template := range s.NodeTemplates {
+		n := template.Node
+		drivers := n.GetCsiNode().GetDrivers()
+		if len(drivers) != 1 || drivers[0].Name != "disk" || !equalLimits(drivers[0], limits[n.Name]) {
+			t.Errorf("%s has %v", n.Name, drivers)
+		}
+		_, host := n.Labels["disk/host"]
+		if zone := n.Labels["disk/zone"]; (n.Name == "like-a") != (zone == "z2") || host {
+			t.Errorf("%s has the labels %v", n.Name, n.Labels)
+		}
+	}
+	if !slices.Equal(s.UnlimitedTemplates, []string{"unlike"}) {
+		t.Errorf("without a limit: %v", s.UnlimitedTemplates)
+	}
+}
+
+func equalLimits(d *stowagev1.CSINodeDriver, want *int32) bool {
+	if want == nil || d.AllocatableCount == nil {
+		return want == nil && d.AllocatableCount == nil
+	}
+	return *want == *d.AllocatableCount
+}
