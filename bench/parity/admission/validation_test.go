@@ -212,6 +212,9 @@ func (d dice) ordered(s *appsv1.StatefulSetSpec) {
 	if d.often(10) {
 		s.Ordinals = &appsv1.StatefulSetOrdinals{Start: mostly(d, 1, []int32{3, -1})}
 	}
+	if d.often(10) {
+		s.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: d.claimSpec()}}
+	}
 	if d.often(20) {
 		s.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{
 			Partition: mostly(d, 2, []*int32{nil, new(int32(1)), new(int32(-1))}), MaxUnavailable: d.share(),

@@ -25,6 +25,10 @@ const (
 	OneZone          review.Rule = "one-zone"          // all replicas are in one zone
 	ZoneBudget       review.Rule = "zone-budget"       // the loss of a zone leaves fewer pods than a budget demands
 	SoftRule         review.Rule = "soft-rule"         // preferences of pods do not hold on their node
+	SharedClaim      review.Rule = "shared-claim"      // several pods use a ReadWriteOncePod claim
+	PinnedClaim      review.Rule = "pinned-claim"      // no node with room can use the volume of a claim
+	AttachLimit      review.Rule = "attach-limit"      // a CSI driver can attach no more volumes to a node
+	VolumesInZone    review.Rule = "volumes-in-zone"   // the volumes of all replicas are in one zone
 )
 
 // Options configure an audit.
@@ -95,7 +99,7 @@ func (a *audit) find(ctx context.Context) error {
 	a.taints()
 	a.domains()
 	a.budgets()
-	for _, ask := range []func(context.Context) error{a.rules, a.soft, a.overcommitted, a.losses} {
+	for _, ask := range []func(context.Context) error{a.rules, a.soft, a.overcommitted, a.losses, a.volumes} {
 		if err := ask(ctx); err != nil {
 			return err
 		}

@@ -22,16 +22,16 @@ var serving = []string{"Deployment", "ReplicaSet", "StatefulSet", "ReplicationCo
 
 // domains finds workloads whose several replicas all run on one node, or all in one of several zones.
 func (a *audit) domains() {
-	replicas := map[kube.Origin][]int{} // nodes
+	replicas, of := map[kube.Origin][]int{}, map[kube.Origin][]int{} // nodes, and pods
 	var order []kube.Origin
-	for _, p := range a.pods {
+	for i, p := range a.pods {
 		if !slices.Contains(serving, p.workload.Kind) {
 			continue
 		}
 		if replicas[p.workload] == nil {
 			order = append(order, p.workload)
 		}
-		replicas[p.workload] = append(replicas[p.workload], p.node)
+		replicas[p.workload], of[p.workload] = append(replicas[p.workload], p.node), append(of[p.workload], i)
 	}
 	zones := a.zones()
 	for _, w := range order {
@@ -43,7 +43,11 @@ func (a *audit) domains() {
 			in[a.nodes[n].Labels[corev1.LabelTopologyZone]] = true
 		}
 		rule, where := review.Rule(""), ""
-		switch zone := slices.Collect(maps.Keys(in)); {
+		zone := slices.Collect(maps.Keys(in))
+		if len(nodes) > 1 && len(in) == 1 && zone[0] != "" && len(zones) > 1 {
+			a.volumesWithin(w, of[w], zone[0])
+		}
+		switch {
 		case len(nodes) < 2:
 		case len(on) == 1 && len(a.nodes) > 1:
 			rule, where = OneNode, "on one node, "+a.nodes[nodes[0]].Name

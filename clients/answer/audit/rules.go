@@ -20,9 +20,12 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// nodeFilters are filters that reject a node because of its state, not because of a rule of the pod. They have their own findings.
+// nodeFilters are filters that reject a node because of its state or of volumes, not because of a rule of the pod. They have their own
+// findings.
 var nodeFilters = []stowagev1.Plugin{
 	stowagev1.Plugin_PLUGIN_NODE_UNSCHEDULABLE, stowagev1.Plugin_PLUGIN_TAINT_TOLERATION, stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT,
+	stowagev1.Plugin_PLUGIN_VOLUME_RESTRICTIONS, stowagev1.Plugin_PLUGIN_NODE_VOLUME_LIMITS, stowagev1.Plugin_PLUGIN_VOLUME_BINDING,
+	stowagev1.Plugin_PLUGIN_VOLUME_ZONE,
 }
 
 // rules finds the pods whose node would reject them today: it removes each from its node, and places it there again.

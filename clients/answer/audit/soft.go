@@ -138,10 +138,9 @@ type softTemplates struct {
 
 // withTemplates returns a cluster to which templates may be added.
 func withTemplates(c *stowagev1.Cluster) *stowagev1.Cluster {
-	return &stowagev1.Cluster{
-		Nodes: c.Nodes, PodTemplates: slices.Clone(c.PodTemplates), Namespaces: c.Namespaces, WorkloadSelectors: c.WorkloadSelectors,
-		NodeClasses: c.NodeClasses, PodDisruptionBudgets: c.PodDisruptionBudgets, PodGroups: c.PodGroups,
-	}
+	out := compact.Shallow(c)
+	out.PodTemplates = slices.Clone(c.PodTemplates)
+	return out
 }
 
 // misses is the pods of a workload on nodes where one of their preferences does not hold.

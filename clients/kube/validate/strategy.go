@@ -61,7 +61,7 @@ func daemonStrategy(s *appsv1.DaemonSetUpdateStrategy, path *field.Path) field.E
 
 // statefulSet checks the replicas of a StatefulSet and how it replaces them (ValidateStatefulSetSpec).
 func statefulSet(s *appsv1.StatefulSetSpec, spec *field.Path) field.ErrorList {
-	out := count(s.Replicas, spec.Child("replicas"))
+	out := append(count(s.Replicas, spec.Child("replicas")), claimTemplates(s.VolumeClaimTemplates, spec.Child("volumeClaimTemplates"))...)
 	if _, err := metav1.LabelSelectorAsSelector(s.Selector); err != nil { // the template is not checked otherwise
 		out = append(out, restarts(s.Template.Spec.RestartPolicy, spec.Child("template", "spec", "restartPolicy"), corev1.RestartPolicyAlways)...)
 	}

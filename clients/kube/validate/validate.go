@@ -1,5 +1,5 @@
 // Package validate finds what the API server refuses of the fields that decisions read, with the API server's paths
-// (k8s.io/kubernetes pkg/apis/{core,apps,batch,policy,scheduling}/validation, v1.37). It is for objects that no API server has accepted. bench/parity
+// (k8s.io/kubernetes pkg/apis/{core,apps,batch,policy,scheduling,storage}/validation, v1.37). It is for objects that no API server has accepted. bench/parity
 // compares it with the API server's own code.
 package validate
 
@@ -51,7 +51,7 @@ func Object(o metav1.Object) field.ErrorList {
 	case *schedulingv1.PriorityClass:
 		return priorityClass(o)
 	}
-	return nil
+	return storage(o)
 }
 
 // count refuses a negative number (ValidateNonnegativeField).
