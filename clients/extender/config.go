@@ -30,6 +30,7 @@ type Config struct {
 
 	AssumeFor            time.Duration `default:"30s" help:"How long a pod stays assumed before it is read from the API server; longer than kube-scheduler takes to bind. If the pod is still pending, the decision is forgotten."`
 	OutcomeWait          time.Duration `default:"100ms" help:"How long filter waits for the bind of the previous pod, with decide=bind."`
+	EventWait            time.Duration `default:"1s" help:"How long filter waits for events if it rejects all nodes, and some by rules that kube-scheduler's own plugins have just evaluated."`
 	PreemptionCandidates bool          `help:"Report nodes that preemption could make feasible as candidates. kube-scheduler v1.37 finds no victims there and reports an error."`
 	OwnVictims           bool          `help:"Answer preempt with the victims of Stowage's own preemption on the nodes of the request, for pods without resource claims. It sends the name of every pod to Stowage, which takes memory. Default: kube-scheduler's victims where they suffice."`
 
@@ -59,9 +60,10 @@ func (c *Config) Validate() error {
 	for _, d := range [...]struct {
 		key string
 		d   time.Duration
-	}{{"outcome-wait", c.OutcomeWait}, {"drain-delay", c.DrainDelay}, {"shutdown-grace-period", c.ShutdownGracePeriod}} {
+	}{{"outcome-wait", c.OutcomeWait}, {"event-wait", c.EventWait}, {"drain-delay", c.DrainDelay}, {"shutdown-grace-period", c.ShutdownGracePeriod}} {
 		check(d.d >= 0, "%s: must not be negative, is %v", d.key, d.d)
 	}
+	check(c.EventWait < c.RequestTimeout, "event-wait: must be shorter than request-timeout, is %v", c.EventWait)
 	check(c.StowagePatience < c.RequestTimeout, "stowage-patience: must be shorter than request-timeout, is %v", c.StowagePatience)
 	check(c.MaxRequestBytes >= 1, "max-request-bytes: must be positive, is %d", c.MaxRequestBytes)
 	namespace, name, _ := strings.Cut(c.SchedulerLease, "/")

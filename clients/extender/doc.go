@@ -27,6 +27,9 @@
 //
 // Package live resolves an assumed pod that is not bound in time. A pod that kube-scheduler filters again is forgotten.
 //
+// kube-scheduler may also be ahead: if Filter rejects all nodes, and some by rules that kube-scheduler's own plugins have just evaluated, it
+// waits for events, up to Options.EventWait, and evaluates again.
+//
 // # One call a pod
 //
 // Filter calls Score. If no node is feasible, it calls again for the reasons, which kube-scheduler reads only in this case.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,9 @@ type Options struct {
 	Profile *stowagev1.Profile
 	// OutcomeWait is how long Filter waits for the outcome of earlier pods, with AtBind.
 	OutcomeWait time.Duration
+	// EventWait is how long Filter waits for events if it rejects all nodes, and some by rules of kube-scheduler's own plugins, which have
+	// accepted them: kube-scheduler has seen an event that this process has not, and no later event makes it retry the pod.
+	EventWait time.Duration
 	// UnclearFor is how long a pod waits for another decision after a bind with an unknown outcome.
 	UnclearFor time.Duration
 	// PreemptionCandidates lists nodes that preemption could make feasible in FailedNodes. Without it such nodes are listed as
@@ -181,6 +185,35 @@ func (e *Extender) whole(o *corev1.Pod) (pod *stowagev1.Pod, whole bool, err err
 		}
 	}
 	return pod, whole, nil
+}
+
+// evaluateUpToDate is evaluateReasoned. While the result contradicts kube-scheduler, it evaluates again after each change of the cluster,
+// for Options.EventWait.
+func (e *Extender) evaluateUpToDate(ctx context.Context, o *corev1.Pod, names []string) (*evaluation, error) {
+	late := time.NewTimer(e.options.EventWait)
+	defer late.Stop()
+	for {
+		changed := e.cluster.Changed()
+		found, err := e.evaluateReasoned(ctx, o, names)
+		if err != nil || e.options.EventWait <= 0 || !found.contradicts() {
+			return found, err
+		}
+		select {
+		case <-changed:
+		case <-late.C:
+			return found, nil
+		case <-ctx.Done():
+			return found, nil
+		}
+	}
+}
+
+// contradicts reports whether no node is feasible, and some are not known, or rejected by plugins that kube-scheduler runs itself before
+// it calls an extender.
+func (e *evaluation) contradicts() bool {
+	return len(e.feasible) == 0 && (len(e.unknown) > 0 || slices.ContainsFunc(e.answer.GetRejections(), func(r *stowagev1.Rejection) bool {
+		return r.Plugin != stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY && r.Plugin != stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD
+	}))
 }
 
 // evaluateReasoned evaluates a pod on nodes, with the reasons if no node is feasible. Most pods have feasible nodes, and

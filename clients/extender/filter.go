@@ -53,7 +53,7 @@ func (e *Extender) Filter(ctx context.Context, args *extenderv1.ExtenderArgs) (*
 	settled := e.decisions.wait(ctx, args.Pod.UID, e.options.OutcomeWait)
 	e.metrics.waited(ctx, began, settled)
 	made := time.Now()
-	found, err := e.evaluateReasoned(ctx, args.Pod, *args.NodeNames)
+	found, err := e.evaluateUpToDate(ctx, args.Pod, *args.NodeNames)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (e *Extender) decide(ctx context.Context, args *extenderv1.ExtenderArgs) (*
 	}
 	defer release()
 	made := time.Now()
-	found, err := e.evaluateReasoned(ctx, args.Pod, *args.NodeNames)
+	found, err := e.evaluateUpToDate(ctx, args.Pod, *args.NodeNames)
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func (c *Config) run(ctx context.Context, log *slog.Logger, k clients, listening
 // options are the configured options, without the meter.
 func (c *Config) options(log *slog.Logger) (o Options, err error) {
 	o = Options{
-		Log: log, Decide: Decide(c.Decide), OutcomeWait: c.OutcomeWait, UnclearFor: c.AssumeFor,
+		Log: log, Decide: Decide(c.Decide), OutcomeWait: c.OutcomeWait, EventWait: c.EventWait, UnclearFor: c.AssumeFor,
 		PreemptionCandidates: c.PreemptionCandidates, OwnVictims: c.OwnVictims, AllReasons: c.AllReasons,
 	}
 	if o.Profile, err = c.profile(); err != nil {
