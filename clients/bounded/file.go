@@ -16,12 +16,17 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, maximumFile+1))
+	return Read(path, f)
+}
+
+// Read reads a file of settings to its end. Errors contain its name.
+func Read(name string, in io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(in, maximumFile+1))
 	if err == nil && len(text) > maximumFile {
 		err = fmt.Errorf("more than %d bytes", maximumFile)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return text, nil
 }

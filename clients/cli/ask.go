@@ -34,7 +34,7 @@ func (q *question) open(s *session, queue answer.QueueMode) (out *answer.Questio
 	}
 	out = q.about(s, snapshot, scheduler)
 	out.Queue = queue
-	out.Client, stop, err = q.dial(s.ctx)
+	out.Client, stop, err = q.dial(s)
 	return out, stop, err
 }
 

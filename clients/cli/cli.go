@@ -39,6 +39,8 @@ type commands struct {
 	Score       scoreCommand       `cmd:"" example:"score --pod shop/web-1 -f cluster.json" help:"Score the feasible nodes of a pod."`
 	Preempt     preemptCommand     `cmd:"" example:"preempt --pod shop/web-1 --safe -f cluster.json" help:"List the pods that kube-scheduler would preempt for a pod. Flags add searches that kube-scheduler does not have: victims that can all be placed again, and the fewest victims on any nodes."`
 	ScaleDown   scaleDownCommand   `cmd:"" example:"scale-down --workload shop/web --replicas 3 -f cluster.json" help:"Choose the replicas of a workload to delete so that the others stay spread."`
+	Serve       serveCommand       `cmd:"" example:"serve; serve --listen 127.0.0.1:9000 --server stowage:7433" help:"Answer the questions of the other commands over HTTP, about the objects in the body of each request."`
+	MCP         mcpCommand         `cmd:"" name:"mcp" example:"mcp -f cluster.json; mcp --cluster" help:"Let an agent put the questions of the other commands, as tools of the Model Context Protocol on standard input and output."`
 	Completion  completionCommand  `cmd:"" example:"completion bash" help:"Print a completion script for a shell."`
 	Man         manCommand         `cmd:"" example:"man > stowage.1" help:"Print the manual page."`
 	Help        helpCommand        `cmd:"" example:"help explain" help:"Print the help of a command."`

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,12 +16,12 @@ import (
 
 // remote has the flags of a server. The flags of TLS are as in the other commands.
 type remote struct {
-	Server            []string `placeholder:"ADDRESS" help:"Address of a server, host:port. Repeat it for replicas. Default: this process decides."`
-	StowageCAFile     string   `name:"stowage-ca-file" placeholder:"FILE" help:"With --server: PEM file with the authorities that sign the server's certificate. Without it, connections are not encrypted."`
-	StowageCertFile   string   `placeholder:"FILE" help:"With --server: PEM file with the client certificate."`
-	StowageKeyFile    string   `placeholder:"FILE" help:"With --server: PEM file with the key of --stowage-cert-file."`
-	StowageTokenFile  string   `placeholder:"FILE" help:"With --server: file with a bearer token."`
-	StowageServerName string   `placeholder:"NAME" help:"With --server: name in the server's certificate, if it differs from the host of --server."`
+	Server            []string `local:"" placeholder:"ADDRESS" help:"Address of a server, host:port. Repeat it for replicas. Default: this process decides."`
+	StowageCAFile     string   `local:"" name:"stowage-ca-file" placeholder:"FILE" help:"With --server: PEM file with the authorities that sign the server's certificate. Without it, connections are not encrypted."`
+	StowageCertFile   string   `local:"" placeholder:"FILE" help:"With --server: PEM file with the client certificate."`
+	StowageKeyFile    string   `local:"" placeholder:"FILE" help:"With --server: PEM file with the key of --stowage-cert-file."`
+	StowageTokenFile  string   `local:"" placeholder:"FILE" help:"With --server: file with a bearer token."`
+	StowageServerName string   `local:"" placeholder:"NAME" help:"With --server: name in the server's certificate, if it differs from the host of --server."`
 }
 
 func (r *remote) settings() *connect.Stowage {
@@ -44,12 +43,15 @@ func (r *remote) check() error {
 }
 
 // dial returns a client of the given servers, or of a server inside the process.
-func (r *remote) dial(ctx context.Context) (*stowage.Client, func(), error) {
+func (r *remote) dial(s *session) (*stowage.Client, func(), error) {
+	if s.given != nil {
+		return s.given.client, func() {}, nil
+	}
 	if len(r.Server) > 0 {
 		c, err := r.settings().Dial(slog.New(slog.DiscardHandler))
 		return c, func() { _ = c.Close() }, err
 	}
-	c, stop, err := embedded.Dial(ctx)
+	c, stop, err := embedded.Dial(s.ctx)
 	return c, func() { _ = stop() }, err
 }
 
@@ -100,5 +102,16 @@ func (r *remote) explained(err error) error {
 	if s.Code() != codes.Unavailable {
 		text = s.Code().String() + ": " + text
 	}
-	return fmt.Errorf("server %s: %s", strings.Join(r.Server, ", "), text)
+	return &serverError{fmt.Sprintf("server %s: %s", strings.Join(r.Server, ", "), text), err}
 }
+
+// serverError is an error of a server, in other words than gRPC's.
+type serverError struct {
+	text string
+	err  error
+}
+
+func (e *serverError) Error() string { return e.text }
+
+// Unwrap returns gRPC's error.
+func (e *serverError) Unwrap() error { return e.err }

@@ -59,7 +59,7 @@ func fetch(ctx context.Context, r *manifest.Reader, from string) (err error) {
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: %s", name, answer.Status)
 	}
-	return r.Read(name, &bounded{in: answer.Body, left: maximumFetchBytes})
+	return r.Read(name, &limited{in: answer.Body, left: maximumFetchBytes})
 }
 
 // reason is an error without the URL that it is about.
@@ -70,13 +70,13 @@ func reason(err error) error {
 	return err
 }
 
-// bounded is a reader that fails after a number of bytes.
-type bounded struct {
+// limited is a reader that fails after a number of bytes.
+type limited struct {
 	in   io.Reader
 	left int64
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *limited) Read(p []byte) (int, error) {
 	n, err := b.in.Read(p)
 	if b.left -= int64(n); b.left < 0 {
 		return 0, fmt.Errorf("more than %d bytes", maximumFetchBytes)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/verbs"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -17,16 +18,15 @@ import (
 func (q *question) located(err error, snapshot *kube.Snapshot, request proto.Message) error {
 	var out []error
 	for _, v := range answer.Violations(err) {
-		parts := []string{v.Field}
+		p := verbs.Problem{Field: v.Field, Detail: v.Description}
 		if at, field, ok := snapshot.Locate(request, v.Field); ok {
-			parts = []string{at, field}
+			p.Object, p.Field = at, field
 		} else if flag := flagOf(request, v.Field); flag != "" {
-			parts = []string{flag}
+			p.Field = flag
 		} else if field, ok := strings.CutPrefix(v.Field, "context.profile."); ok && q.Profile != "" {
-			parts = []string{q.Profile, field}
+			p.Object, p.Field = q.Profile, field
 		}
-		parts = slices.DeleteFunc(append(parts, v.Description), func(s string) bool { return s == "" })
-		out = append(out, errors.New(strings.Join(parts, ": ")))
+		out = append(out, p)
 	}
 	if len(out) == 0 {
 		return q.explained(err)

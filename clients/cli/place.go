@@ -22,7 +22,7 @@ type placeCommand struct {
 	AtLeast     uint32        `placeholder:"NUMBER" help:"With --joint: minimum number of pods to place."`
 	MaxSteps    uint32        `placeholder:"NUMBER" help:"With --joint: search budget, in steps."`
 	Changes     bool          `help:"List the changes that would place each unschedulable pod. Slow for many different pods."`
-	Watch       bool          `short:"w" help:"Print placements as they are decided."`
+	Watch       bool          `local:"" short:"w" help:"Print placements as they are decided."`
 	Timeout     time.Duration `placeholder:"DURATION" help:"Maximum time to wait for the answer, such as 10s."`
 	Partial     bool          `help:"With --timeout: place as many pods as time allows."`
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -19,19 +20,24 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
+// inputs has the flags that name what is read.
+type inputs struct {
+	File      []string `short:"f" sep:"none" placeholder:"PATH" help:"Manifests or a dump of a cluster: a file, a directory, an HTTP(S) URL, or - for standard input, also gzipped. Repeatable. Dump clusters as JSON, which is read four times as fast as YAML. Default: the live cluster of the kubeconfig."`
+	Kustomize []string `local:"" short:"k" sep:"none" placeholder:"DIRECTORY" help:"Directory with a kustomization, as for kubectl kustomize. Repeatable."`
+	Recursive bool     `local:"" short:"R" help:"Read subdirectories of --file as well."`
+	cluster
+}
+
 // question has the flags that all requests share.
 type question struct {
-	File          []string `group:"input" short:"f" sep:"none" placeholder:"PATH" help:"Manifests or a dump of a cluster: a file, a directory, an HTTP(S) URL, or - for standard input, also gzipped. Repeatable. Dump clusters as JSON, which is read four times as fast as YAML. Default: the live cluster of the kubeconfig."`
-	Kustomize     []string `group:"input" short:"k" sep:"none" placeholder:"DIRECTORY" help:"Directory with a kustomization, as for kubectl kustomize. Repeatable."`
-	Recursive     bool     `group:"input" short:"R" help:"Read subdirectories of --file as well."`
-	cluster       `group:"input"`
+	inputs        `group:"input"`
 	SchedulerName string `group:"input" placeholder:"NAME" help:"The schedulerName of pods to place; also selects the profile in a KubeSchedulerConfiguration with several. * means any. Default: the only profile, or default-scheduler."`
 	DetachVolumes bool   `group:"input" help:"Assume that a volume is detached as soon as the last pod of its node that uses it leaves. Without the flag its VolumeAttachment counts against the attach limit of the node after that, as for kube-scheduler."`
 	Profile       string `group:"input" placeholder:"FILE" help:"Scheduler profile, in JSON or YAML: a KubeSchedulerConfiguration or a Profile of the contract. Default: kube-scheduler's default profile."`
 
 	Output      string `group:"output" short:"o" words:"table,wide,json,yaml,name,html,svg,jsonpath=,go-template=" default:"table" placeholder:"FORMAT" help:"Output format: table, wide (table with --verbose), json, yaml, name (not preempt), html or svg (not filter, score, preempt), jsonpath=TEMPLATE or go-template=TEMPLATE. Default: table."`
 	Verbose     bool   `group:"output" short:"v" help:"Print more. explain: every failing check and what each node lacks. place: every node and how full it is. drain: every node and every move."`
-	Color       string `group:"output" enum:"auto,always,never" default:"auto" help:"Colour the output: ${enum}. auto colours terminals unless NO_COLOR is set."`
+	Color       string `local:"" group:"output" enum:"auto,always,never" default:"auto" help:"Colour the output: ${enum}. auto colours terminals unless NO_COLOR is set."`
 	AllowUnread bool   `group:"output" help:"Exit with 0, not 3, if kube-scheduler might reject a pod because of fields that Stowage does not read."`
 
 	Ignore []string `group:"output" placeholder:"KIND" help:"Kinds of objects that Stowage does not read and that do not matter, such as ResourceQuota,Prometheus: they do not make the exit status 3."`
@@ -49,7 +55,7 @@ type question struct {
 }
 
 // live reports whether a live cluster is read.
-func (q *question) live() bool {
+func (q *inputs) live() bool {
 	return q.Cluster || q.Kubeconfig != "" || q.Context != "" || len(q.File)+len(q.Kustomize) == 0
 }
 
@@ -102,7 +108,7 @@ func (t *ties) tieBreak() stowagev1.TieBreak {
 
 // read reads the profile and the manifests. Whose pods are placed follows from the profile if no flag says it.
 func (q *question) read(s *session) (*kube.Snapshot, *schedulerconfig.Scheduler, error) {
-	scheduler, err := q.scheduler()
+	scheduler, err := q.scheduler(s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -131,7 +137,10 @@ func (q *question) reader(s *session, schedulerName string) (*manifest.Reader, e
 		return nil, fmt.Errorf("--selector: %w", err)
 	}
 	r := manifest.NewReader(kube.Options{SchedulerName: schedulerName, Namespace: q.Namespace, Labels: selector, DetachVolumes: q.DetachVolumes})
-	r.Apply, r.Namespace, r.Ignore = apply.Manifest, q.Namespace, q.Ignore
+	r.Apply, r.Namespace, r.Ignore, r.Open = apply.Manifest, q.Namespace, q.Ignore, s.given.open()
+	if s.given != nil {
+		r.Bound(s.given.maximum)
+	}
 	if q.live() {
 		if q.forbidden, err = q.cluster.read(s.ctx, r); err != nil {
 			return nil, err
@@ -157,9 +166,15 @@ func (q *question) reader(s *session, schedulerName string) (*manifest.Reader, e
 
 // readFile reads manifests.
 func (*question) readFile(s *session, r *manifest.Reader, path string) error {
+	if s.given != nil && !slices.Contains(s.given.local, path) {
+		return r.ReadPath(path, nil)
+	}
 	if isURL(path) {
 		return fetch(s.ctx, r, path)
 	}
+	open := r.Open
+	defer func() { r.Open = open }()
+	r.Open = nil
 	return r.ReadPath(path, s.stdin)
 }
 
@@ -190,11 +205,15 @@ func (q *question) profileName() string {
 }
 
 // scheduler reads the profile; without one, its fields are zero.
-func (q *question) scheduler() (*schedulerconfig.Scheduler, error) {
+func (q *question) scheduler(s *session) (*schedulerconfig.Scheduler, error) {
 	out := &schedulerconfig.Scheduler{}
 	if q.Profile != "" {
-		var err error
-		if out, err = schedulerconfig.ReadFile(q.Profile, schedulerconfig.Options{SchedulerName: q.profileName()}); err != nil {
+		f, err := s.openFile(q.Profile)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }()
+		if out, err = schedulerconfig.ReadFrom(q.Profile, f, schedulerconfig.Options{SchedulerName: q.profileName()}); err != nil {
 			return nil, err
 		}
 	}

@@ -19,6 +19,7 @@ type session struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	raw            io.Writer // stdout, for the sequences of a screen
+	given          *given    // nil for a command that reaches the files, the clusters and the servers of this machine
 	terminal       *os.File  // stdout, if it is one
 	parser         *kong.Kong
 	application    *kong.Application
@@ -26,4 +27,12 @@ type session struct {
 	width          int    // of tables and lines
 	ink            text.Ink
 	progress       *progressLine // nil if stderr is no terminal
+}
+
+// openFile opens a file of this machine, or one that was handed over.
+func (s *session) openFile(path string) (io.ReadCloser, error) {
+	if open := s.given.open(); open != nil {
+		return open(path)
+	}
+	return os.Open(path)
 }

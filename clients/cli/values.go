@@ -21,7 +21,7 @@ func questionOf(typed *pflag.FlagSet) *question {
 		out, _ := typed.GetStringArray(flag) // none if the command has no such flag
 		return out
 	}
-	q := &question{Kustomize: all("kustomize")}
+	q := &question{inputs: inputs{Kustomize: all("kustomize")}}
 	q.Recursive, _ = typed.GetBool("recursive")
 	q.Kubeconfig = cmp.Or(all("kubeconfig")...)
 	q.File = slices.DeleteFunc(all("file"), func(path string) bool { return path == "-" || isURL(path) })

@@ -48,7 +48,7 @@ func (c *whatIfCommand) Run(s *session, code *answered) error {
 		return err
 	}
 	c.dress(s)
-	scheduler, err := c.scheduler()
+	scheduler, err := c.scheduler(s)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (c *whatIfCommand) Run(s *session, code *answered) error {
 	o.Scaled = c.scaled
 	q := c.about(s, after, scheduler)
 	q.Queue, q.TieBreak, q.Seed = c.mode(), c.tieBreak(), c.Seed
-	client, stop, err := c.dial(s.ctx)
+	client, stop, err := c.dial(s)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,9 @@ var extensions = []string{".json", ".yaml", ".yml"}
 // standard input. With Recursive it reads subdirectories, too, but follows no links to directories. The error lists the problems of
 // all files, up to a maximum number of files.
 func (r *Reader) ReadPath(path string, stdin io.Reader) error {
+	if r.Open != nil {
+		return r.readFile(path, r.readSome)
+	}
 	if path == "-" {
 		return r.readSome("standard input", stdin)
 	}
@@ -99,7 +102,11 @@ func (n *noted) Read(p []byte) (int, error) {
 }
 
 func (r *Reader) readFile(path string, read func(string, io.Reader) error) error {
-	f, err := os.Open(path)
+	open := r.Open
+	if open == nil {
+		open = func(path string) (io.ReadCloser, error) { return os.Open(path) }
+	}
+	f, err := open(path)
 	if err != nil {
 		return err
 	}

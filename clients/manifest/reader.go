@@ -36,6 +36,8 @@ type Reader struct {
 	Namespace string
 	// Recursive makes ReadPath read subdirectories.
 	Recursive bool
+	// Open opens the files of ReadPath; nil: files of this machine, where a path may be a directory, and - is standard input.
+	Open func(path string) (io.ReadCloser, error)
 	// Ignore are kinds that Skipped does not count, with or without their group, as in Prometheus.monitoring.coreos.com.
 	Ignore []string
 	// Apply applies a manifest to an object of a cluster, as apply.Manifest does; into is an empty object of its type. Without
@@ -45,7 +47,7 @@ type Reader struct {
 	options     kube.Options
 	builder     *kube.Builder
 	in          *bufio.Reader
-	bytesLeft   int64
+	text        bound
 	objects     int64
 	unread      unread
 	used        map[string]bool // namespaces of objects
@@ -62,15 +64,18 @@ type Reader struct {
 // NewReader returns a Reader of snapshots with the given options.
 func NewReader(o kube.Options) *Reader {
 	return &Reader{
-		options:   o,
-		builder:   kube.NewBuilder(o),
-		bytesLeft: MaximumBytes,
-		unread:    newUnread(),
-		used:      map[string]bool{},
-		spaces:    map[string]bool{},
-		known:     map[string]*entry{},
+		options: o,
+		builder: kube.NewBuilder(o),
+		text:    bound{MaximumBytes, MaximumBytes},
+		unread:  newUnread(),
+		used:    map[string]bool{},
+		spaces:  map[string]bool{},
+		known:   map[string]*entry{},
 	}
 }
+
+// Bound bounds the text of all files to fewer bytes than MaximumBytes, before anything is read.
+func (r *Reader) Bound(bytes int64) { r.text = bound{bytes, bytes} }
 
 // Read reads the documents of one file, which may be compressed by gzip; errors contain name. A repeated object counts once. A
 // different object of the same name in another file changes or replaces it, see the package documentation; in the same file it is
@@ -82,7 +87,7 @@ func (r *Reader) Read(name string, in io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	limited := &source{in: plain, left: r.bytesLeft, document: -1}
+	limited := &source{in: plain, bound: r.text, document: -1}
 	if r.in == nil {
 		r.in = bufio.NewReaderSize(nil, window)
 	}
@@ -92,7 +97,7 @@ func (r *Reader) Read(name string, in io.Reader) error {
 	})}
 	d.read()
 	parts := d.out.since(0)
-	r.bytesLeft = limited.left
+	r.text = limited.bound
 	if r.objects += d.out.objects.Load(); r.objects > MaximumObjects {
 		return fmt.Errorf("%s: more than %d objects", name, MaximumObjects)
 	}

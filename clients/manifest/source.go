@@ -19,10 +19,13 @@ const (
 
 var errTooLarge = fmt.Errorf("an object of more than %d bytes", maximumObject)
 
+// bound bounds a number of bytes.
+type bound struct{ maximum, left int64 }
+
 // source reads a file up to its bounds. Its error is final.
 type source struct {
-	in       io.Reader
-	left     int64 // of MaximumBytes
+	in io.Reader
+	bound
 	document int64 // of maximumText; negative for no bound
 	err      error
 }
@@ -38,10 +41,10 @@ func (s *source) Read(p []byte) (int, error) {
 	case bytes.IndexByte(p[:n], 0) >= 0: // as in /dev/zero
 		err = errors.New("not a text file: contains a NUL byte")
 	case s.left < 0:
-		err = fmt.Errorf("more than %d bytes of manifests", MaximumBytes)
+		err = fmt.Errorf("more than %d bytes of manifests", s.maximum)
 	case s.document >= 0:
 		if s.document = max(0, s.document-int64(n)); s.document == 0 {
-			err = fmt.Errorf("a YAML document of more than %d bytes; JSON may have %d", maximumText, MaximumBytes)
+			err = fmt.Errorf("a YAML document of more than %d bytes; JSON may have %d", maximumText, s.maximum)
 		}
 	}
 	if s.err = err; err != nil && !errors.Is(err, io.EOF) {

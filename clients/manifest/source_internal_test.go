@@ -26,12 +26,12 @@ func (b *space) Read(p []byte) (int, error) {
 func TestBytesAreBounded(t *testing.T) {
 	for more, want := range map[int64]string{0: "", 1: "more than 1073741824 bytes of manifests"} {
 		text := space(MaximumBytes + more)
-		n, err := io.Copy(io.Discard, &source{in: &text, left: MaximumBytes, document: -1})
+		n, err := io.Copy(io.Discard, &source{in: &text, bound: bound{MaximumBytes, MaximumBytes}, document: -1})
 		if (err != nil) != (want != "") || err != nil && err.Error() != want || err == nil && n != MaximumBytes {
 			t.Errorf("%d more than the limit: %d bytes, %v", more, n, err)
 		}
 	}
-	if _, err := io.ReadAll(&source{in: strings.NewReader("a\x00"), left: MaximumBytes, document: -1}); err == nil {
+	if _, err := io.ReadAll(&source{in: strings.NewReader("a\x00"), bound: bound{MaximumBytes, MaximumBytes}, document: -1}); err == nil {
 		t.Error("a byte 0 is read")
 	}
 }
@@ -40,7 +40,7 @@ func TestBytesAreBounded(t *testing.T) {
 func TestDocumentsAreBounded(t *testing.T) {
 	for more, refused := range map[int64]bool{0: false, 1: true} {
 		text := space(maximumText + more)
-		if _, err := io.Copy(io.Discard, &source{in: &text, left: MaximumBytes, document: maximumText + 1}); (err != nil) != refused {
+		if _, err := io.Copy(io.Discard, &source{in: &text, bound: bound{MaximumBytes, MaximumBytes}, document: maximumText + 1}); (err != nil) != refused {
 			t.Errorf("%d more than the limit: %v", more, err)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -52,13 +54,23 @@ func (s *Scheduler) NoPreemption() bool {
 
 // ReadFile reads a profile from a file in YAML or JSON: a Profile of the contract, or a KubeSchedulerConfiguration.
 func ReadFile(path string, o Options) (*Scheduler, error) {
-	text, err := bounded.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return ReadFrom(path, f, o)
+}
+
+// ReadFrom reads a profile from an open file, of which errors contain the name.
+func ReadFrom(name string, in io.Reader, o Options) (*Scheduler, error) {
+	text, err := bounded.Read(name, in)
 	if err != nil {
 		return nil, err
 	}
 	out, err := Read(text, o)
 	if err != nil {
-		return nil, prefixed(path, err)
+		return nil, prefixed(name, err)
 	}
 	return out, nil
 }

@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -69,43 +71,50 @@ func write(repository, out string) error {
 	if err != nil {
 		return err
 	}
-	for verb, all := range documents {
-		text, err := schemaOf(verb, all, comments)
+	g := &generator{comments: comments, defs: map[string]*jsonschema.Schema{}}
+	for _, verb := range slices.Sorted(maps.Keys(documents)) {
+		s, err := g.schemaOf(verb, documents[verb])
 		if err != nil {
 			return fmt.Errorf("%s: %w", verb, err)
 		}
-		if err := os.WriteFile(filepath.Join(out, verb+".json"), text, 0o666); err != nil {
+		if err := writeFile(filepath.Join(out, verb+".json"), s, definitions); err != nil {
 			return err
 		}
 	}
-	return nil
+	return writeFile(filepath.Join(out, definitions), &jsonschema.Schema{Schema: draft, Title: "types of documents of stowage", Defs: g.defs}, "")
 }
 
-// schemaOf returns the schema of the documents of a verb.
-func schemaOf(verb string, all []document, c *comments) ([]byte, error) {
-	g := &generator{comments: c, defs: map[string]*jsonschema.Schema{}}
+const (
+	draft = "https://json-schema.org/draft/2020-12/schema"
+	// definitions is the file with the types that schemas share.
+	definitions = "definitions.json"
+)
+
+// writeFile writes a schema, whose definitions are in a file; empty if they are its own.
+func writeFile(path string, s *jsonschema.Schema, definitions string) error {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	text = bytes.ReplaceAll(text, []byte(`"#/$defs/`), []byte(`"`+definitions+`#/$defs/`))
+	return os.WriteFile(path, append(text, '\n'), 0o666)
+}
+
+// schemaOf returns the schema of the documents of a verb, without its definitions.
+func (g *generator) schemaOf(verb string, all []document) (*jsonschema.Schema, error) {
 	var schemas []*jsonschema.Schema
 	for _, d := range all {
 		s, err := g.document(d)
 		if err != nil {
 			return nil, err
 		}
-		s.Description = c.types[nameOfType(structOf(d.of))]
+		s.Description = g.comments.types[nameOfType(structOf(d.of))]
 		schemas = append(schemas, s)
 	}
 	root := schemas[0]
 	if len(schemas) > 1 {
 		root = &jsonschema.Schema{OneOf: schemas}
 	}
-	root.Schema, root.Title, root.Defs = "https://json-schema.org/draft/2020-12/schema", "stowage "+verb+" -o json", g.defs
-	text, err := json.Marshal(root)
-	if err != nil {
-		return nil, err
-	}
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, text, "", "  "); err != nil {
-		return nil, err
-	}
-	indented.WriteByte('\n')
-	return indented.Bytes(), nil
+	root.Schema, root.Title = draft, "stowage "+verb+" -o json"
+	return root, nil
 }

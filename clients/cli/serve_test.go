@@ -1,0 +1,197 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stowage-scheduler/stowage/clients/cli"
+	"github.com/stowage-scheduler/stowage/clients/embedded"
+	"github.com/stowage-scheduler/stowage/clients/serve"
+	"github.com/stowage-scheduler/stowage/clients/verbs"
+)
+
+// answerer returns what answers calls, with a server in this process.
+func answerer(t *testing.T) *cli.Answerer {
+	t.Helper()
+	client, stop, err := embedded.Dial(context.WithoutCancel(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = stop() })
+	a, err := cli.NewAnswerer(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// form writes the call of a command line as a form, in which files have the names that they have in a directory.
+func form(t *testing.T, a *cli.Answerer, args []string) (body *bytes.Buffer, contentType string) {
+	t.Helper()
+	all := a.Verbs()
+	v := &all[slices.IndexFunc(all, func(v verbs.Verb) bool { return v.Name == args[0] })]
+	body = &bytes.Buffer{}
+	w := multipart.NewWriter(body)
+	for i := 1; i < len(args); i++ {
+		flag, value, given := strings.Cut(args[i], "=")
+		if long := map[string]string{"-f": "--file", "-o": "--output"}[flag]; long != "" {
+			flag = long
+		}
+		name, isFlag := strings.CutPrefix(flag, "--")
+		p := v.Parameter(name)
+		switch {
+		case !isFlag:
+			name, value = v.Parameters[len(v.Parameters)-1].Name, args[i]
+		case !given && p.Kind == verbs.Switch:
+			value = "true"
+		case !given:
+			i++
+			value = args[i]
+		}
+		if p == nil || p.Kind != verbs.File {
+			must(t, w.WriteField(name, value))
+			continue
+		}
+		part, err := w.CreateFormFile(name, value)
+		must(t, err)
+		text, err := os.ReadFile(value)
+		must(t, err)
+		_, err = part.Write(text)
+		must(t, err)
+	}
+	must(t, w.Close())
+	return body, w.FormDataContentType()
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inDirectory copies the files of a command line into a directory, without the directories in their names.
+func inDirectory(t *testing.T, directory string, args []string) []string {
+	t.Helper()
+	var out []string
+	for _, arg := range args {
+		if strings.HasSuffix(arg, ".yaml") {
+			text, err := os.ReadFile(arg)
+			must(t, err)
+			arg = filepath.Base(arg)
+			must(t, os.WriteFile(filepath.Join(directory, arg), text, 0o600))
+		}
+		out = append(out, arg)
+	}
+	return out
+}
+
+// TestServedAnswersAreThoseOfTheCommand puts every example and every verb over HTTP: the answers are the bytes that the command prints.
+func TestServedAnswersAreThoseOfTheCommand(t *testing.T) {
+	a := answerer(t)
+	handler, err := serve.NewHandler(a, serve.Defaults())
+	must(t, err)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	tried := map[string]bool{}
+	for _, args := range jsonCommands(t) {
+		directory := t.TempDir()
+		args = inDirectory(t, directory, args)
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			t.Chdir(directory)
+			var want, notes bytes.Buffer
+			exit := cli.Run(t.Context(), args, nil, &want, &notes)
+			body, contentType := form(t, a, args)
+			response, err := http.Post(server.URL+"/v1/"+args[0], contentType, body)
+			must(t, err)
+			defer func() { _ = response.Body.Close() }()
+			got, err := io.ReadAll(response.Body)
+			must(t, err)
+			if status := response.Header.Get(serve.ExitStatus); status != strconv.Itoa(exit) || !bytes.Equal(got, want.Bytes()) {
+				t.Errorf("exit status %s, want %d\n%s\nwant\n%s%s", status, exit, got, want.Bytes(), notes.Bytes())
+			}
+		})
+		tried[args[0]] = true
+	}
+	for _, v := range a.Verbs() {
+		if !tried[v.Name] {
+			t.Errorf("%s is not tried", v.Name)
+		}
+	}
+}
+
+// TestServedFlags holds that a served verb has the flags of its command but for flags that reach this machine.
+func TestServedFlags(t *testing.T) {
+	local := map[string]bool{}
+	for _, name := range []string{
+		"kustomize", "recursive", "cluster", "kubeconfig", "context", "color", "watch", "server", "stowage-ca-file", "stowage-cert-file",
+		"stowage-key-file", "stowage-token-file", "stowage-server-name", "help", "version",
+	} {
+		local[name] = true
+	}
+	for _, v := range answerer(t).Verbs() {
+		var help bytes.Buffer
+		cli.Run(t.Context(), []string{v.Name, "--help"}, nil, &help, io.Discard)
+		flags := 0
+		for line := range strings.Lines(help.String()) {
+			_, flag, found := strings.Cut(line, "--")
+			if !found || !strings.HasPrefix(strings.TrimSpace(line), "-") {
+				continue
+			}
+			flag = strings.TrimRight(flag[:strings.IndexAny(flag+" ", "= ,\n")], ".")
+			flags++
+			if p := v.Parameter(flag); (p == nil) != local[flag] {
+				t.Errorf("%s --%s: served is %v", v.Name, flag, p != nil)
+			}
+		}
+		if flags < 15 {
+			t.Errorf("%s has only %d flags", v.Name, flags)
+		}
+	}
+}
+
+// TestServedCallsReachNoFile gives the path of a file to every parameter, as a value and as the name of a file: no answer has what is in it.
+func TestServedCallsReachNoFile(t *testing.T) {
+	const secret = "swordfish"
+	path := filepath.Join(t.TempDir(), "secret.yaml")
+	must(t, os.WriteFile(path, []byte("apiVersion: v1\nkind: Node\nmetadata: {name: "+secret+"}\n"), 0o600))
+	a := answerer(t)
+	tried := 0
+	for _, v := range a.Verbs() {
+		for _, p := range v.Parameters {
+			for _, value := range []string{path, "@" + path, "file://" + path} {
+				c := &verbs.Call{Verb: v.Name, MaximumBytes: 1 << 20, Values: map[string][]string{}, Files: map[string][]verbs.Content{
+					"file": {{Name: path, Reader: strings.NewReader("apiVersion: v1\nkind: Node\nmetadata: {name: a}\n")}},
+				}}
+				if p.Kind == verbs.File {
+					c.Files[p.Name] = append(c.Files[p.Name], verbs.Content{Name: value, Reader: strings.NewReader("")})
+				} else {
+					c.Values[p.Name] = []string{value}
+				}
+				var out, notes bytes.Buffer
+				_, err := a.Answer(t.Context(), c, &out, &notes)
+				text := out.String() + notes.String()
+				if err != nil {
+					text += err.Error()
+				}
+				if strings.Contains(text, secret) {
+					t.Errorf("%s %s=%s: %s", v.Name, p.Name, value, text)
+				}
+				tried++
+			}
+		}
+	}
+	if tried < 300 {
+		t.Errorf("%d values are tried", tried)
+	}
+}

@@ -1,0 +1,97 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/stowage-scheduler/stowage/clients/verbs"
+)
+
+// Bounds of connections.
+const (
+	headerTimeout  = 10 * time.Second
+	idleTimeout    = 2 * time.Minute
+	maximumHeader  = 64 << 10
+	shutdownPeriod = 10 * time.Second
+)
+
+// Listen opens an address. Without a token only callers on this machine may be served: others could use its processors, and read nothing.
+func Listen(ctx context.Context, address, token string) (net.Listener, error) {
+	var listen net.ListenConfig
+	l, err := listen.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if token == "" && !loopback(l.Addr()) {
+		return nil, errors.Join(fmt.Errorf("%s is reachable from other machines, which needs a token", l.Addr()), l.Close())
+	}
+	return l, nil
+}
+
+func loopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// Run serves until ctx is done, and then answers the requests that it has, for some seconds.
+func Run(ctx context.Context, l net.Listener, h http.Handler, token string) error {
+	if token != "" {
+		h = authenticated(h, token)
+	} else {
+		h = local(h)
+	}
+	s := &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maximumHeader,
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownPeriod)
+	defer cancel()
+	if err := s.Shutdown(last); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	return nil
+}
+
+// local refuses requests for other names than the names of this machine: a page could give its own name the address of the loopback.
+func local(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		host = strings.Trim(host, "[]")
+		if ip := net.ParseIP(host); host != "localhost" && !ip.IsLoopback() {
+			refuse(w, http.StatusForbidden, verbs.Problem{Detail: fmt.Sprintf("requests for host %q are refused without a token", host)})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// authenticated refuses requests without the token, but for the health.
+func authenticated(next http.Handler, token string) http.Handler {
+	want := sha256.Sum256([]byte("Bearer " + token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
+		if subtle.ConstantTimeCompare(want[:], got[:]) == 0 && r.URL.Path != "/healthz" {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			refuse(w, http.StatusUnauthorized, verbs.Problem{Detail: "the request has no valid bearer token"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

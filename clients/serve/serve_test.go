@@ -1,0 +1,261 @@
+package serve_test
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/stowage-scheduler/stowage/clients/serve"
+	"github.com/stowage-scheduler/stowage/clients/verbs"
+)
+
+// echo answers with the names and the lengths of what a call has.
+type echo struct {
+	err  error
+	wait chan struct{} // unless nil, answers wait for it
+}
+
+func (echo) Verbs() []verbs.Verb {
+	return []verbs.Verb{{Name: "place", Parameters: []verbs.Parameter{
+		{Name: "file", Kind: verbs.File, Repeated: true}, {Name: "seed", Kind: verbs.Number}, {Name: "output"},
+	}}}
+}
+
+func (e echo) Answer(ctx context.Context, c *verbs.Call, answer, _ io.Writer) (int, error) {
+	if e.wait != nil {
+		select {
+		case <-e.wait:
+		case <-ctx.Done():
+			return 2, status.FromContextError(ctx.Err()).Err()
+		}
+	}
+	if e.err != nil {
+		return 2, e.err
+	}
+	got := struct {
+		Values map[string][]string
+		Files  map[string]int
+	}{c.Values, map[string]int{}}
+	for _, f := range c.Files["file"] {
+		text, err := io.ReadAll(f)
+		if err != nil {
+			return 2, err
+		}
+		got.Files[f.Name] = len(text)
+	}
+	return 1, json.NewEncoder(answer).Encode(got)
+}
+
+func start(t *testing.T, a verbs.Answerer, o serve.Options) string {
+	t.Helper()
+	h, err := serve.NewHandler(a, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func send(t *testing.T, request *http.Request) (code int, body string, header http.Header) {
+	t.Helper()
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text), response.Header
+}
+
+func request(t *testing.T, method, url, contentType, body string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", contentType)
+	return r
+}
+
+const formType = "multipart/form-data; boundary=x"
+
+func part(name, file, content string) string {
+	if file != "" {
+		file = `; filename="` + file + `"`
+	}
+	return "--x\r\nContent-Disposition: form-data; name=\"" + name + "\"" + file + "\r\n\r\n" + content + "\r\n"
+}
+
+func TestRequests(t *testing.T) {
+	o := serve.Defaults()
+	o.MaximumBody = 64 << 10
+	url := start(t, echo{}, o)
+	for name, c := range map[string]struct {
+		method, path, contentType, body string
+		code                            int
+		want                            string
+	}{
+		"a body":              {path: "/v1/place?seed=7", body: "12345", code: 200, want: `{"Values":{"output":["json"],"seed":["7"]},"Files":{"body":5}}`},
+		"a form":              {path: "/v1/place", contentType: formType, body: part("file", "a.yaml", "123") + part("seed", "", "8") + part("output", "", "name") + "--x--", code: 200, want: `{"Values":{"output":["name"],"seed":["8"]},"Files":{"a.yaml":3}}`},
+		"an unknown verb":     {path: "/v1/bind", code: 404, want: "404 page not found"},
+		"another method":      {method: "GET", path: "/v1/place", code: 405, want: "Method Not Allowed"},
+		"a query with a flaw": {path: "/v1/place?a=%zz", code: 400, want: `the query: invalid URL escape \"%zz\"`},
+		"a large body":        {path: "/v1/place", body: strings.Repeat("x", 65<<10), code: 413, want: "the body has more than 65536 bytes"},
+		"a large form":        {path: "/v1/place", contentType: formType, body: part("file", "a", strings.Repeat("x", 65<<10)), code: 413, want: "the body has more than 65536 bytes"},
+		"an unknown part":     {path: "/v1/place", contentType: formType, body: part("kubeconfig", "", "a") + "--x--", code: 400, want: `place has no parameter \"kubeconfig\"`},
+		"a torn form":         {path: "/v1/place", contentType: formType, body: part("file", "a", "b")[:30], code: 400, want: "the form: it ends before its last boundary"},
+		"a form of parts":     {path: "/v1/place", contentType: formType, body: strings.Repeat(part("seed", "", "1"), 101) + "--x--", code: 400, want: "the form has more than 100 parts"},
+		"health":              {method: "GET", path: "/healthz", code: 200, want: "ok"},
+		"a schema":            {method: "GET", path: "/schemas/place.json", code: 200, want: `"$schema": "https://json-schema.org/draft/2020-12/schema"`},
+		"a description":       {method: "GET", path: "/openapi.json", code: 200, want: `"openapi": "3.1.0"`},
+	} {
+		code, body, header := send(t, request(t, cmp.Or(c.method, "POST"), url+c.path, c.contentType, c.body))
+		if code != c.code || !strings.Contains(body, c.want) {
+			t.Errorf("%s: %d %s", name, code, body)
+		}
+		if header.Get("Access-Control-Allow-Origin") != "" || header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: headers %v", name, header)
+		}
+	}
+}
+
+// TestPacked sends a packed body: it may take what the largest one takes.
+func TestPacked(t *testing.T) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, _ = w.Write(make([]byte, 1<<20))
+	_ = w.Close()
+	wait := make(chan struct{})
+	o := serve.Defaults()
+	o.MaximumBody, o.MaximumBodies, o.MaximumWait = 64<<10, 64<<10, 10*time.Millisecond
+	url := start(t, echo{wait: wait}, o)
+	first := make(chan int)
+	go func() {
+		code, _, _ := send(t, request(t, "POST", url+"/v1/place", "", packed.String()))
+		first <- code
+	}()
+	for {
+		code, body, header := send(t, request(t, "POST", url+"/v1/place", "", "1"))
+		if code == 429 && strings.Contains(body, "too many requests") && header.Get("Retry-After") == "1" {
+			break
+		}
+		if code != 200 {
+			t.Fatal(code, body)
+		}
+	}
+	close(wait)
+	if code := <-first; code != 200 {
+		t.Error(code)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		code int
+		want string
+	}{
+		"of the call":     {&verbs.InvalidError{Problems: []verbs.Problem{{Object: "a.yaml: Pod x", Field: "spec", Detail: "<b>"}}}, 400, `"object": "a.yaml: Pod x"`},
+		"markup is JSON":  {&verbs.InvalidError{Problems: []verbs.Problem{{Detail: "<b>"}}}, 400, `"detail": "<b>"`},
+		"of the server":   {status.Error(codes.Unavailable, "it restarts"), 503, "it restarts"},
+		"too much":        {status.Error(codes.ResourceExhausted, "memory"), 429, "memory"},
+		"of the deadline": {status.Error(codes.DeadlineExceeded, "late"), 504, "late"},
+		"of no kind":      {errors.New("disk"), 500, "disk"},
+	} {
+		code, body, header := send(t, request(t, "POST", start(t, echo{err: c.err}, serve.Defaults())+"/v1/place", "", "a"))
+		if code != c.code || !strings.Contains(body, c.want) || header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s: %d %s", name, code, body)
+		}
+	}
+}
+
+// TestSlowBody sends a body that never ends: the request is given up.
+func TestSlowBody(t *testing.T) {
+	o := serve.Defaults()
+	o.MaximumTime = 300 * time.Millisecond
+	c, err := net.Dial("tcp", strings.TrimPrefix(start(t, echo{}, o), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	begin := time.Now()
+	_, _ = io.WriteString(c, "POST /v1/place HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nx")
+	_ = c.SetReadDeadline(begin.Add(time.Minute))
+	if _, err := io.ReadAll(c); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOtherOrigins holds that pages of other origins, and names that point to this machine, are refused.
+func TestOtherOrigins(t *testing.T) {
+	r := request(t, "POST", start(t, echo{}, serve.Defaults())+"/v1/place", "text/plain", "a")
+	r.Header.Set("Origin", "https://evil.example")
+	if code, body, _ := send(t, r); code != 403 {
+		t.Error(code, body)
+	}
+}
+
+// TestRun serves with and without a token, and ends with its context.
+func TestRun(t *testing.T) {
+	h, err := serve.NewHandler(echo{}, serve.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, err := serve.Listen(t.Context(), "0.0.0.0:0", ""); err == nil {
+		_ = l.Close()
+		t.Error("an address of all networks is opened without a token")
+	}
+	for _, token := range []string{"", "secret"} {
+		l, err := serve.Listen(t.Context(), "127.0.0.1:0", token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- serve.Run(ctx, l, h, token) }()
+		for _, c := range []struct {
+			host, authorization, path string
+			code, withToken           int
+		}{
+			{path: "/openapi.json", code: 200, withToken: 401},
+			{path: "/healthz", code: 200, withToken: 200},
+			{host: "localhost:80", path: "/healthz", code: 200, withToken: 200},
+			{host: "[::1]", path: "/healthz", code: 200, withToken: 200},
+			{host: "rebound.example", path: "/healthz", code: 403, withToken: 200},
+			{authorization: "Bearer secret", path: "/openapi.json", code: 200, withToken: 200},
+			{authorization: "Bearer secre", path: "/openapi.json", code: 200, withToken: 401},
+		} {
+			r := request(t, "GET", "http://"+l.Addr().String()+c.path, "", "")
+			r.Host = c.host
+			r.Header.Set("Authorization", c.authorization)
+			want := c.code
+			if token != "" {
+				want = c.withToken
+			}
+			if code, body, _ := send(t, r); code != want {
+				t.Errorf("token %q, %+v: %d %s", token, c, code, body)
+			}
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
