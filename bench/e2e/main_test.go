@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/stowage-scheduler/stowage/bench/e2e/controlplane"
 	"github.com/stowage-scheduler/stowage/bench/e2e/stack"
 )
@@ -35,12 +37,13 @@ func start(t *testing.T, flags ...string) *stack.Stack {
 	}
 	t.Logf("control plane up after %.1f s", time.Since(begin).Seconds())
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- controlplane.RunKubelet(ctx, c.Client) }()
+	var others errgroup.Group
+	others.Go(func() error { return controlplane.RunKubelet(ctx, c.Client) })
+	others.Go(func() error { return controlplane.RunProvisioner(ctx, c.Client) })
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error("kubelet:", err)
+		if err := others.Wait(); err != nil {
+			t.Error("kubelet or provisioner:", err)
 		}
 		if t.Failed() {
 			t.Log(c.Logs(12))

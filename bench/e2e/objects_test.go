@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,7 +59,7 @@ func asApplied(u *unstructured.Unstructured) {
 	}
 }
 
-// deleteAll deletes all workloads, pods, PodDisruptionBudgets, nodes and PriorityClasses and waits until they are gone.
+// deleteAll deletes all workloads, pods, PodDisruptionBudgets, nodes, PriorityClasses and storage objects, and waits until they are gone.
 func deleteAll(t *testing.T, c *stack.Stack) {
 	t.Helper()
 	ctx := t.Context()
@@ -81,6 +82,8 @@ func deleteAll(t *testing.T, c *stack.Stack) {
 			apps.ReplicaSets(n.Name).DeleteCollection(ctx, at, all),
 			c.Client.BatchV1().Jobs(n.Name).DeleteCollection(ctx, at, all),
 			core.Pods(n.Name).DeleteCollection(ctx, at, all),
+			core.PersistentVolumeClaims(n.Name).DeleteCollection(ctx, at, all), // once no pod uses them
+			c.Client.StorageV1().CSIStorageCapacities(n.Name).DeleteCollection(ctx, at, all),
 			c.Client.PolicyV1().PodDisruptionBudgets(n.Name).DeleteCollection(ctx, at, all),
 		} {
 			if err != nil {
@@ -90,6 +93,13 @@ func deleteAll(t *testing.T, c *stack.Stack) {
 	}
 	if err := c.Client.CoreV1().Nodes().DeleteCollection(ctx, at, all); err != nil {
 		t.Fatal(err)
+	}
+	storage := c.Client.StorageV1()
+	for _, err := range []error{
+		storage.StorageClasses().DeleteCollection(ctx, at, all), storage.CSIDrivers().DeleteCollection(ctx, at, all),
+		storage.CSINodes().DeleteCollection(ctx, at, all), storage.VolumeAttachments().DeleteCollection(ctx, at, all),
+	} {
+		must(t, err)
 	}
 	classes, err := c.Client.SchedulingV1().PriorityClasses().List(ctx, all)
 	if err != nil {
@@ -116,10 +126,20 @@ func deleteAll(t *testing.T, c *stack.Stack) {
 		if err != nil {
 			return err
 		}
-		if n, m, k := len(sets.Items), len(jobs.Items), len(pods.Items); n+m+k > 0 {
-			return fmt.Errorf("%d ReplicaSets, %d Jobs and %d pods are still there", n, m, k)
+		claims, err := c.Client.CoreV1().PersistentVolumeClaims("").List(ctx, all)
+		if err != nil {
+			return err
 		}
-		return nil
+		if n, m, k, l := len(sets.Items), len(jobs.Items), len(pods.Items), len(claims.Items); n+m+k+l > 0 {
+			return fmt.Errorf("%d ReplicaSets, %d Jobs, %d pods and %d claims are still there", n, m, k, l)
+		}
+		// A volume is deleted after its claim.
+		volumes := c.Client.CoreV1().PersistentVolumes()
+		left, err := volumes.List(ctx, all)
+		if err != nil || len(left.Items) == 0 {
+			return err
+		}
+		return cmp.Or(volumes.DeleteCollection(ctx, at, all), fmt.Errorf("%d volumes are still there", len(left.Items)))
 	})
 }
 
