@@ -236,7 +236,7 @@ func (d *draw) drawnClaim(c *corev1.PersistentVolumeClaim) *corev1.PersistentVol
 			c.Annotations = map[string]string{selected: d.nodeName()}
 		case x < 0.13:
 			c.Annotations = map[string]string{selected: "node-0"}
-		case x < 0.16 && *c.Spec.StorageClassName == "fast":
+		case x < 0.16 && *c.Spec.StorageClassName == "fast" && !d.tracked("fast"):
 			c.Annotations, c.Spec.StorageClassName = map[string]string{betaClass: "fast"}, nil
 		}
 		if d.chance(0.1) {
@@ -262,6 +262,12 @@ func (d *draw) drawnClaim(c *corev1.PersistentVolumeClaim) *corev1.PersistentVol
 	}
 	d.c.Storage.PersistentVolumeClaims = append(d.c.Storage.PersistentVolumeClaims, c)
 	return c
+}
+
+// tracked reports whether a class has capacities: kube-scheduler does not survive scoring a claim that has such a class in the annotation
+// alone.
+func (d *draw) tracked(class string) bool {
+	return slices.ContainsFunc(d.c.Storage.CSIStorageCapacities, func(c *storagev1.CSIStorageCapacity) bool { return c.StorageClassName == class })
 }
 
 func (d *draw) claimSpec(s *corev1.PersistentVolumeClaimSpec) {

@@ -28,8 +28,8 @@ type Binding struct {
 func (s *Scheduler) observeBinding(second *volumebinding.VolumeBinding) {
 	for _, p := range s.framework.EnqueueExtensions() {
 		if own, ok := p.(*volumebinding.VolumeBinding); ok {
-			own.Binder = &notingBinder{own.Binder, s}
-			second.Binder, s.volumes = own.Binder, own
+			own.Binder = &notingBinder{own.Binder, s, map[*volumebinding.PodVolumes][]Binding{}}
+			second.Binder, s.volumes, s.bound = own.Binder, own, map[types.UID][]Binding{}
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (s *Scheduler) reserve(pod *corev1.Pod, entry int, node uint32) ([]Binding,
 
 // boundBy returns what a pod has last assumed.
 func (s *Scheduler) boundBy(pod types.UID, entry int) []Binding {
-	bound := s.bound[pod]
+	bound := slices.Clone(s.bound[pod])
 	delete(s.bound, pod)
 	for i := range bound {
 		bound[i].Entry = entry
@@ -84,15 +84,24 @@ func Claims(pod *corev1.Pod) bool {
 // notingBinder notes what is assumed to be bound.
 type notingBinder struct {
 	volumebinding.SchedulerVolumeBinder
-	s *Scheduler
+	s     *Scheduler
+	noted map[*volumebinding.PodVolumes][]Binding
 }
 
 // AssumePodVolumes is of the interface.
 func (b *notingBinder) AssumePodVolumes(
 	logger klog.Logger, pod *corev1.Pod, node string, volumes *volumebinding.PodVolumes,
 ) (bool, error) {
-	at := b.s.index[node]
-	var bound []Binding
+	if b.noted[volumes] == nil { // what is assumed again is changed already
+		b.noted[volumes] = b.bindings(node, volumes)
+	}
+	b.s.bound[pod.UID] = b.noted[volumes]
+	return b.SchedulerVolumeBinder.AssumePodVolumes(logger, pod, node, volumes)
+}
+
+// bindings returns what a pod binds on a node that was not bound before.
+func (b *notingBinder) bindings(node string, volumes *volumebinding.PodVolumes) []Binding {
+	at, bound := b.s.index[node], []Binding{}
 	for _, found := range volumes.StaticBindings {
 		fields := reflect.ValueOf(found).Elem() // they have no other access
 		claim, v := fields.FieldByName("pvc").Elem(), fields.FieldByName("pv").Elem()
@@ -107,11 +116,7 @@ func (b *notingBinder) AssumePodVolumes(
 			bound = append(bound, binding)
 		}
 	}
-	if b.s.bound == nil {
-		b.s.bound = map[types.UID][]Binding{}
-	}
-	b.s.bound[pod.UID] = bound
-	return b.SchedulerVolumeBinder.AssumePodVolumes(logger, pod, node, volumes)
+	return bound
 }
 
 // BindPodVolumes leaves a whole kube-scheduler with what it assumes: no controller of volumes answers what it would write.
