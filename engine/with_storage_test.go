@@ -14,7 +14,7 @@ import (
 )
 
 // TestWithStorage changes storage objects of a cluster, several times one after the other, and compares all answers, which the clusters before
-// may have found parts of, with those of a cluster that is compiled from scratch.
+// may have found parts of, with the answers of a cluster that is compiled from scratch.
 func TestWithStorage(t *testing.T) {
 	profile := api.Kube137()
 	for seed := range uint64(cases(150)) {
@@ -45,7 +45,7 @@ func TestWithStorage(t *testing.T) {
 					scores[at] = score
 				}
 				if diff := cmp.Diff(scores[1], scores[0]); diff != "" {
-					t.Fatalf("seed %d, step %d: the scores of pod %d differ from those of a cluster compiled from scratch:\n%s", seed, step, i, diff)
+					t.Fatalf("seed %d, step %d: the scores of pod %d differ from the scores of a cluster compiled from scratch:\n%s", seed, step, i, diff)
 				}
 			}
 			var places [2]any
@@ -57,7 +57,7 @@ func TestWithStorage(t *testing.T) {
 				places[at] = place
 			}
 			if diff := cmp.Diff(places[1], places[0]); diff != "" {
-				t.Fatalf("seed %d, step %d: the placements differ from those of a cluster compiled from scratch:\n%s", seed, step, diff)
+				t.Fatalf("seed %d, step %d: the placements differ from the placements of a cluster compiled from scratch:\n%s", seed, step, diff)
 			}
 			if got, want := c.Bytes()-c.Remembered(), fresh.Bytes()-fresh.Remembered(); got < want/2 || got > 2*want {
 				t.Errorf("seed %d, step %d: %d bytes, %d of a cluster compiled from scratch", seed, step, got, want)
@@ -66,7 +66,7 @@ func TestWithStorage(t *testing.T) {
 	}
 }
 
-// changeStorage replaces some storage objects of a cluster by those of another random one, and removes some.
+// changeStorage replaces some storage objects of a cluster by objects of another random cluster, and removes some.
 func changeStorage(rng *rand.Rand, c *api.Cluster) (change api.StorageChange) {
 	other, pods := enginetest.Random(rng)
 	enginetest.RandomStorage(rng, other, pods)

@@ -79,6 +79,7 @@ func (s *State) Altered(ctx context.Context, a *Alteration) (*State, error) {
 		return nil, err
 	}
 	f := *s
+	f.volumeGroups = slices.Clip(s.volumeGroups)
 	f.ctx, f.Cluster = ctx, c
 	return &f, nil
 }
@@ -93,7 +94,7 @@ func (s *State) derived(ctx context.Context, derive func(*Cluster) (*Cluster, er
 		return nil, err
 	}
 	f := *s
-	f.groups = s.groups.shared()
+	f.groups, f.volumeGroups = s.groups.shared(), slices.Clip(s.volumeGroups)
 	f.bindings.last, f.attachedBy = lastBinding{}, nil // of other nodes
 	f.ctx, f.Cluster, f.Symbols, f.Resources = ctx, c, intern.Extend(c.symbols), c.resources
 	return &f, nil

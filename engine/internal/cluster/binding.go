@@ -134,7 +134,7 @@ type bindings struct {
 	last    lastBinding
 }
 
-// lastBinding is the binding of the pod that was asked for last, after a number of changes.
+// lastBinding is the last binding that was requested, and the pod and the number of changes that it is for.
 type lastBinding struct {
 	pod     *Pending
 	changes int

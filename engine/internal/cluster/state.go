@@ -60,7 +60,7 @@ func NewState(ctx context.Context, c *Cluster) *State {
 		explained: verdict.MaxExplained,
 		Symbols:   intern.Extend(c.symbols),
 		Resources: c.resources,
-		ownPods:   ownPods{groups: c.groups.shared(), ports: c.ports, volumeGroups: c.volumeGroups},
+		ownPods:   ownPods{groups: c.groups.shared(), ports: c.ports, volumeGroups: slices.Clip(c.volumeGroups)},
 	}
 }
 
@@ -237,7 +237,7 @@ func (s *State) groupOf(shape *Shape) int {
 		s.ports = append(slices.Clip(s.ports), i)
 	}
 	if len(shape.Volumes) > 0 {
-		s.volumeGroups = append(slices.Clip(s.volumeGroups), i)
+		s.volumeGroups = append(s.volumeGroups, i)
 	}
 	return i
 }

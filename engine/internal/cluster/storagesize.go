@@ -2,7 +2,7 @@ package cluster
 
 import "github.com/stowage-scheduler/stowage/engine/api"
 
-// bytes estimates the memory. Few objects are counted anew each time.
+// bytes estimates the memory. Few objects are counted each time.
 func (s *Storage) bytes() int64 {
 	if s == nil {
 		return 0

@@ -163,10 +163,9 @@ func (r *limit) More(node uint32, changes iter.Seq2[*cluster.Group, int64]) int6
 	used, alone := make(map[string]int64), int64(0)
 	use := func(g *cluster.Group, pods int64) {
 		for _, a := range r.state.AttachmentsBy(r.driver, g.Volumes) {
-			switch {
-			case a.Handle == "":
+			if a.Handle == "" {
 				alone += pods
-			default:
+			} else {
 				used[a.Handle] += pods
 			}
 		}
