@@ -209,6 +209,11 @@ func createAndSettle(t *testing.T, c *stack.Stack, all []*unstructured.Unstructu
 		}
 		pods += podsOf(u.Object, u.GetKind())
 	}
+	for _, u := range all {
+		if u.GetKind() == "PersistentVolumeClaim" {
+			settleClaim(t, c, u)
+		}
+	}
 	if pods == 0 {
 		return
 	}
@@ -232,6 +237,23 @@ func createAndSettle(t *testing.T, c *stack.Stack, all []*unstructured.Unstructu
 			return fmt.Errorf("%d of %d pods have been looked at", seen, pods)
 		}
 		return nil
+	})
+}
+
+// settleClaim waits until a claim is bound to the volume that it names: pods of a case find their claims so.
+func settleClaim(t *testing.T, c *stack.Stack, u *unstructured.Unstructured) {
+	t.Helper()
+	named, _, _ := unstructured.NestedString(u.Object, "spec", "volumeName")
+	if named == "" {
+		return
+	}
+	claims := c.Client.CoreV1().PersistentVolumeClaims(cmp.Or(u.GetNamespace(), metav1.NamespaceDefault))
+	eventually(t, patience, func() error {
+		claim, err := claims.Get(t.Context(), u.GetName(), metav1.GetOptions{})
+		if err == nil && claim.Status.Phase != corev1.ClaimBound {
+			err = fmt.Errorf("claim %s is %s", claim.Name, claim.Status.Phase)
+		}
+		return err
 	})
 }
 

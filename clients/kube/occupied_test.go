@@ -118,3 +118,22 @@ func TestOccupyingPodLosesNoMoreThanWhatIsOdd(t *testing.T) {
 		})
 	}
 }
+
+// TestRejectedPodsKeepTheirClaims expects that a pod on a node still uses its claims if the server rejects its resources, and loses them
+// only if it rejects these. In both cases what it uses of its node is not clear.
+func TestRejectedPodsKeepTheirClaims(t *testing.T) {
+	claim := &stowagev1.Volume{Source: &stowagev1.Volume_PersistentVolumeClaim{
+		PersistentVolumeClaim: &stowagev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
+	}}
+	template := &stowagev1.PodTemplate{Namespace: "shop", Spec: &stowagev1.PodSpec{
+		Containers: []*stowagev1.Container{{Name: "c"}}, Volumes: []*stowagev1.Volume{claim},
+	}}
+	for field, want := range map[string][2]int{
+		"spec.containers[0].name": {0, 1}, "spec.volumes[0].persistent_volume_claim.claim_name": {1, 0},
+	} {
+		got, unclear, ok := convert.Less(template, field)
+		if !ok || !unclear || len(got.Spec.Containers) != want[0] || len(got.Spec.Volumes) != want[1] {
+			t.Errorf("%s: %v, unclear %v, %v", field, got, unclear, ok)
+		}
+	}
+}
