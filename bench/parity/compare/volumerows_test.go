@@ -1,0 +1,378 @@
+package compare_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stowage-scheduler/stowage/bench/conformance"
+	"github.com/stowage-scheduler/stowage/bench/parity/expect"
+	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+)
+
+// volumeTable is a table of kube-scheduler's tests about volumes.
+type volumeTable struct {
+	// File is in k8s.io/kubernetes, or in k8s.io/component-helpers.
+	File   string      `json:"file"`
+	Test   string      `json:"test"`
+	Plugin string      `json:"plugin"`
+	Rows   []volumeRow `json:"rows"`
+	Listed []struct {
+		Reason string   `json:"reason"`
+		Rows   []string `json:"rows"`
+	} `json:"listed"`
+}
+
+// volumeRow is one situation, and what kube-scheduler's code answers.
+type volumeRow struct {
+	Row     string           `json:"row"`
+	Step    string           `json:"step"`
+	Pod     *corev1.Pod      `json:"pod"`
+	Pods    []*corev1.Pod    `json:"pods"`
+	Nodes   []*corev1.Node   `json:"nodes"`
+	Storage scenario.Storage `json:"storage"`
+
+	// Rejected are the reasons by node, empty for a node that the plugin does not reject. Fails says that they are not recorded.
+	Rejected [][]string `json:"rejected"`
+	Fails    bool       `json:"fails"`
+	Scores   []int64    `json:"scores"`
+	// Binds are the claims that are bound, each with its volume unless one is provisioned; nil if the row records none.
+	Binds []string `json:"binds"`
+}
+
+// volumeFile has the tables, and the tests that are not run.
+type volumeFile struct {
+	Tables []volumeTable `json:"tables"`
+	Others []struct {
+		File   string   `json:"file"`
+		Reason string   `json:"reason"`
+		Tests  []string `json:"tests"`
+	} `json:"others"`
+}
+
+func volumeRows(t *testing.T) (file volumeFile) {
+	t.Helper()
+	data, err := os.ReadFile("../testdata/volumes.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// A plugin of a whole kube-scheduler answers what its own test records, and Stowage the same, field by field.
+func TestVolumeRows(t *testing.T) {
+	for _, table := range volumeRows(t).Tables {
+		for i := range table.Rows {
+			r := &table.Rows[i]
+			t.Run(table.Test+"/"+strings.TrimSuffix(r.Row+", "+r.Step, ", "), func(t *testing.T) {
+				r.check(t, expect.Plugins[table.Plugin], agreed(t, r.scenario(table.Plugin)).Answers)
+			})
+		}
+	}
+}
+
+// scenario completes the objects with what the API server requires, and disables the other plugins for volumes.
+func (r *volumeRow) scenario(plugin string) *scenario.Case {
+	c := &scenario.Case{Name: "volumes/" + r.Row, Nodes: r.Nodes, Pods: r.Pods, Storage: r.Storage}
+	for _, other := range []string{names.VolumeRestrictions, names.NodeVolumeLimits, names.VolumeBinding, names.VolumeZone} {
+		if other != plugin {
+			c.Config.DisabledFilters = append(c.Config.DisabledFilters, other)
+		}
+	}
+	if plugin != names.VolumeBinding {
+		c.Config.DisabledScores = []string{names.VolumeBinding} // it reads what it filtered
+	}
+	for _, n := range c.Nodes {
+		n.Namespace = ""
+		n.Status.Allocatable = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("32")}
+		n.Status.Capacity = n.Status.Allocatable
+	}
+	if r.Pod == nil {
+		r.Pod = &corev1.Pod{}
+	}
+	completePod(r.Pod, "pending", corev1.NamespaceDefault)
+	for i, p := range c.Pods {
+		completePod(p, fmt.Sprintf("existing-%d", i), r.Pod.Namespace)
+		p.Spec.NodeName = c.Nodes[0].Name
+	}
+	c.Queue = []scenario.Pending{{Pod: r.Pod, Count: 1}}
+	for _, claim := range c.Storage.PersistentVolumeClaims {
+		completeClaim(claim, r.Pod)
+	}
+	for _, v := range c.Storage.PersistentVolumes {
+		completeVolume(v)
+	}
+	return c
+}
+
+func completePod(p *corev1.Pod, name, namespace string) {
+	if p.Name == "" {
+		p.Name = name
+	}
+	if p.Namespace == "" {
+		p.Namespace = namespace
+	}
+	p.Spec.Containers = []corev1.Container{{Name: "main", Image: "app:v1"}}
+	for i := range p.Spec.Volumes {
+		v := &p.Spec.Volumes[i]
+		switch {
+		case v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate == nil:
+			v.Ephemeral.VolumeClaimTemplate = &corev1.PersistentVolumeClaimTemplate{Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, Resources: storageOf("1"),
+			}}
+		case v.Ephemeral == nil:
+			v.Name = fmt.Sprintf("volume-%d", i) // some are named twice
+		}
+		if v.ConfigMap != nil {
+			v.ConfigMap.Name = "config"
+		}
+		if v.Secret != nil {
+			v.Secret.SecretName = "secret"
+		}
+		if (v.VolumeSource == corev1.VolumeSource{}) {
+			v.EmptyDir = &corev1.EmptyDirVolumeSource{}
+		}
+	}
+}
+
+func storageOf(amount string) corev1.VolumeResourceRequirements {
+	return corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(amount)}}
+}
+
+func completeClaim(c *corev1.PersistentVolumeClaim, pod *corev1.Pod) {
+	if c.Namespace == "" {
+		c.Namespace = pod.Namespace
+	}
+	if c.Spec.AccessModes == nil {
+		c.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	}
+	if c.Spec.Resources.Requests.Storage().IsZero() {
+		c.Spec.Resources = storageOf("1")
+	}
+	for i := range c.OwnerReferences {
+		o := &c.OwnerReferences[i]
+		o.APIVersion, o.Kind = "v1", "Pod"
+		if o.Name == "" {
+			o.Name = pod.Name
+		}
+		if o.UID == "" {
+			o.UID = types.UID(c.Namespace + "/" + o.Name)
+		}
+	}
+}
+
+func completeVolume(v *corev1.PersistentVolume) {
+	v.Namespace = ""
+	if v.Spec.AccessModes == nil {
+		v.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	}
+	if v.Spec.Capacity == nil {
+		v.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1")}
+	}
+	switch source := &v.Spec.PersistentVolumeSource; {
+	case source.RBD != nil:
+		source.RBD.CephMonitors = []string{"a"}
+	case *source == corev1.PersistentVolumeSource{}:
+		source.NFS = &corev1.NFSVolumeSource{Server: "nfs.test", Path: "/"}
+	}
+	if v.Spec.VolumeAttributesClassName != nil && v.Spec.CSI == nil {
+		v.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{
+			CSI: &corev1.CSIPersistentVolumeSource{Driver: "driver.test", VolumeHandle: v.Name},
+		}
+	}
+}
+
+// check compares the answers with what the row records.
+func (r *volumeRow) check(t *testing.T, plugin stowagev1.Plugin, got *conformance.Answers) {
+	t.Helper()
+	rejected := make([][]string, len(r.Nodes))
+	for _, rejection := range got.Filter[0].GetRejections() {
+		if rejection.GetPlugin() != plugin {
+			t.Errorf("rejected by another plugin: %v", rejection)
+		}
+		for _, node := range rejection.GetNodes().GetIndexes() {
+			for _, reason := range rejection.GetReasons() {
+				rejected[node] = append(rejected[node], reason.GetMessage())
+			}
+		}
+	}
+	for i, want := range r.Rejected {
+		if r.Fails && len(rejected[i]) > 0 {
+			continue
+		}
+		if r.Fails || !slices.Equal(want, rejected[i]) {
+			t.Errorf("%s is rejected because of %q, not of %q", r.Nodes[i].Name, rejected[i], want)
+		}
+	}
+	if r.Scores != nil && len(got.Score) > 0 {
+		for _, of := range got.Score[0].GetPluginScores() {
+			if of.GetPlugin() == plugin {
+				r.checkScores(t, got.Score[0].GetNodes().GetIndexes(), of.GetWeightedScores())
+			}
+		}
+	}
+	if r.Binds == nil {
+		return
+	}
+	var bound []string
+	for _, b := range got.Place.GetClaimBindings() {
+		bound = append(bound, strings.TrimSpace(b.GetName()+" "+b.GetVolumeName()))
+	}
+	if !slices.Equal(slices.Sorted(slices.Values(bound)), slices.Sorted(slices.Values(r.Binds))) {
+		t.Errorf("%q are bound, not %q", bound, r.Binds)
+	}
+}
+
+// checkScores compares the scores of the feasible nodes.
+func (r *volumeRow) checkScores(t *testing.T, nodes []uint32, scores []int64) {
+	t.Helper()
+	for i, node := range nodes {
+		if scores[i] != r.Scores[node] {
+			t.Errorf("%s has the score %d, not %d", r.Nodes[node].Name, scores[i], r.Scores[node])
+		}
+	}
+}
+
+// Every row about volumes in kube-scheduler's tests is run, or listed with the reason why it is not.
+func TestEveryVolumeRowIsRunOrListed(t *testing.T) {
+	file := volumeRows(t)
+	left := map[string]map[string][]string{} // rows by file and test
+	rows := func(path, test string) []string {
+		if left[path] == nil {
+			left[path] = volumeTests(t, path)
+		}
+		found, ok := left[path][test]
+		if delete(left[path], test); !ok {
+			t.Errorf("%s has no test %s, or it is named twice", path, test)
+		}
+		return found
+	}
+	for _, table := range file.Tables {
+		known := map[string]bool{}
+		for i := range table.Rows {
+			known[table.Rows[i].Row] = true
+		}
+		for _, l := range table.Listed {
+			for _, name := range l.Rows {
+				if known[name] || l.Reason == "" {
+					t.Errorf("%s, %s: run as well as listed, or listed without a reason", table.Test, name)
+				}
+				known[name] = true
+			}
+		}
+		for _, name := range rows(table.File, table.Test) {
+			if !known[name] {
+				t.Errorf("%s, %s: neither run nor listed", table.Test, name)
+			}
+			delete(known, name)
+		}
+		for name := range known {
+			t.Errorf("%s has no row %s", table.Test, name)
+		}
+	}
+	for _, o := range file.Others {
+		for _, test := range o.Tests {
+			rows(o.File, test)
+		}
+	}
+	for path, tests := range left {
+		for test := range tests {
+			t.Errorf("%s %s is neither run nor listed", path, test)
+		}
+	}
+}
+
+// volumeTests returns the rows of a file's tests, by test.
+func volumeTests(t *testing.T, path string) map[string][]string {
+	t.Helper()
+	module := "k8s.io/kubernetes"
+	if strings.HasPrefix(path, "storage/") {
+		module = "k8s.io/component-helpers"
+	}
+	root, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(strings.TrimSpace(string(root)), path), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]string{}
+	for _, d := range parsed.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
+			out[f.Name.Name] = volumeRowsOf(f)
+		}
+	}
+	return out
+}
+
+// volumeRowsOf returns the names of the rows of a test's table: the names in a list, or the keys of a map of rows.
+func volumeRowsOf(f *ast.FuncDecl) (rows []string) {
+	unquoted := func(e ast.Expr, field string) {
+		pair, ok := e.(*ast.KeyValueExpr)
+		if !ok {
+			return
+		}
+		of := pair.Key
+		if field != "" {
+			if key, ok := pair.Key.(*ast.Ident); !ok || key.Name != field {
+				return
+			}
+			of = pair.Value
+		}
+		if literal, ok := of.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			name, _ := strconv.Unquote(literal.Value)
+			rows = append(rows, name)
+		}
+	}
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		table, ok := n.(*ast.CompositeLit)
+		if !ok || len(rows) > 0 {
+			return len(rows) == 0
+		}
+		switch of := table.Type.(type) {
+		case *ast.MapType:
+			if key, ok := of.Key.(*ast.Ident); !ok || key.Name != "string" {
+				return true
+			}
+			switch of.Value.(type) {
+			case *ast.StructType, *ast.Ident:
+				for _, e := range table.Elts {
+					if _, row := e.(*ast.KeyValueExpr).Value.(*ast.CompositeLit); row {
+						unquoted(e, "")
+					}
+				}
+			}
+		case *ast.ArrayType:
+			if _, ok := of.Elt.(*ast.StructType); !ok {
+				return true
+			}
+			for _, e := range table.Elts {
+				for _, field := range e.(*ast.CompositeLit).Elts {
+					unquoted(field, "name")
+					unquoted(field, "test")
+				}
+			}
+		}
+		return len(rows) == 0
+	})
+	return rows
+}
