@@ -79,10 +79,6 @@ type schedulePod = func(
 	context.Context, framework.Framework, fwk.CycleState, *framework.QueuedPodInfo,
 ) (scheduler.ScheduleResult, error)
 
-// gates guards the feature gates, which belong to the process and which plugins read when they are made. Who needs
-// them as they are by default holds it for reading.
-var gates sync.RWMutex
-
 func init() {
 	// Batching remembers a decision for an equal pod that comes next; upstream turns it off too where it compares.
 	if err := utilfeature.DefaultMutableFeatureGate.Set(string(features.OpportunisticBatching) + "=false"); err != nil {
@@ -310,78 +306,6 @@ func (s *Scheduler) limit() error {
 		placement.Nodes = append(placement.Nodes, info)
 	}
 	return s.snapshot.AssumePlacement(placement)
-}
-
-// groupGates are the feature gates of pod groups, which belong to the process, and which kube-scheduler reads all the time. They
-// are off without a holder.
-var groupGates struct {
-	lock    sync.Mutex
-	free    chan struct{} // closed when there are no holders any more
-	on      bool
-	holders int
-}
-
-// Hold keeps the feature gates of pod groups as the case needs them, from before New to after Close. Schedulers of cases with
-// groups and of cases without do not live side by side.
-func Hold(c *scenario.Case) (release func(), err error) {
-	g, on := &groupGates, c.Grouped()
-	g.lock.Lock()
-	defer g.lock.Unlock()
-	for g.holders > 0 && g.on != on {
-		free := g.free
-		g.lock.Unlock()
-		<-free
-		g.lock.Lock()
-	}
-	set := func(on bool) error {
-		if g.on == on {
-			return nil
-		}
-		g.on = on
-		return utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
-			string(features.GenericWorkload): on, string(features.TopologyAwareWorkloadScheduling): on,
-		})
-	}
-	if err := set(on); err != nil {
-		return nil, err
-	}
-	if g.holders == 0 {
-		g.free = make(chan struct{})
-	}
-	g.holders++
-	return func() {
-		g.lock.Lock()
-		defer g.lock.Unlock()
-		if g.holders--; g.holders > 0 {
-			return
-		}
-		close(g.free)
-		if err := set(false); err != nil {
-			panic(err)
-		}
-	}, nil
-}
-
-// setGates sets the process's feature gates as the case wants them until unlock is called.
-func setGates(c *scenario.Config) (unlock func(), err error) {
-	if !c.TolerationComparisonOperators {
-		gates.RLock()
-		return gates.RUnlock, nil
-	}
-	gates.Lock()
-	set := func(on bool) error {
-		return utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{string(features.TaintTolerationComparisonOperators): on})
-	}
-	if err := set(true); err != nil {
-		gates.Unlock()
-		return nil, err
-	}
-	return func() {
-		if err := set(false); err != nil {
-			panic(err)
-		}
-		gates.Unlock()
-	}, nil
 }
 
 // client is the scheduler's client of the API server. Only the eviction of victims uses it.
