@@ -135,8 +135,8 @@ func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (
 			pending: convert.PendingPod,
 		})
 	} else {
-		storage, err := e.storage()
-		if err != nil {
+		var storage func(*corev1.Node) kube.NodeStorage
+		if storage, err = e.storage(); err != nil {
 			return nil, nil, err
 		}
 		err = e.o.Cluster.Ask(ctx, func(ctx context.Context, v *live.View) (err error) {

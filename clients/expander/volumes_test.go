@@ -1,6 +1,7 @@
 package expander
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -71,5 +72,16 @@ func TestVolumesOfOptions(t *testing.T) {
 		if !strings.Contains(text, c.want) || c.what == "no claims" && strings.Contains(text, "volumes") {
 			t.Errorf("%s: %s\nwant %s", c.what, text, c.want)
 		}
+	}
+}
+
+// TestErrorsOfTheClusterAreReported expects the error of a call about a live cluster.
+func TestErrorsOfTheClusterAreReported(t *testing.T) {
+	e, start := beside(t, dial(t), fake.NewClientset(node("a", "z1", "4", "8Gi")), Options{})
+	start()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := e.best(ended, encoded(t, expansion{"g", 1, node("t", "z1", "4", "8Gi"), pods(1, "1", "1Gi")})); err == nil {
+		t.Error("the call has ended, and there is no error")
 	}
 }
