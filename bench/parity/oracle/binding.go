@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -119,9 +120,18 @@ func (b *notingBinder) bindings(node string, volumes *volumebinding.PodVolumes) 
 	return bound
 }
 
-// BindPodVolumes leaves a whole kube-scheduler with what it assumes: no controller of volumes answers what it would write.
-func (b *notingBinder) BindPodVolumes(context.Context, *corev1.Pod, *volumebinding.PodVolumes) error {
-	return nil
+// BindPodVolumes stores what is assumed, as the API server would. No controller of volumes answers it, and nobody gets an event.
+func (b *notingBinder) BindPodVolumes(_ context.Context, _ *corev1.Pod, volumes *volumebinding.PodVolumes) error {
+	core := b.s.framework.SharedInformerFactory().Core().V1()
+	var errs []error
+	for _, found := range volumes.StaticBindings {
+		v := reflect.ValueOf(found).Elem().FieldByName("pv")
+		errs = append(errs, core.PersistentVolumes().Informer().GetIndexer().Update((*corev1.PersistentVolume)(v.UnsafePointer())))
+	}
+	for _, p := range volumes.DynamicProvisions {
+		errs = append(errs, core.PersistentVolumeClaims().Informer().GetIndexer().Update(p.PVC))
+	}
+	return errors.Join(errs...)
 }
 
 func text(object reflect.Value, field string) string { return object.FieldByName(field).String() }
