@@ -10,7 +10,7 @@ import (
 )
 
 // TestCommandStartsNoProcess lists the packages of the command that could start a process: packages of credential plugins and of kustomize, whose
-// plugins are off, and completion, which starts none of what stowage completes. None is our own.
+// plugins are off, the client of an agent's protocol, of which stowage is a server, and completion, which starts none of what stowage completes. None is our own.
 func TestCommandStartsNoProcess(t *testing.T) {
 	const format = `{{$p := .ImportPath}}{{if not .Standard}}{{range .Imports}}{{if or (eq . "os/exec") (eq . "syscall/exec")}}{{$p}} {{end}}{{end}}{{end}}`
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", format, "../cmd/stowage").Output()
@@ -23,6 +23,7 @@ func TestCommandStartsNoProcess(t *testing.T) {
 		"github.com/carapace-sh/carapace/internal/shell",
 		"github.com/carapace-sh/carapace/third_party/golang.org/x/sys/execabs",
 		"github.com/google/gnostic-models/compiler",
+		"github.com/modelcontextprotocol/go-sdk/mcp",
 		"k8s.io/client-go/plugin/pkg/client/auth/exec",
 		"sigs.k8s.io/kustomize/api/internal/builtins",
 		"sigs.k8s.io/kustomize/api/internal/git",
