@@ -147,6 +147,10 @@ const doubtedCluster = `
 
 const doubtedTemplate = `{apiVersion: v1, kind: Node, metadata: {name: new, annotations: {stowage.scheduling/price: "1"}}, status: {allocatable: {cpu: "4", pods: "9"}}}`
 
+// unanswered are the verbs without a question of their own: serve and mcp answer questions of the others, see
+// TestServedAnswersAreThoseOfTheCommand.
+var unanswered = []string{"completion", "man", "help", "version", "serve", "mcp"}
+
 // TestDoubtEverywhere adds a doubt of its own to every response, and finds it in the answer of every verb, in every format, and in the
 // exit status, although all answers are yes without it.
 func TestDoubtEverywhere(t *testing.T) {
@@ -169,7 +173,6 @@ func TestDoubtEverywhere(t *testing.T) {
 		"fit": nil, "drain": {"a"}, "fail": {"--node=a"}, "what-if": {"--without-node=a"},
 		"provision": {"--template=" + template}, "consolidate": {"a"}, "audit": nil,
 	}
-	unanswered := []string{"completion", "man", "help", "version"} // verbs that ask no server
 	_, help, _ := run("--help")
 	_, help, _ = strings.Cut(help, "\nCommands:\n")
 	for _, verb := range regexp.MustCompile(`(?m)^  ([a-z][a-z-]+) `).FindAllStringSubmatch(help, -1) {
