@@ -27,17 +27,13 @@ func TestOddPodsInAQueue(t *testing.T) {
 				},
 			}}},
 	}}
-	volume := sized("volume", "1", stack.BatchPods)
-	volume.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
-		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
-	}}}
 	claim := sized("claim", "1", stack.BatchPods)
 	device := "device"
 	claim.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &device}}
-	for _, odd := range []*corev1.Pod{unreadable, volume, claim} {
+	for _, odd := range []*corev1.Pod{unreadable, claim} {
 		create(t, s, odd, sized("after-"+odd.Name, "1", stack.BatchPods))
 	}
-	for _, odd := range []*corev1.Pod{unreadable, volume, claim} {
+	for _, odd := range []*corev1.Pod{unreadable, claim} {
 		bound(t, s, "after-"+odd.Name)
 		eventually(t, patience, func() error {
 			p := get(t, s, odd.Name)
