@@ -26,6 +26,7 @@ type Board struct {
 	all    []uint32       // all nodes
 	ranks  tiebreak.Ranks // break ties between equally good nodes
 	placed []uint32       // nodes of the assumed pods, in order
+	groups []int          // their groups in the state
 
 	whole     *partition
 	resources map[string]*resources
@@ -81,7 +82,7 @@ const maxWeight = 1 << 24
 var known = []*plugin.Plugin{
 	tainttoleration.Plugin, nodeaffinity.Plugin, noderesources.Fit, podtopologyspread.Plugin, interpodaffinity.Plugin,
 	noderesources.Balanced, imagelocality.Plugin,
-	volumebinding.Plugin, // scores only pods with claims, which boards do not have
+	volumebinding.Plugin, // scores no node of a pod with claims that place.Queue puts on a board
 }
 
 // Fits reports whether a board can maintain the scores of plugins.
@@ -97,8 +98,10 @@ func Fits(scorers []*plugin.Plugin, w *api.Weights) bool {
 // Bytes estimates the memory of the board and its classes.
 func (b *Board) Bytes() int64 { return b.bytes }
 
-// Placed records that a pod was assumed on a node. It follows State.Assume.
-func (b *Board) Placed(node uint32) { b.placed = append(b.placed, node) }
+// Placed records that a pod of a group of the state was assumed on a node. It follows State.Assume.
+func (b *Board) Placed(node uint32, group int) {
+	b.placed, b.groups = append(b.placed, node), append(b.groups, group)
+}
 
 // nodeOf returns the node of a heap entry.
 func (b *Board) nodeOf(entry uint64) uint32 { return b.ranks.Node(^uint32(entry)) }

@@ -11,8 +11,12 @@ func (cl *Class) CatchUp() {
 	if cl.own != nil {
 		cl.catchUpOwn()
 	}
-	for i := range cl.effects {
-		e := &cl.effects[i]
+	for ; cl.seen < len(cl.board.groups); cl.seen++ {
+		at, counts := cl.effectOf[cl.board.groups[cl.seen]]
+		if !counts {
+			continue
+		}
+		e := &cl.effects[at]
 		for assumed := cl.cycle.State.Group(e.group).Assumed; e.seen < len(assumed); e.seen++ {
 			cl.add(e, assumed[e.seen])
 		}

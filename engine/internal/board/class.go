@@ -27,6 +27,9 @@ type Class struct {
 	values  []int64        // of the current node
 	moving  []columnDomain // domains whose nodes the current pod moves
 	effects []effect
+	// effectOf are the indexes of effects by group; seen is how many of Board.groups are counted.
+	effectOf map[int]int32
+	seen     int
 	// anyRejected is set if a bucket is infeasible, rejected[cell] if a bucket of the cell is.
 	anyRejected bool
 	rejected    []byte

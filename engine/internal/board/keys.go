@@ -202,12 +202,14 @@ type effect struct {
 func (cl *Class) findEffects() {
 	s := cl.cycle.State
 	weights := make([]int64, len(cl.keys))
+	cl.effectOf, cl.seen = make(map[int]int32), len(cl.board.groups)
 	for _, i := range cl.addedGroups() {
 		g := s.Group(i)
 		for j := range cl.keys {
 			weights[j] = cl.keys[j].weight(g)
 		}
 		if slices.ContainsFunc(weights, func(w int64) bool { return w != 0 }) {
+			cl.effectOf[i] = int32(len(cl.effects))
 			cl.effects = append(cl.effects, effect{i, len(g.Assumed), slices.Clone(weights)})
 		}
 	}

@@ -49,6 +49,9 @@ func (p *Pending) Frees() bool {
 		slices.ContainsFunc(p.usage.Scalars, func(q api.Quantity) bool { return negative(q.Amount) })
 }
 
+// Group returns the group of a pod that the state expects.
+func (p *Pending) Group() int { return p.group }
+
 // Usage returns what the pod occupies on a node.
 func (p *Pending) Usage() *Usage { return &p.usage }
 

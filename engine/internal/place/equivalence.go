@@ -26,6 +26,9 @@ type Class struct {
 	// Decision is nil until the class's first pod is placed.
 	Decision *decide.Decision
 
+	// common is what pods with claims of their own have in common but for their names, if they may be on a board; nil if they may not.
+	common *common
+
 	pods       int
 	board      *board.Board // the board of onBoard
 	onBoard    *board.Class
@@ -47,7 +50,7 @@ type Class struct {
 
 // Copy returns the class for a queue on other candidates.
 func (c *Class) Copy(scan bool) *Class {
-	return &Class{Pod: c.Pod, Like: c.Like, pods: c.pods, Decision: c.Decision, Scan: c.Scan || scan, yields: c.yields}
+	return &Class{Pod: c.Pod, Like: c.Like, pods: c.pods, Decision: c.Decision, Scan: c.Scan || scan, yields: c.yields, common: c.common}
 }
 
 // Kind returns the class itself, or the one that it is like.
@@ -96,6 +99,7 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 	byKey := make(map[classKey]*Class)
 	byShape := make(map[intern.ID][]*Class)
 	var all []*Class
+	commons := make(map[classKey]*common)
 	selected := q.selected()
 	budgeted := q.preempts() && q.State.Budgets().Len() > 0
 	nominated := q.State.NominatedNames()
@@ -132,6 +136,9 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 			if c == nil {
 				c = &Class{Pod: compiled}
 				all = append(all, c)
+				if cluster.ClaimsOfPods(&pod.Template.Spec) {
+					c.common = commonOf(commons, key)
+				}
 				if len(byShape[shape]) < maxCompared {
 					byShape[shape] = append(byShape[shape], c)
 				}
@@ -139,6 +146,9 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 			byKey[key] = c
 		}
 		c.pods += q.Pending[i].Count
+		if c.common != nil {
+			c.common.pods += q.Pending[i].Count
+		}
 		entries[i] = c
 	}
 	return entries, q.choose(ctx, all)
@@ -154,8 +164,11 @@ func (q *Queue) choose(ctx context.Context, classes []*Class) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		c.Scan = !fits || q.Framework.PreScoreFailure(c.Pod.Spec()) != nil || cluster.Attaches(c.Pod.Spec()) ||
-			!q.Options.Tuning.Board && !pays(c.pods) || q.nominated(c)
+		off := !fits || q.Framework.PreScoreFailure(c.Pod.Spec()) != nil || q.nominated(c)
+		c.Scan = off || cluster.Attaches(c.Pod.Spec()) || !q.Options.Tuning.Board && !pays(c.pods)
+		if c.common != nil && (off || !q.Options.Tuning.Board && !pays(c.common.pods)) {
+			c.common = nil
+		}
 		q.State.Expect(c.Pod)
 	}
 	return nil

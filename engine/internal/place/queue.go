@@ -86,6 +86,7 @@ type Queue struct {
 	silent  bool  // do not explain unplaced pods
 	numbers []int // by which the state knows the entries of a queue of Of; nil for others
 	scratch *scratch
+	commons map[commonKey]*Class // of pods without names; nil until needed
 }
 
 // pass is what a queue counts while it is placed.
@@ -189,13 +190,14 @@ func (q *Queue) Place(ctx context.Context, entry, count int, result *verdict.Pla
 // Assume assumes a pod of an entry on a node.
 func (q *Queue) Assume(entry int, node uint32) {
 	pod := q.Classes[entry].Pod
+	shares := q.board != nil && q.State.Shares(pod, node)
 	q.State.Assume(pod, q.Pending[entry].Pod.Name, node, q.number(entry))
 	q.moves++
 	switch {
-	case pod.Frees():
-		q.board = nil // the board relies on free amounts that only decrease
+	case pod.Frees(), shares:
+		q.board = nil // the board relies on free amounts that only decrease, and on equal pods of a group counting equally
 	case q.board != nil:
-		q.board.Placed(node)
+		q.board.Placed(node, pod.Group())
 	}
 }
 
@@ -205,6 +207,11 @@ func (q *Queue) best(ctx context.Context, c *Class, result *verdict.Placement) (
 		return 0, false, err
 	}
 	if c.Scan {
+		if of := q.nameless(c); of != nil {
+			if node, found, err := q.best(ctx, of, &verdict.Placement{}); !of.Scan {
+				return node, found, err
+			}
+		}
 		result.Scanned++
 		return q.scan(ctx, c)
 	}
