@@ -99,6 +99,8 @@ func (c *ControlPlane) start(ctx context.Context, apiServer []string) error {
 		"--leader-elect=false", "--service-account-private-key-file="+c.path("sa.key"),
 		"--root-ca-file="+c.path("certs/apiserver.crt"), "--kube-api-qps=500", "--kube-api-burst=1000",
 		"--concurrent-replicaset-syncs=20", "--concurrent-gc-syncs=40", "--v=1",
+		// A claim that is created before its volume is looked at again then only.
+		"--pvclaimbinder-sync-period=1s",
 		"--controllers=*,-node-lifecycle-controller,-taint-eviction-controller,-device-taint-eviction-controller,-node-ipam-controller")
 	return c.ControllerManager.Start(ctx)
 }
