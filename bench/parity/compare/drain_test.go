@@ -15,7 +15,7 @@ import (
 // Agreement about drains says little where nothing moves, or all ends well.
 func TestDrainsMatter(t *testing.T) {
 	var o compare.Drains
-	for seed := range uint64(400) {
+	for seed := range uint64(500) {
 		c := generate.Case("whatif", seed)
 		if c.Drain == nil {
 			continue

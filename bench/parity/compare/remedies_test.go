@@ -11,7 +11,7 @@ import (
 // Changes that hold say little where few are offered.
 func TestRemediesMatter(t *testing.T) {
 	var tally compare.Tally
-	for seed := range uint64(200) {
+	for seed := range uint64(240) {
 		c := generate.Case("remedies", seed)
 		r, err := compare.Run(t.Context(), c, inProcess)
 		if err != nil {
