@@ -227,17 +227,10 @@ func inputSchema(v *verbs.Verb) map[string]any {
 		if p.Name == "file" || p.Name == "output" {
 			continue
 		}
-		one := map[string]any{"description": p.Help, "type": "string"}
-		switch p.Kind {
-		case verbs.Number:
-			one["type"] = "integer"
-		case verbs.Switch:
-			one["type"] = "boolean"
-		case verbs.File:
+		one := p.Schema()
+		one["description"] = p.Help
+		if p.Kind == verbs.File {
 			one["description"] = p.Help + " The text of the file, not its path."
-		}
-		if len(p.Values) > 0 {
-			one["enum"] = p.Values
 		}
 		if p.Repeated {
 			delete(one, "description")

@@ -81,17 +81,9 @@ func operation(v *verbs.Verb) object {
 
 // valueSchema is the schema of a parameter's values.
 func valueSchema(p *verbs.Parameter) object {
-	one := object{"type": "string"}
-	switch p.Kind {
-	case verbs.Number:
-		one["type"] = "integer"
-	case verbs.Switch:
-		one["type"] = "boolean"
-	case verbs.File:
+	one := p.Schema()
+	if p.Kind == verbs.File {
 		one["format"] = "binary"
-	}
-	if len(p.Values) > 0 {
-		one["enum"] = p.Values
 	}
 	if p.Default != "" && p.Kind != verbs.Switch {
 		one["default"] = p.Default

@@ -49,6 +49,21 @@ type Parameter struct {
 	Argument bool
 }
 
+// Schema returns the JSON Schema of one value.
+func (p *Parameter) Schema() map[string]any {
+	one := map[string]any{"type": "string"}
+	switch p.Kind {
+	case Number:
+		one["type"] = "integer"
+	case Switch:
+		one["type"] = "boolean"
+	}
+	if len(p.Values) > 0 {
+		one["enum"] = p.Values
+	}
+	return one
+}
+
 // Call is a question with its parameters.
 type Call struct {
 	Verb string
