@@ -226,7 +226,7 @@ func (u *unordered) add(id identity, item []byte) bool {
 
 // list returns the items ordered by identity.
 func (u unordered) list() List {
-	var l List
+	l := List{ordered: true}
 	for _, id := range slices.SortedFunc(maps.Keys(u), identity.compare) {
 		l.push(u[id], DigestOf(u[id]))
 	}

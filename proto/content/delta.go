@@ -47,9 +47,8 @@ type IndexedNode struct {
 // The delta must name every node that refers to a replaced template or class. In node_pods, pods of a replaced template are
 // pods of its new version. If a delta sets a template or class more than once, the last one wins.
 //
-// Apply is linear in the size of the delta and of the nodes that it names. It is also linear in the number of items behind an item that it
-// adds to a list with names or removes, such as namespaces or claims, in the number of nodes if it adds or removes any, and in the size of
-// all nodes if it replaces a template or class.
+// Apply is linear in the size of the delta and of the nodes that it names. It is also linear in the number of nodes if it adds or removes any,
+// and in the size of all nodes if it replaces a template or class.
 func (c *Content) Apply(ctx context.Context, d *stowagev1.ClusterDelta) (*Content, *Effect, error) {
 	next := *c
 	a := applier{ctx: ctx, base: c, next: &next, change: &Effect{}, claimed: make(map[string]location)}

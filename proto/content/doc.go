@@ -30,10 +30,12 @@
 //
 // All digests are SHA-256, 32 bytes. An item's digest is the digest of its canonical encoding. A list of items has a root:
 //
-//	pages = the concatenated digests of the items, in pages of 256 digests; the last page may be shorter
+//	pages = the concatenated digests of the items
 //	root  = SHA-256(the number of items as 8 bytes, big-endian || the digests of the pages, in order)
 //
-// An empty list has no pages. The address is
+// A page of pod templates, node classes or nodes has 256 digests, the last one may have fewer. In any other list, a page ends behind a digest
+// whose first byte is below 4, so that an added or removed item changes one page or two; the last page may end behind any digest. An empty list
+// has no pages. The address is
 //
 //	SHA-256("stowage.v1.Cluster" || a zero byte || root(pod templates) || root(node classes) || root(nodes) ||
 //	        root(namespaces) || root(workload selectors))

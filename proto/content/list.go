@@ -9,8 +9,12 @@ import (
 	"sort"
 )
 
-// pageSize is the number of items per page, except the last page of a list.
+// pageSize is the number of items per page of a list with indexes, except its last page.
 const pageSize = 256
+
+// lastBelow bounds the first byte of the digest of an item that ends a page of a list ordered by identity: one of 64 items does. What an edit
+// hashes grows with a page and with the number of pages.
+const lastBelow = 4
 
 // List is an immutable ordered list of items. Lists share unchanged pages.
 type List struct {
@@ -18,6 +22,9 @@ type List struct {
 	len   int
 	bytes int64 // of all items as stored
 	root  [sha256.Size]byte
+
+	ordered bool  // by identity: see lastBelow
+	ends    []int // of the pages of an ordered list: the number of items up to there
 
 	shared      [][][]byte // templates that packed nodes refer to, by sharer
 	sharedBytes int64
@@ -45,8 +52,11 @@ func (l *List) At(i int) []byte {
 
 // All yields the items in order.
 func (l *List) All(yield func(int, []byte) bool) {
-	for i := range l.len {
-		if !yield(i, l.At(i)) {
+	for i, item := range l.allRaw {
+		if packed(item) {
+			item = l.unpack(item)
+		}
+		if !yield(i, item) {
 			return
 		}
 	}
@@ -77,18 +87,33 @@ func DigestOf(canonical []byte) Digest { return sha256.Sum256(canonical) }
 
 // push appends an item and keeps a reference to it.
 func (l *List) push(item []byte, digest Digest) {
-	if l.len%pageSize == 0 {
-		capacity := min(l.len, pageSize) // allocate whole pages, except the first
+	if l.full() {
+		capacity := 0
+		if !l.ordered {
+			capacity = min(l.len, pageSize) // allocate whole pages, except the first
+		}
 		l.pages = append(l.pages, &page{items: make([][]byte, 0, capacity), digests: make([]byte, 0, capacity*sha256.Size)})
 	}
-	p := l.mutable(l.len / pageSize)
+	p := l.mutable(len(l.pages) - 1)
 	p.items = append(p.items, item)
 	p.digests = append(p.digests, digest[:]...)
 	l.len++
 	l.bytes += int64(len(item))
 }
 
-// set replaces the i-th item and keeps a reference to the new one.
+// full reports whether the next item begins a page.
+func (l *List) full() bool {
+	if !l.ordered {
+		return l.len%pageSize == 0
+	}
+	if len(l.pages) == 0 {
+		return true
+	}
+	p := l.pages[len(l.pages)-1]
+	return p.digests[len(p.digests)-sha256.Size] < lastBelow
+}
+
+// set replaces the i-th item of a list with indexes and keeps a reference to the new one.
 func (l *List) set(i int, item []byte, digest Digest) {
 	l.bytes += int64(len(item) - len(l.raw(i)))
 	p := l.mutable(i / pageSize)
@@ -97,7 +122,7 @@ func (l *List) set(i int, item []byte, digest Digest) {
 	copy(p.digests[i*sha256.Size:], digest[:])
 }
 
-// remove removes the items at ascending indexes. It must be the first change after edit.
+// remove removes the items at ascending indexes of a list with indexes. It must be the first change after edit.
 func (l *List) remove(indexes []uint32) {
 	first := int(indexes[0]) / pageSize
 	moved := l.pages[first:]
@@ -130,67 +155,69 @@ type edit struct {
 	id                identity // orders the new items before one item
 }
 
-// edited returns the list with edits, of which at most one is about each item. It shares the pages before the first item that is added or removed,
-// and the pages behind the last one if as many items are added as removed.
+// edited returns an ordered list with edits, of which at most one is about each item. It shares the pages that they leave as they are.
 func (l *List) edited(edits []edit) List {
-	next := l.edit()
-	edits = slices.DeleteFunc(edits, func(e edit) bool {
-		if e.replaces {
-			next.set(e.at, e.item, DigestOf(e.item))
-		}
-		return e.replaces
-	})
 	slices.SortFunc(edits, func(x, y edit) int {
 		return cmp.Or(cmp.Compare(x.at, y.at), x.id.compare(y.id))
 	})
-	if len(edits) > 0 {
-		next.shift(edits)
+	next := List{ordered: true, pages: make([]*page, 0, len(l.pages)+1), bytes: l.bytes}
+	i := 0
+	for of, p := range l.pages {
+		if next.full() && (len(edits) == 0 || edits[0].at >= l.ends[of]) {
+			next.pages, next.len, i = append(next.pages, p), next.len+len(p.items), l.ends[of]
+			continue
+		}
+		for j, item := range p.items {
+			next.bytes -= int64(len(item)) // push adds it
+			removed, digest := false, Digest(p.digests[j*sha256.Size:])
+			for ; len(edits) > 0 && edits[0].at == i; edits = edits[1:] {
+				switch e := &edits[0]; {
+				case e.removes:
+					removed = true
+				case e.replaces:
+					item, digest = e.item, DigestOf(e.item)
+				default:
+					next.push(e.item, DigestOf(e.item))
+				}
+			}
+			if !removed {
+				next.push(item, digest)
+			}
+			i++
+		}
+	}
+	for _, e := range edits {
+		next.push(e.item, DigestOf(e.item))
 	}
 	next.seal()
 	return next
 }
 
-// shift adds and removes items, in the order of their indexes.
-func (l *List) shift(edits []edit) {
-	first, n := edits[0].at/pageSize, l.len
-	moved := l.pages[first:]
-	l.pages, l.len = slices.Clone(l.pages[:first]), first*pageSize
-	for i := l.len; ; i++ {
-		removed := false
-		for ; len(edits) > 0 && edits[0].at == i; edits = edits[1:] {
-			if edits[0].removes {
-				removed = true
-			} else {
-				l.push(edits[0].item, DigestOf(edits[0].item))
-			}
-		}
-		if i == n {
-			return
-		}
-		from := moved[i/pageSize-first]
-		if !removed && len(edits) == 0 && i == l.len && i%pageSize == 0 {
-			l.pages, l.len = append(l.pages, moved[i/pageSize-first:]...), n
-			return
-		}
-		item, digest := from.items[i%pageSize], Digest(from.digests[i%pageSize*sha256.Size:])
-		l.bytes -= int64(len(item)) // push adds them
-		if !removed {
-			l.push(item, digest)
-		}
-	}
-}
-
 // seal completes an edit and computes the root.
 func (l *List) seal() {
-	sum := binary.BigEndian.AppendUint64(nil, uint64(l.len))
+	root := sha256.New()
+	_, _ = root.Write(binary.BigEndian.AppendUint64(nil, uint64(l.len)))
+	if l.ordered {
+		l.ends = make([]int, 0, len(l.pages))
+	}
+	n := 0
 	for _, p := range l.pages {
 		if !p.sealed {
+			if l.ordered {
+				p.items, p.digests = exact(p.items), exact(p.digests)
+			}
 			p.seal()
 		}
-		sum = append(sum, p.digest[:]...)
+		if n += len(p.items); l.ordered {
+			l.ends = append(l.ends, n)
+		}
+		_, _ = root.Write(p.digest[:])
 	}
-	l.root = sha256.Sum256(sum)
+	root.Sum(l.root[:0])
 }
+
+// exact returns a slice without room for more.
+func exact[T any](s []T) []T { return append(make([]T, 0, len(s)), s...) }
 
 func (p *page) seal() {
 	p.digest = sha256.Sum256(p.digests)
@@ -201,5 +228,5 @@ func (p *page) seal() {
 func (l *List) Memory() int64 {
 	const perItem = 24 + sha256.Size // its slice and its digest
 	const perPage = 112              // the page and the pointer to it
-	return l.sharedMemory() + l.bytes + int64(l.len)*perItem + int64(len(l.pages))*perPage
+	return l.sharedMemory() + l.bytes + int64(l.len)*perItem + int64(len(l.pages))*perPage + int64(8*len(l.ends))
 }

@@ -3,6 +3,7 @@ package content
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -49,6 +50,10 @@ func TestEdited(t *testing.T) {
 			l = l.edited(list)
 			if before.seal(); before.root != root {
 				t.Fatalf("seed %d, step %d: the list before changed", seed, step)
+			}
+			made := slices.DeleteFunc(slices.Clone(l.pages), func(p *page) bool { return slices.Contains(before.pages, p) })
+			if len(made) > 2*len(list) {
+				t.Fatalf("seed %d, step %d: %d edits make %d pages", seed, step, len(list), len(made))
 			}
 			if built := want.list(); l.root != built.root || l.Len() != built.Len() || l.bytes != built.bytes {
 				t.Fatalf("seed %d, step %d: %d items of %d bytes, want %d of %d", seed, step, l.Len(), l.bytes, built.Len(), built.bytes)

@@ -2,6 +2,7 @@ package content
 
 import (
 	"iter"
+	"sort"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -107,13 +108,24 @@ func (l *List) sharedIn(field protowire.Number, whole []byte) (before, template,
 }
 
 // raw returns the i-th item as stored.
-func (l *List) raw(i int) []byte { return l.pages[i/pageSize].items[i%pageSize] }
+func (l *List) raw(i int) []byte {
+	if !l.ordered {
+		return l.pages[i/pageSize].items[i%pageSize]
+	}
+	of := sort.SearchInts(l.ends, i+1)
+	p := l.pages[of]
+	return p.items[i-(l.ends[of]-len(p.items))]
+}
 
 // allRaw yields the items as stored.
 func (l *List) allRaw(yield func(int, []byte) bool) {
-	for i := range l.len {
-		if !yield(i, l.raw(i)) {
-			return
+	i := 0
+	for _, p := range l.pages {
+		for _, item := range p.items {
+			if !yield(i, item) {
+				return
+			}
+			i++
 		}
 	}
 }

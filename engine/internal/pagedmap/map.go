@@ -22,7 +22,7 @@ type entry[K comparable, V any] struct {
 }
 
 // full is the mean number of entries of a page from which on a map gets more pages.
-const full = 12
+const full = 32
 
 // seed selects the page of a key, and nothing else.
 var seed = maphash.MakeSeed()
