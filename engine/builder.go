@@ -57,6 +57,9 @@ func (b *Builder) AddWorkloadSelector(s api.WorkloadSelector) { b.compiling.AddW
 // SetStorage sets the storage objects, which must be sorted and not change afterwards.
 func (b *Builder) SetStorage(s api.Storage) { b.compiling.SetStorage(s) }
 
+// SetDevices sets the objects that give devices, which must be sorted and not change afterwards.
+func (b *Builder) SetDevices(d api.Devices) { b.compiling.SetDevices(d) }
+
 // AddPodDisruptionBudget adds a budget for preemption.
 func (b *Builder) AddPodDisruptionBudget(p api.PodDisruptionBudget) {
 	b.compiling.AddPodDisruptionBudget(p)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -14,6 +15,9 @@ import (
 // mend changes a drawn request so that it is not refused for fields that depend on each other. spoil undoes this in some requests.
 func mend(request proto.Message) {
 	for m := range messages(request.ProtoReflect()) {
+		if m.Descriptor().ParentFile().Path() == stowagev1.File_stowage_v1_device_proto.Path() {
+			mendDevices(m)
+		}
 		switch m := m.Interface().(type) {
 		case *stowagev1.Cluster:
 			mendCluster(m)
@@ -99,12 +103,13 @@ func mendCluster(c *stowagev1.Cluster) {
 	mendStorage(c, "stored-")
 }
 
-// mendStorage gives the storage objects of a cluster or a delta names that are unique, and lets a delta remove none.
+// mendStorage gives the storage objects of a cluster or a delta, and those of devices, names that are unique, and lets a delta remove none.
 func mendStorage(m proto.Message, prefix string) {
 	of := m.ProtoReflect()
 	fields := of.Descriptor().Fields()
 	for _, list := range []protoreflect.Name{
 		"storage_classes", "csi_drivers", "csi_storage_capacities", "persistent_volumes", "persistent_volume_claims",
+		"device_types", "device_expressions", "device_classes", "resource_slices", "resource_claims",
 	} {
 		if removed := fields.ByName("removed_" + list); removed != nil {
 			of.Clear(removed)
@@ -113,6 +118,21 @@ func mendStorage(m proto.Message, prefix string) {
 		for i := range items.Len() {
 			item := items.Get(i).Message()
 			item.Set(item.Descriptor().Fields().ByName("name"), protoreflect.ValueOfString(prefix+strconv.Itoa(i)))
+		}
+	}
+}
+
+// mendDevices gives a message about devices the texts that it requires, and amounts that are not negative.
+func mendDevices(m protoreflect.Message) {
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		f := fields.Get(i)
+		rules, _ := proto.GetExtension(f.Options(), validate.E_Field).(*validate.FieldRules)
+		switch {
+		case rules.GetString().GetMinLen() > 0 && m.Get(f).String() == "":
+			m.Set(f, protoreflect.ValueOfString("x"))
+		case rules.GetInt64().HasGte() && m.Get(f).Int() < rules.GetInt64().GetGte() && (m.Has(f) || !f.HasPresence()):
+			m.Set(f, protoreflect.ValueOfInt64(rules.GetInt64().GetGte()))
 		}
 	}
 }

@@ -16,6 +16,7 @@ type Cluster struct {
 	Budgets           []PodDisruptionBudget // namespaces and names unique
 	PodGroups         []PodGroup            // names unique
 	Storage           Storage
+	Devices           Devices
 }
 
 // NodeSpec is what a node has of its own or of its class.

@@ -18,6 +18,7 @@ type Delta struct {
 	Budgets           []PodDisruptionBudget
 	PodGroups         []PodGroup
 	Storage           StorageChange
+	Devices           DevicesChange
 }
 
 // IndexedTemplate is a template with its index in Cluster.Templates. The index of a new one is the number of templates

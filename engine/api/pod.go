@@ -19,6 +19,8 @@ type Pod struct {
 	Preempted bool
 	// Readiness is the readiness of a pod on a node.
 	Readiness Readiness
+	// ResourceClaimStatuses are the claims that were created for entries of ResourceClaims.
+	ResourceClaimStatuses []PodClaimStatus
 	// Unread are fields of the pod that kube-scheduler reads and decisions do not.
 	Unread []UnreadField
 }
@@ -89,6 +91,8 @@ type PodSpec struct {
 	EmptyDir bool
 	// Volumes are the volumes with claims and disks, in the order of the pod.
 	Volumes []PodVolume
+	// ResourceClaims are the claims that the pod uses.
+	ResourceClaims []PodResourceClaim
 }
 
 // Container is a container or an init container.

@@ -7,21 +7,36 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// TestStorageLists states objects in one list of storage objects after the other: every list counts, is sorted, and has names to remove.
+// objects are the lists of storage objects, or of those that give devices.
+type objects interface {
+	Sort()
+	Len() int
+}
+
+// TestStorageLists states objects in one list after the other: every list counts, is sorted, and has names to remove.
 func TestStorageLists(t *testing.T) {
-	for field := range reflect.TypeFor[api.Storage]().Fields() {
-		var change api.StorageChange
-		set := reflect.ValueOf(&change.Set).Elem().FieldByIndex(field.Index)
+	testLists(t, func(c *api.StorageChange) objects { return &c.Set })
+	testLists(t, func(c *api.DevicesChange) objects { return &c.Set })
+}
+
+func testLists[T any, C interface {
+	*T
+	Len() int
+}](t *testing.T, list func(C) objects) {
+	t.Helper()
+	for field := range reflect.TypeOf(list(new(T))).Elem().Fields() {
+		change := C(new(T))
+		set := reflect.ValueOf(list(change)).Elem().FieldByIndex(field.Index)
 		set.Set(reflect.MakeSlice(field.Type, 2, 2))
 		set.Index(0).FieldByName("Name").SetString("b")
 		set.Index(1).FieldByName("Name").SetString("a")
-		if change.Set.Len() != 2 || change.Len() != 2 {
+		if list(change).Len() != 2 || change.Len() != 2 {
 			t.Errorf("%s does not count", field.Name)
 		}
-		if change.Set.Sort(); set.Index(0).FieldByName("Name").String() != "a" {
+		if list(change).Sort(); set.Index(0).FieldByName("Name").String() != "a" {
 			t.Errorf("%s is not sorted", field.Name)
 		}
-		names := reflect.ValueOf(&change.Removed).Elem().FieldByName(field.Name)
+		names := reflect.ValueOf(change).Elem().FieldByName("Removed").FieldByName(field.Name)
 		if !names.IsValid() {
 			t.Errorf("%s has no names to remove", field.Name)
 			continue

@@ -18,6 +18,9 @@ func RandomFields(rng *rand.Rand, c *api.Cluster, pods []api.Pod) {
 	if rng.IntN(3) == 0 {
 		RandomStorage(rng, c, pods)
 	}
+	if rng.IntN(3) == 0 {
+		RandomDevices(rng, c, pods)
+	}
 	f := filler{rng: rng, tables: []map[string]func(*rand.Rand) any{values}, seen: make(map[any]bool)}
 	f.fill(reflect.ValueOf(c).Elem())
 	f.tables = append(f.tables, pendingValues)

@@ -85,6 +85,16 @@ func (e *encoder) item(item proto.Message) error {
 		write(e, item, persistentVolume)
 	case *stowagev1.PersistentVolumeClaim:
 		write(e, item, persistentVolumeClaim)
+	case *stowagev1.DeviceType:
+		write(e, item, deviceType)
+	case *stowagev1.DeviceExpression:
+		write(e, item, deviceExpression)
+	case *stowagev1.DeviceClass:
+		write(e, item, deviceClass)
+	case *stowagev1.ResourceSlice:
+		write(e, item, resourceSlice)
+	case *stowagev1.ResourceClaim:
+		write(e, item, resourceClaim)
 	default:
 		return fmt.Errorf("is a %T, not an item of a cluster", item)
 	}

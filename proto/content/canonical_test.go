@@ -24,7 +24,8 @@ func items() []proto.Message {
 		&stowagev1.Node{}, &stowagev1.PodTemplate{}, &stowagev1.NodeClass{}, &stowagev1.Namespace{},
 		&stowagev1.WorkloadSelector{}, &stowagev1.PodDisruptionBudget{}, &stowagev1.PodGroup{},
 		&stowagev1.StorageClass{}, &stowagev1.CSIDriver{}, &stowagev1.CSIStorageCapacity{}, &stowagev1.PersistentVolume{},
-		&stowagev1.PersistentVolumeClaim{},
+		&stowagev1.PersistentVolumeClaim{}, &stowagev1.DeviceType{}, &stowagev1.DeviceExpression{}, &stowagev1.DeviceClass{},
+		&stowagev1.ResourceSlice{}, &stowagev1.ResourceClaim{},
 	}
 }
 
@@ -231,6 +232,11 @@ func disorder(t *rapid.T, m proto.Message) {
 		m.CsiStorageCapacities = shuffled(t, m.CsiStorageCapacities)
 		m.PersistentVolumes = shuffled(t, m.PersistentVolumes)
 		m.PersistentVolumeClaims = shuffled(t, m.PersistentVolumeClaims)
+		m.DeviceTypes = shuffled(t, m.DeviceTypes)
+		m.DeviceExpressions = shuffled(t, m.DeviceExpressions)
+		m.DeviceClasses = shuffled(t, m.DeviceClasses)
+		m.ResourceSlices = shuffled(t, m.ResourceSlices)
+		m.ResourceClaims = shuffled(t, m.ResourceClaims)
 	}
 }
 
@@ -277,6 +283,16 @@ func canonical(m proto.Message, raw []byte) ([]byte, error) {
 		return Canonical[stowagev1.PersistentVolume](raw)
 	case *stowagev1.PersistentVolumeClaim:
 		return Canonical[stowagev1.PersistentVolumeClaim](raw)
+	case *stowagev1.DeviceType:
+		return Canonical[stowagev1.DeviceType](raw)
+	case *stowagev1.DeviceExpression:
+		return Canonical[stowagev1.DeviceExpression](raw)
+	case *stowagev1.DeviceClass:
+		return Canonical[stowagev1.DeviceClass](raw)
+	case *stowagev1.ResourceSlice:
+		return Canonical[stowagev1.ResourceSlice](raw)
+	case *stowagev1.ResourceClaim:
+		return Canonical[stowagev1.ResourceClaim](raw)
 	default:
 		return Canonical[stowagev1.WorkloadSelector](raw)
 	}

@@ -26,6 +26,11 @@ const (
 	CSIStorageCapacities
 	PersistentVolumes
 	PersistentVolumeClaims
+	DeviceTypes
+	DeviceExpressions
+	DeviceClasses
+	ResourceSlices
+	ResourceClaims
 
 	// Lists is above all numbers.
 	Lists
@@ -36,6 +41,8 @@ var identities = [Lists]func(item []byte) identity{
 	Namespaces: namedIdentity, WorkloadSelectors: selectorIdentity, PodDisruptionBudgets: namespacedIdentity, PodGroups: namedIdentity,
 	StorageClasses: namedIdentity, CSIDrivers: namedIdentity, CSIStorageCapacities: namespacedIdentity, PersistentVolumes: namedIdentity,
 	PersistentVolumeClaims: namespacedIdentity,
+	DeviceTypes:            namedIdentity, DeviceExpressions: namedIdentity, DeviceClasses: namedIdentity, ResourceSlices: namedIdentity,
+	ResourceClaims: namespacedIdentity,
 }
 
 var fieldsOfCluster = (*stowagev1.Cluster)(nil).ProtoReflect().Descriptor().Fields()

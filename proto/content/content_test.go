@@ -62,6 +62,10 @@ func described(c *stowagev1.Cluster) Address {
 		h.Write([]byte{0, 0, 0, 0, 0, 0, 0, 12})
 		root(n, func(i int) protoreflect.ProtoMessage { return c.PersistentVolumeClaims[i] })
 	}
+	if n := len(c.ResourceClaims); n > 0 {
+		h.Write([]byte{0, 0, 0, 0, 0, 0, 0, 17})
+		root(n, func(i int) protoreflect.ProtoMessage { return c.ResourceClaims[i] })
+	}
 	return Address(h.Sum(nil))
 }
 

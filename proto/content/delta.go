@@ -137,6 +137,12 @@ func Changes(d *stowagev1.ClusterDelta) [Lists]bool {
 		PersistentVolumes:    len(d.GetPersistentVolumes())+len(d.GetRemovedPersistentVolumes()) > 0,
 
 		PersistentVolumeClaims: len(d.GetPersistentVolumeClaims())+len(d.GetRemovedPersistentVolumeClaims()) > 0,
+
+		DeviceTypes:       len(d.GetDeviceTypes())+len(d.GetRemovedDeviceTypes()) > 0,
+		DeviceExpressions: len(d.GetDeviceExpressions())+len(d.GetRemovedDeviceExpressions()) > 0,
+		DeviceClasses:     len(d.GetDeviceClasses())+len(d.GetRemovedDeviceClasses()) > 0,
+		ResourceSlices:    len(d.GetResourceSlices())+len(d.GetRemovedResourceSlices()) > 0,
+		ResourceClaims:    len(d.GetResourceClaims())+len(d.GetRemovedResourceClaims()) > 0,
 	}
 }
 

@@ -169,6 +169,12 @@ func (s *sound) cluster() *stowagev1.Cluster {
 		PersistentVolumes:    uniqueBy(some(s, s.volume), (*stowagev1.PersistentVolume).GetName),
 
 		PersistentVolumeClaims: uniqueBy(some(s, s.claim), namespacedKey),
+
+		DeviceTypes:       uniqueBy(some(s, s.deviceType), (*stowagev1.DeviceType).GetName),
+		DeviceExpressions: uniqueBy(some(s, s.expression), (*stowagev1.DeviceExpression).GetName),
+		DeviceClasses:     uniqueBy(some(s, s.deviceClass), (*stowagev1.DeviceClass).GetName),
+		ResourceSlices:    uniqueBy(some(s, s.slice), (*stowagev1.ResourceSlice).GetName),
+		ResourceClaims:    uniqueBy(some(s, s.resourceClaim), namespacedKey),
 	}
 	s.templates, s.classes = uint32(len(c.PodTemplates)), uint32(len(c.NodeClasses))
 	c.Nodes = uniqueBy(append(some(s, s.node), some(s, s.node)...), (*stowagev1.Node).GetName)
@@ -227,6 +233,7 @@ func (s *sound) delta(c *stowagev1.Cluster) *stowagev1.ClusterDelta {
 		d.PodGroups = append(d.PodGroups, s.group())
 	}
 	s.storage(d, often)
+	s.devices(d, often)
 	if rapid.Bool().Draw(s.t, "valid") {
 		return applicable(c, d)
 	}
@@ -266,6 +273,61 @@ func (s *sound) storage(d *stowagev1.ClusterDelta, often func(string) bool) {
 	}
 	for often("claim") {
 		d.PersistentVolumeClaims = append(d.PersistentVolumeClaims, s.claim())
+	}
+}
+
+func (s *sound) deviceType() *stowagev1.DeviceType {
+	return &stowagev1.DeviceType{Name: s.name("type"), AllowMultipleAllocations: rapid.Bool().Draw(s.t, "multiple")}
+}
+
+func (s *sound) expression() *stowagev1.DeviceExpression {
+	return &stowagev1.DeviceExpression{Name: s.name("expression"), Matches: []string{s.name("type")}}
+}
+
+func (s *sound) deviceClass() *stowagev1.DeviceClass {
+	return &stowagev1.DeviceClass{Name: s.name("class"), ExtendedResourceName: s.name("resource")}
+}
+
+func (s *sound) slice() *stowagev1.ResourceSlice {
+	return &stowagev1.ResourceSlice{Name: s.name("slice"), Driver: s.name("driver"), Pool: s.name("pool")}
+}
+
+func (s *sound) resourceClaim() *stowagev1.ResourceClaim {
+	return &stowagev1.ResourceClaim{Namespace: s.namespaceOf(), Name: s.name("claim"), ControllerPod: s.name("pod")}
+}
+
+// devices draws changes of the objects that give devices.
+func (s *sound) devices(d *stowagev1.ClusterDelta, often func(string) bool) {
+	for often("remove type") {
+		d.RemovedDeviceTypes = append(d.RemovedDeviceTypes, s.name("type"))
+	}
+	for often("type") {
+		d.DeviceTypes = append(d.DeviceTypes, s.deviceType())
+	}
+	for often("remove expression") {
+		d.RemovedDeviceExpressions = append(d.RemovedDeviceExpressions, s.name("expression"))
+	}
+	for often("expression") {
+		d.DeviceExpressions = append(d.DeviceExpressions, s.expression())
+	}
+	for often("remove device class") {
+		d.RemovedDeviceClasses = append(d.RemovedDeviceClasses, s.name("class"))
+	}
+	for often("device class") {
+		d.DeviceClasses = append(d.DeviceClasses, s.deviceClass())
+	}
+	for often("remove slice") {
+		d.RemovedResourceSlices = append(d.RemovedResourceSlices, s.name("slice"))
+	}
+	for often("slice") {
+		d.ResourceSlices = append(d.ResourceSlices, s.slice())
+	}
+	for often("remove resource claim") {
+		d.RemovedResourceClaims = append(d.RemovedResourceClaims,
+			&stowagev1.NamespacedName{Namespace: s.namespaceOf(), Name: s.name("claim")})
+	}
+	for often("resource claim") {
+		d.ResourceClaims = append(d.ResourceClaims, s.resourceClaim())
 	}
 }
 

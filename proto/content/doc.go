@@ -46,8 +46,9 @@
 //
 // Every further list contributes only if it is not empty: the number of its field in Cluster as 8 bytes, big-endian, and its
 // root, after those above and in ascending order of the numbers. So far these lists are pod_groups, storage_classes,
-// csi_drivers and persistent_volumes, in ascending order of their names, and pod_disruption_budgets, csi_storage_capacities and
-// persistent_volume_claims, in ascending order of namespace and name, where an empty namespace compares as "default". What a later
+// csi_drivers, persistent_volumes, device_types, device_expressions, device_classes and resource_slices, in ascending order of their names,
+// and pod_disruption_budgets, csi_storage_capacities, persistent_volume_claims and resource_claims, in ascending order of namespace and
+// name, where an empty namespace compares as "default". What a later
 // release adds to the cluster contributes in the same way, a message by the digest of its canonical encoding.
 //
 // A changed node therefore costs four digests: of the node, its page, the list and the cluster.

@@ -65,6 +65,7 @@ func pod(e *encoder, m *v1.Pod) {
 	one(e, 9, m.StartTime, timestamp)
 	e.bool(10, m.Preempted)
 	e.varint(11, int64(m.Readiness))
+	each(e, 12, m.ResourceClaimStatuses, podResourceClaimStatus)
 }
 
 func podTemplate(e *encoder, m *v1.PodTemplate) {
@@ -100,6 +101,7 @@ func podSpec(e *encoder, m *v1.PodSpec) {
 	e.string(14, m.SchedulerName)
 	e.string(15, m.SchedulingGroup)
 	e.strings(16, m.RequiredNodeFeatures)
+	each(e, 17, m.ResourceClaims, podResourceClaim)
 }
 
 func affinity(e *encoder, m *v1.Affinity) {
@@ -253,6 +255,68 @@ func diskVolumeSource(e *encoder, m *v1.DiskVolumeSource) {
 	e.string(6, m.VolumeHandle)
 }
 
+func podResourceClaim(e *encoder, m *v1.PodResourceClaim) {
+	e.string(1, m.Name)
+	e.string(2, m.ResourceClaimName)
+	one(e, 3, m.Template, resourceClaimSpec)
+}
+
+func resourceClaimSpec(e *encoder, m *v1.ResourceClaimSpec) {
+	each(e, 1, m.Requests, deviceRequest)
+	each(e, 2, m.Constraints, deviceConstraint)
+}
+
+func deviceRequest(e *encoder, m *v1.DeviceRequest) {
+	e.string(1, m.Name)
+	one(e, 2, m.Exactly, exactDeviceRequest)
+	each(e, 3, m.FirstAvailable, deviceSubRequest)
+}
+
+func exactDeviceRequest(e *encoder, m *v1.ExactDeviceRequest) {
+	e.string(1, m.DeviceClassName)
+	each(e, 2, m.Selectors, deviceSelector)
+	e.bool(3, m.All)
+	e.varint(4, int64(m.Count))
+	e.bool(5, m.AdminAccess)
+	each(e, 6, m.Tolerations, deviceToleration)
+	each(e, 7, m.Capacities, deviceCapacityRequest)
+}
+
+func deviceSelector(e *encoder, m *v1.DeviceSelector) {
+	e.string(1, m.Expression)
+	e.string(2, m.Driver)
+	one(e, 3, m.Attribute, deviceAttribute)
+}
+
+func deviceAttribute(e *encoder, m *v1.DeviceAttribute) {
+	e.string(1, m.Name)
+	e.varint(2, int64(m.Kind))
+	e.string(3, m.Value)
+}
+
+func deviceToleration(e *encoder, m *v1.DeviceToleration) {
+	e.string(1, m.Key)
+	e.bool(2, m.Exists)
+	e.string(3, m.Value)
+	e.varint(4, int64(m.Effect))
+}
+
+func deviceCapacityRequest(e *encoder, m *v1.DeviceCapacityRequest) {
+	e.string(1, m.Name)
+	e.varint(2, int64(m.Value))
+}
+
+func deviceSubRequest(e *encoder, m *v1.DeviceSubRequest) {
+	e.string(1, m.Name)
+	one(e, 2, m.Request, exactDeviceRequest)
+}
+
+func deviceConstraint(e *encoder, m *v1.DeviceConstraint) {
+	e.strings(1, m.Requests)
+	e.string(2, m.Attribute)
+	e.bool(3, m.Distinct)
+}
+
 func podResourceStatus(e *encoder, m *v1.PodResourceStatus) {
 	e.bool(1, m.ResizeInfeasible)
 	each(e, 2, m.Containers, containerResourceStatus)
@@ -276,6 +340,11 @@ func unreadField(e *encoder, m *v1.UnreadField) {
 func timestamp(e *encoder, m *timestamppb.Timestamp) {
 	e.varint(1, int64(m.Seconds))
 	e.varint(2, int64(m.Nanos))
+}
+
+func podResourceClaimStatus(e *encoder, m *v1.PodResourceClaimStatus) {
+	e.string(1, m.Name)
+	e.string(2, m.ResourceClaimName)
 }
 
 func csiNode(e *encoder, m *v1.CSINode) {
@@ -395,4 +464,124 @@ func persistentVolumeClaim(e *encoder, m *v1.PersistentVolumeClaim) {
 	e.bool(8, m.Lost)
 	e.bool(9, m.Terminating)
 	e.string(10, m.ControllerPod)
+}
+
+func deviceType(e *encoder, m *v1.DeviceType) {
+	e.string(1, m.Name)
+	each(e, 2, m.Attributes, deviceAttribute)
+	each(e, 3, m.Capacities, deviceCapacity)
+	e.bool(4, m.AllowMultipleAllocations)
+}
+
+func deviceCapacity(e *encoder, m *v1.DeviceCapacity) {
+	e.string(1, m.Name)
+	e.varint(2, int64(m.Value))
+	one(e, 3, m.Policy, deviceCapacityPolicy)
+}
+
+func deviceCapacityPolicy(e *encoder, m *v1.DeviceCapacityPolicy) {
+	optional(e, 1, m.DefaultValue)
+	each(e, 2, m.ValidValues, deviceCapacityValue)
+	one(e, 3, m.ValidRange, deviceCapacityRange)
+}
+
+func deviceCapacityValue(e *encoder, m *v1.DeviceCapacityValue) {
+	e.varint(1, int64(m.Value))
+}
+
+func deviceCapacityRange(e *encoder, m *v1.DeviceCapacityRange) {
+	e.varint(1, int64(m.Min))
+	optional(e, 2, m.Max)
+	optional(e, 3, m.Step)
+}
+
+func deviceExpression(e *encoder, m *v1.DeviceExpression) {
+	e.string(1, m.Name)
+	e.string(2, m.Text)
+	e.strings(3, m.Matches)
+	e.strings(4, m.Mismatches)
+	each(e, 5, m.Failures, deviceExpressionFailure)
+	e.string(6, m.CompileError)
+}
+
+func deviceExpressionFailure(e *encoder, m *v1.DeviceExpressionFailure) {
+	e.string(1, m.Type)
+	e.string(2, m.Message)
+}
+
+func deviceClass(e *encoder, m *v1.DeviceClass) {
+	e.string(1, m.Name)
+	each(e, 2, m.Selectors, deviceSelector)
+	e.string(3, m.ExtendedResourceName)
+	e.varint(4, int64(m.CreationTime))
+}
+
+func resourceSlice(e *encoder, m *v1.ResourceSlice) {
+	e.string(1, m.Name)
+	e.string(2, m.Driver)
+	e.string(3, m.Pool)
+	e.varint(4, int64(m.Generation))
+	e.varint(5, int64(m.SliceCount))
+	e.string(6, m.NodeName)
+	e.bool(7, m.AllNodes)
+	one(e, 8, m.NodeSelector, nodeSelector)
+	e.bool(9, m.PerDeviceNodeSelection)
+	each(e, 10, m.Devices, device)
+	each(e, 11, m.CounterSets, deviceCounterSet)
+}
+
+func device(e *encoder, m *v1.Device) {
+	e.string(1, m.Name)
+	e.string(2, m.Type)
+	each(e, 3, m.Attributes, deviceAttribute)
+	each(e, 4, m.ConsumesCounters, deviceCounterSet)
+	e.string(5, m.NodeName)
+	e.bool(6, m.AllNodes)
+	one(e, 7, m.NodeSelector, nodeSelector)
+	each(e, 8, m.Taints, deviceTaint)
+	e.bool(9, m.BindsToNode)
+	e.strings(10, m.BindingConditions)
+}
+
+func deviceCounterSet(e *encoder, m *v1.DeviceCounterSet) {
+	e.string(1, m.Name)
+	each(e, 2, m.Counters, deviceCounter)
+}
+
+func deviceCounter(e *encoder, m *v1.DeviceCounter) {
+	e.string(1, m.Name)
+	e.varint(2, int64(m.Value))
+}
+
+func deviceTaint(e *encoder, m *v1.DeviceTaint) {
+	e.string(1, m.Key)
+	e.string(2, m.Value)
+	e.varint(3, int64(m.Effect))
+}
+
+func resourceClaim(e *encoder, m *v1.ResourceClaim) {
+	e.string(1, m.Namespace)
+	e.string(2, m.Name)
+	one(e, 3, m.Spec, resourceClaimSpec)
+	one(e, 4, m.Allocation, resourceClaimAllocation)
+	e.bool(5, m.Terminating)
+	e.string(6, m.ControllerPod)
+	e.bool(7, m.ExtendedResources)
+	e.strings(8, m.ReservedFor)
+	e.bool(9, m.BindingFailed)
+}
+
+func resourceClaimAllocation(e *encoder, m *v1.ResourceClaimAllocation) {
+	each(e, 1, m.Devices, deviceAllocation)
+	one(e, 2, m.NodeSelector, nodeSelector)
+}
+
+func deviceAllocation(e *encoder, m *v1.DeviceAllocation) {
+	e.string(1, m.Request)
+	e.string(2, m.Driver)
+	e.string(3, m.Pool)
+	e.string(4, m.Device)
+	e.bool(5, m.AdminAccess)
+	e.bool(6, m.Shared)
+	each(e, 7, m.ConsumedCapacity, deviceCapacityRequest)
 }

@@ -82,8 +82,8 @@ type field struct {
 	name    string
 }
 
-// maxLists bounds the lists of a message, and maxDepth the messages around one. Descriptors with more are not compiled.
-const maxLists, maxDepth = 32, 24
+// maxLists, a power of 2, bounds the lists of a message, and maxDepth the messages around one. Descriptors with more are not compiled.
+const maxLists, maxDepth = 64, 24
 
 // table is the fields of a message by their numbers.
 type table struct {

@@ -151,6 +151,8 @@ func throughDelta(t *testing.T, name string, without *decode.Snapshot, from, to 
 		PodDisruptionBudgets: to.PodDisruptionBudgets, PodGroups: to.PodGroups,
 		StorageClasses: to.StorageClasses, CsiDrivers: to.CsiDrivers, CsiStorageCapacities: to.CsiStorageCapacities,
 		PersistentVolumes: to.PersistentVolumes, PersistentVolumeClaims: to.PersistentVolumeClaims,
+		DeviceTypes: to.DeviceTypes, DeviceExpressions: to.DeviceExpressions, DeviceClasses: to.DeviceClasses,
+		ResourceSlices: to.ResourceSlices, ResourceClaims: to.ResourceClaims,
 	}, proto.CloneOf(to)
 	for i, template := range to.PodTemplates {
 		d.PodTemplates = append(d.PodTemplates, &stowagev1.IndexedPodTemplate{Index: uint32(i), Template: template})

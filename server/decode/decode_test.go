@@ -101,6 +101,7 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 					Kind: api.RBD, ID: "pool/image", Monitors: []string{"m1", "m2"}, ReadOnly: true, CSIDriver: "rbd.csi.ceph.com", VolumeHandle: "rbd-1",
 				}},
 			},
+			ResourceClaims: wantPodResourceClaims(),
 		},
 	}
 	pinned := &api.PodTemplate{
@@ -140,9 +141,10 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 						{Name: "own", Template: &api.PodTemplate{Namespace: "default"}, TemplateIndex: -1, StartTime: 1, Readiness: api.NotReady},
 						{
 							Name: "web-1-x", Template: &template, StartTime: 1_790_000_000_000_000_005, Preempted: true,
-							Unread:      []api.UnreadField{{Object: "Pod prod/web-1-x", Field: "spec.x", Consequence: "c"}},
-							Labels:      api.Labels{{Key: "statefulset.kubernetes.io/pod-name", Value: "web-0"}},
-							Terminating: true,
+							ResourceClaimStatuses: []api.PodClaimStatus{{Name: "own", ResourceClaimName: "own-x7"}, {Name: "none"}},
+							Unread:                []api.UnreadField{{Object: "Pod prod/web-1-x", Field: "spec.x", Consequence: "c"}},
+							Labels:                api.Labels{{Key: "statefulset.kubernetes.io/pod-name", Value: "web-0"}},
+							Terminating:           true,
 							ResourceStatus: &api.PodResourceStatus{
 								ResizeInfeasible: true,
 								Containers: []api.ContainerResourceStatus{{
@@ -194,6 +196,7 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 				},
 			},
 			Storage: wantStorage(),
+			Devices: wantDevices(),
 		},
 		Queue: []engine.Pending{
 			{Pod: api.Pod{Template: &template}, Count: 1},

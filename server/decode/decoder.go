@@ -36,6 +36,7 @@ type decoder struct {
 	selectors []api.WorkloadSelector
 	budgets   []api.PodDisruptionBudget
 	storage   api.Storage
+	devices   api.Devices
 }
 
 // identities maps the identity of each element of a list to the first element that has it.

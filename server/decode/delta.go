@@ -114,6 +114,7 @@ func (c *Snapshot) CopiedBy(in *stowagev1.ClusterDelta) int64 {
 var named = [...]protowire.Number{
 	content.Namespaces, content.WorkloadSelectors, content.PodDisruptionBudgets, content.PodGroups,
 	content.StorageClasses, content.CSIDrivers, content.CSIStorageCapacities, content.PersistentVolumes, content.PersistentVolumeClaims,
+	content.DeviceTypes, content.DeviceExpressions, content.DeviceClasses, content.ResourceSlices, content.ResourceClaims,
 }
 
 // bound checks the number of names in the cluster after a delta.
@@ -263,34 +264,8 @@ func (r *Request) changes(
 	}
 	changed := content.Changes(in)
 	for _, number := range named {
-		if !changed[number] {
-			continue
-		}
-		of, set := next.List(number), made.Named[number].Set
-		switch number {
-		case content.Namespaces:
-			out.Namespaces = itemsOf(by, at, of, (*reader).namespace)
-		case content.WorkloadSelectors:
-			out.WorkloadSelectors = itemsOf(by, at, of, (*reader).workloadSelector)
-		case content.PodDisruptionBudgets:
-			out.Budgets = itemsOf(by, at, of, (*reader).podDisruptionBudget)
-		case content.PodGroups:
-			out.PodGroups = itemsOf(by, at, of, (*reader).clusterGroup)
-		case content.StorageClasses:
-			out.Storage.Set.Classes = changedItems(by, at, set, (*reader).storageClass)
-			out.Storage.Removed.Classes = namesOf(made.Named[number].Removed)
-		case content.CSIDrivers:
-			out.Storage.Set.Drivers = changedItems(by, at, set, (*reader).csiDriver)
-			out.Storage.Removed.Drivers = namesOf(made.Named[number].Removed)
-		case content.CSIStorageCapacities:
-			out.Storage.Set.Capacities = changedItems(by, at, set, (*reader).csiStorageCapacity)
-			out.Storage.Removed.Capacities = objectNames(made.Named[number].Removed)
-		case content.PersistentVolumes:
-			out.Storage.Set.Volumes = changedItems(by, at, set, (*reader).persistentVolume)
-			out.Storage.Removed.Volumes = namesOf(made.Named[number].Removed)
-		case content.PersistentVolumeClaims:
-			out.Storage.Set.Claims = changedItems(by, at, set, (*reader).persistentVolumeClaim)
-			out.Storage.Removed.Claims = objectNames(made.Named[number].Removed)
+		if changed[number] {
+			namedChange(at, by, number, next.List(number), &made.Named[number], out)
 		}
 	}
 	if len(by.violations) > 0 {
@@ -307,6 +282,42 @@ func (r *Request) changes(
 	}
 	r.nodesOf(nodes, made, out)
 	return true
+}
+
+// namedChange decodes the change of a list that is ordered by names.
+func namedChange(at *path, by *reader, number protowire.Number, of *content.List, made *content.NamedChange, out *api.Delta) {
+	set, gone := made.Set, made.Removed
+	storage, devices := &out.Storage, &out.Devices
+	switch number {
+	case content.Namespaces:
+		out.Namespaces = itemsOf(by, at, of, (*reader).namespace)
+	case content.WorkloadSelectors:
+		out.WorkloadSelectors = itemsOf(by, at, of, (*reader).workloadSelector)
+	case content.PodDisruptionBudgets:
+		out.Budgets = itemsOf(by, at, of, (*reader).podDisruptionBudget)
+	case content.PodGroups:
+		out.PodGroups = itemsOf(by, at, of, (*reader).clusterGroup)
+	case content.StorageClasses:
+		storage.Set.Classes, storage.Removed.Classes = changedItems(by, at, set, (*reader).storageClass), namesOf(gone)
+	case content.CSIDrivers:
+		storage.Set.Drivers, storage.Removed.Drivers = changedItems(by, at, set, (*reader).csiDriver), namesOf(gone)
+	case content.CSIStorageCapacities:
+		storage.Set.Capacities, storage.Removed.Capacities = changedItems(by, at, set, (*reader).csiStorageCapacity), objectNames(gone)
+	case content.PersistentVolumes:
+		storage.Set.Volumes, storage.Removed.Volumes = changedItems(by, at, set, (*reader).persistentVolume), namesOf(gone)
+	case content.PersistentVolumeClaims:
+		storage.Set.Claims, storage.Removed.Claims = changedItems(by, at, set, (*reader).persistentVolumeClaim), objectNames(gone)
+	case content.DeviceTypes:
+		devices.Set.Types, devices.Removed.Types = changedItems(by, at, set, (*reader).deviceType), namesOf(gone)
+	case content.DeviceExpressions:
+		devices.Set.Expressions, devices.Removed.Expressions = changedItems(by, at, set, (*reader).deviceExpression), namesOf(gone)
+	case content.DeviceClasses:
+		devices.Set.Classes, devices.Removed.Classes = changedItems(by, at, set, (*reader).deviceClass), namesOf(gone)
+	case content.ResourceSlices:
+		devices.Set.Slices, devices.Removed.Slices = changedItems(by, at, set, (*reader).resourceSlice), namesOf(gone)
+	case content.ResourceClaims:
+		devices.Set.Claims, devices.Removed.Claims = changedItems(by, at, set, (*reader).resourceClaim), objectNames(gone)
+	}
 }
 
 func itemsOf[T any](by *reader, at *path, of *content.List, message func(*reader, *path, *scan) T) []T {

@@ -69,6 +69,9 @@ func (s *gathered) AddNode(_ context.Context, n *api.Node) error {
 // SetStorage is of the sink.
 func (s *gathered) SetStorage(of api.Storage) { s.Storage = of }
 
+// SetDevices is of the sink.
+func (s *gathered) SetDevices(of api.Devices) { s.Devices = of }
+
 func cloneCSINode(n *api.CSINode) *api.CSINode {
 	if n == nil {
 		return nil

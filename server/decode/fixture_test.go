@@ -116,7 +116,7 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 				}}},
 			},
 			Priority: 9, PreemptionPolicy: stowagev1.PreemptionPolicy_PREEMPTION_POLICY_NEVER, SchedulerName: "mine", SchedulingGroup: "crew",
-			RequiredNodeFeatures: []string{"B", "A"},
+			RequiredNodeFeatures: []string{"B", "A"}, ResourceClaims: podResourceClaims(),
 		},
 	}
 	return &stowagev1.PlaceRequest{
@@ -156,6 +156,9 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 							StartTime: &timestamppb.Timestamp{Seconds: 1_790_000_000, Nanos: 5},
 							Preempted: true,
 							Unread:    []*stowagev1.UnreadField{{Object: "Pod prod/web-1-x", Field: "spec.x", Consequence: "c"}},
+							ResourceClaimStatuses: []*stowagev1.PodResourceClaimStatus{
+								{Name: "own", ResourceClaimName: "own-x7"}, {Name: "none"},
+							},
 						},
 						{
 							Name: "own", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{
@@ -223,6 +226,11 @@ func request() *stowagev1.PlaceRequest { //nolint:funlen // every field of the c
 			CsiStorageCapacities:   storage().CsiStorageCapacities,
 			PersistentVolumes:      storage().PersistentVolumes,
 			PersistentVolumeClaims: storage().PersistentVolumeClaims,
+			DeviceTypes:            devices().DeviceTypes,
+			DeviceExpressions:      devices().DeviceExpressions,
+			DeviceClasses:          devices().DeviceClasses,
+			ResourceSlices:         devices().ResourceSlices,
+			ResourceClaims:         devices().ResourceClaims,
 		}}, Profile: &stowagev1.Profile{
 			Name: "kube-1.37",
 			PluginWeights: []*stowagev1.PluginWeight{

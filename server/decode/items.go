@@ -81,7 +81,7 @@ func (r *reader) item(at path, field protowire.Number, raw []byte, to *readItem)
 	case content.PodGroups:
 		message = (*reader).podGroupItem
 	default:
-		if of := storageItems[field]; of != nil {
+		if of := objectItems[field]; of != nil {
 			message = of
 		}
 	}

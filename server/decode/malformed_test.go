@@ -39,7 +39,7 @@ type malformation struct {
 }
 
 // malformed has a malformation for each kind of malformed field.
-var malformed = slices.Concat(malformedStorage, []malformation{
+var malformed = slices.Concat(malformedStorage, malformedDevices, []malformation{
 	{"context", "REQUIRED", "is required", func(r *place) {
 		r.Context = nil
 		r.Queue, r.PodGroups = nil, nil

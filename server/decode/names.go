@@ -177,6 +177,7 @@ func (nowhere) AddDraft(ctx context.Context, _ *engine.Draft, _ *api.Node) error
 func (nowhere) AddNamespace(api.Namespace)                                       {}
 func (nowhere) AddWorkloadSelector(api.WorkloadSelector)                         {}
 func (nowhere) SetStorage(api.Storage)                                           {}
+func (nowhere) SetDevices(api.Devices)                                           {}
 func (nowhere) AddPodDisruptionBudget(api.PodDisruptionBudget)                   {}
 func (nowhere) AddPodGroup(api.PodGroup)                                         {}
 

@@ -100,6 +100,9 @@ func (r *reader) podFields(at *path, in *scan, s podKind, p *rawPod) {
 	if in.nextIs(number(11)) {
 		r.readiness(at, in, s, p)
 	}
+	if in.nextIs(sized(12)) {
+		out.ResourceClaimStatuses = list(r, at, in, 12, "resource_claim_statuses", 1000, (*reader).podResourceClaimStatus)
+	}
 	r.checkPod(at, s, p)
 }
 
@@ -173,6 +176,9 @@ func (r *reader) podSpec(at *path, in *scan) (out api.PodSpec) {
 	if in.nextIs(sized(16)) {
 		out.RequiredNodeFeatures = r.texts(at, in, 16, "required_node_features", 1000)
 		r.eachName(at, "required_node_features", out.RequiredNodeFeatures, 253)
+	}
+	if in.nextIs(sized(17)) {
+		out.ResourceClaims = list(r, at, in, 17, "resource_claims", 1000, (*reader).podResourceClaim)
 	}
 	return out
 }
@@ -443,6 +449,146 @@ func (r *reader) diskVolumeSource(at *path, in *scan) (out api.Disk) {
 	return out
 }
 
+func (r *reader) podResourceClaim(at *path, in *scan) (out api.PodResourceClaim) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(sized(2)) {
+		out.ResourceClaimName = in.text(2)
+		r.short(at, "resource_claim_name", out.ResourceClaimName, 253)
+	}
+	if in.nextIs(sized(3)) {
+		out.Template = some(r, at, in, 3, "template", (*reader).resourceClaimSpec)
+	}
+	return out
+}
+
+func (r *reader) resourceClaimSpec(at *path, in *scan) (out api.ResourceClaimSpec) {
+	if in.nextIs(sized(1)) {
+		out.Requests = list(r, at, in, 1, "requests", 1000, (*reader).deviceRequest)
+	}
+	if in.nextIs(sized(2)) {
+		out.Constraints = list(r, at, in, 2, "constraints", 1000, (*reader).deviceConstraint)
+	}
+	return out
+}
+
+func (r *reader) deviceRequest(at *path, in *scan) (out api.DeviceRequest) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(sized(2)) {
+		out.Exactly = some(r, at, in, 2, "exactly", (*reader).exactDeviceRequest)
+	}
+	if in.nextIs(sized(3)) {
+		out.FirstAvailable = list(r, at, in, 3, "first_available", 1000, (*reader).deviceSubRequest)
+	}
+	return out
+}
+
+func (r *reader) exactDeviceRequest(at *path, in *scan) (out api.ExactDeviceRequest) {
+	if in.nextIs(sized(1)) {
+		out.DeviceClassName = in.text(1)
+		r.short(at, "device_class_name", out.DeviceClassName, 253)
+	}
+	if in.nextIs(sized(2)) {
+		out.Selectors = list(r, at, in, 2, "selectors", 1000, (*reader).deviceSelector)
+	}
+	if in.nextIs(number(3)) {
+		out.All = in.bool(3)
+	}
+	if in.nextIs(number(4)) {
+		out.Count = in.int64(4)
+		r.atLeast(at.field("count"), int64(out.Count), 0)
+	}
+	if in.nextIs(number(5)) {
+		out.AdminAccess = in.bool(5)
+	}
+	if in.nextIs(sized(6)) {
+		out.Tolerations = list(r, at, in, 6, "tolerations", 1000, (*reader).deviceToleration)
+	}
+	if in.nextIs(sized(7)) {
+		out.Capacities = list(r, at, in, 7, "capacities", 1000, (*reader).deviceCapacityRequest)
+	}
+	return out
+}
+
+func (r *reader) deviceSelector(at *path, in *scan) (out api.DeviceSelector) {
+	if in.nextIs(sized(1)) {
+		out.Expression = in.text(1)
+		r.short(at, "expression", out.Expression, 253)
+	}
+	if in.nextIs(sized(2)) {
+		out.Driver = in.text(2)
+		r.short(at, "driver", out.Driver, 63)
+	}
+	if in.nextIs(sized(3)) {
+		out.Attribute = some(r, at, in, 3, "attribute", (*reader).deviceAttribute)
+	}
+	return out
+}
+
+func (r *reader) deviceAttribute(at *path, in *scan) (out api.DeviceAttribute) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 317)
+	if in.nextIs(number(2)) {
+		out.Kind, _ = enum(r.problems, at, "kind", v1.DeviceAttributeKind(in.int32(2)), api.StringAttribute, api.IntegerAttribute, api.BooleanAttribute, api.VersionAttribute)
+	}
+	if in.nextIs(sized(3)) {
+		out.Value = in.text(3)
+		r.short(at, "value", out.Value, 253)
+	}
+	return out
+}
+
+func (r *reader) deviceToleration(at *path, in *scan) (out api.DeviceToleration) {
+	if in.nextIs(sized(1)) {
+		out.Key = in.text(1)
+		r.short(at, "key", out.Key, 317)
+	}
+	if in.nextIs(number(2)) {
+		out.Exists = in.bool(2)
+	}
+	if in.nextIs(sized(3)) {
+		out.Value = in.text(3)
+		r.short(at, "value", out.Value, 63)
+	}
+	if in.nextIs(number(4)) {
+		out.Effect, _ = enum(r.problems, at, "effect", v1.DeviceTaintEffect(in.int32(4)), api.DeviceNoSchedule, api.DeviceNoExecute)
+	}
+	return out
+}
+
+func (r *reader) deviceCapacityRequest(at *path, in *scan) (out api.CapacityRequest) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 317)
+	if in.nextIs(number(2)) {
+		out.Value = in.int64(2)
+		r.atLeast(at.field("value"), int64(out.Value), 0)
+	}
+	return out
+}
+
+func (r *reader) deviceSubRequest(at *path, in *scan) (out api.DeviceSubRequest) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(sized(2)) {
+		out.Request = one(r, at, in, 2, "request", (*reader).exactDeviceRequest)
+	}
+	return out
+}
+
+func (r *reader) deviceConstraint(at *path, in *scan) (out api.DeviceConstraint) {
+	if in.nextIs(sized(1)) {
+		out.Requests = r.texts(at, in, 1, "requests", 1000)
+		r.eachName(at, "requests", out.Requests, 507)
+	}
+	out.Attribute = in.text(2)
+	r.name(at, "attribute", out.Attribute, 317)
+	if in.nextIs(number(3)) {
+		out.Distinct = in.bool(3)
+	}
+	return out
+}
+
 func (r *reader) podResourceStatus(at *path, in *scan) (out api.PodResourceStatus) {
 	if in.nextIs(number(1)) {
 		out.ResizeInfeasible = in.bool(1)
@@ -482,6 +628,16 @@ func (r *reader) unreadField(at *path, in *scan) (out api.UnreadField) {
 	if in.nextIs(sized(3)) {
 		out.Consequence = in.text(3)
 		r.short(at, "consequence", out.Consequence, 4096)
+	}
+	return out
+}
+
+func (r *reader) podResourceClaimStatus(at *path, in *scan) (out api.PodClaimStatus) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(sized(2)) {
+		out.ResourceClaimName = in.text(2)
+		r.short(at, "resource_claim_name", out.ResourceClaimName, 253)
 	}
 	return out
 }
@@ -788,6 +944,293 @@ func (r *reader) persistentVolumeClaim(at *path, in *scan) (out api.PersistentVo
 	if in.nextIs(sized(10)) {
 		out.ControllerPod = in.text(10)
 		r.short(at, "controller_pod", out.ControllerPod, 253)
+	}
+	return out
+}
+
+func (r *reader) deviceType(at *path, in *scan) (out api.DeviceType) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(sized(2)) {
+		out.Attributes = list(r, at, in, 2, "attributes", 1000, (*reader).deviceAttribute)
+	}
+	if in.nextIs(sized(3)) {
+		out.Capacities = list(r, at, in, 3, "capacities", 1000, (*reader).deviceCapacity)
+	}
+	if in.nextIs(number(4)) {
+		out.AllowMultipleAllocations = in.bool(4)
+	}
+	return out
+}
+
+func (r *reader) deviceCapacity(at *path, in *scan) (out api.DeviceCapacity) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 317)
+	if in.nextIs(number(2)) {
+		out.Value = in.int64(2)
+		r.atLeast(at.field("value"), int64(out.Value), 0)
+	}
+	if in.nextIs(sized(3)) {
+		out.Policy = some(r, at, in, 3, "policy", (*reader).deviceCapacityPolicy)
+	}
+	return out
+}
+
+func (r *reader) deviceCapacityPolicy(at *path, in *scan) (out api.CapacityPolicy) {
+	if in.nextIs(number(1)) {
+		if in.next(number(1)) {
+			out.Default = new(in.int64Value())
+			r.atLeast(at.field("default_value"), int64(*out.Default), 0)
+		}
+	}
+	if in.nextIs(sized(2)) {
+		out.ValidValues = list(r, at, in, 2, "valid_values", 1000, (*reader).deviceCapacityValue)
+	}
+	if in.nextIs(sized(3)) {
+		out.ValidRange = some(r, at, in, 3, "valid_range", (*reader).deviceCapacityRange)
+	}
+	return out
+}
+
+func (r *reader) deviceCapacityValue(at *path, in *scan) (out api.CapacityValue) {
+	if in.nextIs(number(1)) {
+		out.Value = in.int64(1)
+		r.atLeast(at.field("value"), int64(out.Value), 0)
+	}
+	return out
+}
+
+func (r *reader) deviceCapacityRange(at *path, in *scan) (out api.CapacityRange) {
+	if in.nextIs(number(1)) {
+		out.Min = in.int64(1)
+		r.atLeast(at.field("min"), int64(out.Min), 0)
+	}
+	if in.nextIs(number(2)) {
+		if in.next(number(2)) {
+			out.Max = new(in.int64Value())
+			r.atLeast(at.field("max"), int64(*out.Max), 0)
+		}
+	}
+	if in.next(number(3)) {
+		out.Step = new(in.int64Value())
+		r.atLeast(at.field("step"), int64(*out.Step), 1)
+	}
+	return out
+}
+
+func (r *reader) deviceExpression(at *path, in *scan) (out api.DeviceExpression) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(sized(2)) {
+		out.Text = in.text(2)
+		r.short(at, "text", out.Text, 10240)
+	}
+	if in.nextIs(sized(3)) {
+		out.Matches = r.texts(at, in, 3, "matches", 100000)
+		r.eachName(at, "matches", out.Matches, 253)
+	}
+	if in.nextIs(sized(4)) {
+		out.Mismatches = r.texts(at, in, 4, "mismatches", 100000)
+		r.eachName(at, "mismatches", out.Mismatches, 253)
+	}
+	if in.nextIs(sized(5)) {
+		out.Failures = list(r, at, in, 5, "failures", 100000, (*reader).deviceExpressionFailure)
+	}
+	if in.nextIs(sized(6)) {
+		out.CompileError = in.text(6)
+		r.short(at, "compile_error", out.CompileError, 4096)
+	}
+	return out
+}
+
+func (r *reader) deviceExpressionFailure(at *path, in *scan) (out api.ExpressionFailure) {
+	out.Type = in.text(1)
+	r.name(at, "type", out.Type, 253)
+	out.Message = in.text(2)
+	r.name(at, "message", out.Message, 4096)
+	return out
+}
+
+func (r *reader) deviceClass(at *path, in *scan) (out api.DeviceClass) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(sized(2)) {
+		out.Selectors = list(r, at, in, 2, "selectors", 1000, (*reader).deviceSelector)
+	}
+	if in.nextIs(sized(3)) {
+		out.ExtendedResourceName = in.text(3)
+		r.short(at, "extended_resource_name", out.ExtendedResourceName, 317)
+	}
+	if in.nextIs(number(4)) {
+		out.CreationTime = in.int64(4)
+	}
+	return out
+}
+
+func (r *reader) resourceSlice(at *path, in *scan) (out api.ResourceSlice) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 253)
+	out.Driver = in.text(2)
+	r.name(at, "driver", out.Driver, 63)
+	out.Pool = in.text(3)
+	r.name(at, "pool", out.Pool, 253)
+	if in.nextIs(number(4)) {
+		out.Generation = in.int64(4)
+	}
+	if in.nextIs(number(5)) {
+		out.SliceCount = in.int64(5)
+		r.atLeast(at.field("slice_count"), int64(out.SliceCount), 0)
+	}
+	if in.nextIs(sized(6)) {
+		out.NodeName = in.text(6)
+		r.short(at, "node_name", out.NodeName, 253)
+	}
+	if in.nextIs(number(7)) {
+		out.AllNodes = in.bool(7)
+	}
+	if in.nextIs(sized(8)) {
+		out.NodeSelector = some(r, at, in, 8, "node_selector", (*reader).nodeSelector)
+	}
+	if in.nextIs(number(9)) {
+		out.PerDeviceNodeSelection = in.bool(9)
+	}
+	if in.nextIs(sized(10)) {
+		out.Devices = list(r, at, in, 10, "devices", 1000, (*reader).device)
+	}
+	if in.nextIs(sized(11)) {
+		out.CounterSets = list(r, at, in, 11, "counter_sets", 1000, (*reader).deviceCounterSet)
+	}
+	return out
+}
+
+func (r *reader) device(at *path, in *scan) (out api.Device) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(sized(2)) {
+		out.Type = in.text(2)
+		r.short(at, "type", out.Type, 253)
+	}
+	if in.nextIs(sized(3)) {
+		out.Attributes = list(r, at, in, 3, "attributes", 1000, (*reader).deviceAttribute)
+	}
+	if in.nextIs(sized(4)) {
+		out.ConsumesCounters = list(r, at, in, 4, "consumes_counters", 1000, (*reader).deviceCounterSet)
+	}
+	if in.nextIs(sized(5)) {
+		out.NodeName = in.text(5)
+		r.short(at, "node_name", out.NodeName, 253)
+	}
+	if in.nextIs(number(6)) {
+		out.AllNodes = in.bool(6)
+	}
+	if in.nextIs(sized(7)) {
+		out.NodeSelector = some(r, at, in, 7, "node_selector", (*reader).nodeSelector)
+	}
+	if in.nextIs(sized(8)) {
+		out.Taints = list(r, at, in, 8, "taints", 1000, (*reader).deviceTaint)
+	}
+	if in.nextIs(number(9)) {
+		out.BindsToNode = in.bool(9)
+	}
+	if in.nextIs(sized(10)) {
+		out.BindingConditions = r.texts(at, in, 10, "binding_conditions", 1000)
+		r.eachName(at, "binding_conditions", out.BindingConditions, 317)
+	}
+	return out
+}
+
+func (r *reader) deviceCounterSet(at *path, in *scan) (out api.CounterSet) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(sized(2)) {
+		out.Counters = list(r, at, in, 2, "counters", 1000, (*reader).deviceCounter)
+	}
+	return out
+}
+
+func (r *reader) deviceCounter(at *path, in *scan) (out api.Counter) {
+	out.Name = in.text(1)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(number(2)) {
+		out.Value = in.int64(2)
+		r.atLeast(at.field("value"), int64(out.Value), 0)
+	}
+	return out
+}
+
+func (r *reader) deviceTaint(at *path, in *scan) (out api.DeviceTaint) {
+	out.Key = in.text(1)
+	r.name(at, "key", out.Key, 317)
+	if in.nextIs(sized(2)) {
+		out.Value = in.text(2)
+		r.short(at, "value", out.Value, 63)
+	}
+	if in.nextIs(number(3)) {
+		out.Effect, _ = enum(r.problems, at, "effect", v1.DeviceTaintEffect(in.int32(3)), api.DeviceNoSchedule, api.DeviceNoExecute)
+	}
+	return out
+}
+
+func (r *reader) resourceClaim(at *path, in *scan) (out api.ResourceClaim) {
+	out.Namespace = cmp.Or(in.text(1), "default")
+	r.short(at, "namespace", out.Namespace, 63)
+	out.Name = in.text(2)
+	r.name(at, "name", out.Name, 253)
+	if in.nextIs(sized(3)) {
+		out.Spec = one(r, at, in, 3, "spec", (*reader).resourceClaimSpec)
+	}
+	if in.nextIs(sized(4)) {
+		out.Allocation = some(r, at, in, 4, "allocation", (*reader).resourceClaimAllocation)
+	}
+	if in.nextIs(number(5)) {
+		out.Terminating = in.bool(5)
+	}
+	if in.nextIs(sized(6)) {
+		out.ControllerPod = in.text(6)
+		r.short(at, "controller_pod", out.ControllerPod, 253)
+	}
+	if in.nextIs(number(7)) {
+		out.ExtendedResources = in.bool(7)
+	}
+	if in.nextIs(sized(8)) {
+		out.ReservedFor = r.texts(at, in, 8, "reserved_for", 1000)
+		r.eachName(at, "reserved_for", out.ReservedFor, 253)
+	}
+	if in.nextIs(number(9)) {
+		out.BindingFailed = in.bool(9)
+	}
+	return out
+}
+
+func (r *reader) resourceClaimAllocation(at *path, in *scan) (out api.ClaimAllocation) {
+	if in.nextIs(sized(1)) {
+		out.Devices = list(r, at, in, 1, "devices", 1000, (*reader).deviceAllocation)
+	}
+	if in.nextIs(sized(2)) {
+		out.NodeSelector = some(r, at, in, 2, "node_selector", (*reader).nodeSelector)
+	}
+	return out
+}
+
+func (r *reader) deviceAllocation(at *path, in *scan) (out api.DeviceAllocation) {
+	if in.nextIs(sized(1)) {
+		out.Request = in.text(1)
+		r.short(at, "request", out.Request, 507)
+	}
+	out.Driver = in.text(2)
+	r.name(at, "driver", out.Driver, 63)
+	out.Pool = in.text(3)
+	r.name(at, "pool", out.Pool, 253)
+	out.Device = in.text(4)
+	r.name(at, "device", out.Device, 253)
+	if in.nextIs(number(5)) {
+		out.AdminAccess = in.bool(5)
+	}
+	if in.nextIs(number(6)) {
+		out.Shared = in.bool(6)
+	}
+	if in.nextIs(sized(7)) {
+		out.ConsumedCapacity = list(r, at, in, 7, "consumed_capacity", 1000, (*reader).deviceCapacityRequest)
 	}
 	return out
 }

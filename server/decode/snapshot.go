@@ -58,6 +58,7 @@ type sink interface {
 	AddPodDisruptionBudget(api.PodDisruptionBudget)
 	AddPodGroup(api.PodGroup)
 	SetStorage(api.Storage)
+	SetDevices(api.Devices)
 }
 
 // Message decodes the cluster of a request from its message, nil if the request has none.
@@ -113,7 +114,7 @@ func (c *Snapshot) Nominates() bool { return c.nominated > 0 }
 // Pods returns the number of pods on all nodes, including nominated pods.
 func (c *Snapshot) Pods() int { return int(c.pods) }
 
-// finish adds the workload selectors, the budgets and the storage objects in canonical order, so that clusters with equal content
+// finish adds the workload selectors, the budgets, the storage objects and those of devices in canonical order, so that clusters with equal content
 // have equal responses.
 func (d *decoder) finish() {
 	slices.SortFunc(d.selectors, func(a, b api.WorkloadSelector) int {
@@ -134,6 +135,11 @@ func (d *decoder) finish() {
 		d.storage.Sort()
 		d.to.SetStorage(d.storage)
 		d.storage = api.Storage{}
+	}
+	if d.devices.Len() > 0 {
+		d.devices.Sort()
+		d.to.SetDevices(d.devices)
+		d.devices = api.Devices{}
 	}
 }
 

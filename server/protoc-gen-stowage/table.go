@@ -70,6 +70,34 @@ var messages = map[string]message{
 	"PersistentVolumeClaimSpec": {is: api.ClaimSpec{}},
 	"CSINode":                   {is: api.CSINode{}},
 	"CSINodeDriver":             {is: api.CSINodeDriver{}},
+
+	"DeviceType":              {is: api.DeviceType{}},
+	"DeviceAttribute":         {is: api.DeviceAttribute{}},
+	"DeviceCapacity":          {is: api.DeviceCapacity{}},
+	"DeviceCapacityPolicy":    {is: api.CapacityPolicy{}},
+	"DeviceCapacityValue":     {is: api.CapacityValue{}},
+	"DeviceCapacityRange":     {is: api.CapacityRange{}},
+	"DeviceExpression":        {is: api.DeviceExpression{}},
+	"DeviceExpressionFailure": {is: api.ExpressionFailure{}},
+	"DeviceSelector":          {is: api.DeviceSelector{}},
+	"DeviceClass":             {is: api.DeviceClass{}},
+	"ResourceSlice":           {is: api.ResourceSlice{}},
+	"Device":                  {is: api.Device{}},
+	"DeviceCounterSet":        {is: api.CounterSet{}},
+	"DeviceCounter":           {is: api.Counter{}},
+	"DeviceTaint":             {is: api.DeviceTaint{}},
+	"DeviceToleration":        {is: api.DeviceToleration{}},
+	"ResourceClaim":           {is: api.ResourceClaim{}},
+	"ResourceClaimSpec":       {is: api.ResourceClaimSpec{}},
+	"DeviceRequest":           {is: api.DeviceRequest{}},
+	"DeviceSubRequest":        {is: api.DeviceSubRequest{}},
+	"ExactDeviceRequest":      {is: api.ExactDeviceRequest{}},
+	"DeviceCapacityRequest":   {is: api.CapacityRequest{}},
+	"DeviceConstraint":        {is: api.DeviceConstraint{}},
+	"ResourceClaimAllocation": {is: api.ClaimAllocation{}},
+	"DeviceAllocation":        {is: api.DeviceAllocation{}},
+	"PodResourceClaim":        {is: api.PodResourceClaim{}},
+	"PodResourceClaimStatus":  {is: api.PodClaimStatus{}},
 }
 
 // field describes the reading of a field beyond its type and its limits.
@@ -144,6 +172,9 @@ var fields = map[string]field{
 	"CSIStorageCapacity.namespace":    {or: "default"},
 	"PersistentVolumeClaim.namespace": {or: "default"},
 	"ClaimReference.namespace":        {or: "default"},
+	"ResourceClaim.namespace":         {or: "default"},
+
+	"DeviceCapacityPolicy.default_value": {as: "Default"},
 
 	"PersistentVolumeClaimVolumeSource.claim_name":     {as: "Name"},
 	"PersistentVolumeClaimVolumeSource.claim_template": {as: "Template"},
@@ -160,6 +191,9 @@ var enums = map[string][]string{
 	"VolumeBindingMode":  {"BindImmediately", "WaitForFirstConsumer"},
 	"VolumeMode":         {"Filesystem", "Block"},
 	"DiskKind":           {"GCEPersistentDisk", "AWSElasticBlockStore", "ISCSI", "RBD"},
+
+	"DeviceAttributeKind": {"StringAttribute", "IntegerAttribute", "BooleanAttribute", "VersionAttribute"},
+	"DeviceTaintEffect":   {"DeviceNoSchedule", "DeviceNoExecute"},
 }
 
 // slabs are the lists of the reader's that elements come from.

@@ -44,7 +44,7 @@ func NewBuilder(more ...AnyField) *Builder {
 		kinds:     []*kind{{class: noClass}},
 		resources: &Resources{Scalars: make(map[string]*Scalar)},
 
-		objects: objects{byName: make(map[intern.ID]selector.Labels), workloads: newWorkloads(), storage: noStorage},
+		objects: objects{byName: make(map[intern.ID]selector.Labels), workloads: newWorkloads(), storage: noStorage, devices: noDevices},
 	}
 	for _, f := range slices.Concat(fields, more) {
 		empty.fields = append(empty.fields, f.column())

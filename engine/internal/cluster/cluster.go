@@ -53,6 +53,7 @@ type objects struct {
 	budgets    Budgets
 	podGroups  podGroups
 	storage    *Storage
+	devices    *Devices
 }
 
 // memos are caches of values computed from the other fields. Derived clusters share the caches that are still valid.
@@ -90,6 +91,7 @@ func Compile(ctx context.Context, input *api.Cluster, more ...AnyField) (*Cluste
 		b.AddPodGroup(g)
 	}
 	b.SetStorage(input.Storage)
+	b.SetDevices(input.Devices)
 	for _, t := range input.Templates {
 		b.AddTemplate(t)
 	}

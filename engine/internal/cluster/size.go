@@ -96,7 +96,8 @@ func (c *Cluster) describedSince(base *Cluster) (bytes int64) {
 		bytes += int64(sizeOf[Shape]()) + allocated(8*cap(g.Labels)) + s.of(g.Rules) + g.indexBytes()
 	}
 	return bytes + s.of(c.namespaces, c.byName, c.workloads, c.budgets, c.podGroups) -
-		before.of(base.namespaces, base.byName, base.workloads, base.budgets, base.podGroups) + c.storage.bytes() - base.storage.bytes()
+		before.of(base.namespaces, base.byName, base.workloads, base.budgets, base.podGroups) + c.storage.bytes() - base.storage.bytes() +
+		c.devices.bytes() - base.devices.bytes()
 }
 
 // indexBytes estimates what the group takes of the indexes of groups by term and label, whether they are built or not.

@@ -38,7 +38,8 @@ func (c *Cluster) With(ctx context.Context, change *api.Delta) (*Cluster, error)
 func (b *Builder) applyOthers(change *api.Delta) {
 	c := b.c
 	b.beyondNodes = len(change.Templates)+len(change.Classes) > 0 || change.Namespaces != nil || change.WorkloadSelectors != nil ||
-		change.PodGroups != nil || change.Budgets != nil || change.Storage.Len() > 0
+		change.PodGroups != nil || change.Budgets != nil || change.Storage.Len() > 0 ||
+		change.Devices.Len() > 0
 	if len(change.Templates) > 0 {
 		c.podTemplates = slices.Clone(c.podTemplates)
 	}
@@ -79,6 +80,9 @@ func (b *Builder) applyOthers(change *api.Delta) {
 	}
 	if change.Storage.Len() > 0 {
 		c.storage = c.storage.with(&change.Storage)
+	}
+	if change.Devices.Len() > 0 {
+		c.devices = c.devices.with(&change.Devices)
 	}
 	if change.PodGroups != nil {
 		c.podGroups = podGroups{}

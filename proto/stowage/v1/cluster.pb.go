@@ -328,8 +328,18 @@ type Cluster struct {
 	PersistentVolumes []*PersistentVolume `protobuf:"bytes,11,rep,name=persistent_volumes,json=persistentVolumes,proto3" json:"persistent_volumes,omitempty"`
 	// PersistentVolumeClaims.
 	PersistentVolumeClaims []*PersistentVolumeClaim `protobuf:"bytes,12,rep,name=persistent_volume_claims,json=persistentVolumeClaims,proto3" json:"persistent_volume_claims,omitempty"`
-	unknownFields          protoimpl.UnknownFields
-	sizeCache              protoimpl.SizeCache
+	// The types of the devices of resource_slices.
+	DeviceTypes []*DeviceType `protobuf:"bytes,13,rep,name=device_types,json=deviceTypes,proto3" json:"device_types,omitempty"`
+	// The expressions of device_classes, of resource_claims, and of the templates of claims.
+	DeviceExpressions []*DeviceExpression `protobuf:"bytes,14,rep,name=device_expressions,json=deviceExpressions,proto3" json:"device_expressions,omitempty"`
+	// DeviceClasses.
+	DeviceClasses []*DeviceClass `protobuf:"bytes,15,rep,name=device_classes,json=deviceClasses,proto3" json:"device_classes,omitempty"`
+	// ResourceSlices.
+	ResourceSlices []*ResourceSlice `protobuf:"bytes,16,rep,name=resource_slices,json=resourceSlices,proto3" json:"resource_slices,omitempty"`
+	// ResourceClaims.
+	ResourceClaims []*ResourceClaim `protobuf:"bytes,17,rep,name=resource_claims,json=resourceClaims,proto3" json:"resource_claims,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Cluster) Reset() {
@@ -442,6 +452,41 @@ func (x *Cluster) GetPersistentVolumes() []*PersistentVolume {
 func (x *Cluster) GetPersistentVolumeClaims() []*PersistentVolumeClaim {
 	if x != nil {
 		return x.PersistentVolumeClaims
+	}
+	return nil
+}
+
+func (x *Cluster) GetDeviceTypes() []*DeviceType {
+	if x != nil {
+		return x.DeviceTypes
+	}
+	return nil
+}
+
+func (x *Cluster) GetDeviceExpressions() []*DeviceExpression {
+	if x != nil {
+		return x.DeviceExpressions
+	}
+	return nil
+}
+
+func (x *Cluster) GetDeviceClasses() []*DeviceClass {
+	if x != nil {
+		return x.DeviceClasses
+	}
+	return nil
+}
+
+func (x *Cluster) GetResourceSlices() []*ResourceSlice {
+	if x != nil {
+		return x.ResourceSlices
+	}
+	return nil
+}
+
+func (x *Cluster) GetResourceClaims() []*ResourceClaim {
+	if x != nil {
+		return x.ResourceClaims
 	}
 	return nil
 }
@@ -1397,7 +1442,8 @@ var File_stowage_v1_cluster_proto protoreflect.FileDescriptor
 const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\n" +
 	"\x18stowage/v1/cluster.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\x1a\x18stowage/v1/storage.proto\"\xc4\a\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/device.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\x1a\x18stowage/v1/storage.proto\"\xd0\n" +
+	"\n" +
 	"\aCluster\x122\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x10.stowage.v1.NodeB\n" +
 	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x05nodes\x12H\n" +
@@ -1427,7 +1473,17 @@ const file_stowage_v1_cluster_proto_rawDesc = "" +
 	"\x12persistent_volumes\x18\v \x03(\v2\x1c.stowage.v1.PersistentVolumeB\n" +
 	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x11persistentVolumes\x12g\n" +
 	"\x18persistent_volume_claims\x18\f \x03(\v2!.stowage.v1.PersistentVolumeClaimB\n" +
-	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x16persistentVolumeClaims\"\xf6\x03\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x16persistentVolumeClaims\x12E\n" +
+	"\fdevice_types\x18\r \x03(\v2\x16.stowage.v1.DeviceTypeB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\vdeviceTypes\x12W\n" +
+	"\x12device_expressions\x18\x0e \x03(\v2\x1c.stowage.v1.DeviceExpressionB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\x11deviceExpressions\x12J\n" +
+	"\x0edevice_classes\x18\x0f \x03(\v2\x17.stowage.v1.DeviceClassB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\rdeviceClasses\x12N\n" +
+	"\x0fresource_slices\x18\x10 \x03(\v2\x19.stowage.v1.ResourceSliceB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x0eresourceSlices\x12N\n" +
+	"\x0fresource_claims\x18\x11 \x03(\v2\x19.stowage.v1.ResourceClaimB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x0eresourceClaims\"\xf6\x03\n" +
 	"\tNodeClass\x12S\n" +
 	"\x06labels\x18\x01 \x03(\v2!.stowage.v1.NodeClass.LabelsEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\x06labels\x124\n" +
 	"\x06taints\x18\x02 \x03(\v2\x11.stowage.v1.TaintB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x06taints\x127\n" +
@@ -1588,12 +1644,17 @@ var file_stowage_v1_cluster_proto_goTypes = []any{
 	(*CSIStorageCapacity)(nil),      // 23: stowage.v1.CSIStorageCapacity
 	(*PersistentVolume)(nil),        // 24: stowage.v1.PersistentVolume
 	(*PersistentVolumeClaim)(nil),   // 25: stowage.v1.PersistentVolumeClaim
-	(*Resources)(nil),               // 26: stowage.v1.Resources
-	(*CSINode)(nil),                 // 27: stowage.v1.CSINode
-	(*Pod)(nil),                     // 28: stowage.v1.Pod
-	(PodReadiness)(0),               // 29: stowage.v1.PodReadiness
-	(TaintEffect)(0),                // 30: stowage.v1.TaintEffect
-	(*LabelSelector)(nil),           // 31: stowage.v1.LabelSelector
+	(*DeviceType)(nil),              // 26: stowage.v1.DeviceType
+	(*DeviceExpression)(nil),        // 27: stowage.v1.DeviceExpression
+	(*DeviceClass)(nil),             // 28: stowage.v1.DeviceClass
+	(*ResourceSlice)(nil),           // 29: stowage.v1.ResourceSlice
+	(*ResourceClaim)(nil),           // 30: stowage.v1.ResourceClaim
+	(*Resources)(nil),               // 31: stowage.v1.Resources
+	(*CSINode)(nil),                 // 32: stowage.v1.CSINode
+	(*Pod)(nil),                     // 33: stowage.v1.Pod
+	(PodReadiness)(0),               // 34: stowage.v1.PodReadiness
+	(TaintEffect)(0),                // 35: stowage.v1.TaintEffect
+	(*LabelSelector)(nil),           // 36: stowage.v1.LabelSelector
 }
 var file_stowage_v1_cluster_proto_depIdxs = []int32{
 	7,  // 0: stowage.v1.Cluster.nodes:type_name -> stowage.v1.Node
@@ -1608,36 +1669,41 @@ var file_stowage_v1_cluster_proto_depIdxs = []int32{
 	23, // 9: stowage.v1.Cluster.csi_storage_capacities:type_name -> stowage.v1.CSIStorageCapacity
 	24, // 10: stowage.v1.Cluster.persistent_volumes:type_name -> stowage.v1.PersistentVolume
 	25, // 11: stowage.v1.Cluster.persistent_volume_claims:type_name -> stowage.v1.PersistentVolumeClaim
-	17, // 12: stowage.v1.NodeClass.labels:type_name -> stowage.v1.NodeClass.LabelsEntry
-	10, // 13: stowage.v1.NodeClass.taints:type_name -> stowage.v1.Taint
-	26, // 14: stowage.v1.NodeClass.allocatable:type_name -> stowage.v1.Resources
-	9,  // 15: stowage.v1.NodeClass.images:type_name -> stowage.v1.ContainerImage
-	27, // 16: stowage.v1.NodeClass.csi_node:type_name -> stowage.v1.CSINode
-	18, // 17: stowage.v1.Node.labels:type_name -> stowage.v1.Node.LabelsEntry
-	10, // 18: stowage.v1.Node.taints:type_name -> stowage.v1.Taint
-	26, // 19: stowage.v1.Node.allocatable:type_name -> stowage.v1.Resources
-	9,  // 20: stowage.v1.Node.images:type_name -> stowage.v1.ContainerImage
-	8,  // 21: stowage.v1.Node.pod_counts:type_name -> stowage.v1.PodCount
-	28, // 22: stowage.v1.Node.pods:type_name -> stowage.v1.Pod
-	27, // 23: stowage.v1.Node.csi_node:type_name -> stowage.v1.CSINode
-	28, // 24: stowage.v1.Node.nominated_pods:type_name -> stowage.v1.Pod
-	29, // 25: stowage.v1.PodCount.readiness:type_name -> stowage.v1.PodReadiness
-	30, // 26: stowage.v1.Taint.effect:type_name -> stowage.v1.TaintEffect
-	19, // 27: stowage.v1.Namespace.labels:type_name -> stowage.v1.Namespace.LabelsEntry
-	0,  // 28: stowage.v1.WorkloadSelector.kind:type_name -> stowage.v1.WorkloadKind
-	31, // 29: stowage.v1.WorkloadSelector.selector:type_name -> stowage.v1.LabelSelector
-	0,  // 30: stowage.v1.WorkloadSelectorName.kind:type_name -> stowage.v1.WorkloadKind
-	31, // 31: stowage.v1.PodDisruptionBudget.selector:type_name -> stowage.v1.LabelSelector
-	1,  // 32: stowage.v1.PodDisruptionBudget.unhealthy_pod_eviction_policy:type_name -> stowage.v1.UnhealthyPodEvictionPolicy
-	3,  // 33: stowage.v1.PodGroup.mode:type_name -> stowage.v1.PodGroupMode
-	16, // 34: stowage.v1.PodGroup.topology:type_name -> stowage.v1.PodGroupTopology
-	2,  // 35: stowage.v1.PodGroup.disruption_mode:type_name -> stowage.v1.PodGroupDisruptionMode
-	4,  // 36: stowage.v1.PodGroupTopology.policy:type_name -> stowage.v1.PodGroupTopologyPolicy
-	37, // [37:37] is the sub-list for method output_type
-	37, // [37:37] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	26, // 12: stowage.v1.Cluster.device_types:type_name -> stowage.v1.DeviceType
+	27, // 13: stowage.v1.Cluster.device_expressions:type_name -> stowage.v1.DeviceExpression
+	28, // 14: stowage.v1.Cluster.device_classes:type_name -> stowage.v1.DeviceClass
+	29, // 15: stowage.v1.Cluster.resource_slices:type_name -> stowage.v1.ResourceSlice
+	30, // 16: stowage.v1.Cluster.resource_claims:type_name -> stowage.v1.ResourceClaim
+	17, // 17: stowage.v1.NodeClass.labels:type_name -> stowage.v1.NodeClass.LabelsEntry
+	10, // 18: stowage.v1.NodeClass.taints:type_name -> stowage.v1.Taint
+	31, // 19: stowage.v1.NodeClass.allocatable:type_name -> stowage.v1.Resources
+	9,  // 20: stowage.v1.NodeClass.images:type_name -> stowage.v1.ContainerImage
+	32, // 21: stowage.v1.NodeClass.csi_node:type_name -> stowage.v1.CSINode
+	18, // 22: stowage.v1.Node.labels:type_name -> stowage.v1.Node.LabelsEntry
+	10, // 23: stowage.v1.Node.taints:type_name -> stowage.v1.Taint
+	31, // 24: stowage.v1.Node.allocatable:type_name -> stowage.v1.Resources
+	9,  // 25: stowage.v1.Node.images:type_name -> stowage.v1.ContainerImage
+	8,  // 26: stowage.v1.Node.pod_counts:type_name -> stowage.v1.PodCount
+	33, // 27: stowage.v1.Node.pods:type_name -> stowage.v1.Pod
+	32, // 28: stowage.v1.Node.csi_node:type_name -> stowage.v1.CSINode
+	33, // 29: stowage.v1.Node.nominated_pods:type_name -> stowage.v1.Pod
+	34, // 30: stowage.v1.PodCount.readiness:type_name -> stowage.v1.PodReadiness
+	35, // 31: stowage.v1.Taint.effect:type_name -> stowage.v1.TaintEffect
+	19, // 32: stowage.v1.Namespace.labels:type_name -> stowage.v1.Namespace.LabelsEntry
+	0,  // 33: stowage.v1.WorkloadSelector.kind:type_name -> stowage.v1.WorkloadKind
+	36, // 34: stowage.v1.WorkloadSelector.selector:type_name -> stowage.v1.LabelSelector
+	0,  // 35: stowage.v1.WorkloadSelectorName.kind:type_name -> stowage.v1.WorkloadKind
+	36, // 36: stowage.v1.PodDisruptionBudget.selector:type_name -> stowage.v1.LabelSelector
+	1,  // 37: stowage.v1.PodDisruptionBudget.unhealthy_pod_eviction_policy:type_name -> stowage.v1.UnhealthyPodEvictionPolicy
+	3,  // 38: stowage.v1.PodGroup.mode:type_name -> stowage.v1.PodGroupMode
+	16, // 39: stowage.v1.PodGroup.topology:type_name -> stowage.v1.PodGroupTopology
+	2,  // 40: stowage.v1.PodGroup.disruption_mode:type_name -> stowage.v1.PodGroupDisruptionMode
+	4,  // 41: stowage.v1.PodGroupTopology.policy:type_name -> stowage.v1.PodGroupTopologyPolicy
+	42, // [42:42] is the sub-list for method output_type
+	42, // [42:42] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_cluster_proto_init() }
@@ -1645,6 +1711,7 @@ func file_stowage_v1_cluster_proto_init() {
 	if File_stowage_v1_cluster_proto != nil {
 		return
 	}
+	file_stowage_v1_device_proto_init()
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_resources_proto_init()
 	file_stowage_v1_selector_proto_init()

@@ -348,9 +348,11 @@ type Pod struct {
 	Preempted bool `protobuf:"varint,10,opt,name=preempted,proto3" json:"preempted,omitempty"`
 	// The phase and readiness of a pod of a node, which evictions depend on. Ignored for terminating pods. Must be absent in
 	// pods to be placed and in nominated pods.
-	Readiness     PodReadiness `protobuf:"varint,11,opt,name=readiness,proto3,enum=stowage.v1.PodReadiness" json:"readiness,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Readiness PodReadiness `protobuf:"varint,11,opt,name=readiness,proto3,enum=stowage.v1.PodReadiness" json:"readiness,omitempty"`
+	// status.resourceClaimStatuses. Kubernetes has an entry for each claim that was created from a template.
+	ResourceClaimStatuses []*PodResourceClaimStatus `protobuf:"bytes,12,rep,name=resource_claim_statuses,json=resourceClaimStatuses,proto3" json:"resource_claim_statuses,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
 }
 
 func (x *Pod) Reset() {
@@ -469,6 +471,13 @@ func (x *Pod) GetReadiness() PodReadiness {
 		return x.Readiness
 	}
 	return PodReadiness_POD_READINESS_UNSPECIFIED
+}
+
+func (x *Pod) GetResourceClaimStatuses() []*PodResourceClaimStatus {
+	if x != nil {
+		return x.ResourceClaimStatuses
+	}
+	return nil
 }
 
 type isPod_Source interface {
@@ -742,8 +751,10 @@ type PodSpec struct {
 	// the features from other fields of the spec, such as "UserNamespacesHostNetworkSupport" from hostNetwork with hostUsers: false
 	// (k8s.io/component-helpers/nodedeclaredfeatures/features, v0.37). Read only for pods to be placed.
 	RequiredNodeFeatures []string `protobuf:"bytes,16,rep,name=required_node_features,json=requiredNodeFeatures,proto3" json:"required_node_features,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// spec.resourceClaims, in order.
+	ResourceClaims []*PodResourceClaim `protobuf:"bytes,17,rep,name=resource_claims,json=resourceClaims,proto3" json:"resource_claims,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *PodSpec) Reset() {
@@ -884,6 +895,13 @@ func (x *PodSpec) GetSchedulingGroup() string {
 func (x *PodSpec) GetRequiredNodeFeatures() []string {
 	if x != nil {
 		return x.RequiredNodeFeatures
+	}
+	return nil
+}
+
+func (x *PodSpec) GetResourceClaims() []*PodResourceClaim {
+	if x != nil {
+		return x.ResourceClaims
 	}
 	return nil
 }
@@ -1621,7 +1639,7 @@ var File_stowage_v1_pod_proto protoreflect.FileDescriptor
 const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\n" +
 	"\x14stowage/v1/pod.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\x1a\x18stowage/v1/storage.proto\"\xab\x05\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17stowage/v1/device.proto\x1a\x1astowage/v1/resources.proto\x1a\x19stowage/v1/selector.proto\x1a\x18stowage/v1/storage.proto\"\x92\x06\n" +
 	"\x03Pod\x12\x1c\n" +
 	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\x12'\n" +
 	"\x0etemplate_index\x18\x02 \x01(\rH\x00R\rtemplateIndex\x125\n" +
@@ -1636,7 +1654,8 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\x1a\x06\b\x80\xb1\xf1\xa9\"*\x00R\tstartTime\x12\x1c\n" +
 	"\tpreempted\x18\n" +
 	" \x01(\bR\tpreempted\x12@\n" +
-	"\treadiness\x18\v \x01(\x0e2\x18.stowage.v1.PodReadinessB\b\xbaH\x05\x82\x01\x02\x10\x01R\treadiness\x1a9\n" +
+	"\treadiness\x18\v \x01(\x0e2\x18.stowage.v1.PodReadinessB\b\xbaH\x05\x82\x01\x02\x10\x01R\treadiness\x12e\n" +
+	"\x17resource_claim_statuses\x18\f \x03(\v2\".stowage.v1.PodResourceClaimStatusB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x15resourceClaimStatuses\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0f\n" +
@@ -1662,7 +1681,7 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"apiVersion\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1c\n" +
 	"\x04name\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x04name\x12\x12\n" +
-	"\x04gone\x18\x04 \x01(\bR\x04gone\"\xc1\b\n" +
+	"\x04gone\x18\x04 \x01(\bR\x04gone\"\x93\t\n" +
 	"\aPodSpec\x12d\n" +
 	"\rnode_selector\x18\x01 \x03(\v2%.stowage.v1.PodSpec.NodeSelectorEntryB\x18\xbaH\x15\x9a\x01\x12\x10\x90N\"\ar\x05\x10\x01(\xbd\x02*\x04r\x02(?R\fnodeSelector\x120\n" +
 	"\baffinity\x18\x02 \x01(\v2\x14.stowage.v1.AffinityR\baffinity\x12C\n" +
@@ -1682,7 +1701,8 @@ const file_stowage_v1_pod_proto_rawDesc = "" +
 	"\x11preemption_policy\x18\r \x01(\x0e2\x1c.stowage.v1.PreemptionPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x10preemptionPolicy\x12/\n" +
 	"\x0escheduler_name\x18\x0e \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\rschedulerName\x123\n" +
 	"\x10scheduling_group\x18\x0f \x01(\tB\b\xbaH\x05r\x03(\xfd\x01R\x0fschedulingGroup\x12H\n" +
-	"\x16required_node_features\x18\x10 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\xe8\a\"\ar\x05\x10\x01(\xfd\x01R\x14requiredNodeFeatures\x1a?\n" +
+	"\x16required_node_features\x18\x10 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\xe8\a\"\ar\x05\x10\x01(\xfd\x01R\x14requiredNodeFeatures\x12P\n" +
+	"\x0fresource_claims\x18\x11 \x03(\v2\x1c.stowage.v1.PodResourceClaimB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x0eresourceClaims\x1a?\n" +
 	"\x11NodeSelectorEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf1\x02\n" +
@@ -1804,11 +1824,13 @@ var file_stowage_v1_pod_proto_goTypes = []any{
 	nil,                                       // 21: stowage.v1.PodTemplate.LabelsEntry
 	nil,                                       // 22: stowage.v1.PodSpec.NodeSelectorEntry
 	(*timestamppb.Timestamp)(nil),             // 23: google.protobuf.Timestamp
-	(*Affinity)(nil),                          // 24: stowage.v1.Affinity
-	(*Toleration)(nil),                        // 25: stowage.v1.Toleration
-	(*TopologySpreadConstraint)(nil),          // 26: stowage.v1.TopologySpreadConstraint
-	(*Resources)(nil),                         // 27: stowage.v1.Resources
-	(*PersistentVolumeClaimSpec)(nil),         // 28: stowage.v1.PersistentVolumeClaimSpec
+	(*PodResourceClaimStatus)(nil),            // 24: stowage.v1.PodResourceClaimStatus
+	(*Affinity)(nil),                          // 25: stowage.v1.Affinity
+	(*Toleration)(nil),                        // 26: stowage.v1.Toleration
+	(*TopologySpreadConstraint)(nil),          // 27: stowage.v1.TopologySpreadConstraint
+	(*Resources)(nil),                         // 28: stowage.v1.Resources
+	(*PodResourceClaim)(nil),                  // 29: stowage.v1.PodResourceClaim
+	(*PersistentVolumeClaimSpec)(nil),         // 30: stowage.v1.PersistentVolumeClaimSpec
 }
 var file_stowage_v1_pod_proto_depIdxs = []int32{
 	7,  // 0: stowage.v1.Pod.template:type_name -> stowage.v1.PodTemplate
@@ -1817,41 +1839,43 @@ var file_stowage_v1_pod_proto_depIdxs = []int32{
 	6,  // 3: stowage.v1.Pod.unread:type_name -> stowage.v1.UnreadField
 	23, // 4: stowage.v1.Pod.start_time:type_name -> google.protobuf.Timestamp
 	0,  // 5: stowage.v1.Pod.readiness:type_name -> stowage.v1.PodReadiness
-	21, // 6: stowage.v1.PodTemplate.labels:type_name -> stowage.v1.PodTemplate.LabelsEntry
-	8,  // 7: stowage.v1.PodTemplate.controller:type_name -> stowage.v1.ControllerReference
-	9,  // 8: stowage.v1.PodTemplate.spec:type_name -> stowage.v1.PodSpec
-	22, // 9: stowage.v1.PodSpec.node_selector:type_name -> stowage.v1.PodSpec.NodeSelectorEntry
-	24, // 10: stowage.v1.PodSpec.affinity:type_name -> stowage.v1.Affinity
-	25, // 11: stowage.v1.PodSpec.tolerations:type_name -> stowage.v1.Toleration
-	26, // 12: stowage.v1.PodSpec.topology_spread_constraints:type_name -> stowage.v1.TopologySpreadConstraint
-	16, // 13: stowage.v1.PodSpec.containers:type_name -> stowage.v1.Container
-	16, // 14: stowage.v1.PodSpec.init_containers:type_name -> stowage.v1.Container
-	27, // 15: stowage.v1.PodSpec.requests:type_name -> stowage.v1.Resources
-	27, // 16: stowage.v1.PodSpec.overhead:type_name -> stowage.v1.Resources
-	10, // 17: stowage.v1.PodSpec.volumes:type_name -> stowage.v1.Volume
-	1,  // 18: stowage.v1.PodSpec.preemption_policy:type_name -> stowage.v1.PreemptionPolicy
-	15, // 19: stowage.v1.Volume.image:type_name -> stowage.v1.ImageVolumeSource
-	14, // 20: stowage.v1.Volume.empty_dir:type_name -> stowage.v1.EmptyDirVolumeSource
-	11, // 21: stowage.v1.Volume.persistent_volume_claim:type_name -> stowage.v1.PersistentVolumeClaimVolumeSource
-	12, // 22: stowage.v1.Volume.ephemeral:type_name -> stowage.v1.EphemeralVolumeSource
-	13, // 23: stowage.v1.Volume.disk:type_name -> stowage.v1.DiskVolumeSource
-	28, // 24: stowage.v1.PersistentVolumeClaimVolumeSource.claim_template:type_name -> stowage.v1.PersistentVolumeClaimSpec
-	28, // 25: stowage.v1.EphemeralVolumeSource.claim_template:type_name -> stowage.v1.PersistentVolumeClaimSpec
-	2,  // 26: stowage.v1.DiskVolumeSource.kind:type_name -> stowage.v1.DiskKind
-	27, // 27: stowage.v1.Container.requests:type_name -> stowage.v1.Resources
-	17, // 28: stowage.v1.Container.host_ports:type_name -> stowage.v1.HostPort
-	3,  // 29: stowage.v1.Container.restart_policy:type_name -> stowage.v1.ContainerRestartPolicy
-	4,  // 30: stowage.v1.HostPort.protocol:type_name -> stowage.v1.Protocol
-	19, // 31: stowage.v1.PodResourceStatus.containers:type_name -> stowage.v1.ContainerResourceStatus
-	27, // 32: stowage.v1.PodResourceStatus.allocated:type_name -> stowage.v1.Resources
-	27, // 33: stowage.v1.PodResourceStatus.actuated:type_name -> stowage.v1.Resources
-	27, // 34: stowage.v1.ContainerResourceStatus.allocated:type_name -> stowage.v1.Resources
-	27, // 35: stowage.v1.ContainerResourceStatus.actuated:type_name -> stowage.v1.Resources
-	36, // [36:36] is the sub-list for method output_type
-	36, // [36:36] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	24, // 6: stowage.v1.Pod.resource_claim_statuses:type_name -> stowage.v1.PodResourceClaimStatus
+	21, // 7: stowage.v1.PodTemplate.labels:type_name -> stowage.v1.PodTemplate.LabelsEntry
+	8,  // 8: stowage.v1.PodTemplate.controller:type_name -> stowage.v1.ControllerReference
+	9,  // 9: stowage.v1.PodTemplate.spec:type_name -> stowage.v1.PodSpec
+	22, // 10: stowage.v1.PodSpec.node_selector:type_name -> stowage.v1.PodSpec.NodeSelectorEntry
+	25, // 11: stowage.v1.PodSpec.affinity:type_name -> stowage.v1.Affinity
+	26, // 12: stowage.v1.PodSpec.tolerations:type_name -> stowage.v1.Toleration
+	27, // 13: stowage.v1.PodSpec.topology_spread_constraints:type_name -> stowage.v1.TopologySpreadConstraint
+	16, // 14: stowage.v1.PodSpec.containers:type_name -> stowage.v1.Container
+	16, // 15: stowage.v1.PodSpec.init_containers:type_name -> stowage.v1.Container
+	28, // 16: stowage.v1.PodSpec.requests:type_name -> stowage.v1.Resources
+	28, // 17: stowage.v1.PodSpec.overhead:type_name -> stowage.v1.Resources
+	10, // 18: stowage.v1.PodSpec.volumes:type_name -> stowage.v1.Volume
+	1,  // 19: stowage.v1.PodSpec.preemption_policy:type_name -> stowage.v1.PreemptionPolicy
+	29, // 20: stowage.v1.PodSpec.resource_claims:type_name -> stowage.v1.PodResourceClaim
+	15, // 21: stowage.v1.Volume.image:type_name -> stowage.v1.ImageVolumeSource
+	14, // 22: stowage.v1.Volume.empty_dir:type_name -> stowage.v1.EmptyDirVolumeSource
+	11, // 23: stowage.v1.Volume.persistent_volume_claim:type_name -> stowage.v1.PersistentVolumeClaimVolumeSource
+	12, // 24: stowage.v1.Volume.ephemeral:type_name -> stowage.v1.EphemeralVolumeSource
+	13, // 25: stowage.v1.Volume.disk:type_name -> stowage.v1.DiskVolumeSource
+	30, // 26: stowage.v1.PersistentVolumeClaimVolumeSource.claim_template:type_name -> stowage.v1.PersistentVolumeClaimSpec
+	30, // 27: stowage.v1.EphemeralVolumeSource.claim_template:type_name -> stowage.v1.PersistentVolumeClaimSpec
+	2,  // 28: stowage.v1.DiskVolumeSource.kind:type_name -> stowage.v1.DiskKind
+	28, // 29: stowage.v1.Container.requests:type_name -> stowage.v1.Resources
+	17, // 30: stowage.v1.Container.host_ports:type_name -> stowage.v1.HostPort
+	3,  // 31: stowage.v1.Container.restart_policy:type_name -> stowage.v1.ContainerRestartPolicy
+	4,  // 32: stowage.v1.HostPort.protocol:type_name -> stowage.v1.Protocol
+	19, // 33: stowage.v1.PodResourceStatus.containers:type_name -> stowage.v1.ContainerResourceStatus
+	28, // 34: stowage.v1.PodResourceStatus.allocated:type_name -> stowage.v1.Resources
+	28, // 35: stowage.v1.PodResourceStatus.actuated:type_name -> stowage.v1.Resources
+	28, // 36: stowage.v1.ContainerResourceStatus.allocated:type_name -> stowage.v1.Resources
+	28, // 37: stowage.v1.ContainerResourceStatus.actuated:type_name -> stowage.v1.Resources
+	38, // [38:38] is the sub-list for method output_type
+	38, // [38:38] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_pod_proto_init() }
@@ -1859,6 +1883,7 @@ func file_stowage_v1_pod_proto_init() {
 	if File_stowage_v1_pod_proto != nil {
 		return
 	}
+	file_stowage_v1_device_proto_init()
 	file_stowage_v1_resources_proto_init()
 	file_stowage_v1_selector_proto_init()
 	file_stowage_v1_storage_proto_init()

@@ -79,7 +79,7 @@ func (x *SnapshotReference) GetDelta() *ClusterDelta {
 
 // ClusterDelta changes a cluster. All of its fields apply, or none. Indexes of templates and classes are those in the
 // resulting cluster. A delta may change or remove a node, a namespace, a workload selector, a
-// PodDisruptionBudget, a pod group or a storage object only once.
+// PodDisruptionBudget, a pod group, a storage object or an object of devices only once.
 type ClusterDelta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// New templates, and replacements of templates that no unchanged node of the resulting cluster has pods of.
@@ -128,8 +128,28 @@ type ClusterDelta struct {
 	RemovedPersistentVolumeClaims []*NamespacedName `protobuf:"bytes,22,rep,name=removed_persistent_volume_claims,json=removedPersistentVolumeClaims,proto3" json:"removed_persistent_volume_claims,omitempty"`
 	// PersistentVolumeClaims to add, or to replace by namespace and name.
 	PersistentVolumeClaims []*PersistentVolumeClaim `protobuf:"bytes,23,rep,name=persistent_volume_claims,json=persistentVolumeClaims,proto3" json:"persistent_volume_claims,omitempty"`
-	unknownFields          protoimpl.UnknownFields
-	sizeCache              protoimpl.SizeCache
+	// Names of device types to remove. The cluster must have them.
+	RemovedDeviceTypes []string `protobuf:"bytes,24,rep,name=removed_device_types,json=removedDeviceTypes,proto3" json:"removed_device_types,omitempty"`
+	// Device types to add, or to replace by name.
+	DeviceTypes []*DeviceType `protobuf:"bytes,25,rep,name=device_types,json=deviceTypes,proto3" json:"device_types,omitempty"`
+	// Names of device expressions to remove. The cluster must have them.
+	RemovedDeviceExpressions []string `protobuf:"bytes,26,rep,name=removed_device_expressions,json=removedDeviceExpressions,proto3" json:"removed_device_expressions,omitempty"`
+	// Device expressions to add, or to replace by name.
+	DeviceExpressions []*DeviceExpression `protobuf:"bytes,27,rep,name=device_expressions,json=deviceExpressions,proto3" json:"device_expressions,omitempty"`
+	// Names of DeviceClasses to remove. The cluster must have them.
+	RemovedDeviceClasses []string `protobuf:"bytes,28,rep,name=removed_device_classes,json=removedDeviceClasses,proto3" json:"removed_device_classes,omitempty"`
+	// DeviceClasses to add, or to replace by name.
+	DeviceClasses []*DeviceClass `protobuf:"bytes,29,rep,name=device_classes,json=deviceClasses,proto3" json:"device_classes,omitempty"`
+	// Names of ResourceSlices to remove. The cluster must have them.
+	RemovedResourceSlices []string `protobuf:"bytes,30,rep,name=removed_resource_slices,json=removedResourceSlices,proto3" json:"removed_resource_slices,omitempty"`
+	// ResourceSlices to add, or to replace by name.
+	ResourceSlices []*ResourceSlice `protobuf:"bytes,31,rep,name=resource_slices,json=resourceSlices,proto3" json:"resource_slices,omitempty"`
+	// ResourceClaims to remove. The cluster must have them.
+	RemovedResourceClaims []*NamespacedName `protobuf:"bytes,32,rep,name=removed_resource_claims,json=removedResourceClaims,proto3" json:"removed_resource_claims,omitempty"`
+	// ResourceClaims to add, or to replace by namespace and name.
+	ResourceClaims []*ResourceClaim `protobuf:"bytes,33,rep,name=resource_claims,json=resourceClaims,proto3" json:"resource_claims,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ClusterDelta) Reset() {
@@ -319,6 +339,76 @@ func (x *ClusterDelta) GetRemovedPersistentVolumeClaims() []*NamespacedName {
 func (x *ClusterDelta) GetPersistentVolumeClaims() []*PersistentVolumeClaim {
 	if x != nil {
 		return x.PersistentVolumeClaims
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetRemovedDeviceTypes() []string {
+	if x != nil {
+		return x.RemovedDeviceTypes
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetDeviceTypes() []*DeviceType {
+	if x != nil {
+		return x.DeviceTypes
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetRemovedDeviceExpressions() []string {
+	if x != nil {
+		return x.RemovedDeviceExpressions
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetDeviceExpressions() []*DeviceExpression {
+	if x != nil {
+		return x.DeviceExpressions
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetRemovedDeviceClasses() []string {
+	if x != nil {
+		return x.RemovedDeviceClasses
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetDeviceClasses() []*DeviceClass {
+	if x != nil {
+		return x.DeviceClasses
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetRemovedResourceSlices() []string {
+	if x != nil {
+		return x.RemovedResourceSlices
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetResourceSlices() []*ResourceSlice {
+	if x != nil {
+		return x.ResourceSlices
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetRemovedResourceClaims() []*NamespacedName {
+	if x != nil {
+		return x.RemovedResourceClaims
+	}
+	return nil
+}
+
+func (x *ClusterDelta) GetResourceClaims() []*ResourceClaim {
+	if x != nil {
+		return x.ResourceClaims
 	}
 	return nil
 }
@@ -921,10 +1011,10 @@ var File_stowage_v1_snapshot_proto protoreflect.FileDescriptor
 const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"\x19stowage/v1/snapshot.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/storage.proto\"t\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x17stowage/v1/device.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/storage.proto\"t\n" +
 	"\x11SnapshotReference\x12/\n" +
 	"\aaddress\x18\x01 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\aaddress\x12.\n" +
-	"\x05delta\x18\x02 \x01(\v2\x18.stowage.v1.ClusterDeltaR\x05delta\"\xbe\r\n" +
+	"\x05delta\x18\x02 \x01(\v2\x18.stowage.v1.ClusterDeltaR\x05delta\"\xfc\x12\n" +
 	"\fClusterDelta\x12O\n" +
 	"\rpod_templates\x18\x01 \x03(\v2\x1e.stowage.v1.IndexedPodTemplateB\n" +
 	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\fpodTemplates\x12K\n" +
@@ -965,7 +1055,22 @@ const file_stowage_v1_snapshot_proto_rawDesc = "" +
 	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x11persistentVolumes\x12c\n" +
 	" removed_persistent_volume_claims\x18\x16 \x03(\v2\x1a.stowage.v1.NamespacedNameR\x1dremovedPersistentVolumeClaims\x12g\n" +
 	"\x18persistent_volume_claims\x18\x17 \x03(\v2!.stowage.v1.PersistentVolumeClaimB\n" +
-	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x16persistentVolumeClaims\"g\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x16persistentVolumeClaims\x120\n" +
+	"\x14removed_device_types\x18\x18 \x03(\tR\x12removedDeviceTypes\x12E\n" +
+	"\fdevice_types\x18\x19 \x03(\v2\x16.stowage.v1.DeviceTypeB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\vdeviceTypes\x12<\n" +
+	"\x1aremoved_device_expressions\x18\x1a \x03(\tR\x18removedDeviceExpressions\x12W\n" +
+	"\x12device_expressions\x18\x1b \x03(\v2\x1c.stowage.v1.DeviceExpressionB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\x11deviceExpressions\x124\n" +
+	"\x16removed_device_classes\x18\x1c \x03(\tR\x14removedDeviceClasses\x12J\n" +
+	"\x0edevice_classes\x18\x1d \x03(\v2\x17.stowage.v1.DeviceClassB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xa0\x8d\x06R\rdeviceClasses\x126\n" +
+	"\x17removed_resource_slices\x18\x1e \x03(\tR\x15removedResourceSlices\x12N\n" +
+	"\x0fresource_slices\x18\x1f \x03(\v2\x19.stowage.v1.ResourceSliceB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x0eresourceSlices\x12R\n" +
+	"\x17removed_resource_claims\x18  \x03(\v2\x1a.stowage.v1.NamespacedNameR\x15removedResourceClaims\x12N\n" +
+	"\x0fresource_claims\x18! \x03(\v2\x19.stowage.v1.ResourceClaimB\n" +
+	"\xbaH\a\x92\x01\x04\x10\xc0\x84=R\x0eresourceClaims\"g\n" +
 	"\x12IndexedPodTemplate\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12;\n" +
 	"\btemplate\x18\x02 \x01(\v2\x17.stowage.v1.PodTemplateB\x06\xbaH\x03\xc8\x01\x01R\btemplate\"f\n" +
@@ -1043,11 +1148,16 @@ var file_stowage_v1_snapshot_proto_goTypes = []any{
 	(*CSIStorageCapacity)(nil),    // 19: stowage.v1.CSIStorageCapacity
 	(*PersistentVolume)(nil),      // 20: stowage.v1.PersistentVolume
 	(*PersistentVolumeClaim)(nil), // 21: stowage.v1.PersistentVolumeClaim
-	(*PodTemplate)(nil),           // 22: stowage.v1.PodTemplate
-	(*NodeClass)(nil),             // 23: stowage.v1.NodeClass
-	(*PodCount)(nil),              // 24: stowage.v1.PodCount
-	(*Pod)(nil),                   // 25: stowage.v1.Pod
-	(*Cluster)(nil),               // 26: stowage.v1.Cluster
+	(*DeviceType)(nil),            // 22: stowage.v1.DeviceType
+	(*DeviceExpression)(nil),      // 23: stowage.v1.DeviceExpression
+	(*DeviceClass)(nil),           // 24: stowage.v1.DeviceClass
+	(*ResourceSlice)(nil),         // 25: stowage.v1.ResourceSlice
+	(*ResourceClaim)(nil),         // 26: stowage.v1.ResourceClaim
+	(*PodTemplate)(nil),           // 27: stowage.v1.PodTemplate
+	(*NodeClass)(nil),             // 28: stowage.v1.NodeClass
+	(*PodCount)(nil),              // 29: stowage.v1.PodCount
+	(*Pod)(nil),                   // 30: stowage.v1.Pod
+	(*Cluster)(nil),               // 31: stowage.v1.Cluster
 }
 var file_stowage_v1_snapshot_proto_depIdxs = []int32{
 	1,  // 0: stowage.v1.SnapshotReference.delta:type_name -> stowage.v1.ClusterDelta
@@ -1068,23 +1178,29 @@ var file_stowage_v1_snapshot_proto_depIdxs = []int32{
 	20, // 15: stowage.v1.ClusterDelta.persistent_volumes:type_name -> stowage.v1.PersistentVolume
 	5,  // 16: stowage.v1.ClusterDelta.removed_persistent_volume_claims:type_name -> stowage.v1.NamespacedName
 	21, // 17: stowage.v1.ClusterDelta.persistent_volume_claims:type_name -> stowage.v1.PersistentVolumeClaim
-	22, // 18: stowage.v1.IndexedPodTemplate.template:type_name -> stowage.v1.PodTemplate
-	23, // 19: stowage.v1.IndexedNodeClass.node_class:type_name -> stowage.v1.NodeClass
-	24, // 20: stowage.v1.NodePodsDelta.removed_pod_counts:type_name -> stowage.v1.PodCount
-	5,  // 21: stowage.v1.NodePodsDelta.removed_pods:type_name -> stowage.v1.NamespacedName
-	24, // 22: stowage.v1.NodePodsDelta.pod_counts:type_name -> stowage.v1.PodCount
-	25, // 23: stowage.v1.NodePodsDelta.pods:type_name -> stowage.v1.Pod
-	5,  // 24: stowage.v1.NodePodsDelta.removed_nominated_pods:type_name -> stowage.v1.NamespacedName
-	25, // 25: stowage.v1.NodePodsDelta.nominated_pods:type_name -> stowage.v1.Pod
-	26, // 26: stowage.v1.PutSnapshotRequest.part:type_name -> stowage.v1.Cluster
-	1,  // 27: stowage.v1.PutSnapshotRequest.delta:type_name -> stowage.v1.ClusterDelta
-	7,  // 28: stowage.v1.PutSnapshotRequest.end:type_name -> stowage.v1.PutSnapshotEnd
-	26, // 29: stowage.v1.GetSnapshotResponse.part:type_name -> stowage.v1.Cluster
-	30, // [30:30] is the sub-list for method output_type
-	30, // [30:30] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	22, // 18: stowage.v1.ClusterDelta.device_types:type_name -> stowage.v1.DeviceType
+	23, // 19: stowage.v1.ClusterDelta.device_expressions:type_name -> stowage.v1.DeviceExpression
+	24, // 20: stowage.v1.ClusterDelta.device_classes:type_name -> stowage.v1.DeviceClass
+	25, // 21: stowage.v1.ClusterDelta.resource_slices:type_name -> stowage.v1.ResourceSlice
+	5,  // 22: stowage.v1.ClusterDelta.removed_resource_claims:type_name -> stowage.v1.NamespacedName
+	26, // 23: stowage.v1.ClusterDelta.resource_claims:type_name -> stowage.v1.ResourceClaim
+	27, // 24: stowage.v1.IndexedPodTemplate.template:type_name -> stowage.v1.PodTemplate
+	28, // 25: stowage.v1.IndexedNodeClass.node_class:type_name -> stowage.v1.NodeClass
+	29, // 26: stowage.v1.NodePodsDelta.removed_pod_counts:type_name -> stowage.v1.PodCount
+	5,  // 27: stowage.v1.NodePodsDelta.removed_pods:type_name -> stowage.v1.NamespacedName
+	29, // 28: stowage.v1.NodePodsDelta.pod_counts:type_name -> stowage.v1.PodCount
+	30, // 29: stowage.v1.NodePodsDelta.pods:type_name -> stowage.v1.Pod
+	5,  // 30: stowage.v1.NodePodsDelta.removed_nominated_pods:type_name -> stowage.v1.NamespacedName
+	30, // 31: stowage.v1.NodePodsDelta.nominated_pods:type_name -> stowage.v1.Pod
+	31, // 32: stowage.v1.PutSnapshotRequest.part:type_name -> stowage.v1.Cluster
+	1,  // 33: stowage.v1.PutSnapshotRequest.delta:type_name -> stowage.v1.ClusterDelta
+	7,  // 34: stowage.v1.PutSnapshotRequest.end:type_name -> stowage.v1.PutSnapshotEnd
+	31, // 35: stowage.v1.GetSnapshotResponse.part:type_name -> stowage.v1.Cluster
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_snapshot_proto_init() }
@@ -1093,6 +1209,7 @@ func file_stowage_v1_snapshot_proto_init() {
 		return
 	}
 	file_stowage_v1_cluster_proto_init()
+	file_stowage_v1_device_proto_init()
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_storage_proto_init()
 	file_stowage_v1_snapshot_proto_msgTypes[6].OneofWrappers = []any{
