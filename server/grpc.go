@@ -120,7 +120,7 @@ func newGRPC(
 	if isPlacement {
 		decides.SetLimits(limits(c))
 		decides.SetAdmission(limiter)
-		decides.SetEnvelope(interceptor.Envelope())
+		decides.SetEnvelope(interceptor.Envelope)
 		placement.Register(s, decides)
 	} else {
 		stowagev1.RegisterPlacementServiceServer(s, service)

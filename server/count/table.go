@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"buf.build/go/protovalidate"
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -184,10 +184,7 @@ func sizeOf(d protoreflect.MessageDescriptor) int32 {
 
 // limitOf returns the limit that the contract's annotations set for a list or a map, 0 for none.
 func limitOf(f protoreflect.FieldDescriptor) int32 {
-	rules, err := protovalidate.ResolveFieldRules(f)
-	if err != nil {
-		panic(err)
-	}
+	rules, _ := proto.GetExtension(f.Options(), validate.E_Field).(*validate.FieldRules)
 	switch {
 	case f.IsMap():
 		return int32(rules.GetMap().GetMaxPairs())

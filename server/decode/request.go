@@ -293,15 +293,12 @@ func Envelope(in any) error {
 	case *stowagev1.PlaceRequest:
 		d.queueMode(r)
 	case *stowagev1.FitRequest:
-		d.require(len(r.GetMix()) > 0, path{name: "mix"})
 		d.maxUnits(r)
 		d.fitKey(r.GetTopologyKey())
 	case *stowagev1.ProvisionRequest:
-		d.require(len(r.GetTemplates()) > 0, path{name: "templates"})
 		d.maxNodes(r)
 		d.provisionSteps(r)
 	case *stowagev1.ConsolidateRequest:
-		d.require(len(r.GetCandidates()) > 0, path{name: "candidates"})
 		d.consolidateLimits(r)
 		d.terminating(r.GetEvictedPods())
 	}

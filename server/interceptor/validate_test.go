@@ -11,7 +11,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// TestEnvelope breaks two annotations, and expects errors about both.
+// TestEnvelope exceeds a limit and omits a field, and expects errors about both.
 func TestEnvelope(t *testing.T) {
 	weight := int32(101)
 	r := &stowagev1.FilterRequest{
@@ -20,7 +20,7 @@ func TestEnvelope(t *testing.T) {
 			Profile: &stowagev1.Profile{HardPodAffinityWeight: &weight},
 		},
 	}
-	err := Envelope()(r)
+	err := Envelope(r)
 	fields := map[string]bool{}
 	for _, d := range status.Convert(err).Details() {
 		if bad, ok := d.(*errdetails.BadRequest); ok {
@@ -41,9 +41,8 @@ func BenchmarkEnvelope(b *testing.B) {
 			Base: &stowagev1.DecisionContext_Cluster{Cluster: bigcluster.New(nodes)},
 		}}
 		b.Run(name, func(b *testing.B) {
-			v := newEnvelope()
 			for b.Loop() {
-				if err := v.Validate(r); err != nil {
+				if err := Envelope(r); err != nil {
 					b.Fatal(err)
 				}
 			}
