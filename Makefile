@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 # The modules of go.work, whose packages the go command's pattern "work" means. Each has to be in order without the others' versions, too.
-LIBRARIES := clients/kube clients/simulate clients/stowage engine proto
+LIBRARIES := clients/cel clients/kube clients/simulate clients/stowage engine proto
 MODULES := . $(LIBRARIES)
 # Modules of their own are left out of go.work: they would raise the versions of the others.
 APART := GOWORK=off go -C
