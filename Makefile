@@ -241,6 +241,17 @@ e2e-bench: build ## Measure how many pods a second kube-scheduler, the extender 
 	@bin=$$(bench/e2e/tools/build.sh) && \
 	  go run ./bench/e2e/throughput -bin $$bin -commands bin -nodes $(E2E_NODES) -pods $(E2E_PODS)
 
+# The workspace has copies of two libraries, without what would double the size: clients/page/wasm/slim says why.
+.PHONY: wasm
+wasm: ## Build the answers for browsers, the conversion of Kubernetes objects and the engine, into build/page/stowage.wasm.
+	@rm -rf build/slim && mkdir -p build/slim build/page && go run ./clients/page/wasm/slim build/slim
+	@GOWORK=$(CURDIR)/build/slim/go.work GOOS=js GOARCH=wasm \
+	  go build -tags grpcnotrace -trimpath -ldflags='-s -w' -o build/page/stowage.wasm ./clients/page/wasm
+
+.PHONY: test-wasm
+test-wasm: wasm ## Compare the answers of WebAssembly under Node.js with the command's, for every example.
+	STOWAGE_WASM=$(CURDIR)/build/page/stowage.wasm go test -count=1 -timeout 20m -v ./clients/page/wasm
+
 .PHONY: image
 image: ## Build the container images into build/image, without a Docker engine.
 	deploy/image/build.sh build/image

@@ -3,19 +3,14 @@ package server
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"math"
 	"net"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/stowage-scheduler/stowage/proto/answersize"
-	"github.com/stowage-scheduler/stowage/server/config"
-	"github.com/stowage-scheduler/stowage/server/interceptor"
-	"github.com/stowage-scheduler/stowage/server/placement"
 )
 
 // NewEmbedded serves in process and returns a connection to the server: the same service and interceptors over an
@@ -34,19 +29,13 @@ func NewEmbedded(ctx context.Context) (conn *grpc.ClientConn, stop func() error,
 	return conn, func() error { return errors.Join(conn.Close(), end()) }, nil
 }
 
+// maxEmbeddedSnapshotBytes bounds the snapshots that a server in process keeps.
+const maxEmbeddedSnapshotBytes = 1 << 30
+
 // ServeEmbedded is NewEmbedded without a connection: dial opens one for a gRPC client, in plain text. Close connections before
 // calling stop.
 func ServeEmbedded(ctx context.Context) (dial func(context.Context, string) (net.Conn, error), stop func() error) {
-	c := config.Config{
-		MaxReceiveMessageBytes: math.MaxInt32,
-		MaxInFlightBytes:       math.MaxInt64,
-		MaxConcurrentStreams:   math.MaxUint32,
-		MaxSnapshotBytes:       1 << 30,
-		Seats:                  -1,
-	}
-	inFlight := interceptor.NewInFlight(c.MaxInFlightBytes)
-	s, h := newGRPC(&c, slog.New(slog.DiscardHandler), nil, nil, nil, nil, inFlight, placement.New(c.MaxSnapshotBytes, nil))
-	h.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)
+	s := newEmbedded()
 	listener := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(listener) }()

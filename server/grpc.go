@@ -1,3 +1,5 @@
+//go:build !js
+
 package server
 
 import (
@@ -202,4 +204,19 @@ func limits(c *config.Config) placement.Limits {
 		out.InFlightBytes = c.MaxInFlightBytes
 	}
 	return out
+}
+
+// newEmbedded returns the server of ServeEmbedded.
+func newEmbedded() *grpc.Server {
+	c := config.Config{
+		MaxReceiveMessageBytes: math.MaxInt32,
+		MaxInFlightBytes:       math.MaxInt64,
+		MaxConcurrentStreams:   math.MaxUint32,
+		MaxSnapshotBytes:       maxEmbeddedSnapshotBytes,
+		Seats:                  -1,
+	}
+	inFlight := interceptor.NewInFlight(c.MaxInFlightBytes)
+	s, h := newGRPC(&c, slog.New(slog.DiscardHandler), nil, nil, nil, nil, inFlight, placement.New(c.MaxSnapshotBytes, nil))
+	h.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)
+	return s
 }

@@ -1,12 +1,8 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -39,77 +35,14 @@ type commands struct {
 	Score       scoreCommand       `cmd:"" example:"score --pod shop/web-1 -f cluster.json" help:"Score the feasible nodes of a pod."`
 	Preempt     preemptCommand     `cmd:"" example:"preempt --pod shop/web-1 --safe -f cluster.json" help:"List the pods that kube-scheduler would preempt for a pod. Flags add searches that kube-scheduler does not have: victims that can all be placed again, and the fewest victims on any nodes."`
 	ScaleDown   scaleDownCommand   `cmd:"" example:"scale-down --workload shop/web --replicas 3 -f cluster.json" help:"Choose the replicas of a workload to delete so that the others stay spread."`
-	Serve       serveCommand       `cmd:"" example:"serve; serve --listen 127.0.0.1:9000 --server stowage:7433" help:"Answer the questions of the other commands over HTTP, about the objects in the body of each request."`
-	MCP         mcpCommand         `cmd:"" name:"mcp" example:"mcp -f cluster.json; mcp --cluster" help:"Let an agent put the questions of the other commands, as tools of the Model Context Protocol on standard input and output."`
-	Completion  completionCommand  `cmd:"" example:"completion bash" help:"Print a completion script for a shell."`
-	Man         manCommand         `cmd:"" example:"man > stowage.1" help:"Print the manual page."`
-	Help        helpCommand        `cmd:"" example:"help explain" help:"Print the help of a command."`
-	ShowVersion versionCommand     `cmd:"" name:"version" example:"version" help:"Print the version."`
+	machineCommands
+
+	Help        helpCommand    `cmd:"" example:"help explain" help:"Print the help of a command."`
+	ShowVersion versionCommand `cmd:"" name:"version" example:"version" help:"Print the version."`
 }
 
 // exited carries kong's exit code to Run.
 type exited int
-
-// Run runs the command and returns its exit code.
-func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	return RunAs(ctx, name, args, stdin, stdout, stderr)
-}
-
-// RunAs is Run for a program of a path. One that is named kubectl-stowage is a plugin of kubectl, which its usage says.
-func RunAs(ctx context.Context, program string, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	called := name
-	if strings.TrimSuffix(filepath.Base(program), ".exe") == "kubectl-stowage" {
-		called = "kubectl stowage"
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			e, ok := r.(exited)
-			if !ok {
-				panic(r)
-			}
-			code = int(e)
-		}
-	}()
-	parser, err := newParser(called, stdout, stderr)
-	if err != nil {
-		return printError(stderr, err)
-	}
-	if len(args) == 0 {
-		args = []string{"help"}
-	}
-	if args[0] == callback {
-		if err := complete(parser.Model, args, stdout, stderr); err != nil {
-			return printError(stderr, err)
-		}
-		return exitYes
-	}
-	parsed, err := parser.Parse(args)
-	if err != nil {
-		return printError(stderr, err)
-	}
-	out := &output{w: stdout}
-	s := &session{
-		ctx: ctx, stdin: interruptible{ctx, stdin}, stdout: out, raw: out, stderr: stderr, parser: parser,
-		application: parser.Model, command: parsed.Selected().Name,
-	}
-	if f, ok := isTerminal(stdout); ok {
-		s.terminal = f
-	}
-	if _, ok := isTerminal(stderr); ok {
-		s.progress = &progressLine{w: stderr, interval: time.Second}
-		s.stderr, out.before = s.progress, s.progress.silence
-	}
-	s.stderr = quote.Terminal(s.stderr, false)
-	answer := answered(exitYes)
-	err = parsed.Run(s, &answer)
-	if err == nil {
-		err = out.err
-	}
-	if err != nil {
-		return printError(stderr, err)
-	}
-	return int(answer)
-}
 
 // newParser returns the parser of the command line. It leaves by exited after printing help or the version.
 func newParser(called string, stdout, stderr io.Writer) (*kong.Kong, error) {

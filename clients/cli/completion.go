@@ -1,3 +1,5 @@
+//go:build !js
+
 package cli
 
 import (
@@ -140,13 +142,4 @@ func read(typed *pflag.FlagSet, kind string) carapace.Action {
 			return !quote.Bare(value)
 		})...)
 	})
-}
-
-func commaSeparated(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
-}
-
-// commandsOf are the commands that are shown.
-func commandsOf(a *kong.Application) []*kong.Node {
-	return slices.DeleteFunc(slices.Clone(a.Children), func(c *kong.Node) bool { return c.Hidden })
 }

@@ -3,14 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/stowage-scheduler/stowage/clients/connect"
-	"github.com/stowage-scheduler/stowage/clients/embedded"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 )
 
@@ -24,17 +21,10 @@ type remote struct {
 	StowageServerName string   `local:"" placeholder:"NAME" help:"With --server: name in the server's certificate, if it differs from the host of --server."`
 }
 
-func (r *remote) settings() *connect.Stowage {
-	return &connect.Stowage{
-		StowageAddress: r.Server, StowageCAFile: r.StowageCAFile, StowageCertFile: r.StowageCertFile, StowageKeyFile: r.StowageKeyFile,
-		StowageServerName: r.StowageServerName, StowageTokenFile: r.StowageTokenFile,
-	}
-}
-
 // check refuses flags that do not go together. kong calls only one of several Validate methods of a command.
 func (r *remote) check() error {
 	if len(r.Server) > 0 {
-		return r.settings().Validate()
+		return r.validate()
 	}
 	if r.StowageCAFile+r.StowageCertFile+r.StowageKeyFile+r.StowageServerName+r.StowageTokenFile != "" {
 		return errors.New("the flags of TLS and tokens need --server")
@@ -47,12 +37,7 @@ func (r *remote) dial(s *session) (*stowage.Client, func(), error) {
 	if s.given != nil {
 		return s.given.client, func() {}, nil
 	}
-	if len(r.Server) > 0 {
-		c, err := r.settings().Dial(slog.New(slog.DiscardHandler))
-		return c, func() { _ = c.Close() }, err
-	}
-	c, stop, err := embedded.Dial(s.ctx)
-	return c, func() { _ = stop() }, err
+	return r.open(s)
 }
 
 // hints say what to do about texts in errors of connections.

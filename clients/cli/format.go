@@ -8,9 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/template"
-
-	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/stowage-scheduler/stowage/clients/quote"
 )
@@ -65,24 +62,6 @@ func (q *question) format(command string) error {
 	if q.Output = name; name == wide {
 		q.Output, q.Verbose = table, true
 	}
-	return nil
-}
-
-// parse parses a template.
-func (q *question) parse(name, text string) error {
-	if name == asJSONPath {
-		path := jsonpath.New("output").AllowMissingKeys(true)
-		if err := path.Parse(text); err != nil {
-			return err
-		}
-		q.execute = path.Execute
-		return nil
-	}
-	t, err := template.New("output").Parse(text)
-	if err != nil {
-		return err
-	}
-	q.execute = func(w io.Writer, data any) error { return t.Execute(w, data) }
 	return nil
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -69,4 +70,13 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 		ctx.Model.Flags = nil
 	}
 	return kong.DefaultHelpPrinter(options, ctx)
+}
+
+func commaSeparated(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
+}
+
+// commandsOf are the commands that are shown.
+func commandsOf(a *kong.Application) []*kong.Node {
+	return slices.DeleteFunc(slices.Clone(a.Children), func(c *kong.Node) bool { return c.Hidden })
 }

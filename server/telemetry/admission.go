@@ -1,3 +1,5 @@
+//go:build !js
+
 package telemetry
 
 import (
@@ -9,9 +11,6 @@ import (
 
 	"github.com/stowage-scheduler/stowage/server/admission"
 )
-
-// scope is the instrumentation scope of the server.
-const scope = "github.com/stowage-scheduler/stowage/server"
 
 // Admission are the metrics of requests that wait for their turn or are refused. It implements admission.Observer.
 type Admission struct {

@@ -8,6 +8,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
+// scope is the instrumentation scope of the server.
+const scope = "github.com/stowage-scheduler/stowage/server"
+
 // Phase adds a part of a call as a child of the call's span, if the span is recorded.
 func Phase(ctx context.Context, name string, from, to time.Time, attributes ...attribute.KeyValue) {
 	if call := trace.SpanFromContext(ctx); call.IsRecording() {

@@ -1,3 +1,5 @@
+//go:build !js
+
 package telemetry
 
 import (
@@ -5,14 +7,6 @@ import (
 
 	metricapi "go.opentelemetry.io/otel/metric"
 )
-
-// Snapshots are counts of kept snapshots.
-type Snapshots struct {
-	// Kept is their number, Bytes their memory including cached answers, and Limit the limit of that memory.
-	Kept, Bytes, Limit int64
-	// Evicted counts the snapshots that were evicted to make room.
-	Evicted int64
-}
 
 // WatchSnapshots adds the metrics of kept snapshots, whose counts the function returns.
 func (t *Telemetry) WatchSnapshots(counts func() Snapshots) error {

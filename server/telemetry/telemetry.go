@@ -1,3 +1,5 @@
+//go:build !js
+
 // Package telemetry sets up OpenTelemetry metrics, traces and logs.
 //
 // The standard OTEL_* variables select exporters and propagators. Without them, or with OTEL_SDK_DISABLED, nothing is

@@ -3,7 +3,6 @@ package html
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -61,8 +60,8 @@ func (l layout) letters() int { return (l.width - 2*inset) / letter }
 type drawing struct {
 	Title, Verdict string
 	Width, Height  int
-	Style          template.CSS // empty within a page
-	Head           []line       // the verdict; empty within a page
+	Style          trusted // empty within a page
+	Head           []line  // the verdict; empty within a page
 	Domains        []panel
 	Boxes          int // their number
 	Pending        []line

@@ -5,11 +5,8 @@ package html
 
 import (
 	"embed"
-	"html/template"
 	"io"
 	"slices"
-
-	"github.com/stowage-scheduler/stowage/clients/quote"
 )
 
 // Page is an answer.
@@ -90,18 +87,16 @@ const (
 	Bad  State = "bad"
 )
 
-//go:embed page.html picture.svg style.css picture.css
+//go:embed style.css picture.css
 var files embed.FS
 
-var templates = template.Must(template.ParseFS(files, "page.html", "picture.svg"))
-
 // style is part of the program.
-func style(name string) template.CSS {
+func style(name string) trusted {
 	text, err := files.ReadFile(name)
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	return template.CSS(text)
+	return trusted(text)
 }
 
 // tone is the class of the verdict.
@@ -117,18 +112,12 @@ func (p *Page) tone() string {
 
 // HTML writes the page.
 func (p *Page) HTML(w io.Writer) error {
-	return templates.ExecuteTemplate(quote.XML(w), "page.html", struct {
-		*Page
-		Style, PictureStyle template.CSS
-		Drawing             *drawing
-		Tables              []Section
-		Tone                string
-	}{p, style("style.css"), style("picture.css"), p.drawing(), bounded(p.Sections), p.tone()})
+	return written(w, func(m markup) { m.page(p) })
 }
 
 // SVG writes the picture.
 func (p *Page) SVG(w io.Writer) error {
-	return templates.ExecuteTemplate(quote.XML(w), "picture.svg", p.alone())
+	return written(w, func(m markup) { m.picture(p.alone()) })
 }
 
 // maximumRows is the number of rows of a table. JSON has all.

@@ -1,0 +1,104 @@
+//go:build js
+
+// Command wasm answers the questions of the command stowage inside a browser: the conversion of Kubernetes objects and the engine run in a
+// worker of the page, and nothing leaves it.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"syscall/js"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/stowage-scheduler/stowage/clients/cli"
+	"github.com/stowage-scheduler/stowage/clients/embedded"
+	"github.com/stowage-scheduler/stowage/clients/verbs"
+)
+
+// maximumBytes bounds the manifests of a call: a browser gives a WebAssembly module at most 4 GiB.
+const maximumBytes = 256 << 20
+
+// call is what the page hands over as JSON.
+type call struct {
+	Verb   string              `json:"verb"`
+	Values map[string][]string `json:"values"`
+	Files  []file              `json:"files"`
+}
+
+type file struct {
+	Parameter string `json:"parameter"`
+	Name      string `json:"name"`
+	Text      string `json:"text"`
+}
+
+// result is what the page gets as JSON. Errors are those of stowage serve.
+type result struct {
+	Exit   int             `json:"exit"`
+	Answer string          `json:"answer"`
+	Notes  string          `json:"notes"`
+	Errors []verbs.Problem `json:"errors"`
+}
+
+func main() {
+	client, _, err := embedded.Dial(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	a, err := cli.NewAnswerer(client)
+	if err != nil {
+		panic(err)
+	}
+	// A call returns a promise: the functions that JavaScript calls must not block.
+	js.Global().Set("stowage", js.FuncOf(func(_ js.Value, args []js.Value) any {
+		text := args[0].String()
+		var executor js.Func
+		executor = js.FuncOf(func(_ js.Value, settle []js.Value) any {
+			resolve := settle[0]
+			go func() {
+				defer executor.Release()
+				resolve.Invoke(answer(a, text))
+			}()
+			return nil
+		})
+		return js.Global().Get("Promise").New(executor)
+	}))
+	if ready := js.Global().Get("stowageReady"); ready.Type() == js.TypeFunction {
+		ready.Invoke()
+	}
+	select {}
+}
+
+// answer answers a call. What is wrong is part of the result.
+func answer(a verbs.Answerer, text string) string {
+	var c call
+	r := result{Exit: 2, Errors: []verbs.Problem{}}
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		r.Errors = append(r.Errors, verbs.Problem{Detail: err.Error()})
+	} else {
+		r.ask(a, &c)
+	}
+	out, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // a struct of texts
+	}
+	return string(out)
+}
+
+func (r *result) ask(a verbs.Answerer, c *call) {
+	question := &verbs.Call{Verb: c.Verb, Values: c.Values, Files: map[string][]verbs.Content{}, MaximumBytes: maximumBytes}
+	for _, f := range c.Files {
+		question.Files[f.Parameter] = append(question.Files[f.Parameter], verbs.Content{Name: f.Name, Reader: strings.NewReader(f.Text)})
+	}
+	var out, notes bytes.Buffer
+	exit, err := a.Answer(context.Background(), question, &out, &notes)
+	r.Exit, r.Answer, r.Notes = exit, out.String(), notes.String()
+	if invalid, ok := errors.AsType[*verbs.InvalidError](err); ok {
+		r.Errors = invalid.Problems
+	} else if err != nil {
+		r.Errors = append(r.Errors, verbs.Problem{Detail: status.Convert(err).Message()})
+	}
+}

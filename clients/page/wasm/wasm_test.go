@@ -1,0 +1,171 @@
+//go:build !js
+
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stowage-scheduler/stowage/clients/cli"
+)
+
+const examples = "../../examples"
+
+type file struct {
+	Parameter string `json:"parameter"`
+	Name      string `json:"name"`
+	Text      string `json:"text"`
+}
+
+type call struct {
+	Verb   string              `json:"verb"`
+	Values map[string][]string `json:"values"`
+	Files  []file              `json:"files"`
+}
+
+// line is the command line of a call.
+func (c *call) line() []string {
+	out := []string{c.Verb}
+	for _, f := range c.Files {
+		out = append(out, "-f", f.Name)
+	}
+	for name, values := range c.Values {
+		for _, v := range values {
+			out = append(out, "--"+name+"="+v)
+		}
+	}
+	return out
+}
+
+// questions are put about every example.
+func questions(pod string) []call {
+	with := func(verb string, pairs ...string) call {
+		values := map[string][]string{"output": {"json"}}
+		for i := 0; i < len(pairs); i += 2 {
+			values[pairs[i]] = append(values[pairs[i]], pairs[i+1])
+		}
+		return call{Verb: verb, Values: values}
+	}
+	return []call{
+		with("place"), with("place", "joint", "true"), with("place", "output", "svg"), with("audit"), with("consolidate"),
+		with("drain", "all", "true"), with("fail", "each", "topology.kubernetes.io/zone"), with("filter", "pod", pod), with("score", "pod", pod),
+		with("preempt", "pod", pod), with("explain", "pod", pod), with("fit", "mix", pod),
+	}
+}
+
+// TestAnswersOfWebAssembly puts questions about every example to the WebAssembly program under Node.js: the answers are the bytes that the
+// command prints. `make test-ui` names the program.
+func TestAnswersOfWebAssembly(t *testing.T) {
+	program := os.Getenv("STOWAGE_WASM")
+	if program == "" {
+		t.Skip("STOWAGE_WASM names no program: make test-ui")
+	}
+	root, err := filepath.Abs(examples)
+	must(t, err)
+	directories, err := filepath.Glob(filepath.Join(root, "*", "case.yaml"))
+	must(t, err)
+	var calls []call
+	var folders []string
+	for _, d := range directories {
+		folder := filepath.Dir(d)
+		files := manifests(t, folder)
+		for _, c := range questions(firstPod(t, folder, files)) {
+			c.Files = files
+			calls, folders = append(calls, c), append(folders, folder)
+		}
+	}
+	results := run(t, program, calls)
+	answered := 0
+	for i, c := range calls {
+		var out, notes bytes.Buffer
+		t.Chdir(folders[i])
+		exit := cli.Run(t.Context(), c.line(), nil, &out, &notes)
+		t.Chdir(root)
+		got := results[i]
+		if got.Exit != exit || got.Answer != out.String() {
+			t.Errorf("%s: %s: exit status %d, want %d, %v\n%.2000s\nwant\n%.2000s%s",
+				folders[i], strings.Join(c.line(), " "), got.Exit, exit, got.Errors, got.Answer, out.String(), notes.String())
+		}
+		if exit != 2 {
+			answered++
+		}
+	}
+	t.Logf("%d calls, %d answered", len(calls), answered)
+	if answered < 6*len(directories) {
+		t.Errorf("only %d of %d calls are answered", answered, len(calls))
+	}
+}
+
+// manifests are the manifests of an example, by their names in its folder.
+func manifests(t *testing.T, folder string) []file {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	must(t, err)
+	var out []file
+	for _, p := range paths {
+		if filepath.Base(p) == "case.yaml" {
+			continue
+		}
+		text, err := os.ReadFile(p)
+		must(t, err)
+		out = append(out, file{"file", filepath.Base(p), string(text)})
+	}
+	return out
+}
+
+// firstPod is the name of a pod that place would place.
+func firstPod(t *testing.T, folder string, files []file) string {
+	t.Helper()
+	args := []string{"place", "--output=name"}
+	for _, f := range files {
+		args = append(args, "-f", filepath.Join(folder, f.Name))
+	}
+	var out bytes.Buffer
+	cli.Run(t.Context(), args, nil, &out, &bytes.Buffer{})
+	first, _, _ := strings.Cut(out.String(), "\n")
+	name, _, _ := strings.Cut(first, " ")
+	return name[strings.LastIndex(name, "/")+1:]
+}
+
+type result struct {
+	Exit   int
+	Answer string
+	Notes  string
+	Errors []struct{ Object, Field, Detail string }
+}
+
+func run(t *testing.T, program string, calls []call) []result {
+	t.Helper()
+	glue := filepath.Join(runtime.GOROOT(), "lib", "wasm", "wasm_exec.js")
+	text, err := json.Marshal(calls)
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "calls.json")
+	must(t, os.WriteFile(path, text, 0o600))
+	node := exec.CommandContext(t.Context(), "node", "run.cjs", glue, program, path)
+	var notes bytes.Buffer
+	node.Stderr = &notes
+	out, err := node.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, notes.String())
+	}
+	var results []result
+	must(t, json.Unmarshal(out, &results))
+	if len(results) != len(calls) || !slices.ContainsFunc(results, func(r result) bool { return r.Answer != "" }) {
+		t.Fatalf("%d results of %d calls", len(results), len(calls))
+	}
+	return results
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
