@@ -40,10 +40,10 @@ const chunkBytes = 1 << 20
 
 // stream states a cluster as the messages that put it, but for the end.
 func stream(c *stowagev1.Cluster) ([][]byte, error) {
-	part := &stowagev1.Cluster{
-		PodTemplates: c.PodTemplates, NodeClasses: c.NodeClasses, Namespaces: c.Namespaces, WorkloadSelectors: c.WorkloadSelectors,
-		PodDisruptionBudgets: c.PodDisruptionBudgets,
-	}
+	nodes := c.Nodes
+	c.Nodes = nil
+	part := proto.CloneOf(c) // whatever lists a cluster has
+	c.Nodes = nodes
 	var messages [][]byte
 	add := func() error {
 		message, err := step(part)

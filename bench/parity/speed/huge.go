@@ -49,7 +49,7 @@ func (r *run) huge() error {
 		if w.target, err = r.stowage.target(messages); err != nil {
 			return err
 		}
-		if err := r.decide(w); err != nil {
+		if err := r.decide(w, r.cases); err != nil {
 			return err
 		}
 		seen, err := r.seen(w, together)

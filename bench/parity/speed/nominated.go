@@ -16,7 +16,7 @@ const nominatedTurns = 60
 // nominated compares decisions on a cluster with nominated pods, which leave room for the pod, with decisions on a cluster without.
 func (r *run) nominated(nodes int) error {
 	cluster := bigcluster.Compact(newCluster(nodes))
-	without, err := r.put(cluster)
+	without, err := r.put(cluster, r.cases)
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (r *run) nominated(nodes int) error {
 			})
 		}
 	}
-	with, err := r.put(cluster)
+	with, err := r.put(cluster, r.cases)
 	if err != nil {
 		return err
 	}

@@ -108,6 +108,7 @@ func (r *run) sections() error {
 		{"nominated pods", onBig(func() error { return r.nominated(nodes) })},
 		{"concurrent calls", onBig(r.throughput)},
 		{"requests with their cluster, and streams", onBig(r.inline)},
+		{"volumes", onBig(func() error { return r.volumes(nodes) })},
 	}
 	all = append(all, section{"queues", r.placing}, section{"simulation", r.simulation}, section{"affinity surge", r.surge})
 	for _, n := range r.KubeNodes {

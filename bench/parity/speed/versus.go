@@ -3,6 +3,8 @@ package speed
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 )
@@ -20,34 +22,40 @@ func (r *run) versus(nodes int) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range r.cases {
-		objects.Queue = append(objects.Queue, scenario.Pending{Pod: c.Pod, Count: 1})
-	}
-	kube, err := oracle.NewWith(objects, oracle.Options{PodsStored: true, Parallelism: kubeParallelism})
+	kube, err := r.compared(w, objects, r.cases)
 	if err != nil {
 		return err
 	}
 	defer kube.Close()
-	for i, c := range r.cases {
-		decided, err := kube.Decide(kube.Queue[i])
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.Name, err)
-		}
-		if err := w.want[c].differs(decision{feasible: decided.Feasible, best: decided.Best}); err != nil {
-			return fmt.Errorf("%s: Stowage decides otherwise than kube-scheduler: %w", c.Name, err)
-		}
-	}
-	for _, procs := range []int{2, 1} {
-		for i := range r.cases {
-			if err := r.race(w, kube, i, procs); err != nil {
-				return err
-			}
-		}
+	if err := r.races(w, kube, r.cases); err != nil {
+		return err
 	}
 	if w == r.big {
 		r.judge(nodes)
 	}
 	return nil
+}
+
+// compared returns kube-scheduler with the cases as its queue, after its decisions were compared.
+func (r *run) compared(w *world, objects *scenario.Case, cases []*podCase) (*oracle.Scheduler, error) {
+	for _, c := range cases {
+		objects.Queue = append(objects.Queue, scenario.Pending{Pod: c.Pod, Count: 1})
+	}
+	kube, err := oracle.NewWith(objects, oracle.Options{PodsStored: true, Parallelism: kubeParallelism})
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range cases {
+		decided, err := kube.Decide(kube.Queue[i])
+		if err == nil {
+			err = w.want[c].differs(decision{feasible: decided.Feasible, best: decided.Best})
+		}
+		if err != nil {
+			kube.Close()
+			return nil, fmt.Errorf("%s: Stowage decides otherwise than kube-scheduler: %w", c.Name, err)
+		}
+	}
+	return kube, nil
 }
 
 // worldOf is the big cluster if it has the size.
@@ -58,12 +66,23 @@ func (r *run) worldOf(nodes int) (*world, error) {
 	return r.world(nodes)
 }
 
+// races times the cases on two cores, and on one.
+func (r *run) races(w *world, kube *oracle.Scheduler, cases []*podCase) error {
+	for _, procs := range []int{2, 1} {
+		for i, c := range cases {
+			if err := r.race(w, kube, c, kube.Queue[i], procs); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // race times one case.
-func (r *run) race(w *world, kube *oracle.Scheduler, i, procs int) error {
-	c := r.cases[i]
+func (r *run) race(w *world, kube *oracle.Scheduler, c *podCase, pod *corev1.Pod, procs int) error {
 	// Which of several best nodes kube-scheduler takes is chance; what it decides was compared before.
 	choose := always("kube-scheduler, "+c.Name, func() ([]byte, error) {
-		_, err := kube.Choose(kube.Queue[i])
+		_, err := kube.Choose(pod)
 		return nil, err
 	})
 	choose.procs = procs

@@ -22,10 +22,12 @@ type world struct {
 const changedNodes = 1000
 
 // world puts the cluster of a size and asks about each case.
-func (r *run) world(nodes int) (*world, error) { return r.put(bigcluster.Compact(newCluster(nodes))) }
+func (r *run) world(nodes int) (*world, error) {
+	return r.put(bigcluster.Compact(newCluster(nodes)), r.cases)
+}
 
 // put puts a cluster and asks about each case.
-func (r *run) put(cluster *stowagev1.Cluster) (*world, error) {
+func (r *run) put(cluster *stowagev1.Cluster, cases []*podCase) (*world, error) {
 	w := newWorld(cluster)
 	messages, err := stream(cluster)
 	if err != nil {
@@ -34,7 +36,7 @@ func (r *run) put(cluster *stowagev1.Cluster) (*world, error) {
 	if w.target, err = r.stowage.target(messages); err != nil {
 		return nil, err
 	}
-	return w, r.decide(w)
+	return w, r.decide(w, cases)
 }
 
 // newWorld is the world of a cluster that was not put yet.
@@ -47,8 +49,8 @@ func newWorld(c *stowagev1.Cluster) *world {
 }
 
 // decide asks about each case.
-func (r *run) decide(w *world) error {
-	for _, c := range r.cases {
+func (r *run) decide(w *world, cases []*podCase) error {
+	for _, c := range cases {
 		d, err := r.stowage.decide(w.target, c.pod(0))
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
