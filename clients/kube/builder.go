@@ -34,6 +34,12 @@ type Options struct {
 	// WholeStorage says that all storage objects of the cluster are added: what is missing does not exist, and kube-scheduler's verdict
 	// about that is the answer. Otherwise, missing objects are assumed or make fields unread (docs/0031-volumes-in-manifests.md).
 	WholeStorage bool
+	// Selectors evaluates the expressions of device classes and claims, such as cel.New() of clients/cel. Without it, claims of devices are
+	// unread fields.
+	Selectors convert.Selectors
+	// WholeDevices says that all ResourceSlices, DeviceClasses, ResourceClaims and DeviceTaintRules of the cluster are added. Otherwise, claims
+	// are unread fields if there are no slices, no classes or no claims.
+	WholeDevices bool
 	// DetachVolumes assumes that a volume is detached from a node as soon as the last of the node's pods that use it has left. Otherwise its
 	// VolumeAttachment counts against the limit of its driver after that, as for kube-scheduler, and no answer ends it.
 	DetachVolumes bool
@@ -58,15 +64,17 @@ type Builder struct {
 	changes     []change.Change
 	effects     change.Effects
 	storage     storageSet
+	devices     deviceSet
 	environment convert.Environment
 }
 
 // NewBuilder returns an empty Builder.
 func NewBuilder(o Options) *Builder {
-	storage := convert.NewStorage(o.WholeStorage)
+	storage, devices := convert.NewStorage(o.WholeStorage), convert.NewDevices(o.Selectors, o.WholeDevices)
 	return &Builder{
 		options: o, cluster: &stowagev1.Cluster{}, objects: newRegister(), nodes: newNodeSet(), groups: newGroupSet(),
-		workloads: newWorkloadSet(), storage: newStorageSet(storage), environment: convert.NewEnvironment(storage),
+		workloads: newWorkloadSet(), storage: newStorageSet(storage), devices: newDeviceSet(devices),
+		environment: convert.NewEnvironment(storage, devices),
 	}
 }
 
@@ -101,6 +109,7 @@ func (b *Builder) Build() (*Snapshot, error) {
 	b.shrink()
 	out := &Snapshot{Cluster: b.cluster, HomelessPods: b.settle()}
 	b.store()
+	b.addDevices()
 	b.setUnread()
 	b.nominate()
 	b.nodes.close()
@@ -143,7 +152,7 @@ func (b *Builder) fillQueue(out *Snapshot) {
 		out.added.sources[s.pods] = s.source
 	}
 	b.admitPending()
-	b.setVolumes()
+	b.setClaims()
 	out.Others = b.leaveToOthers()
 	out.LeftOut = b.leaveOut()
 	if !b.options.GivenOrder {

@@ -26,6 +26,8 @@ var nestedFields = map[string]bool{
 	"PodStatus.Resources":                   true,
 	"NodeSpec.Taints":                       true,
 	"NodeStatus.Images":                     true,
+	"PodSpec.ResourceClaims":                true,
+	"PodStatus.ResourceClaimStatuses":       true,
 }
 
 // ordinary is an object that an irrelevant field is put into.
@@ -47,6 +49,9 @@ var usedFields = map[string]string{
 	"PodSpec.Volumes.VolumeSource.AzureDisk":             `spec: {volumes: [{azureDisk: {diskName: d}}]}`,
 	"PodSpec.Volumes.VolumeSource.Cinder":                `spec: {volumes: [{cinder: {volumeID: d}}]}`,
 	"PodSpec.Volumes.VolumeSource.PortworxVolume":        `spec: {volumes: [{portworxVolume: {volumeID: d}}]}`,
+	"PodSpec.ResourceClaims.Name":                        `spec: {resourceClaims: [{name: c, resourceClaimName: d}]}`,
+	"PodSpec.ResourceClaims.ResourceClaimName":           `spec: {resourceClaims: [{name: c, resourceClaimName: d}]}`,
+	"PodSpec.ResourceClaims.ResourceClaimTemplateName":   `spec: {resourceClaims: [{name: c, resourceClaimTemplateName: t}]}`,
 	"PodSpec.InitContainers":                             `spec: {initContainers: [{name: i}]}`, // converted as containers are
 	"PodSpec.NodeSelector":                               `spec: {nodeSelector: {a: b}}`,
 	"PodSpec.NodeName":                                   `spec: {nodeName: m}`,
@@ -96,18 +101,20 @@ var usedFields = map[string]string{
 	"PodSpec.TopologySpreadConstraints.NodeTaintsPolicy":   spread + `nodeTaintsPolicy: Honor}]}`,
 	"PodSpec.TopologySpreadConstraints.MatchLabelKeys":     spread + `matchLabelKeys: [k]}]}`,
 
-	"PodStatus.Phase":                                `status: {phase: Succeeded}`,
-	"PodStatus.StartTime":                            `{spec: {nodeName: m}, status: {startTime: "2026-01-01T00:00:00Z"}}`,
-	"PodStatus.Conditions.Status":                    `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {nodeName: m}, status: {conditions: [{type: DisruptionTarget, status: "True", reason: PreemptionByScheduler}]}}`,
-	"PodStatus.NominatedNodeName":                    `status: {nominatedNodeName: m}`,
-	"PodStatus.Conditions.Type":                      `{` + resized + `, status: {conditions: [{type: PodResizePending, reason: Infeasible}], containerStatuses: [{name: c, allocatedResources: {cpu: 2}}]}}`,
-	"PodStatus.Conditions.Reason":                    `{` + resized + `, status: {conditions: [{type: PodResizePending, reason: Infeasible}], containerStatuses: [{name: c, allocatedResources: {cpu: 2}}]}}`,
-	"PodStatus.ContainerStatuses.Name":               `{` + resized + `, status: {containerStatuses: [{name: c, allocatedResources: {cpu: 2}}]}}`,
-	"PodStatus.ContainerStatuses.AllocatedResources": `{` + resized + `, status: {containerStatuses: [{name: c, allocatedResources: {cpu: 2}}]}}`,
-	"PodStatus.ContainerStatuses.Resources.Requests": `{` + resized + `, status: {containerStatuses: [{name: c, resources: {requests: {cpu: 2}}}]}}`,
-	"PodStatus.InitContainerStatuses":                `{spec: {initContainers: [{name: i}]}, status: {initContainerStatuses: [{name: i, allocatedResources: {cpu: 2}}]}}`,
-	"PodStatus.AllocatedResources":                   `{spec: {resources: {requests: {cpu: 1}}}, status: {allocatedResources: {cpu: 2}, resources: {}}}`,
-	"PodStatus.Resources.Requests":                   `{spec: {resources: {requests: {cpu: 1}}}, status: {resources: {requests: {cpu: 2}}}}`,
+	"PodStatus.Phase":                                   `status: {phase: Succeeded}`,
+	"PodStatus.StartTime":                               `{spec: {nodeName: m}, status: {startTime: "2026-01-01T00:00:00Z"}}`,
+	"PodStatus.Conditions.Status":                       `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {nodeName: m}, status: {conditions: [{type: DisruptionTarget, status: "True", reason: PreemptionByScheduler}]}}`,
+	"PodStatus.NominatedNodeName":                       `status: {nominatedNodeName: m}`,
+	"PodStatus.ResourceClaimStatuses.Name":              `{spec: {resourceClaims: [{name: c, resourceClaimTemplateName: t}]}, status: {resourceClaimStatuses: [{name: c, resourceClaimName: d}]}}`,
+	"PodStatus.ResourceClaimStatuses.ResourceClaimName": `{spec: {resourceClaims: [{name: c, resourceClaimTemplateName: t}]}, status: {resourceClaimStatuses: [{name: c, resourceClaimName: d}]}}`,
+	"PodStatus.Conditions.Type":                         `{` + resized + `, status: {conditions: [{type: PodResizePending, reason: Infeasible}], containerStatuses: [{name: c, allocatedResources: {cpu: 2}}]}}`,
+	"PodStatus.Conditions.Reason":                       `{` + resized + `, status: {conditions: [{type: PodResizePending, reason: Infeasible}], containerStatuses: [{name: c, allocatedResources: {cpu: 2}}]}}`,
+	"PodStatus.ContainerStatuses.Name":                  `{` + resized + `, status: {containerStatuses: [{name: c, allocatedResources: {cpu: 2}}]}}`,
+	"PodStatus.ContainerStatuses.AllocatedResources":    `{` + resized + `, status: {containerStatuses: [{name: c, allocatedResources: {cpu: 2}}]}}`,
+	"PodStatus.ContainerStatuses.Resources.Requests":    `{` + resized + `, status: {containerStatuses: [{name: c, resources: {requests: {cpu: 2}}}]}}`,
+	"PodStatus.InitContainerStatuses":                   `{spec: {initContainers: [{name: i}]}, status: {initContainerStatuses: [{name: i, allocatedResources: {cpu: 2}}]}}`,
+	"PodStatus.AllocatedResources":                      `{spec: {resources: {requests: {cpu: 1}}}, status: {allocatedResources: {cpu: 2}, resources: {}}}`,
+	"PodStatus.Resources.Requests":                      `{spec: {resources: {requests: {cpu: 1}}}, status: {resources: {requests: {cpu: 2}}}}`,
 
 	"NodeSpec.Unschedulable":      `spec: {unschedulable: true}`,
 	"NodeSpec.Taints.Effect":      `spec: {taints: [{key: k, effect: NoSchedule}]}`,
@@ -125,7 +132,6 @@ const spread = `spec: {topologySpreadConstraints: [{whenUnsatisfiable: ScheduleA
 // toldFields are the fields that kube-scheduler reads and the contract lacks, with an object that has the field and
 // how the snapshot names it.
 var toldFields = map[string]struct{ object, at string }{
-	"PodSpec.ResourceClaims":    {`spec: {resourceClaims: [{name: c}]}`, "spec.resourceClaims[0]"},
 	"PodSpec.PriorityClassName": {`spec: {priorityClassName: c}`, "spec.priorityClassName"},
 	"PodSpec.RuntimeClassName":  {`spec: {runtimeClassName: c}`, "spec.runtimeClassName"},
 }
@@ -167,7 +173,7 @@ var irrelevantFields = map[string]string{
 	"PodSpec.Containers.Ports.Name":                     "the name of a port is not compared",
 	"PodSpec.Containers.EnvFrom":                        kubelet,
 	"PodSpec.Containers.Env":                            kubelet,
-	"PodSpec.Containers.Resources.Claims":               "names of spec.resourceClaims, which are told",
+	"PodSpec.Containers.Resources.Claims":               "names of spec.resourceClaims, which count for the pod",
 	"PodSpec.Containers.ResizePolicy":                   kubelet,
 	"PodSpec.Containers.RestartPolicyRules.ExitCodes":   kubelet,
 	"PodSpec.Containers.VolumeMounts.Name":              kubelet,
@@ -243,7 +249,6 @@ var irrelevantFields = map[string]string{
 	"PodStatus.QOSClass":                                   controller,
 	"PodStatus.EphemeralContainerStatuses":                 controller,
 	"PodStatus.Resize":                                     "replaced by the condition, which is read",
-	"PodStatus.ResourceClaimStatuses":                      "names the claims of spec.resourceClaims, which are told",
 	"PodStatus.ExtendedResourceClaimStatus":                "kube-scheduler writes it, and reads the claim itself",
 	"PodStatus.Resources.Limits":                           "only requests are counted",
 	"PodStatus.Resources.Claims":                           "only requests are counted",

@@ -287,7 +287,7 @@ func (b *Builder) setUnread() {
 	for node, residents := range b.nodes.residents {
 		for i, r := range residents {
 			if p := b.nodes.converted[node].Pods[i]; r.stays || b.options.CountPods {
-				b.environment.SetVolumes(p, r.source)
+				b.environment.SetClaims(p, r.source)
 			} else {
 				b.environment.SetUnread(p, r.source)
 			}

@@ -167,14 +167,14 @@ func (b *Builder) admitPending() {
 	}
 }
 
-// setVolumes sets the claims and disks of pending pods, once everything is added.
-func (b *Builder) setVolumes() {
+// setClaims sets the claims and disks of pending pods, once everything is added.
+func (b *Builder) setClaims() {
 	for _, s := range b.queue.slots {
-		b.environment.AddVolumes(s.pods.Pod, s.source)
+		b.environment.AddClaims(s.pods.Pod, s.source)
 	}
 	for i := range b.workloads.scalables {
 		s := &b.workloads.scalables[i]
-		b.environment.AddVolumes(s.Pod, s.source)
+		b.environment.AddClaims(s.Pod, s.source)
 	}
 }
 
@@ -254,7 +254,8 @@ func ComparePending(x, y *stowagev1.Pod, xCreated, yCreated time.Time) int {
 // Alike reports whether pending pods differ in their names at most, so that they can share an entry of a queue. A nominated pod
 // is like no other: its name identifies it, as it identifies the claims of pods that have claims of their own.
 func Alike(x, y *stowagev1.Pod) bool {
-	return x == y || (x.Name == y.Name || !slices.ContainsFunc(x.GetTemplate().GetSpec().GetVolumes(), convert.NamedByPod)) && len(x.Labels)+len(y.Labels)+len(x.Unread)+len(y.Unread) == 0 && x.NominatedNodeName+y.NominatedNodeName == "" &&
+	return x == y || (x.Name == y.Name || !slices.ContainsFunc(x.GetTemplate().GetSpec().GetVolumes(), convert.NamedByPod)) &&
+		len(x.Labels)+len(y.Labels)+len(x.Unread)+len(y.Unread)+len(x.ResourceClaimStatuses)+len(y.ResourceClaimStatuses) == 0 && x.NominatedNodeName+y.NominatedNodeName == "" &&
 		x.Terminating == y.Terminating && x.GetTemplateIndex() == y.GetTemplateIndex() && proto.Equal(x.GetTemplate(), y.GetTemplate())
 }
 

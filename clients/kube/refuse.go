@@ -30,11 +30,13 @@ type part struct {
 var partPath = regexp.MustCompile(
 	`^(?:context\.cluster\.|scenarios\[\d+\]\.)?(nodes|node_classes|pod_templates|queue|pod_groups|` +
 		`namespaces|workload_selectors|pod_disruption_budgets|` +
-		`storage_classes|csi_drivers|csi_storage_capacities|persistent_volumes|persistent_volume_claims)\[(\d+)\](?:\.(pods|nominated_pods)\[(\d+)\])?\.?(.*)$`)
+		`storage_classes|csi_drivers|csi_storage_capacities|persistent_volumes|persistent_volume_claims|` +
+		`device_classes|resource_slices|resource_claims)\[(\d+)\](?:\.(pods|nominated_pods)\[(\d+)\])?\.?(.*)$`)
 
 var refusedInOrder = []string{
 	"queue", "pod_groups", "nodes", "node_classes", "pod_templates", "namespaces", "workload_selectors", "pod_disruption_budgets",
 	"storage_classes", "csi_drivers", "csi_storage_capacities", "persistent_volumes", "persistent_volume_claims",
+	"device_classes", "resource_slices", "resource_claims",
 }
 
 // refusal is the violations of a part: the paths in it, and why.
@@ -130,6 +132,12 @@ func (s *Snapshot) refuseItem(r *refusal) bool {
 		return leaveOut(s, &c.PersistentVolumes, r)
 	case "persistent_volume_claims":
 		return leaveOut(s, &c.PersistentVolumeClaims, r)
+	case "device_classes":
+		return leaveOut(s, &c.DeviceClasses, r)
+	case "resource_slices":
+		return leaveOut(s, &c.ResourceSlices, r)
+	case "resource_claims":
+		return leaveOut(s, &c.ResourceClaims, r)
 	}
 	return false
 }

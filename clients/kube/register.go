@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -167,11 +166,6 @@ func (b *Builder) AddPriorityClass(c *schedulingv1.PriorityClass) error {
 // selector and tolerations.
 func (b *Builder) AddRuntimeClass(c *nodev1.RuntimeClass) error {
 	return b.affect(Origin{Kind: "RuntimeClass", Name: c.Name}, func() { b.environment.AddRuntimeClass(c) })
-}
-
-// AddDeviceClass adds a DeviceClass. Pods that request its extended resource have an unread field.
-func (b *Builder) AddDeviceClass(c *resourcev1.DeviceClass) error {
-	return b.affect(Origin{Kind: "DeviceClass", Name: c.Name}, func() { b.environment.AddDeviceClass(c) })
 }
 
 // affect adds an object that affects other objects alone.

@@ -148,7 +148,7 @@ func (s *Snapshot) PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.environment.AddVolumes(out, of)
+	s.environment.AddClaims(out, of)
 	s.environment.Complete(out, of)
 	for _, v := range out.GetTemplate().GetSpec().GetVolumes() {
 		if e := v.GetEphemeral(); e != nil && object.Admitted(p) {

@@ -178,7 +178,8 @@ func fill(v reflect.Value, depth int) {
 // converted is all that becomes of the object: of a pod as one to be placed and as one on a node.
 func (f fieldInObject) converted(t *testing.T) string {
 	t.Helper()
-	b := kube.NewBuilder(kube.Options{})
+	b := kube.NewBuilder(kube.Options{Selectors: fakeSelectors{}, WholeDevices: true})
+	must(t, b.AddResourceClaimTemplate(parse[resourcev1.ResourceClaimTemplate](t, `{metadata: {name: t}}`)))
 	must(t, b.AddNode(parse[corev1.Node](t, `{metadata: {name: m}, status: {allocatable: {pods: 9}}}`)))
 	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: other, uid: u}}`)))
 	var out string

@@ -29,6 +29,7 @@ const (
 type Environment struct {
 	admission.Plugins
 	storage       *Storage                            // nil: no storage objects are read
+	devices       *Devices                            // nil: no objects of devices are read
 	deviceClasses map[string]string                   // by extended resource name
 	groups        map[string][]*stowagev1.UnreadField // by the group's name
 	running       *stowagev1.UnreadField              // of the first pod on a node that AddRunning recorded, nil for none
@@ -53,12 +54,15 @@ type Source struct {
 func (s *Source) PodGroup() string { return PodGroupName(s.Pod) }
 
 // NewEnvironment returns an Environment to which objects can be added.
-func NewEnvironment(s *Storage) Environment {
-	return Environment{Plugins: admission.New(), storage: s, deviceClasses: map[string]string{}, groups: map[string][]*stowagev1.UnreadField{}}
+func NewEnvironment(s *Storage, d *Devices) Environment {
+	return Environment{Plugins: admission.New(), storage: s, devices: d, deviceClasses: map[string]string{}, groups: map[string][]*stowagev1.UnreadField{}}
 }
 
-// AddDeviceClass adds a DeviceClass. Pods that request its extended resource have an unread field.
+// AddDeviceClass adds a DeviceClass. Pods that request its extended resource have an unread field if devices are not read.
 func (e *Environment) AddDeviceClass(c *resourcev1.DeviceClass) {
+	if e.devices != nil {
+		e.devices.AddClass(c)
+	}
 	if name := c.Spec.ExtendedResourceName; name != nil {
 		e.deviceClasses[*name] = c.Name
 	}
@@ -90,7 +94,7 @@ func (e *Environment) AddRunning(of Source) {
 }
 
 // PendingPod converts a pending pod as the API server would store it, with a template of its own, without claims and disks, which
-// AddVolumes adds. Its unread fields do not depend on other objects.
+// AddClaims adds. Its unread fields do not depend on other objects.
 func (e *Environment) PendingPod(of Source) (*stowagev1.Pod, error) {
 	pod, err := e.Stored(of.Pod)
 	if err != nil {
@@ -110,12 +114,12 @@ func podSource(p *corev1.Pod) Source {
 	return Source{Object: object.OfPod(p), Path: SpecPath, Pod: p, Named: p.Name != ""}
 }
 
-// PodWithVolumes is PendingPod and AddVolumes for a pod that is an object of its own.
-func (e *Environment) PodWithVolumes(p *corev1.Pod) (*stowagev1.Pod, error) {
+// PodWithClaims is PendingPod and AddClaims for a pod that is an object of its own.
+func (e *Environment) PodWithClaims(p *corev1.Pod) (*stowagev1.Pod, error) {
 	of := podSource(p)
 	out, err := e.PendingPod(of)
 	if err == nil {
-		e.AddVolumes(out, of)
+		e.AddClaims(out, of)
 	}
 	return out, err
 }
@@ -130,21 +134,23 @@ func (e *Environment) RunningPod(p *corev1.Pod) Occupant {
 	if out.Pod, err = onNode(p); err != nil {
 		out = occupying(p)
 	}
-	e.SetVolumes(out.Pod, of)
+	e.SetClaims(out.Pod, of)
 	return out
 }
 
 // SetUnread sets all unread fields of a converted pod on a node, and its claims and disks.
 func (e *Environment) SetUnread(out *stowagev1.Pod, of Source) {
 	out.Unread = e.unread(of, e.StoredOrGiven(of.Pod), out.GetTemplate().GetSpec())
-	e.AddVolumes(out, of)
+	e.AddClaims(out, of)
 	e.Complete(out, of)
 }
 
 // Complete adds the unread fields of a converted pod that depend on other objects.
 func (e *Environment) Complete(out *stowagev1.Pod, of Source) {
 	u := &unreads{object: of.Object, fields: out.Unread}
-	u.devices(out.GetTemplate().GetSpec(), of.Path, e.deviceClasses)
+	if e.devices.unread() != "" {
+		u.devices(out.GetTemplate().GetSpec(), of.Path, e.deviceClasses)
+	}
 	u.fields = append(u.fields, e.groups[of.PodGroup()]...)
 	if e.running != nil {
 		u.fields = append(u.fields, e.running)
@@ -228,10 +234,9 @@ func (u *unreads) add(path *field.Path, consequence string) {
 func (e *Environment) unread(of Source, p *corev1.Pod, converted *stowagev1.PodSpec) []*stowagev1.UnreadField {
 	u := &unreads{object: of.Object}
 	s, path := &p.Spec, of.Path
-	for i := range s.ResourceClaims {
-		u.add(path.Child("resourceClaims").Index(i), readsDevices)
+	if e.devices.unread() != "" {
+		u.devices(converted, path, nil)
 	}
-	u.devices(converted, path, nil)
 	if !skew.HasDeclaredFeatures() {
 		u.features(s, path)
 	}

@@ -91,7 +91,7 @@ func TestFeaturesOfPodsOnNodes(t *testing.T) {
 			{EphemeralContainerCommon: corev1.EphemeralContainerCommon{VolumeMounts: []corev1.VolumeMount{mount}}},
 		},
 	}}
-	whole := convert.NewEnvironment(nil)
+	whole := convert.NewEnvironment(nil, nil)
 	if got := whole.RunningPod(pod).Pod.GetTemplate().GetSpec().GetRequiredNodeFeatures(); !slices.Equal(got, []string{restartFeature, hostNetworkFeature}) {
 		t.Errorf("the replacement requires %q", got)
 	}

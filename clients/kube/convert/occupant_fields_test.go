@@ -14,7 +14,6 @@ func TestEveryFieldOfAPodOnANodeIsDecidedOn(t *testing.T) {
 	leftOut := map[protoreflect.Name]bool{
 		"node_selector": true, "tolerations": true, "topology_spread_constraints": true, "node_name": true,
 		"scheduling_gates": true, "scheduler_name": true, "required_node_features": true,
-		"resource_claims": true,
 	}
 	spec := &stowagev1.PodSpec{}
 	of := spec.ProtoReflect()

@@ -46,7 +46,7 @@ var (
 // PendingPod converts a pending pod, with a template of its own. If spec.nodeName is set, only that node is feasible. Its unread fields do
 // not depend on other objects: an Environment adds the rest. Claims and disks are among them, as they depend on storage objects.
 func PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
-	return new(Environment).PodWithVolumes(p)
+	return new(Environment).PodWithClaims(p)
 }
 
 // pod converts the common part of pending and running pods; path is the path of the pod's spec in the object, and o is how
@@ -215,8 +215,8 @@ func OccupyingPod(p *corev1.Pod) Occupant { return new(Environment).OccupyingPod
 func (e *Environment) OccupyingPod(p *corev1.Pod) Occupant {
 	stored, _ := e.Stored(p)
 	out := occupying(stored)
-	if e.storage != nil {
-		e.SetVolumes(out.Pod, podSource(p))
+	if e.storage != nil || e.devices != nil {
+		e.SetClaims(out.Pod, podSource(p))
 	}
 	return out
 }
@@ -249,6 +249,7 @@ func OccupyingTemplate(t *stowagev1.PodTemplate) *stowagev1.PodTemplate {
 		out.Spec = &stowagev1.PodSpec{
 			Containers: from.Containers, InitContainers: from.InitContainers, Overhead: from.Overhead, Requests: from.Requests,
 			Priority: from.Priority, Volumes: slices.DeleteFunc(slices.Clone(from.Volumes), func(v *stowagev1.Volume) bool { return !isStorage(v) }),
+			ResourceClaims: from.ResourceClaims,
 		}
 		withoutImages(out.Spec)
 		if from.SchedulingGroup != "" {
@@ -341,6 +342,7 @@ func Less(t *stowagev1.PodTemplate, field string) (out *stowagev1.PodTemplate, u
 			if t.Spec != nil {
 				t.Spec = &stowagev1.PodSpec{
 					Affinity: t.Spec.Affinity, Priority: t.Spec.Priority, SchedulingGroup: t.Spec.SchedulingGroup, Volumes: t.Spec.Volumes,
+					ResourceClaims: t.Spec.ResourceClaims,
 				}
 			}
 		},

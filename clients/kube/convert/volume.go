@@ -226,26 +226,34 @@ func (s *Storage) create(p *corev1.PersistentVolumeClaim) (use, error) {
 // isStorage reports whether a volume is a claim or a disk.
 func isStorage(v *stowagev1.Volume) bool { return v.GetImage() == nil && v.GetEmptyDir() == nil }
 
-// UsesStorage reports whether a pod has volumes that SetVolumes converts.
+// UsesStorage reports whether a pod has volumes that SetClaims converts.
 func UsesStorage(s *corev1.PodSpec) bool {
 	return slices.ContainsFunc(s.Volumes, func(v corev1.Volume) bool { return sourceOf(&v) != nil })
 }
 
-// AddVolumes sets the claims and disks of a converted pod, once all storage objects are added, and adds unread fields.
-func (e *Environment) AddVolumes(out *stowagev1.Pod, of Source) {
-	if unread := e.SetVolumes(out, of); len(unread) > 0 {
+// AddClaims sets the claims of volumes and devices and the disks of a converted pod, once all objects are added, and adds unread fields.
+func (e *Environment) AddClaims(out *stowagev1.Pod, of Source) {
+	if unread := e.SetClaims(out, of); len(unread) > 0 {
 		out.Unread = append(unread, out.Unread...)
 		out.Unread = out.Unread[:min(len(out.Unread), maximumUnread)]
 	}
 }
 
-// SetVolumes sets the claims and disks of a converted pod, once all storage objects are added, and returns the ones that are left out
-// or not sure. Without storage, all are left out.
-func (e *Environment) SetVolumes(out *stowagev1.Pod, of Source) []*stowagev1.UnreadField {
-	s := &of.Pod.Spec
-	if !UsesStorage(s) {
-		return nil
+// SetClaims sets the claims of volumes and devices and the disks of a converted pod, once all objects are added, and returns the ones that
+// are left out or not sure. Without storage and devices, all are left out.
+func (e *Environment) SetClaims(out *stowagev1.Pod, of Source) []*stowagev1.UnreadField {
+	var unread []*stowagev1.UnreadField
+	if UsesStorage(&of.Pod.Spec) {
+		unread = e.setVolumes(out, of)
 	}
+	if len(of.Pod.Spec.ResourceClaims) > 0 {
+		unread = append(unread, e.setDevices(out, of)...)
+	}
+	return unread
+}
+
+func (e *Environment) setVolumes(out *stowagev1.Pod, of Source) []*stowagev1.UnreadField {
+	s := &of.Pod.Spec
 	u, spec := &unreads{object: of.Object}, out.GetTemplate().GetSpec()
 	spec.Volumes = slices.DeleteFunc(slices.Clone(spec.Volumes), isStorage)
 	for i := range s.Volumes {
