@@ -16,7 +16,7 @@ func (c *Cluster) PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
 	c.mutex.Lock()
 	e := c.model.storage.environment // never changes
 	c.mutex.Unlock()
-	return e.PodWithVolumes(p)
+	return e.PodWithClaims(p)
 }
 
 // Claims are the claims of a pod that need attention. They are empty if storage objects are not read.

@@ -34,7 +34,7 @@ type attachment struct{ node, volume, attacher string }
 
 func newStorage() storage {
 	return storage{
-		environment: new(convert.NewEnvironment(nil)),
+		environment: new(convert.NewEnvironment(nil, nil)),
 		csiNodes:    map[string]*stowagev1.CSINode{}, attachments: map[string]attachment{},
 		toNode: map[string]map[string]bool{}, ofVolume: map[string]map[string]bool{},
 		owned: map[objectKey]map[objectKey]types.UID{}, owners: map[objectKey]types.UID{},
@@ -44,7 +44,7 @@ func newStorage() storage {
 // readStorage makes the model read volumes. All storage objects of the cluster follow as events.
 func (m *model) readStorage() {
 	m.storage.claims = convert.NewStorage(true)
-	m.storage.environment = new(convert.NewEnvironment(m.storage.claims))
+	m.storage.environment = new(convert.NewEnvironment(m.storage.claims, nil))
 }
 
 func (m *model) classSet(o *storagev1.StorageClass) {

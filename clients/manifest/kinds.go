@@ -34,6 +34,12 @@ var schedulingVersions = []string{"scheduling.k8s.io/v1beta1", "scheduling.k8s.i
 // deviceVersions are the versions of resource.k8s.io that share one shape of DeviceClasses.
 var deviceVersions = []string{"resource.k8s.io/v1", "resource.k8s.io/v1beta2", "resource.k8s.io/v1beta1"}
 
+// claimVersions are the versions of resource.k8s.io that share one shape of claims and slices.
+var claimVersions = deviceVersions[:2]
+
+// taintVersions are the versions of resource.k8s.io that share one shape of DeviceTaintRules.
+var taintVersions = []string{"resource.k8s.io/v1", "resource.k8s.io/v1beta2", "resource.k8s.io/v1alpha3"}
+
 // kinds are the kinds that decisions depend on.
 var kinds = map[string]kind{
 	"Node":                  reads([]string{"v1"}, (*kube.Builder).AddNode),
@@ -54,6 +60,10 @@ var kinds = map[string]kind{
 	"PriorityClass":         reads([]string{"scheduling.k8s.io/v1"}, (*kube.Builder).AddPriorityClass),
 	"RuntimeClass":          reads([]string{"node.k8s.io/v1"}, (*kube.Builder).AddRuntimeClass),
 	"DeviceClass":           reads(deviceVersions, (*kube.Builder).AddDeviceClass),
+	"ResourceSlice":         reads(claimVersions, (*kube.Builder).AddResourceSlice),
+	"ResourceClaim":         reads(claimVersions, (*kube.Builder).AddResourceClaim),
+	"ResourceClaimTemplate": reads(claimVersions, (*kube.Builder).AddResourceClaimTemplate),
+	"DeviceTaintRule":       readsAny[resourcev1.DeviceTaintRule](taintVersions, (*kube.Builder).AddDeviceTaintRule),
 	"PodDisruptionBudget":   reads([]string{"policy/v1"}, (*kube.Builder).AddPodDisruptionBudget),
 	"PersistentVolume":      reads([]string{"v1"}, (*kube.Builder).AddPersistentVolume),
 	"PersistentVolumeClaim": reads([]string{"v1"}, (*kube.Builder).AddPersistentVolumeClaim),
@@ -72,6 +82,7 @@ type readable interface {
 		appsv1.Deployment | appsv1.ReplicaSet | appsv1.StatefulSet | appsv1.DaemonSet | batchv1.Job | batchv1.CronJob |
 		schedulingv1beta1.PodGroup | schedulingv1beta1.Workload | schedulingv1alpha3.CompositePodGroup |
 		corev1.LimitRange | schedulingv1.PriorityClass | nodev1.RuntimeClass | resourcev1.DeviceClass |
+		resourcev1.ResourceSlice | resourcev1.ResourceClaim | resourcev1.ResourceClaimTemplate | resourcev1.DeviceTaintRule |
 		corev1.PersistentVolume | corev1.PersistentVolumeClaim |
 		storagev1.StorageClass | storagev1.CSINode | storagev1.CSIDriver | storagev1.CSIStorageCapacity | storagev1.VolumeAttachment |
 		policyv1.PodDisruptionBudget | controller.CustomWorkload

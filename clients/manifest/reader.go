@@ -178,7 +178,7 @@ func (r *Reader) Add(kind string, o metav1.Object) error {
 func (r *Reader) take(e entry, kind string) error {
 	o := e.object
 	switch kind {
-	case "Node", "PriorityClass", "RuntimeClass", "DeviceClass",
+	case "Node", "PriorityClass", "RuntimeClass", "DeviceClass", "ResourceSlice", "DeviceTaintRule",
 		"PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment":
 	case "Namespace":
 		r.spaces[o.GetName()] = true
