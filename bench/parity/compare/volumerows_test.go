@@ -20,9 +20,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/stowage-scheduler/stowage/bench/conformance"
+	"github.com/stowage-scheduler/stowage/bench/parity/compare"
 	"github.com/stowage-scheduler/stowage/bench/parity/expect"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server"
 )
 
 // volumeTable is a table of kube-scheduler's tests about volumes.
@@ -77,13 +79,28 @@ func volumeRows(t *testing.T) (file volumeFile) {
 	return file
 }
 
-// A plugin of a whole kube-scheduler answers what its own test records, and Stowage the same, field by field.
+// A plugin of a whole kube-scheduler answers what its own test records, and Stowage the same, field by field, in this process and over gRPC.
 func TestVolumeRows(t *testing.T) {
+	conn, stop, err := server.NewEmbedded(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	remote := conformance.Remote(conn)
 	for _, table := range volumeRows(t).Tables {
 		for i := range table.Rows {
 			r := &table.Rows[i]
 			t.Run(table.Test+"/"+strings.TrimSuffix(r.Row+", "+r.Step, ", "), func(t *testing.T) {
-				r.check(t, expect.Plugins[table.Plugin], agreed(t, r.scenario(table.Plugin)).Answers)
+				c := r.scenario(table.Plugin)
+				r.check(t, expect.Plugins[table.Plugin], agreed(t, c).Answers)
+				result, err := compare.Run(t.Context(), c, remote)
+				if err != nil || len(result.Differences) > 0 {
+					t.Error("over gRPC:", result, err)
+				}
 			})
 		}
 	}
