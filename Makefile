@@ -248,9 +248,22 @@ wasm: ## Build the answers for browsers, the conversion of Kubernetes objects an
 	@GOWORK=$(CURDIR)/build/slim/go.work GOOS=js GOARCH=wasm \
 	  go build -tags grpcnotrace -trimpath -ldflags='-s -w' -o build/page/stowage.wasm ./clients/page/wasm
 
-.PHONY: test-wasm
-test-wasm: wasm ## Compare the answers of WebAssembly under Node.js with the command's, for every example.
-	STOWAGE_WASM=$(CURDIR)/build/page/stowage.wasm go test -count=1 -timeout 20m -v ./clients/page/wasm
+# What is committed is clients/page/files; build/page is the same page with the engine in the browser, for any server of files.
+PAGE := clients/page
+$(PAGE)/node_modules: $(PAGE)/package-lock.json
+	npm --prefix $(PAGE) ci --ignore-scripts --no-fund --no-audit && touch $@
+
+.PHONY: page
+page: wasm $(PAGE)/node_modules ## Build the page: for stowage serve, and into build/page for a server of files.
+	cd $(PAGE) && npx tsc -p . && node build.mjs $(CURDIR)/build/page
+	install -m 0644 "$$(go env GOROOT)/lib/wasm/wasm_exec.js" build/page/
+	gzip -9 -n -c build/page/stowage.wasm > build/page/stowage.wasm.gz
+
+.PHONY: test-ui
+test-ui: page ## Test the answers of WebAssembly under Node.js, and the page in headless Chromium. Needs Node.js, npm and Chromium.
+	STOWAGE_WASM=$(CURDIR)/build/page/stowage.wasm go test -count=1 -timeout 20m -v $(SHORT) ./$(PAGE)/wasm
+	@CGO_ENABLED=0 go build -o build/page-test/ ./clients/cmd/stowage
+	cd $(PAGE) && node test/run.mjs $(CURDIR)/build/page-test/stowage $(CURDIR)/build/page
 
 .PHONY: image
 image: ## Build the container images into build/image, without a Docker engine.

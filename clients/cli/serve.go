@@ -60,6 +60,6 @@ func (c *serveCommand) Run(s *session, _ *answered) error {
 	if err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
-	quote.Fprintf(s.stderr, "stowage: http://%s/openapi.json lists what is answered\n", l.Addr())
+	quote.Fprintf(s.stderr, "stowage: http://%s is a page; http://%s/openapi.json lists what is answered\n", l.Addr(), l.Addr())
 	return serve.Run(s.ctx, l, handler, token)
 }

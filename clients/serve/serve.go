@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/stowage-scheduler/stowage/clients/answer/schema"
+	"github.com/stowage-scheduler/stowage/clients/page"
 	"github.com/stowage-scheduler/stowage/clients/verbs"
 )
 
@@ -62,12 +63,15 @@ func NewHandler(a verbs.Answerer, o Options) (http.Handler, error) {
 		mux.HandleFunc("GET /schemas/"+v.Name+".json", document("application/schema+json", text))
 	}
 	mux.HandleFunc("GET /openapi.json", document("application/json", description))
+	for _, path := range page.Paths() {
+		mux.Handle("GET "+path, page.Handler())
+	}
 	mux.HandleFunc("GET /healthz", document("text/plain; charset=utf-8", []byte("ok\n")))
 	// A page of another origin must not have the browser of its reader send requests here.
 	return http.NewCrossOriginProtection().Handler(hardened(mux)), nil
 }
 
-// hardened sets the headers of all answers: answers that are pages need no script and nothing of another origin.
+// hardened sets the headers of all answers: answers that are pages need no script and nothing of another origin. The page sets its own policy.
 func hardened(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -28,6 +28,8 @@ type Report struct {
 	Rollout *whatif.Rollout `json:"rollout,omitempty"`
 	// Remedies are, in words, the changes each of which would place it.
 	Remedies []string `json:"remedies"`
+	// Edits are the changes that Remedies describe, in the same order: one of no kind for a remedy that is not a change of the contract.
+	Edits answer.Protos[*stowagev1.Change] `json:"edits"`
 	// TopologyKey is the node label by which nodes are grouped, empty for none.
 	TopologyKey string        `json:"topologyKey,omitempty"`
 	Nodes       []answer.Node `json:"nodes"`
@@ -58,8 +60,23 @@ func (p *Pod) Report() (*Report, error) {
 	case len(p.Response.GetFeasibleNodes().GetIndexes()) > 0 || p.After.Later() != "":
 		changes = nil
 	}
-	out.Remedies = p.Words.Remedies(words.Remedies(changes, preemption))
+	changes = words.Remedies(changes, preemption)
+	out.Remedies = p.Words.Remedies(changes)
+	out.Edits = edits(changes, len(out.Remedies)-len(changes)-len(p.Words.Advice), len(p.Words.Advice))
 	return out, nil
+}
+
+// edits are the changes with empty ones before and after them.
+func edits(changes []*stowagev1.Change, before, after int) []*stowagev1.Change {
+	out := make([]*stowagev1.Change, 0, before+len(changes)+after)
+	for range before {
+		out = append(out, &stowagev1.Change{})
+	}
+	out = append(out, changes...)
+	for range after {
+		out = append(out, &stowagev1.Change{})
+	}
+	return out
 }
 
 // Answer returns the answer of which the document is.

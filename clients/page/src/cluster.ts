@@ -1,0 +1,378 @@
+// The picture of the cluster on a canvas: nodes by domain, how full they are, and their pods. What is small is drawn without details, so that
+// thousands of nodes can be moved at the speed of the screen.
+import type { ClusterNode } from './answers';
+import { share } from './quantity';
+
+export type PodState = 'there' | 'added' | 'gone';
+
+export interface PodSquare { name: string; namespace: string; kind: string; state: PodState }
+
+export interface DrawnNode { node: ClusterNode; pods: PodSquare[]; mark?: 'bad' | 'good' }
+
+interface Box { x: number; y: number; node: DrawnNode }
+
+interface Panel { x: number; y: number; width: number; height: number; name: string; boxes: Box[] }
+
+// Sizes in the coordinates of the picture.
+const width = 168, gap = 10, head = 34, square = 8, across = 14, maximumPods = 140;
+
+const resources = ['cpu', 'memory', 'nvidia.com/gpu', 'amd.com/gpu', 'pods'];
+const short: Record<string, string> = { cpu: 'CPU', memory: 'Mem', 'nvidia.com/gpu': 'GPU', 'amd.com/gpu': 'GPU', pods: 'Pods' };
+
+// The colours are Okabe and Ito's, which people with any colour vision can tell apart; marks and outlines repeat what they say.
+interface Colours { paper: string; panel: string; line: string; text: string; dim: string; box: string; track: string; free: string; nearly: string; full: string; there: string; added: string; gone: string; focus: string }
+
+const light: Colours = {
+  paper: '#ffffff', panel: '#f1f4f8', line: '#c3ccd6', text: '#1b2530', dim: '#4d5b69', box: '#ffffff', track: '#e2e8ee', free: '#0072b2',
+  nearly: '#e69f00', full: '#d55e00', there: '#8d99a6', added: '#009e73', gone: '#d55e00', focus: '#cc3d8f',
+};
+
+const dark: Colours = {
+  paper: '#11161c', panel: '#1a212a', line: '#3a4653', text: '#e8edf2', dim: '#a7b3bf', box: '#202934', track: '#33404d', free: '#56b4e9',
+  nearly: '#e69f00', full: '#ff7f3f', there: '#77838f', added: '#1fc79a', gone: '#ff7f3f', focus: '#f08cc4',
+};
+
+export class ClusterView {
+  private panels: Panel[] = [];
+  private boxes: Box[] = [];
+  private all = new Map<string, Box>();
+  private shown: string[] = []; // resources
+  private height = 100;
+  private scale = 1;
+  private x = 0;
+  private y = 0;
+  private extent = { width: 1, height: 1 };
+  private fitted = 1;
+  private pending = false;
+  private context: CanvasRenderingContext2D;
+  selected = '';
+  frames: number[] = []; // the times of the last frames
+  onNode: (name: string) => void = () => {};
+  onPod: (pod: PodSquare, node: string) => void = () => {};
+
+  constructor(private canvas: HTMLCanvasElement) {
+    this.context = canvas.getContext('2d', { alpha: false }) as CanvasRenderingContext2D;
+    new ResizeObserver(() => this.resize()).observe(canvas);
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.redraw());
+    this.listen();
+  }
+
+  // show replaces the nodes. The view stays where it is unless fit says otherwise.
+  show(nodes: DrawnNode[], fit: boolean): void {
+    this.shown = resources.filter((r) => nodes.some((n) => n.node.allocatable[r] !== undefined));
+    const rows = Math.max(1, Math.ceil(Math.min(maximumPods, Math.max(0, ...nodes.map((n) => n.pods.length))) / across));
+    this.height = head - 8 + this.shown.length * 12 + rows * (square + 3) + 8;
+    this.layout(nodes);
+    if (fit) this.fit();
+    this.redraw();
+  }
+
+  private layout(nodes: DrawnNode[]): void {
+    const domains = new Map<string, DrawnNode[]>();
+    for (const n of nodes) {
+      const name = n.node.domain ?? '';
+      const there = domains.get(name);
+      if (there) there.push(n);
+      else domains.set(name, [n]);
+    }
+    this.panels = [];
+    this.boxes = [];
+    this.all.clear();
+    const shape = Math.max(0.6, this.canvas.clientWidth / Math.max(1, this.canvas.clientHeight));
+    const columns = Math.max(1, Math.round(Math.sqrt(domains.size * shape * (domains.size > 1 ? 0.8 : 1))));
+    let x = 0, y = 0, tallest = 0, column = 0;
+    this.extent = { width: 1, height: 1 };
+    for (const [name, list] of domains) {
+      const n = list.length;
+      const per = Math.max(1, Math.round(Math.sqrt(n * (this.height / width) * shape * (columns > 1 ? 0.8 : 1))));
+      const panel: Panel = { x, y, name, boxes: [], width: Math.min(per, n) * (width + gap) + gap, height: Math.ceil(n / per) * (this.height + gap) + head };
+      list.forEach((node, i) => {
+        const box = { x: x + gap + (i % per) * (width + gap), y: y + head - gap / 2 + Math.floor(i / per) * (this.height + gap), node };
+        panel.boxes.push(box);
+        this.boxes.push(box);
+        this.all.set(node.node.name, box);
+      });
+      this.panels.push(panel);
+      tallest = Math.max(tallest, panel.height);
+      this.extent = { width: Math.max(this.extent.width, x + panel.width), height: Math.max(this.extent.height, y + panel.height) };
+      x += panel.width + 2 * gap;
+      if (++column === columns) {
+        x = 0;
+        y += tallest + 2 * gap;
+        tallest = 0;
+        column = 0;
+      }
+    }
+  }
+
+  fit(): void {
+    const w = this.canvas.clientWidth, h = this.canvas.clientHeight;
+    this.fitted = Math.min(1.6, (w - 24) / this.extent.width, (h - 24) / this.extent.height);
+    this.scale = this.fitted;
+    this.x = (w - this.extent.width * this.scale) / 2;
+    this.y = Math.max(12, (h - this.extent.height * this.scale) / 2);
+    this.redraw();
+  }
+
+  zoom(factor: number, atX = this.canvas.clientWidth / 2, atY = this.canvas.clientHeight / 2): void {
+    const to = Math.min(4, Math.max(Math.min(0.02, this.fitted), this.scale * factor));
+    this.x = atX - (atX - this.x) * (to / this.scale);
+    this.y = atY - (atY - this.y) * (to / this.scale);
+    this.scale = to;
+    this.redraw();
+  }
+
+  pan(dx: number, dy: number): void {
+    this.x += dx;
+    this.y += dy;
+    this.redraw();
+  }
+
+  // select marks a node and moves it into view.
+  select(name: string): void {
+    this.selected = name;
+    const box = this.all.get(name);
+    if (box) {
+      const left = box.x * this.scale + this.x, top = box.y * this.scale + this.y;
+      const w = this.canvas.clientWidth, h = this.canvas.clientHeight;
+      if (left < 0 || top < 0 || left + width * this.scale > w || top + this.height * this.scale > h) {
+        this.x = w / 2 - (box.x + width / 2) * this.scale;
+        this.y = h / 2 - (box.y + this.height / 2) * this.scale;
+      }
+    }
+    this.redraw();
+  }
+
+  // middle is where a node is on the canvas.
+  middle(name: string): { x: number; y: number } | undefined {
+    const box = this.all.get(name);
+    return box && { x: (box.x + width / 2) * this.scale + this.x, y: box.y * this.scale + this.y + 8 * this.scale };
+  }
+
+  private listen(): void {
+    const c = this.canvas;
+    let from: { x: number; y: number } | undefined, moved = false;
+    c.addEventListener('pointerdown', (e) => {
+      from = { x: e.clientX, y: e.clientY };
+      moved = false;
+      c.setPointerCapture(e.pointerId);
+    });
+    c.addEventListener('pointermove', (e) => {
+      if (!from) {
+        const hit = this.hit(e.offsetX, e.offsetY);
+        c.style.cursor = hit ? 'pointer' : 'grab';
+        c.title = !hit ? '' : hit.pod ? hit.pod.namespace + '/' + hit.pod.name : hit.box.node.node.name;
+        return;
+      }
+      if (Math.abs(e.clientX - from.x) + Math.abs(e.clientY - from.y) > 3) moved = true;
+      if (moved) {
+        this.pan(e.clientX - from.x, e.clientY - from.y);
+        from = { x: e.clientX, y: e.clientY };
+      }
+    });
+    c.addEventListener('pointerup', (e) => {
+      from = undefined;
+      const hit = moved ? undefined : this.hit(e.offsetX, e.offsetY);
+      if (hit?.pod) this.onPod(hit.pod, hit.box.node.node.name);
+      else if (hit) this.onNode(hit.box.node.node.name);
+    });
+    c.addEventListener('wheel', (e) => {
+      e.preventDefault();
+      this.zoom(Math.exp(-e.deltaY / 400), e.offsetX, e.offsetY);
+    }, { passive: false });
+    c.addEventListener('keydown', (e) => this.key(e));
+  }
+
+  private key(e: KeyboardEvent): void {
+    const step = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[e.key];
+    if (step) this.move(step[0] ?? 0, step[1] ?? 0);
+    else if (e.key === 'Enter' && this.selected) this.onNode(this.selected);
+    else if (e.key === '+' || e.key === '=') this.zoom(1.25);
+    else if (e.key === '-') this.zoom(0.8);
+    else if (e.key === '0') this.fit();
+    else return;
+    e.preventDefault();
+  }
+
+  // move selects the nearest node in a direction.
+  private move(dx: number, dy: number): void {
+    const now = this.all.get(this.selected) ?? this.boxes[0];
+    if (!now) return;
+    let best = now, least = Infinity;
+    for (const b of this.selected ? this.boxes : [now]) {
+      const ahead = (b.x - now.x) * dx + (b.y - now.y) * dy, aside = Math.abs((b.x - now.x) * dy) + Math.abs((b.y - now.y) * dx);
+      if (ahead > 1 && ahead + 3 * aside < least) [best, least] = [b, ahead + 3 * aside];
+    }
+    this.select(best.node.node.name);
+    this.onNode(best.node.node.name);
+  }
+
+  private hit(sx: number, sy: number): { box: Box; pod?: PodSquare } | undefined {
+    const x = (sx - this.x) / this.scale, y = (sy - this.y) / this.scale;
+    const box = this.boxes.find((b) => x >= b.x && x < b.x + width && y >= b.y && y < b.y + this.height);
+    if (!box) return undefined;
+    const top = box.y + head - 8 + this.shown.length * 12;
+    const column = Math.floor((x - box.x - 8) / (square + 3)), row = Math.floor((y - top) / (square + 3));
+    const i = row * across + column;
+    const pod = row >= 0 && column >= 0 && column < across && i < maximumPods ? box.node.pods[i] : undefined;
+    return { box, pod };
+  }
+
+  private resize(): void {
+    const ratio = Math.min(2, devicePixelRatio || 1);
+    const w = Math.round(this.canvas.clientWidth * ratio), h = Math.round(this.canvas.clientHeight * ratio);
+    if (w === this.canvas.width && h === this.canvas.height) return;
+    this.canvas.width = w;
+    this.canvas.height = h;
+    this.fit();
+  }
+
+  redraw(): void {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame((now) => {
+      this.pending = false;
+      this.frames.push(now);
+      if (this.frames.length > 240) this.frames.shift();
+      this.draw();
+    });
+  }
+
+  private draw(): void {
+    const c = this.context, k = matchMedia('(prefers-color-scheme: dark)').matches ? dark : light;
+    const ratio = this.canvas.width / Math.max(1, this.canvas.clientWidth);
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.fillStyle = k.paper;
+    c.fillRect(0, 0, this.canvas.clientWidth, this.canvas.clientHeight);
+    c.setTransform(ratio * this.scale, 0, 0, ratio * this.scale, ratio * this.x, ratio * this.y);
+    const left = -this.x / this.scale, top = -this.y / this.scale;
+    const right = left + this.canvas.clientWidth / this.scale, bottom = top + this.canvas.clientHeight / this.scale;
+    const visible: Box[] = [];
+    for (const p of this.panels) {
+      if (p.x > right || p.y > bottom || p.x + p.width < left || p.y + p.height < top) continue;
+      c.fillStyle = k.panel;
+      c.strokeStyle = k.line;
+      c.lineWidth = 1 / this.scale;
+      c.fillRect(p.x, p.y, p.width, p.height);
+      c.strokeRect(p.x, p.y, p.width, p.height);
+      for (const b of p.boxes) if (b.x < right && b.y < bottom && b.x + width > left && b.y + this.height > top) visible.push(b);
+    }
+    const detail = width * this.scale;
+    if (detail < 46) this.coarse(c, k, visible);
+    else this.fine(c, k, visible, detail);
+    this.names(c, k);
+    const chosen = this.all.get(this.selected);
+    if (chosen) {
+      c.strokeStyle = k.focus;
+      c.lineWidth = 3 / this.scale;
+      c.strokeRect(chosen.x - 2, chosen.y - 2, width + 4, this.height + 4);
+    }
+  }
+
+  // names writes the names of domains at a size that can be read.
+  private names(c: CanvasRenderingContext2D, k: Colours): void {
+    const size = Math.min(13 / this.scale, Math.max(13, 11 / this.scale));
+    c.fillStyle = k.text;
+    c.font = '600 ' + size + 'px system-ui, sans-serif';
+    c.textBaseline = 'alphabetic';
+    for (const p of this.panels) {
+      const text = (p.name || 'no domain') + '  ·  ' + p.boxes.length + (p.boxes.length === 1 ? ' node' : ' nodes');
+      if (this.scale > 0.3) c.fillText(text, p.x + gap, p.y + 19, p.width - 2 * gap);
+      else c.fillText(text, p.x, p.y - 5 / this.scale, p.width);
+    }
+  }
+
+  // coarse draws a node as two halves: how full its fullest resource is, and whether its pods change.
+  private coarse(c: CanvasRenderingContext2D, k: Colours, boxes: Box[]): void {
+    const batches = new Map<string, number[]>();
+    const add = (colour: string, ...rect: number[]): void => {
+      const list = batches.get(colour);
+      if (list) list.push(...rect);
+      else batches.set(colour, rect);
+    };
+    for (const b of boxes) {
+      const full = this.fullest(b.node.node);
+      add(k.track, b.x, b.y, width, this.height);
+      const tall = this.height * Math.min(1, full);
+      add(b.node.mark === 'bad' ? k.gone : full >= 0.995 ? k.full : full >= 0.8 ? k.nearly : k.free, b.x, b.y + this.height - tall, width, tall);
+      if (b.node.pods.some((p) => p.state !== 'there')) add(k.added, b.x, b.y, width, this.height / 5);
+    }
+    for (const [colour, rects] of batches) {
+      c.fillStyle = colour;
+      for (let i = 0; i < rects.length; i += 4) c.fillRect(rects[i] as number, rects[i + 1] as number, rects[i + 2] as number, rects[i + 3] as number);
+    }
+  }
+
+  private fullest(n: ClusterNode): number {
+    const used = n.requestedAfter ?? n.requested;
+    return Math.max(0, ...this.shown.map((r) => share(used[r], n.allocatable[r])));
+  }
+
+  private fine(c: CanvasRenderingContext2D, k: Colours, boxes: Box[], detail: number): void {
+    for (const b of boxes) {
+      c.fillStyle = k.box;
+      c.fillRect(b.x, b.y, width, this.height);
+      const bad = b.node.mark === 'bad', good = b.node.mark === 'good';
+      c.strokeStyle = bad ? k.gone : good ? k.added : k.line;
+      c.lineWidth = bad || good ? 2 : 1;
+      c.setLineDash(bad ? [5, 3] : []);
+      c.strokeRect(b.x, b.y, width, this.height);
+      c.setLineDash([]);
+      this.bars(c, k, b, detail);
+    }
+    for (const state of ['there', 'added', 'gone'] as const) {
+      c.beginPath();
+      for (const b of boxes) this.squares(c, b, state);
+      c.fillStyle = c.strokeStyle = k[state];
+      c.lineWidth = 1.6;
+      if (state === 'gone') c.stroke();
+      else c.fill();
+    }
+    if (detail < 90) return;
+    c.font = '600 11px ui-monospace, Menlo, Consolas, monospace';
+    c.fillStyle = k.text;
+    for (const b of boxes) {
+      const name = b.node.node.name;
+      c.fillText(name.length > 23 ? name.slice(0, 12) + '…' + name.slice(-10) : name, b.x + 8, b.y + 15);
+    }
+  }
+
+  private bars(c: CanvasRenderingContext2D, k: Colours, b: Box, detail: number): void {
+    const n = b.node.node, used = n.requestedAfter ?? n.requested;
+    this.shown.forEach((r, i) => {
+      const y = b.y + 22 + i * 12, full = share(used[r], n.allocatable[r]);
+      c.fillStyle = k.track;
+      c.fillRect(b.x + 38, y, width - 78, 7);
+      c.fillStyle = full >= 0.995 ? k.full : full >= 0.8 ? k.nearly : k.free;
+      c.fillRect(b.x + 38, y, (width - 78) * Math.min(1, full), 7);
+      if (detail < 110) return;
+      c.fillStyle = k.dim;
+      c.font = '10px system-ui, sans-serif';
+      c.fillText(short[r] ?? r, b.x + 8, y + 7);
+      c.fillText(Math.round(full * 100) + '%', b.x + width - 34, y + 7);
+    });
+  }
+
+  // squares adds the squares of a state to the path: full for pods that stay, with a corner for pods that come, a cross for pods that go.
+  private squares(c: CanvasRenderingContext2D, b: Box, state: PodState): void {
+    const top = b.y + head - 8 + this.shown.length * 12;
+    const n = Math.min(maximumPods, b.node.pods.length);
+    for (let i = 0; i < n; i++) {
+      if ((b.node.pods[i] as PodSquare).state !== state) continue;
+      const x = b.x + 8 + (i % across) * (square + 3), y = top + Math.floor(i / across) * (square + 3);
+      if (state === 'there') c.rect(x, y, square, square);
+      else if (state === 'added') {
+        c.moveTo(x + square / 2, y - 1);
+        c.lineTo(x + square + 1, y + square / 2);
+        c.lineTo(x + square / 2, y + square + 1);
+        c.lineTo(x - 1, y + square / 2);
+        c.closePath();
+      } else {
+        c.moveTo(x, y);
+        c.lineTo(x + square, y + square);
+        c.moveTo(x + square, y);
+        c.lineTo(x, y + square);
+      }
+    }
+  }
+}

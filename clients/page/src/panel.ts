@@ -1,0 +1,171 @@
+// What an answer says, as elements. Sentences are the command's.
+import type { Change, ClusterNode, Drain, Explain, Fail, FilterAnswer, Finding, Header, Place, Problem, Score, TopologyCounts } from './answers';
+import { bar, button, h, table, type Child } from './dom';
+import { share } from './quantity';
+
+// many is how many rows of a table are shown.
+const many = 200;
+
+export interface Actions {
+  explain(kind: string, namespace: string, name: string): void;
+  explainRunning(namespace: string, name: string): void;
+  node(name: string): void;
+  drain(node: string): void;
+  failNode(node: string): void;
+  removeNode(node: string): void;
+  likeNode(node: string): void;
+  can(doc: Explain, change: Change): boolean;
+  apply(doc: Explain, change: Change): void;
+  overview(): void;
+}
+
+function rest(all: number): HTMLElement | undefined {
+  return all > many ? h('p', { class: 'note' }, (all - many) + ' more; the JSON has all.') : undefined;
+}
+
+function title(text: string, a: Actions, back: boolean): HTMLElement {
+  return h('div', {}, back && button('← Placement', () => a.overview()), h('h2', {}, text));
+}
+
+export function errors(problems: Problem[]): HTMLElement[] {
+  return problems.map((p) => h('p', { class: 'error', role: 'alert' }, [p.object, p.field, p.detail].filter(Boolean).join(': ')));
+}
+
+function sayings(d: Header): Child[] {
+  const out: Child[] = [];
+  const findings = (d.findings ?? []).slice(0, many);
+  if (findings.length > 0) out.push(h('h3', {}, 'Findings'));
+  for (const f of findings) out.push(finding(f));
+  if (d.notes && d.notes.length > 0) out.push(h('h3', {}, 'Notes'));
+  for (const n of d.notes ?? []) out.push(h('p', { class: 'note' }, n));
+  return out;
+}
+
+function finding(f: Finding): HTMLElement {
+  return h('p', { class: 'finding' }, f.severity + ': ' + [f.at, f.field, f.message].filter(Boolean).join(': '));
+}
+
+export function overview(d: Place, a: Actions): Child[] {
+  const out: Child[] = [title('Placement', a, false)];
+  const waiting = d.pods.filter((p) => !p.node);
+  if (d.workloads.length > 0) {
+    out.push(table('What is to place', ['Workload', 'Placed', ''], d.workloads.slice(0, many).map((w) => [
+      w.namespace + '/' + w.name + ' (' + w.kind + ')', w.placed + ' of ' + w.pods,
+      button('Explain', () => a.explain(w.kind, w.namespace, w.name), { label: 'Explain ' + w.kind + ' ' + w.namespace + '/' + w.name }),
+    ])), rest(d.workloads.length));
+  }
+  for (const w of d.workloads.filter((x) => x.placed < x.pods).slice(0, 20)) {
+    for (const u of w.unplaced) {
+      out.push(h('p', {}, h('strong', {}, w.name + ': '), u.reason));
+      if (u.preemption) out.push(h('p', { class: 'note' }, u.preemption));
+    }
+  }
+  if (d.pods.length === 0) out.push(h('p', { class: 'note' }, 'No pod is pending. Click a pod or a node, fail a domain, or add a workload.'));
+  if (waiting.length > 0 && d.workloads.length === 0) out.push(h('p', {}, waiting.length + ' pods have no node.'));
+  return [...out, ...sayings(d)];
+}
+
+export function explanation(name: string, d: Explain, score: Score | undefined, a: Actions): Child[] {
+  const target = d.targets?.[0];
+  const of: FilterAnswer = target?.answer ?? d;
+  const out: Child[] = [title(name, a, true), h('p', {}, h('strong', {}, d.verdict))];
+  if (target?.node) out.push(h('p', {}, 'Runs on ', button(target.node, () => a.node(target.node ?? ''))));
+  if (d.why) out.push(h('p', {}, d.why));
+  if (d.preemptionText) out.push(h('p', {}, d.preemptionText));
+  if (d.remedies && d.remedies.length > 0) {
+    out.push(h('h3', {}, 'What would place it'), h('ul', { class: 'remedy list' }, ...d.remedies.map((text, i) => {
+      const edit = d.edits[i];
+      return h('li', {}, edit && a.can(d, edit) ? button(text, () => a.apply(d, edit)) : h('span', {}, text));
+    })));
+  }
+  for (const t of of.explanation?.topologyCounts ?? []) out.push(counts(t));
+  if (score) out.push(scores(score));
+  out.push(...verdicts(of, d.nodes ?? [], a));
+  return [...out, ...sayings(d)];
+}
+
+const rules: Record<string, string> = {
+  TOPOLOGY_RULE_HARD_SPREAD: 'Spread', TOPOLOGY_RULE_POD_AFFINITY: 'Affinity', TOPOLOGY_RULE_POD_ANTI_AFFINITY: 'Anti-affinity',
+  TOPOLOGY_RULE_EXISTING_POD_ANTI_AFFINITY: 'Anti-affinity of pods there',
+};
+
+// counts shows the pods that a rule counts in each domain.
+function counts(t: TopologyCounts): HTMLElement {
+  const most = Math.max(1, ...t.domains.map((d) => Number(d.matchingPods)));
+  const spread = t.rule === 'TOPOLOGY_RULE_HARD_SPREAD';
+  const caption = (rules[t.rule] ?? t.rule) + ' by ' + t.topologyKey + (t.selector ? ', pods ' + t.selector : '') + (spread ? ', maxSkew ' + t.maxSkew : '');
+  return table(caption, ['Domain', 'Pods', ...(spread ? ['Skew'] : []), ''], t.domains.slice(0, many).map((d) => [
+    d.value, h('span', {}, bar(Number(d.matchingPods) / most, d.feasible ? '' : 'full'), d.matchingPods), ...(spread ? [d.skew] : []), tag(d.feasible),
+  ]));
+}
+
+function tag(ok: boolean): HTMLElement {
+  return h('span', { class: 'tag ' + (ok ? 'ok' : 'no') }, ok ? 'accepts' : 'rejects');
+}
+
+function scores(s: Score): HTMLElement | string {
+  if (!s.nodes || s.totalScores.length === 0) return '';
+  const plugins = s.pluginScores.map((p) => p.plugin.replace(/^PLUGIN_/, '').toLowerCase().replaceAll('_', ' '));
+  const order = s.nodes.names.map((name, i) => ({ name, i, total: Number(s.totalScores[i]) })).sort((x, y) => y.total - x.total).slice(0, 20);
+  const most = Math.max(1, ...order.map((o) => o.total));
+  return table('Scores by plugin', ['Node', 'Total', ...plugins], order.map((o) => [
+    o.name, h('span', {}, bar(o.total / most, 'added'), String(o.total)), ...s.pluginScores.map((p) => p.weightedScores[o.i] ?? ''),
+  ]));
+}
+
+// verdicts shows on which nodes the pod can be, and what refuses it on the others.
+function verdicts(of: FilterAnswer, nodes: ClusterNode[], a: Actions): Child[] {
+  const reasons = new Map<string, string[]>();
+  const checks = of.explanation && of.explanation.failingChecks.length > 0 ? of.explanation.failingChecks : of.rejections ?? [];
+  for (const r of checks) {
+    for (const n of r.nodes.names) reasons.set(n, [...(reasons.get(n) ?? []), ...r.reasons.map((x) => x.message)]);
+  }
+  const feasible = of.feasibleNodes?.names ?? [];
+  const domain = new Map(nodes.map((n) => [n.name, n.domain ?? '']));
+  const rows = [...feasible.map((n) => ({ n, text: '' })), ...[...reasons].map(([n, list]) => ({ n, text: [...new Set(list)].join('; ') }))];
+  if (rows.length === 0) return [];
+  return [table('Each node', ['Node', 'Domain', '', 'Why'], rows.slice(0, many).map((r) => [
+    button(r.n, () => a.node(r.n), { label: 'Node ' + r.n }), domain.get(r.n) ?? '', tag(r.text === ''), r.text,
+  ])), rest(rows.length)];
+}
+
+export function node(n: ClusterNode, pods: { namespace: string; name: string; kind: string; state: string }[], a: Actions): Child[] {
+  const used = n.requestedAfter ?? n.requested;
+  const amounts = Object.keys(n.allocatable).map((r) => {
+    const full = share(used[r], n.allocatable[r]);
+    return [r, h('span', {}, bar(full, full >= 0.995 ? 'full' : full >= 0.8 ? 'nearly' : ''), (used[r] ?? '0') + ' of ' + (n.allocatable[r] ?? ''))];
+  });
+  const list = pods.slice(0, many).map((p) => h('li', {}, button(p.namespace + '/' + p.name + (p.state === 'there' ? '' : p.state === 'added' ? ' (comes)' : ' (goes)'),
+    () => (p.state === 'added' ? a.explain(p.kind, p.namespace, p.name) : a.explainRunning(p.namespace, p.name)))));
+  return [
+    title('Node ' + n.name, a, true), n.domain !== undefined && h('p', {}, 'Domain ' + n.domain),
+    h('div', { class: 'row' }, button('Drain', () => a.drain(n.name)), button('Fail', () => a.failNode(n.name)),
+      button('Remove', () => a.removeNode(n.name)), button('One more like it', () => a.likeNode(n.name))),
+    table('Requested', ['Resource', 'Requested'], amounts),
+    h('h3', {}, pods.length === 1 ? '1 pod' : pods.length + ' pods'), h('ul', { class: 'list' }, ...list), rest(pods.length),
+  ];
+}
+
+export function failed(d: Fail, a: Actions): Child[] {
+  const out: Child[] = [title(d.failures[0]?.name ?? 'Failure', a, true), h('p', {}, h('strong', {}, d.verdict))];
+  for (const f of d.failures) {
+    if (f.workloads.length > 0) {
+      out.push(table('Workloads', ['Workload', 'Replicas', 'Lost', 'Missing', 'Why'], f.workloads.slice(0, many).map((w) => [
+        w.namespace + '/' + w.name + ' (' + w.kind + ')', String(w.replicas), String(w.lost), String(w.missing), w.reasons.join('; '),
+      ])));
+    }
+    out.push(moves(f.pods.map((p) => ({ pod: p.namespace + '/' + p.name, from: p.from ?? '', to: p.node ?? p.reason ?? 'no node' }))), rest(f.pods.length));
+  }
+  return [...out, ...sayings(d)];
+}
+
+export function drained(name: string, d: Drain, a: Actions): Child[] {
+  return [
+    title('Drain of ' + name, a, true), h('p', {}, h('strong', {}, d.verdict)),
+    moves(d.moves.map((m) => ({ pod: m.namespace + '/' + m.name, from: m.from, to: m.to.join(', ') }))), rest(d.moves.length), ...sayings(d),
+  ];
+}
+
+function moves(all: { pod: string; from: string; to: string }[]): HTMLElement {
+  return table('What moves', ['Pod', 'From', 'To'], all.slice(0, many).map((m) => [m.pod, m.from, m.to]));
+}
