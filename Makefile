@@ -86,13 +86,13 @@ importers: ## Test each library with the oldest versions that it supports, and i
 
 .PHONY: prose
 prose: ## Check the English of Markdown files and of comments in Go code and protos.
-	@git ls-files '*.md' '*.go' '*.proto' | grep -v '\.pb\.go$$' | xargs $$(GOWORK=off go tool -modfile=go.prose.mod -n vale) --output=line
+	@git ls-files '*.md' '*.go' '*.proto' | grep -v '\.pb\.\(gw\.\)\?go$$' | xargs $$(GOWORK=off go tool -modfile=go.prose.mod -n vale) --output=line
 
 .PHONY: lint
 lint: prose $(PROTOVALIDATE) ## Check format and style of protos and Go code, and the English of both.
 	$(BUF) lint
 	$(BUF) format --diff --exit-code proto
-	@unformatted=$$(git ls-files '*.go' | grep -v '\.pb\.go$$' | xargs gofmt -l); \
+	@unformatted=$$(git ls-files '*.go' | grep -v '\.pb\.\(gw\.\)\?go$$' | xargs gofmt -l); \
 	  if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
 	$$($(TOOL) -n golangci-lint) run $(MODULES:%=./%/...)
 	$(APART) deploy/image tool -modfile=../../go.tools.mod golangci-lint run
@@ -108,8 +108,8 @@ generate: $(PROTOVALIDATE) ## Regenerate the Go code of the protos, and the JSON
 generated: $(PROTOVALIDATE) ## Check that generated code is current.
 	@rm -rf build/_generated && mkdir -p build/_generated/schema
 	$(BUF) generate --output build/_generated
-	@diff <(cd build/_generated && find proto server -name '*.pb.go' -exec sha256sum {} + | sort -k2) \
-	      <(find proto server -name '*.pb.go' -exec sha256sum {} + | sort -k2) \
+	@generated() { find proto server \( -name '*.pb.go' -o -name '*.pb.gw.go' -o -name openapi.json \) -exec sha256sum {} + | sort -k2; }; \
+	  diff <(cd build/_generated && generated) <(generated) \
 	  || { echo "generated code is not current: run make generate"; exit 1; }
 	@go run ./clients/answer/schema/generate -out build/_generated/schema
 	@diff -r -x '*.go' -x generate build/_generated/schema clients/answer/schema \

@@ -103,9 +103,26 @@ func (a *access) follow(ctx context.Context) {
 // admit admits a call and logs a refusal.
 func (a *access) admit(ctx context.Context, method string) (context.Context, error) {
 	admitted, err := a.Admit(ctx, method)
-	if err == nil {
-		return admitted, nil
+	if err != nil {
+		a.refused(ctx, method, err)
+		return nil, err
 	}
+	return admitted, nil
+}
+
+// nameOf returns the name of a caller who may call a method. A call over HTTP is checked before its body is read, which is before the
+// gRPC server admits it.
+func (a *access) nameOf(ctx context.Context, method string) (string, error) {
+	caller, err := a.Caller(ctx, method)
+	if err != nil {
+		a.refused(ctx, method, err)
+		return "", err
+	}
+	return caller.Name, nil
+}
+
+// refused logs a refusal.
+func (a *access) refused(ctx context.Context, method string, err error) {
 	fields := []any{"grpc.method", method, "grpc.code", status.Code(err).String(), "reason", status.Convert(err).Message()}
 	if p, ok := peer.FromContext(ctx); ok {
 		fields = append(fields, "peer.address", p.Addr.String())
@@ -114,7 +131,6 @@ func (a *access) admit(ctx context.Context, method string) (context.Context, err
 		fields = append(fields, "cause", cause.Error())
 	}
 	a.log.WarnContext(ctx, "refused call", fields...)
-	return nil, err
 }
 
 // name is a tap.ServerInHandle: it names the caller of a call if that is known before the call is admitted. What counts by client when

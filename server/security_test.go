@@ -45,6 +45,7 @@ import (
 type identified struct {
 	name  string
 	conn  *grpc.ClientConn
+	web   *httpClient
 	token string
 }
 
@@ -182,6 +183,7 @@ func runSecured(t *testing.T) *secured {
 		}
 	}
 	c := testConfig()
+	c.HTTPAddress, c.MaxRequestDuration = "127.0.0.1:0", time.Minute
 	c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile, c.AccessFile, c.MaxSnapshotBytes = certFile, keyFile, ca, s.access, 1<<20
 	s.running = run(t, c, s.log, nil, credentials.NewTLS(&tls.Config{RootCAs: pool}))
 	for _, x := range []struct{ name, cert, token string }{
@@ -210,8 +212,11 @@ func (s *secured) caller(t *testing.T, name, cert, token string) *identified {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return &identified{name, conn, token}
+	return &identified{name, conn, s.overHTTP(t, config, token), token}
 }
+
+// overHTTPSuffix marks calls as JSON over HTTP in the table.
+const overHTTPSuffix = "/http"
 
 // TestIdentitiesByMethods expects of every caller and every method of the services whether the call is admitted, and prints it.
 func TestIdentitiesByMethods(t *testing.T) {
@@ -246,13 +251,15 @@ func TestIdentitiesByMethods(t *testing.T) {
 			if refusal[code] != "" || code == codes.Unavailable {
 				got = code
 			}
-			if got != want(method) || reason != refusal[code] && got != codes.OK && got != codes.Unavailable {
+			if got != want(strings.TrimSuffix(method, overHTTPSuffix)) || reason != refusal[code] && got != codes.OK && got != codes.Unavailable {
 				t.Errorf("%s calls %s: %v, want %v", name, method, err, want(method))
 			}
 			table[name][got] = append(table[name][got], method)
 		}
 		for _, m := range rpcs(t) {
 			check(string(m.method.Name()), c.call(t, m, dynamicpb.NewMessage(m.method.Input())))
+			_, err := c.web.call(t, m, dynamicpb.NewMessage(m.method.Input()))
+			check(string(m.method.Name())+overHTTPSuffix, err)
 		}
 		stream, err := reflectionv1.NewServerReflectionClient(c.conn).ServerReflectionInfo(c.context(t))
 		if err == nil {
@@ -472,6 +479,7 @@ func BenchmarkIdentity(b *testing.B) {
 	for _, test := range []struct{ name, access, token string }{{"none", "", ""}, {"certificate", rules, ""}, {"token", rules, "t's"}} {
 		b.Run(test.name, func(b *testing.B) {
 			c := testConfig()
+			c.HTTPAddress, c.MaxRequestDuration = "127.0.0.1:0", time.Minute
 			c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile, c.AccessFile, c.MaxSnapshotBytes = certFile, keyFile, certFile, test.access, 1<<20
 			s, err := newServer(b.Context(), c, slog.New(slog.DiscardHandler), nil)
 			if err != nil {

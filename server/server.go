@@ -44,7 +44,8 @@ type Server struct {
 	ready     atomic.Bool
 	access    *access
 	memory    *ledger.Ledger
-	self      *self // nil if a service stands in for the real one
+	self      *self     // nil if a service stands in for the real one
+	http      *overHTTP // nil for none
 	// drain waits for load balancers to notice NOT_SERVING. Tests replace it.
 	drain func()
 
@@ -75,7 +76,7 @@ func newServer(
 			err = errors.Join(err, s.close(), s.flush())
 		}
 	}()
-	creds, err := loadCredentials(&c, log)
+	secure, err := loadTLS(&c, log)
 	if err != nil {
 		return nil, err
 	}
@@ -110,11 +111,14 @@ func newServer(
 	}
 	s.adminListener = connections.Limit(s.adminListener, connections.AdminLimit)
 	s.memory = newLedger(&c, heap, s.access)
+	if s.http, err = newHTTP(ctx, &c, secure, callers, s.access, s.memory, log); err != nil {
+		return nil, err
+	}
 	inFlight := interceptor.NewInFlight(c.MaxInFlightBytes)
 	if err := s.telemetry.WatchMemory(func() []telemetry.Memory { return memoryOf(s.memory, inFlight) }); err != nil {
 		return nil, err
 	}
-	s.grpc, s.health = newGRPC(&c, log, s.telemetry, creds, s.access, s.memory, inFlight, service)
+	s.grpc, s.health = newGRPC(&c, log, s.telemetry, credentialsOf(secure), s.access, s.memory, inFlight, service)
 	s.setReady(false)
 	s.admin = &http.Server{
 		Handler: admin.Handler(admin.Settings{
@@ -129,6 +133,14 @@ func newServer(
 
 // Address is the address of the gRPC listener.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
+
+// HTTPAddress is the address of the listener of HTTP, nil for none.
+func (s *Server) HTTPAddress() net.Addr {
+	if s.http == nil {
+		return nil
+	}
+	return s.http.listener.Addr()
+}
 
 // AdminAddress is the address of the admin listener.
 func (s *Server) AdminAddress() net.Addr { return s.adminListener.Addr() }
@@ -146,11 +158,18 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.self != nil {
 		group.Go(func() error { return ignore(grpc.ErrServerStopped, s.grpc.Serve(s.self.listener)) })
 	}
+	if s.http != nil {
+		group.Go(func() error { return ignore(grpc.ErrServerStopped, s.grpc.Serve(s.http.Listener())) })
+		group.Go(s.http.serve)
+	}
 	group.Go(func() error { return ignore(http.ErrServerClosed, s.admin.Serve(s.adminListener)) })
 	s.setReady(true)
-	s.log.Info("serving", "version", telemetry.Version(), "address", s.Address().String(), "admin_address", s.AdminAddress().String(),
-		"memory_limit_bytes", debug.SetMemoryLimit(-1), "max_in_flight_bytes", s.config.MaxInFlightBytes,
-		"max_snapshot_bytes", s.config.MaxSnapshotBytes)
+	fields := []any{"version", telemetry.Version(), "address", s.Address().String(), "admin_address", s.AdminAddress().String()}
+	if s.http != nil {
+		fields = append(fields, "http_address", s.http.listener.Addr().String())
+	}
+	s.log.Info("serving", append(fields, "memory_limit_bytes", debug.SetMemoryLimit(-1), "max_in_flight_bytes", s.config.MaxInFlightBytes,
+		"max_snapshot_bytes", s.config.MaxSnapshotBytes)...)
 
 	<-failed.Done()
 	s.setReady(false)
@@ -158,8 +177,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if ctx.Err() != nil { // a listener that failed has nothing to drain
 		s.drain()
 	}
-	s.stopGRPC()
-	err := errors.Join(s.admin.Close(), group.Wait(), s.closeSelf(), s.flush())
+	err := errors.Join(s.stopCalls(), s.admin.Close(), group.Wait(), s.closeSelf(), s.flush())
 	s.log.Info("stopped")
 	return err
 }
@@ -172,14 +190,20 @@ func ignore(expected, err error) error {
 	return err
 }
 
-// stopGRPC waits for calls in progress and cancels them after the grace period.
-func (s *Server) stopGRPC() {
-	timer := time.AfterFunc(s.config.ShutdownGracePeriod, func() {
+// stopCalls waits for calls in progress and cancels them after the grace period. Calls over HTTP are calls of the gRPC server, too, so
+// it stops after them.
+func (s *Server) stopCalls() (err error) {
+	end := time.Now().Add(s.config.ShutdownGracePeriod)
+	if s.http != nil {
+		err = s.http.stop(end)
+	}
+	timer := time.AfterFunc(time.Until(end), func() {
 		s.log.Warn("shutdown grace period exceeded, cancelling calls in progress")
 		s.grpc.Stop()
 	})
 	defer timer.Stop()
 	s.grpc.GracefulStop()
+	return err
 }
 
 // isReady reports whether the server serves and answers a probe.
@@ -208,6 +232,9 @@ func (s *Server) setReady(ready bool) {
 // close closes the listeners of a server that did not run.
 func (s *Server) close() error {
 	err := s.closeSelf()
+	if s.http != nil {
+		err = errors.Join(err, s.http.close())
+	}
 	for _, l := range []net.Listener{s.listener, s.adminListener} {
 		if l != nil {
 			err = errors.Join(err, l.Close())

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -12,11 +13,12 @@ import (
 
 	"github.com/stowage-scheduler/stowage/server/certificates"
 	"github.com/stowage-scheduler/stowage/server/config"
+	"github.com/stowage-scheduler/stowage/server/gateway"
 	"github.com/stowage-scheduler/stowage/server/identity"
 )
 
-// loadCredentials loads the configured TLS files, which are read again when they change. It returns nil for plaintext.
-func loadCredentials(c *config.Config, log *slog.Logger) (credentials.TransportCredentials, error) {
+// loadTLS loads the configured TLS files, which are read again when they change. It returns nil for plaintext.
+func loadTLS(c *config.Config, log *slog.Logger) (*tls.Config, error) {
 	if c.TLSCertFile == "" {
 		return nil, nil
 	}
@@ -24,16 +26,28 @@ func loadCredentials(c *config.Config, log *slog.Logger) (credentials.TransportC
 	if err != nil {
 		return nil, fmt.Errorf("tls-cert-file, tls-client-ca-file: %w", err)
 	}
-	return connectionCredentials{credentials.NewTLS(f.Server(c.AccessFile != ""))}, nil
+	return f.Server(c.AccessFile != ""), nil
 }
 
-// connectionCredentials are TLS credentials that name callers. The in-process connection needs no TLS.
+// credentialsOf returns the credentials of a TLS configuration, nil for plaintext.
+func credentialsOf(secure *tls.Config) credentials.TransportCredentials {
+	if secure == nil {
+		return nil
+	}
+	return connectionCredentials{credentials.NewTLS(secure)}
+}
+
+// connectionCredentials are TLS credentials that name callers. Connections within the process need no TLS. Connections of the gateway
+// have the AuthInfo of their HTTP connections.
 type connectionCredentials struct {
 	credentials.TransportCredentials
 }
 
 // ServerHandshake implements credentials.TransportCredentials.
 func (c connectionCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	if of, ok := conn.(*gateway.Conn); ok {
+		return conn, of.Info, nil
+	}
 	if conn.LocalAddr().Network() == "bufconn" {
 		return insecure.NewCredentials().ServerHandshake(conn)
 	}

@@ -14,6 +14,8 @@ type Config struct {
 	ListenAddress string `default:"127.0.0.1:7433" help:"Address of the gRPC service. Loopback unless set otherwise."`
 	AdminAddress  string `default:"127.0.0.1:7434" help:"Address of the HTTP endpoints /metrics, /healthz and /readyz."`
 
+	HTTPAddress string `name:"http-address" help:"Address of the same service as JSON over HTTP, such as 127.0.0.1:7435, with the same TLS, identity and limits; none without it."`
+
 	TLSCertFile     string `help:"PEM certificate of the gRPC service; without it the service is plaintext. All files are reloaded when they change."`
 	TLSKeyFile      string `help:"PEM key of tls-cert-file."`
 	TLSClientCAFile string `help:"PEM certificates of the client CAs; with it the service requires client certificates, or with access-file those of callers without tokens."`

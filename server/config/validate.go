@@ -23,6 +23,10 @@ func (c *Config) Validate() error {
 		_, _, err := net.SplitHostPort(a.address)
 		check(err == nil, a.key, "must be host:port, is %q", a.address)
 	}
+	if c.HTTPAddress != "" {
+		_, _, err := net.SplitHostPort(c.HTTPAddress)
+		check(err == nil, "http-address", "must be host:port, is %q", c.HTTPAddress)
+	}
 	check((c.TLSCertFile == "") == (c.TLSKeyFile == ""), "tls-cert-file", "must be set together with tls-key-file")
 	check(c.TLSClientCAFile == "" || c.TLSCertFile != "", "tls-client-ca-file", "needs tls-cert-file")
 	check(c.AccessFile == "" || c.TLSCertFile != "", "access-file", "needs tls-cert-file: tokens must not be sent in plain text")

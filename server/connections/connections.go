@@ -28,12 +28,18 @@ func limitFor(descriptors uint64) int {
 // another replica, a waiting caller does not.
 type Limited struct {
 	net.Listener
-	limit         int64
-	open, refused atomic.Int64
+	limit int64
+	*counts
 }
 
+// counts are shared by listeners with one limit.
+type counts struct{ open, refused atomic.Int64 }
+
 // Limit bounds the connections of a listener.
-func Limit(l net.Listener, limit int) *Limited { return &Limited{Listener: l, limit: int64(limit)} }
+func Limit(l net.Listener, limit int) *Limited { return &Limited{l, int64(limit), &counts{}} }
+
+// With bounds the connections of two listeners together.
+func (l *Limited) With(other net.Listener) *Limited { return &Limited{other, l.limit, l.counts} }
 
 // Accept implements net.Listener.
 func (l *Limited) Accept() (net.Conn, error) {

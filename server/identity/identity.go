@@ -48,6 +48,28 @@ func (a *Access) Admit(ctx context.Context, method string) (context.Context, err
 		return ctx, nil
 	}
 	rules := a.rules.Load()
+	caller, err := a.caller(ctx, rules, method)
+	if err != nil {
+		return nil, err
+	}
+	tenant := caller.Tenant
+	if q := rules.quotas[tenant]; q != nil {
+		caller.MaxSnapshotBytes = int64(q.MaxSnapshotBytes)
+		if q.calls != nil {
+			if wait := q.calls.Admit(); wait > 0 {
+				return nil, rpcerror.QuotaExceeded(tenant, q.CallsPerSecond, wait)
+			}
+		}
+	}
+	return admission.WithClient(context.WithValue(ctx, callerKey{}, caller), caller.Name), nil
+}
+
+// Caller returns the caller of a call that the rules allow, or the error of a refused call. It counts no call of a quota.
+func (a *Access) Caller(ctx context.Context, method string) (*Caller, error) {
+	return a.caller(ctx, a.rules.Load(), method)
+}
+
+func (a *Access) caller(ctx context.Context, rules *Rules, method string) (*Caller, error) {
 	principals, err := a.principals(ctx, rules, func(r Reviewer, token string) ([]string, error) { return r.Review(ctx, token) })
 	if err != nil {
 		return nil, err
@@ -60,15 +82,7 @@ func (a *Access) Admit(ctx context.Context, method string) (context.Context, err
 	case !may:
 		return nil, rpcerror.Forbidden(caller.Name, short(method))
 	}
-	if q := rules.quotas[tenant]; q != nil {
-		caller.MaxSnapshotBytes = int64(q.MaxSnapshotBytes)
-		if q.calls != nil {
-			if wait := q.calls.Admit(); wait > 0 {
-				return nil, rpcerror.QuotaExceeded(tenant, q.CallsPerSecond, wait)
-			}
-		}
-	}
-	return admission.WithClient(context.WithValue(ctx, callerKey{}, caller), caller.Name), nil
+	return caller, nil
 }
 
 // Known returns the name of a caller whose credentials are known without a review, otherwise an empty name.

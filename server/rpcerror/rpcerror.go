@@ -137,6 +137,20 @@ func RequestTooLarge(bytes, limit int64) error {
 		limited("max_in_flight_bytes", limit).with("bytes", bytes))
 }
 
+// BodyTooLarge returns REQUEST_TOO_LARGE: the body of a request alone takes more memory, once it is decoded, than a client can have.
+func BodyTooLarge(bytes, limit int64) error {
+	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_REQUEST_TOO_LARGE,
+		fmt.Sprintf("the body takes up to %d bytes once it is decoded, more than the %d that a client can have; gRPC takes less", bytes, limit),
+		metadata{}.with("bytes", bytes))
+}
+
+// JSONTooLarge returns ANSWER_TOO_LARGE: the answer as JSON takes more memory than a client can have.
+func JSONTooLarge(bytes, limit int64) error {
+	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_ANSWER_TOO_LARGE,
+		fmt.Sprintf("the answer takes up to %d bytes as JSON, more than the %d that a client can have; gRPC takes less", bytes, limit),
+		metadata{}.with("bytes", bytes))
+}
+
 // AnswerTooLarge returns ANSWER_TOO_LARGE: the caller does not accept messages of that size.
 func AnswerTooLarge(bytes, limit int64) error {
 	return build(codes.ResourceExhausted, stowagev1.ErrorReason_ERROR_REASON_ANSWER_TOO_LARGE,

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/alecthomas/kong"
+	"google.golang.org/grpc/grpclog"
 
 	"github.com/stowage-scheduler/stowage/server"
 	"github.com/stowage-scheduler/stowage/server/config"
@@ -30,6 +32,10 @@ func (s *serve) Run(ctx context.Context, app *kong.Kong) error {
 	log := s.Logger(lines)
 	if unknown := config.UnknownVariables(app.Model, os.Environ()); len(unknown) > 0 {
 		log.Warn("environment variables are of no setting", "variables", unknown)
+	}
+	if os.Getenv("GRPC_GO_LOG_SEVERITY_LEVEL") == "" {
+		// gRPC and grpc-gateway write texts beside the log, where a call is a line already.
+		grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 	}
 	srv, err := server.New(ctx, s.Config, log)
 	if err != nil {
