@@ -108,6 +108,14 @@ func (i *handedInformer) AddEventHandler(h cache.ResourceEventHandler) (cache.Re
 	return i.SharedIndexInformer.AddEventHandler(h)
 }
 
+// AddEventHandlerWithOptions is of the interface.
+func (i *handedInformer) AddEventHandlerWithOptions(
+	h cache.ResourceEventHandler, o cache.HandlerOptions,
+) (cache.ResourceEventHandlerRegistration, error) {
+	i.handlers = append(i.handlers, h)
+	return i.SharedIndexInformer.AddEventHandlerWithOptions(h, o)
+}
+
 // hold makes the factory's informer of pods, before any other use of it, with the pods that are on nodes.
 func (a *apiServer) hold(factory informers.SharedInformerFactory, pods []*corev1.Pod) error {
 	factory.InformerFor(&corev1.Pod{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {

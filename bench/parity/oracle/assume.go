@@ -13,12 +13,16 @@ import (
 
 // Assume puts a stored pod on a node, as the scheduler does with a pod for which it has chosen one: it is no longer
 // nominated. Each call assumes a pod of its own, so that a queue entry's pod may be assumed several times. It returns the claims that
-// the pod binds.
-func (s *Scheduler) Assume(pod *corev1.Pod, node uint32) ([]Binding, error) {
+// the pod binds, and the devices that its claims get.
+func (s *Scheduler) Assume(pod *corev1.Pod, node uint32) ([]Binding, []Granted, error) {
 	entry := slices.Index(s.Queue, pod)
 	bound, err := s.reserve(pod, entry, node)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	granted, err := s.grant(pod, entry, node)
+	if err != nil {
+		return nil, nil, err
 	}
 	assumed := pod.DeepCopy()
 	if !NamesClaims(pod) {
@@ -33,10 +37,10 @@ func (s *Scheduler) Assume(pod *corev1.Pod, node uint32) ([]Binding, error) {
 	}
 	s.entries[assumed.UID] = entry
 	if err := s.scheduler.Cache.AssumePod(logr.Discard(), assumed); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.scheduler.SchedulingQueue.DeleteNominatedPodIfExists(pod)
-	return bound, s.refresh()
+	return bound, granted, s.refresh()
 }
 
 // begin gives an assumed pod of a case with groups a start time: a pod without one starts when kube-scheduler reads it, in the order

@@ -11,6 +11,8 @@ type Placement struct {
 	Nodes []uint32
 	// Bindings are the claims that the pods bound.
 	Bindings []Binding
+	// Granted are the devices that the claims of the pods got.
+	Granted []Granted
 	// Unplaced is the decision about the first pod that found no node, and Checks what each plugin said then.
 	Unplaced *Decision
 	Checks   []Check
@@ -66,11 +68,11 @@ func (s *Scheduler) placeEntry(i, count int, choose func(best []uint32) uint32) 
 		}
 		node := choose(d.Best)
 		out.Nodes = append(out.Nodes, node)
-		bound, err := s.Assume(s.Queue[i], node)
+		bound, granted, err := s.Assume(s.Queue[i], node)
 		if err != nil {
 			return nil, err
 		}
-		out.Bindings = append(out.Bindings, bound...)
+		out.Bindings, out.Granted = append(out.Bindings, bound...), append(out.Granted, granted...)
 	}
 	return out, nil
 }

@@ -61,11 +61,13 @@ type Scheduler struct {
 	cycle      *groupCycle         // the one that runs
 	whole      *Queue              // nil unless a whole kube-scheduler runs
 	volumes    *volumebinding.VolumeBinding
+	dynamic    fwk.FilterPlugin // DynamicResources
+	devices    *deviceInformers
 	bound      map[types.UID][]Binding // what pods have last assumed
 	begun      int                     // how many assumed pods have a start time
 	noteMutex  sync.Mutex              // what evicts pods runs in parallel
 
-	// Nodes, Pods, Nominated, Namespaces, PodGroups, Queue and Storage are the case's objects as the API server stores them.
+	// Nodes, Pods, Nominated, Namespaces, PodGroups, Queue, Storage and Devices are the case's objects as the API server stores them.
 	Nodes      []*corev1.Node
 	Pods       []*corev1.Pod
 	Nominated  []*corev1.Pod
@@ -73,6 +75,7 @@ type Scheduler struct {
 	PodGroups  []*schedulingv1beta1.PodGroup
 	Queue      []*corev1.Pod
 	Storage    scenario.Storage
+	Devices    scenario.Devices
 }
 
 type schedulePod = func(
@@ -184,6 +187,9 @@ func (s *Scheduler) admit(c *scenario.Case, o Options) error {
 	if s.Storage, err = storedStorage(&c.Storage); err != nil {
 		return err
 	}
+	if s.Devices, err = storedDevices(&c.Devices); err != nil {
+		return err
+	}
 	return errors.Join(s.admitNominated(c), s.admitGroups(c))
 }
 
@@ -223,6 +229,10 @@ func (s *Scheduler) start(c *scenario.Case, profile *config.KubeSchedulerProfile
 	}
 	s.schedulePod = s.scheduler.SchedulePod
 	s.framework = s.scheduler.Profiles[profile.SchedulerName]
+	if err := s.devices.fill(&s.Devices); err != nil {
+		return err
+	}
+	s.findDynamic()
 	if err := s.single(&complete); err != nil {
 		return err
 	}
@@ -242,7 +252,7 @@ func (s *Scheduler) single(profile *config.KubeSchedulerProfile) error {
 	enabled := s.framework.ListPlugins()
 	for _, p := range enabled.Filter.Enabled {
 		if p.Name == names.DynamicResources {
-			// Cannot be made twice on the same informers, and has nothing to say of pods without claims.
+			s.filters = append(s.filters, s.dynamic)
 			continue
 		}
 		plugin, err := registry[p.Name](s.ctx, argsOf(profile, p.Name), s.framework)
@@ -342,6 +352,7 @@ func (s *Scheduler) informers(
 	c *scenario.Case, client kubernetes.Interface, api *apiServer,
 ) (informers.SharedInformerFactory, error) {
 	factory := informers.NewSharedInformerFactory(client, 0)
+	s.devices = holdDevices(factory)
 	var errs []error
 	core, apps := factory.Core().V1(), factory.Apps().V1()
 	if api != nil {

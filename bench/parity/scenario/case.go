@@ -42,6 +42,9 @@ type Case struct {
 	// Storage are the storage objects. Pods on nodes and of the queue refer to them.
 	Storage Storage `json:"storage,omitzero"`
 
+	// Devices are the objects of devices. Pods of the queue refer to claims.
+	Devices Devices `json:"devices,omitzero"`
+
 	// PodGroups are the groups that pods of the queue, and pods on nodes, name. A case that has any is about Place alone.
 	PodGroups []*schedulingv1beta1.PodGroup `json:"podGroups,omitempty"`
 

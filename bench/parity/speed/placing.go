@@ -286,7 +286,7 @@ func (r *run) placeAgainst() error {
 		if _, err := kube.Choose(kube.Queue[i]); err != nil {
 			return err
 		}
-		if _, err := kube.Assume(kube.Queue[i], nodes[i]); err != nil {
+		if _, _, err := kube.Assume(kube.Queue[i], nodes[i]); err != nil {
 			return err
 		}
 		took.wall += time.Since(start)

@@ -87,7 +87,7 @@ func (r *run) preemptingQueue(target *target, scheduler *oracle.Scheduler, pods 
 		if err := scheduler.Evict(victims); err != nil {
 			return err
 		}
-		if _, err := scheduler.Assume(pod, answer.Evictions[i].GetNodeIndex()); err != nil {
+		if _, _, err := scheduler.Assume(pod, answer.Evictions[i].GetNodeIndex()); err != nil {
 			return err
 		}
 	}

@@ -160,7 +160,7 @@ func chosen(kube *oracle.Scheduler, queue []scenario.Pending, nodes []uint32) (t
 			if _, err := kube.Choose(kube.Queue[i]); err != nil {
 				return took, err
 			}
-			if _, err := kube.Assume(kube.Queue[i], nodes[0]); err != nil {
+			if _, _, err := kube.Assume(kube.Queue[i], nodes[0]); err != nil {
 				return took, err
 			}
 			took.wall += time.Since(start)
