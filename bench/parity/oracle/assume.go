@@ -27,7 +27,7 @@ func (s *Scheduler) Assume(pod *corev1.Pod, node uint32) ([]Binding, []Granted, 
 	assumed := pod.DeepCopy()
 	if !NamesClaims(pod) {
 		assumed.Name = fmt.Sprintf("%s-%d", pod.Name, s.assumed)
-		assumed.UID = types.UID(fmt.Sprintf("%s-%d", pod.UID, s.assumed))
+		assumed.UID = s.assumedUID(pod)
 	}
 	assumed.Spec.NodeName = s.Nodes[node].Name
 	s.begin(assumed)

@@ -34,6 +34,9 @@ func (s *Scheduler) gate(pod *corev1.Pod) (*Refusal, error) {
 		if p.Name() == names.DefaultPreemption {
 			continue // it holds a pod back while the victims of its own runs here are evicted
 		}
+		if p.Name() == names.DynamicResources {
+			continue // PreFilter says the same
+		}
 		if p.Name() == names.GangScheduling && s.whole != nil {
 			continue // the groups are complete once all pods are there
 		}
@@ -79,6 +82,8 @@ func (s *Scheduler) agrees(result scheduler.ScheduleResult, err error, d *Decisi
 		return s.confirmVerdicts(fit, d)
 	case err != nil && d.Overflows() && invalidScore(err.Error()):
 		// It may name another node.
+	case err != nil && len(d.Unfiltered) > 0:
+		return d.confirmError(err)
 	case err != nil && fails && !d.Overflows():
 		d.Message = err.Error()
 	case err != nil || fails:
@@ -88,6 +93,19 @@ func (s *Scheduler) agrees(result scheduler.ScheduleResult, err error, d *Decisi
 	case !slices.Contains(d.Best, s.index[result.SuggestedHost]):
 		return fmt.Errorf("schedulePod chooses %s, the best are %v", result.SuggestedHost, d.Best)
 	}
+	return nil
+}
+
+// confirmError compares the error of a filter with schedulePod's, which is the error of any node. The text is the first node's.
+func (d *Decision) confirmError(err error) error {
+	texts := make([]string, len(d.Unfiltered))
+	for i, r := range d.Unfiltered {
+		texts[i] = fmt.Sprintf("running %q filter plugin: %s", r.Plugin, r.Reasons[0])
+	}
+	if !slices.Contains(texts, err.Error()) {
+		return fmt.Errorf("schedulePod fails with %w, the plugins with %q", err, texts)
+	}
+	d.Message = texts[0]
 	return nil
 }
 
@@ -157,10 +175,24 @@ func (s *Scheduler) details(pod *corev1.Pod) (*Decision, error) {
 		} else if status := s.framework.RunFilterPluginsWithNominatedPods(s.ctx, state, pod, n); status.IsSuccess() {
 			feasible = append(feasible, n)
 			d.Feasible = append(d.Feasible, v.Node)
+		} else if status.Code() == fwk.Error {
+			if v.Refusal, err = failed(status.Plugin(), status); err != nil {
+				return nil, err
+			}
+			d.Unfiltered = append(d.Unfiltered, v.Refusal)
 		} else if v.Refusal, err = refusalOf(status.Plugin(), status); err != nil {
 			return nil, err
 		}
 		d.Verdicts = append(d.Verdicts, v)
+	}
+	if len(d.Unfiltered) > 0 { // the cycle ends, whatever the other nodes are
+		d.Feasible = nil
+		for i := range d.Verdicts {
+			if v := &d.Verdicts[i]; v.Refusal == nil {
+				v.Refusal = d.Unfiltered[0]
+			}
+		}
+		return d, nil
 	}
 	if len(feasible) == 0 {
 		return d, nil

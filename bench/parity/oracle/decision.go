@@ -16,6 +16,9 @@ type Decision struct {
 	// Verdicts are the candidates' in ascending order of node. If Whole is set, each node has that refusal.
 	Verdicts []Verdict
 	Feasible []uint32
+	// Unfiltered are the errors of filters, in ascending order of node. Feasible is empty then, and nodes that no plugin refuses have the
+	// first error as their refusal.
+	Unfiltered []*Refusal
 	// Unscored is the error with which a plugin fails to score Feasible, if there are several; then no node is chosen.
 	Unscored *Refusal
 	// Message is the text of schedulePod's error: the FitError's if no node is feasible.
@@ -30,7 +33,7 @@ type Decision struct {
 
 // Failed reports whether kube-scheduler fails with an error, and so decides nothing.
 func (d *Decision) Failed() bool {
-	return d != nil && (d.Unscored != nil || d.Whole != nil && d.Whole.Code == fwk.Error)
+	return d != nil && (d.Unscored != nil || len(d.Unfiltered) > 0 || d.Whole != nil && d.Whole.Code == fwk.Error)
 }
 
 // Overflows reports whether kube-scheduler fails on a score that its integers are too small for.

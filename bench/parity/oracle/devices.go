@@ -196,6 +196,7 @@ func (s *Scheduler) grant(pod *corev1.Pod, entry int, node uint32) ([]Granted, e
 		created := claim.DeepCopy()
 		created.Name, created.GenerateName = fmt.Sprintf("%s-extended-%d", pod.Name, s.assumed), ""
 		created.UID = types.UID("claim " + created.Namespace + "/" + created.Name)
+		created.OwnerReferences[0].UID = s.assumedUID(pod)
 		s.framework.SharedDRAManager().ResourceClaims().MaybeRemoveClaimPendingAllocation(uid, true)
 		if err := s.devices.add(s.devices.claims, created); err != nil {
 			return nil, err
@@ -206,6 +207,11 @@ func (s *Scheduler) grant(pod *corev1.Pod, entry int, node uint32) ([]Granted, e
 		out[i].Entry, out[i].Node = entry, node
 	}
 	return out, nil
+}
+
+// assumedUID returns the uid of the pod that is assumed next.
+func (s *Scheduler) assumedUID(pod *corev1.Pod) types.UID {
+	return types.UID(fmt.Sprintf("%s-%d", pod.UID, s.assumed))
 }
 
 // store stores the allocation of a claim that is in flight, and its reservation.
@@ -226,7 +232,7 @@ func (s *Scheduler) store(pod *corev1.Pod, podClaim, name string) ([]Granted, er
 		out = []Granted{{Namespace: claim.Namespace, Claim: name, PodClaim: podClaim, Results: claim.Status.Allocation.Devices.Results}}
 	}
 	claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{
-		Resource: "pods", Name: pod.Name, UID: types.UID(fmt.Sprintf("%s-%d", pod.UID, s.assumed)),
+		Resource: "pods", Name: pod.Name, UID: s.assumedUID(pod),
 	})
 	return out, s.devices.update(s.devices.claims, old, claim)
 }

@@ -53,6 +53,9 @@ func (s *Scheduler) score(state fwk.CycleState, pod *corev1.Pod, feasible []fwk.
 			column.Scores = append(column.Scores, n.Scores[i].Score)
 			totals[at] += n.Scores[i].Score
 		}
+		if p.Name == names.DynamicResources && !slices.ContainsFunc(column.Scores, func(score int64) bool { return score != 0 }) {
+			continue // it scores lists of requests alone, and gives all other pods 0
+		}
 		d.Scores = append(d.Scores, column)
 	}
 	best := int64(-1)
