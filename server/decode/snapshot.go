@@ -114,7 +114,7 @@ func (c *Snapshot) Nominates() bool { return c.nominated > 0 }
 // Pods returns the number of pods on all nodes, including nominated pods.
 func (c *Snapshot) Pods() int { return int(c.pods) }
 
-// finish adds the workload selectors, the budgets, the storage objects and those of devices in canonical order, so that clusters with equal content
+// finish adds the workload selectors, the budgets, the storage objects and the device objects in canonical order, so that clusters with equal content
 // have equal responses.
 func (d *decoder) finish() {
 	slices.SortFunc(d.selectors, func(a, b api.WorkloadSelector) int {

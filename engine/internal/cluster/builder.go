@@ -76,7 +76,7 @@ func derive(base *Cluster) *Builder {
 		base:    base,
 		kinds:   make(map[*api.NodeClass]int32, len(c.kinds)),
 		scalars: newSparseEdit(base.resources.Scalars),
-		images:  newSparseEdit(base.images),
+		images:  sparseEdit[int64]{base: base.images, own: make(map[string]*Sparse[int64]), moved: base.imagesMoved},
 
 		nominees: newSparseEdit(base.nominated),
 		pods: grouping{
@@ -191,7 +191,8 @@ func (b *Builder) append(n *Draft) {
 func (b *Builder) Build() *Cluster {
 	c, base := b.c, b.base
 	c.loads = b.pods.loads.list
-	c.resources.Scalars, c.images = b.scalars.finish(), b.images.finish()
+	c.resources.Scalars = b.scalars.finish()
+	c.images, c.imagesMoved = b.images.finishMoved()
 	c.nominated = b.nominees.finish()
 	c.sparseBytes += b.scalars.bytes + b.images.bytes + b.nominees.bytes
 	samePods := b.regroup()

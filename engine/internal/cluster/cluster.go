@@ -19,13 +19,14 @@ type Cluster struct {
 	Unschedulable nodeset.Set
 
 	columns
-	resources *Resources
-	symbols   *intern.Table                 // frozen
-	index     []uint32                      // node by id of its name, noNode for other strings; may be shorter than symbols
-	kinds     []*kind                       // kinds[0] is for nodes without a class; nil if the class was removed
-	images    map[string]*Sparse[int64]     // sizes by name, of nodes' own images; kinds have others
-	nominated map[string]*Sparse[*nominees] // by nomineesColumn
-	classes   []*api.NodeClass
+	resources   *Resources
+	symbols     *intern.Table                 // frozen
+	index       []uint32                      // node by id of its name, noNode for other strings; may be shorter than symbols
+	kinds       []*kind                       // kinds[0] is for nodes without a class; nil if the class was removed
+	images      map[string]*Sparse[int64]     // sizes by name, of nodes' own images; kinds have others
+	imagesMoved Moved                         // since images was made
+	nominated   map[string]*Sparse[*nominees] // by nomineesColumn
+	classes     []*api.NodeClass
 
 	population
 	objects

@@ -10,7 +10,7 @@ import (
 // Image returns the nodes that have an image, nil for none, and its size on the first of them
 // (pkg/scheduler/backend/cache addNodeImageStates, v1.37).
 func (c *Cluster) Image(name string) (nodes nodeset.Set, sizeBytes int64) {
-	own := c.images[name]
+	own := c.images[name].moved(c.imagesMoved)
 	first := noNode
 	if own != nil {
 		nodes, first, sizeBytes = nodeset.Of(c.Len(), own.Nodes), own.Nodes[0], own.Values[0]

@@ -29,7 +29,7 @@ func (c *Cluster) Bytes() int64 {
 		described = c.describedSince(&Cluster{})
 		c.described.Store(described + 1)
 	}
-	columns := 16*cap(c.Names) + 8*cap(c.Unschedulable) + 4*cap(c.index)
+	columns := 16*cap(c.Names) + 8*cap(c.Unschedulable) + 4*cap(c.index) + 4*cap(c.imagesMoved)
 	for p := range c.paged() {
 		columns += p.bytes()
 	}

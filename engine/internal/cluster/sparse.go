@@ -38,9 +38,44 @@ func distinctNames[V any](values []named[V]) []named[V] {
 	return slices.CompactFunc(values, func(a, b named[V]) bool { return a.name == b.name })
 }
 
+// Moved are the new indexes of nodes by the indexes that they had, noNode for removed ones; nil if no node was removed.
+type Moved []uint32
+
+// then returns the indexes after a further removal.
+func (m Moved) then(now []uint32) Moved {
+	if m == nil {
+		return now
+	}
+	out := make(Moved, len(m))
+	for i, at := range m {
+		if out[i] = noNode; at != noNode {
+			out[i] = now[at]
+		}
+	}
+	return out
+}
+
+// moved returns the column after nodes were removed, nil if no node with a value is left. It shares what stays as it is.
+func (s *Sparse[V]) moved(by Moved) *Sparse[V] {
+	if s == nil || by == nil {
+		return s
+	}
+	out := &Sparse[V]{Nodes: make([]uint32, 0, len(s.Nodes)), Values: make([]V, 0, len(s.Nodes))}
+	for i, node := range s.Nodes {
+		if by[node] != noNode {
+			out.Nodes, out.Values = append(out.Nodes, by[node]), append(out.Values, s.Values[i])
+		}
+	}
+	if len(out.Nodes) == 0 {
+		return nil
+	}
+	return out
+}
+
 // sparseEdit changes sparse columns by name. It copies a column of the base before it changes it.
 type sparseEdit[V comparable] struct {
 	base, own map[string]*Sparse[V]
+	moved     Moved // the nodes of the base
 	bytes     int64 // more than of base, once it is finished
 }
 
@@ -52,7 +87,7 @@ func (e *sparseEdit[V]) column(name string) *Sparse[V] {
 	if s := e.own[name]; s != nil {
 		return s
 	}
-	return e.base[name]
+	return e.base[name].moved(e.moved)
 }
 
 // edit returns the edit's own copy of a column.
@@ -60,7 +95,7 @@ func (e *sparseEdit[V]) edit(name string) *Sparse[V] {
 	s := e.own[name]
 	if s == nil {
 		s = &Sparse[V]{}
-		if base := e.base[name]; base != nil {
+		if base := e.column(name); base != nil {
 			s.Nodes, s.Values = slices.Clone(base.Nodes), slices.Clone(base.Values)
 		}
 		e.own[strings.Clone(name)] = s
@@ -129,22 +164,24 @@ func (e *sparseEdit[V]) names() map[string]*Sparse[V] {
 }
 
 // remove removes nodes. It takes the new indexes of all nodes, noNode for removed ones.
-func (e *sparseEdit[V]) remove(now []uint32) {
-	for name := range e.names() {
-		s := e.edit(name)
-		kept := s.Nodes[:0]
-		for i, node := range s.Nodes {
-			if now[node] != noNode {
-				s.Values[len(kept)] = s.Values[i]
-				kept = append(kept, now[node])
-			}
+func (e *sparseEdit[V]) remove(now Moved) {
+	for name, s := range e.own {
+		if s = s.moved(now); s == nil {
+			s = &Sparse[V]{}
 		}
-		s.Nodes, s.Values = kept, s.Values[:len(kept)]
+		e.own[name] = s
 	}
+	e.moved = e.moved.then(now)
 }
 
 // finish returns the columns that have values.
 func (e *sparseEdit[V]) finish() map[string]*Sparse[V] {
+	if e.moved != nil {
+		for name := range e.base {
+			e.edit(name)
+		}
+		e.moved = nil
+	}
 	if len(e.own) == 0 {
 		return e.base
 	}
@@ -157,6 +194,14 @@ func (e *sparseEdit[V]) finish() map[string]*Sparse[V] {
 	}
 	maps.DeleteFunc(all, func(_ string, s *Sparse[V]) bool { return len(s.Nodes) == 0 })
 	return all
+}
+
+// finishMoved is finish for columns that are read with the removals since. With many names, it is a large part of a removal to move all columns.
+func (e *sparseEdit[V]) finishMoved() (map[string]*Sparse[V], Moved) {
+	if len(e.own) == 0 {
+		return e.base, e.moved
+	}
+	return e.finish(), nil
 }
 
 // bytes estimates the memory of a column with a name, in a map; 0 for none.
