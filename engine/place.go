@@ -71,7 +71,7 @@ func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	result.Doubts = doubt.OfQueue(o.Profile, queue, o.Groups)
+	result.Doubts = append(doubt.OfQueue(o.Profile, queue, o.Groups), result.Doubts...)
 	return result, nil
 }
 
@@ -90,7 +90,8 @@ func (c *Cluster) inOrder(ctx context.Context, queue []Pending, o *PlaceOptions)
 	if err == nil {
 		err = gang.Place(ctx, q, o.Profile, o.Groups, groups)
 	}
-	result := &verdict.Place{Placements: q.Placements, Groups: groups, Bindings: q.State.ClaimBindings()}
+	result := &verdict.Place{Placements: q.Placements, Groups: groups, Bindings: q.State.ClaimBindings(), Devices: q.State.PodDevices()}
+	result.Doubts = doubt.Undecided(nil, q.State, queue)
 	if result.Partial = errors.Is(err, context.DeadlineExceeded) && o.Partial; result.Partial {
 		err = nil
 	}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -22,7 +23,7 @@ import (
 func TestPlaceAsIfCompiled(t *testing.T) {
 	ctx := context.Background()
 	profile := api.Kube137()
-	placed, unplaced, bindings := 0, 0, 0
+	placed, unplaced, bindings, devices := 0, 0, 0, 0
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		stated, pods := enginetest.Random(rng)
@@ -31,6 +32,9 @@ func TestPlaceAsIfCompiled(t *testing.T) {
 			stated.PodGroups = nil // pods are placed one by one
 		} else {
 			enginetest.RandomStorage(rng, stated, pods)
+		}
+		if seed%4 == 1 {
+			enginetest.RandomDevices(rng, stated, pods)
 		}
 		c, err := engine.Compile(ctx, stated)
 		if err != nil {
@@ -44,7 +48,7 @@ func TestPlaceAsIfCompiled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bound, placedHere := 0, 0
+		bound, placedHere, allocated := 0, 0, 0
 		for i, placement := range result.Placements {
 			for step := range queue[i].Count {
 				fresh, err := engine.Compile(ctx, stated)
@@ -75,9 +79,16 @@ func TestPlaceAsIfCompiled(t *testing.T) {
 				for ; bound < len(result.Bindings) && result.Bindings[bound].Pod < placedHere; bound++ {
 					bindClaim(stated, &pods[i], &result.Bindings[bound])
 				}
+				for ; allocated < len(result.Devices) && result.Devices[allocated].Pod < placedHere; allocated++ {
+					allocateClaim(stated, &result.Devices[allocated], fmt.Sprint("given-", allocated))
+				}
+				devices += allocated
 			}
 		}
 		bindings += bound
+	}
+	if devices < 100 {
+		t.Errorf("%d claims with devices: the cases no longer exercise them", devices)
 	}
 	if bindings < 20 {
 		t.Errorf("%d bindings: the cases no longer exercise them", bindings)
@@ -114,6 +125,55 @@ func bindClaim(c *api.Cluster, pod *api.Pod, b *verdict.ClaimBinding) {
 		}
 	}
 	of.Claims[at].SelectedNode = c.Nodes[b.Node].Name
+}
+
+// allocateClaim gives a claim devices as kube-scheduler does when it reserves them for a pod. A claim that is created is one of no pod.
+func allocateClaim(c *api.Cluster, d *verdict.PodDevices, created string) {
+	allocation := &api.ClaimAllocation{Devices: d.Devices, NodeSelector: availability(c, d)}
+	c.Devices.Claims = slices.Clone(c.Devices.Claims)
+	for i := range c.Devices.Claims {
+		if claim := &c.Devices.Claims[i]; d.Claim != "" && claim.Namespace == d.Namespace && claim.Name == d.Claim {
+			claim.Allocation = allocation
+			return
+		}
+	}
+	c.Devices.Claims = append(c.Devices.Claims, api.ResourceClaim{Namespace: d.Namespace, Name: created, Allocation: allocation})
+}
+
+// availability returns the nodes where an allocation can be used: that of the pod, or those of all slices.
+func availability(c *api.Cluster, d *verdict.PodDevices) *api.NodeSelector {
+	term := api.NodeSelectorTerm{}
+	only := &api.NodeSelector{Terms: []api.NodeSelectorTerm{{MatchFields: []api.Requirement{
+		{Key: "metadata.name", Operator: api.In, Values: []string{c.Nodes[d.Node].Name}},
+	}}}}
+	for _, a := range d.Devices {
+		for i := range c.Devices.Slices {
+			s := &c.Devices.Slices[i]
+			if s.Driver != a.Driver || s.Pool != a.Pool {
+				continue
+			}
+			for j := range s.Devices {
+				of := &s.Devices[j]
+				if of.Name != a.Device {
+					continue
+				}
+				name, by := s.NodeName, s.NodeSelector
+				if s.PerDeviceNodeSelection {
+					name, by = of.NodeName, of.NodeSelector
+				}
+				if name != "" || of.BindsToNode {
+					return only
+				}
+				if by != nil {
+					term.MatchExpressions = append(term.MatchExpressions, by.Terms[0].MatchExpressions...)
+				}
+			}
+		}
+	}
+	if len(term.MatchExpressions) == 0 {
+		return nil
+	}
+	return &api.NodeSelector{Terms: []api.NodeSelectorTerm{term}}
 }
 
 // forgetNominated makes a pod that was placed no longer nominated.

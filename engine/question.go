@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
@@ -111,8 +112,20 @@ func (a *answer) event() (message string, failed bool) {
 	return a.message, a.failed()
 }
 
-// failed reports whether PreFilter fails: it then rejects all nodes at once.
-func (a *answer) failed() bool { return len(a.rejections) > 0 && a.rejections[0].Code == verdict.Error }
+// failed reports whether PreFilter or a filter fails, which ends the cycle.
+func (a *answer) failed() bool {
+	return slices.ContainsFunc(a.rejections, func(r verdict.Rejection) bool { return r.Code == verdict.Error })
+}
+
+// undecided adds a doubt if devices of nodes were not decided.
+func (a *answer) undecided(doubts []verdict.Doubt, pod *api.Pod) []verdict.Doubt {
+	if !slices.ContainsFunc(a.rejections, func(r verdict.Rejection) bool { return r.Reasons[0].Type == verdict.ReasonDevicesUndecided }) {
+		return doubts
+	}
+	return append(doubts, verdict.Doubt{Kind: verdict.DevicesUndecided, Pod: verdict.PodReference{
+		Namespace: pod.Template.Namespace, Node: verdict.NoNode, Template: -1, Queue: 0, Count: 1,
+	}})
+}
 
 func (a *answer) bytes() int64 {
 	bytes := 8*cap(a.feasible) + len(a.message)

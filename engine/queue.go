@@ -7,6 +7,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/internal/change"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+	"github.com/stowage-scheduler/stowage/engine/internal/doubt"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/queue"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -28,7 +29,8 @@ func (c *Cluster) schedule(ctx context.Context, pending []Pending, o *PlaceOptio
 	evictions, failed := queue.Place(ctx, q, nominated, queue.Options{
 		Explain: o.Explain, Changes: o.Changes, Preempt: o.Preempt, Groups: o.Groups, Results: groups, Profile: o.Profile, Returns: o.returns,
 	})
-	result := &verdict.Place{Placements: q.Placements, Evictions: evictions, Groups: groups, Bindings: q.State.ClaimBindings()}
+	result := &verdict.Place{Placements: q.Placements, Evictions: evictions, Groups: groups, Bindings: q.State.ClaimBindings(), Devices: q.State.PodDevices()}
+	result.Doubts = doubt.Undecided(nil, q.State, pending)
 	if err == nil {
 		err = failed
 	}

@@ -249,6 +249,10 @@ func renumber(p *verdict.Place, before []uint32) {
 	for i := range p.Bindings {
 		p.Bindings[i].Node = before[p.Bindings[i].Node]
 	}
+	p.Devices = slices.Clone(p.Devices)
+	for i := range p.Devices {
+		p.Devices[i].Node = before[p.Devices[i].Node]
+	}
 	for i := range p.Evictions {
 		e := &p.Evictions[i]
 		if e.Group == "" {

@@ -18,8 +18,7 @@
 //
 //   - percentageOfNodesToScore: Stowage evaluates every node, as kube-scheduler does with 100
 //   - settings of the process and the queue: parallelism, leader election, clients, back-off, profiling
-//   - other extension points, and plugins that Stowage does not evaluate (GangScheduling;
-//     DynamicResources except for its part in events): responses list the fields of a pod that such plugins read
+//   - other extension points, and plugins that Stowage does not evaluate (GangScheduling): responses list the fields of a pod that such plugins read
 //   - arguments of such plugins, and of DefaultPreemption: Stowage evaluates every node that evictions may make feasible
 //
 // # Refused

@@ -12,7 +12,8 @@ import (
 // filters are the plugins that preFilter and filter run by default, in order.
 var filters = []string{
 	"NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit",
-	"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity", "NodeDeclaredFeatures",
+	"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity", "DynamicResources",
+	"NodeDeclaredFeatures",
 }
 
 // order returns the error of an extension point whose plugins run in an order that is not the default one.
@@ -56,6 +57,7 @@ disabledFilters:
 - PLUGIN_VOLUME_ZONE
 - PLUGIN_POD_TOPOLOGY_SPREAD
 - PLUGIN_INTER_POD_AFFINITY
+- PLUGIN_DYNAMIC_RESOURCES
 - PLUGIN_NODE_DECLARED_FEATURES
 pluginWeights:
 - {plugin: PLUGIN_TAINT_TOLERATION, weight: 0}
@@ -64,6 +66,7 @@ pluginWeights:
 - {plugin: PLUGIN_VOLUME_BINDING, weight: 0}
 - {plugin: PLUGIN_POD_TOPOLOGY_SPREAD, weight: 0}
 - {plugin: PLUGIN_INTER_POD_AFFINITY, weight: 0}
+- {plugin: PLUGIN_DYNAMIC_RESOURCES, weight: 0}
 - {plugin: PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, weight: 0}
 - {plugin: PLUGIN_IMAGE_LOCALITY, weight: 0}`},
 		{"multiPoint: a plugin of a feature gate follows", `
@@ -93,6 +96,7 @@ disabledFilters:
 - PLUGIN_VOLUME_ZONE
 - PLUGIN_POD_TOPOLOGY_SPREAD
 - PLUGIN_INTER_POD_AFFINITY
+- PLUGIN_DYNAMIC_RESOURCES
 - PLUGIN_NODE_DECLARED_FEATURES`},
 		{"weights: score without a weight wins over multiPoint with one", `
 plugins:
@@ -118,6 +122,7 @@ pluginWeights:
 - {plugin: PLUGIN_NODE_RESOURCES_FIT, weight: 0}
 - {plugin: PLUGIN_VOLUME_BINDING, weight: 0}
 - {plugin: PLUGIN_INTER_POD_AFFINITY, weight: 0}
+- {plugin: PLUGIN_DYNAMIC_RESOURCES, weight: 0}
 - {plugin: PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, weight: 0}
 - {plugin: PLUGIN_IMAGE_LOCALITY, weight: 0}`},
 	})

@@ -38,7 +38,7 @@ var (
 	filter     = points{preFilter: true, filter: true}
 	both       = points{preFilter: true, filter: true, preScore: true, score: true}
 	preemption = points{preEnqueue: true, postFilter: true, podGroupPostFilter: true}
-	claims     = points{postFilter: true, podGroupPostFilter: true}
+	claims     = points{preFilter: true, filter: true, postFilter: true, score: true, podGroupPostFilter: true}
 	scoring    = points{preScore: true, score: true}
 	scoreOnly  = points{score: true}
 )
@@ -60,7 +60,7 @@ var plugins = []plugin{
 	{name: "VolumeZone", id: stowagev1.Plugin_PLUGIN_VOLUME_ZONE, at: filter, restricts: true},
 	{name: "PodTopologySpread", id: stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD, at: both, weight: 2},
 	{name: "InterPodAffinity", id: stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY, at: both, weight: 2},
-	{name: "DynamicResources", at: claims},
+	{name: "DynamicResources", id: stowagev1.Plugin_PLUGIN_DYNAMIC_RESOURCES, at: claims, weight: 2, restricts: true},
 	{name: "DefaultPreemption", id: stowagev1.Plugin_PLUGIN_DEFAULT_PREEMPTION, at: preemption},
 	{name: "NodeResourcesBalancedAllocation", id: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, at: scoring, weight: 1},
 	{name: "ImageLocality", id: stowagev1.Plugin_PLUGIN_IMAGE_LOCALITY, at: scoreOnly, weight: 1},

@@ -41,6 +41,7 @@ plugins:
     - {name: ImageLocality, weight: 1}
     - {name: NodeResourcesBalancedAllocation, weight: 4}
     - {name: InterPodAffinity, weight: 2}
+    - {name: DynamicResources, weight: 2}
     - {name: PodTopologySpread, weight: 2}
     - {name: NodeResourcesFit, weight: 1}
     - {name: NodeAffinity, weight: 2}
@@ -71,15 +72,11 @@ func TestPluginsThatStowageDoesNotEvaluate(t *testing.T) {
 	testAccepted(t, schedulerconfig.Options{}, []accepted{
 		{"disabled", `
 plugins:
-  multiPoint: {disabled: [{name: GangScheduling}, {name: DynamicResources}]}
-  filter: {disabled: [{name: DynamicResources}]}
-  postFilter: {disabled: [{name: DynamicResources}]}
-  reserve: {disabled: [{name: VolumeBinding}]}`, `
-disabledPostFilters: [POST_FILTER_DYNAMIC_RESOURCES]
-disabledPodGroupPostFilters: [POST_FILTER_DYNAMIC_RESOURCES]`},
+  multiPoint: {disabled: [{name: GangScheduling}]}
+  reserve: {disabled: [{name: VolumeBinding}]}`, `{}`},
 		{"enabled", `
 plugins:
-  multiPoint: {enabled: [{name: GangScheduling}, {name: DynamicResources, weight: 5}]}
+  multiPoint: {enabled: [{name: GangScheduling}]}
   queueSort: {enabled: [{name: PrioritySort}]}
   bind: {enabled: [{name: DefaultBinder}]}`, `{}`},
 		{"a disabled name that is no plugin", `
@@ -124,8 +121,7 @@ func TestPostFilters(t *testing.T) {
 		{`{postFilter: {disabled: [{name: DefaultPreemption}]}}`, []stowagev1.PostFilter{preempts}, nil},
 		{`{podGroupPostFilter: {disabled: [{name: DefaultPreemption}]}}`, nil, []stowagev1.PostFilter{preempts}},
 		{`{postFilter: {disabled: [{name: "*"}]}}`, []stowagev1.PostFilter{claims, preempts}, nil},
-		{`{multiPoint: {disabled: [{name: DynamicResources}]}}`, []stowagev1.PostFilter{claims}, []stowagev1.PostFilter{claims}},
-		{`{multiPoint: {disabled: [{name: DynamicResources}]}, filter: {enabled: [{name: DynamicResources}]}}`,
+		{`{postFilter: {disabled: [{name: DynamicResources}]}, podGroupPostFilter: {disabled: [{name: DynamicResources}]}}`,
 			[]stowagev1.PostFilter{claims}, []stowagev1.PostFilter{claims}},
 	} {
 		got, err := schedulerconfig.Read([]byte(indented("plugins: "+c.plugins)), schedulerconfig.Options{})
@@ -176,16 +172,17 @@ plugins:
     - {name: VolumeBinding}
     - {name: VolumeZone}
     - {name: PodTopologySpread}
-    - {name: InterPodAffinity}`, `
+    - {name: InterPodAffinity}
+    - {name: DynamicResources}`, `
 profiles[0].plugins.filter: Forbidden: the plugins run in the order NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, ` +
-			`NodeResourcesFit, VolumeRestrictions, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity; ` +
+			`NodeResourcesFit, VolumeRestrictions, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, DynamicResources; ` +
 			`Stowage evaluates them in the default order, NodeName, NodeUnschedulable, TaintToleration, NodeAffinity, NodePorts, ` +
-			`NodeResourcesFit, VolumeRestrictions, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity`},
+			`NodeResourcesFit, VolumeRestrictions, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, DynamicResources`},
 		{"enabling a filter puts it first", `
 plugins: {preFilter: {enabled: [{name: NodeResourcesFit}]}}`, `
 profiles[0].plugins.preFilter: Forbidden: the plugins run in the order NodeResourcesFit, NodeName, NodeUnschedulable, TaintToleration, NodeAffinity, ` +
-			`NodePorts, VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures; Stowage evaluates them in the default order, NodeName, NodeUnschedulable, ` +
-			`TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures`},
+			`NodePorts, VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, DynamicResources, NodeDeclaredFeatures; Stowage evaluates them in the default order, NodeName, NodeUnschedulable, ` +
+			`TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, DynamicResources, NodeDeclaredFeatures`},
 		{"filter without preFilter", `
 plugins: {preFilter: {disabled: [{name: PodTopologySpread}]}}`, `
 profiles[0].plugins.preFilter: Forbidden: PodTopologySpread cannot filter if its preFilter is disabled`},
@@ -201,6 +198,12 @@ func TestDisabledPlugins(t *testing.T) {
 plugins: {multiPoint: {disabled: [{name: NodePorts}, {name: PodTopologySpread}, {name: ImageLocality}]}}`, `
 disabledFilters: [PLUGIN_NODE_PORTS, PLUGIN_POD_TOPOLOGY_SPREAD]
 pluginWeights: [{plugin: PLUGIN_POD_TOPOLOGY_SPREAD, weight: 0}, {plugin: PLUGIN_IMAGE_LOCALITY, weight: 0}]`},
+		{"claims, by multiPoint", `
+plugins: {multiPoint: {disabled: [{name: DynamicResources}]}}`, `
+disabledFilters: [PLUGIN_DYNAMIC_RESOURCES]
+disabledPostFilters: [POST_FILTER_DYNAMIC_RESOURCES]
+disabledPodGroupPostFilters: [POST_FILTER_DYNAMIC_RESOURCES]
+pluginWeights: [{plugin: PLUGIN_DYNAMIC_RESOURCES, weight: 0}]`},
 		{"for filter alone, which leaves preFilter without an effect", `
 plugins: {filter: {disabled: [{name: PodTopologySpread}]}}`, `
 disabledFilters: [PLUGIN_POD_TOPOLOGY_SPREAD]`},
@@ -222,6 +225,7 @@ pluginWeights:
 - {plugin: PLUGIN_VOLUME_BINDING, weight: 0}
 - {plugin: PLUGIN_POD_TOPOLOGY_SPREAD, weight: 0}
 - {plugin: PLUGIN_INTER_POD_AFFINITY, weight: 0}
+- {plugin: PLUGIN_DYNAMIC_RESOURCES, weight: 0}
 - {plugin: PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, weight: 0}
 - {plugin: PLUGIN_IMAGE_LOCALITY, weight: 0}`},
 		{"everywhere but at score", `
@@ -249,6 +253,7 @@ disabledFilters:
 - PLUGIN_VOLUME_ZONE
 - PLUGIN_POD_TOPOLOGY_SPREAD
 - PLUGIN_INTER_POD_AFFINITY
+- PLUGIN_DYNAMIC_RESOURCES
 - PLUGIN_NODE_DECLARED_FEATURES
 pluginWeights:
 - {plugin: PLUGIN_TAINT_TOLERATION, weight: 0}
@@ -256,6 +261,7 @@ pluginWeights:
 - {plugin: PLUGIN_VOLUME_BINDING, weight: 0}
 - {plugin: PLUGIN_POD_TOPOLOGY_SPREAD, weight: 0}
 - {plugin: PLUGIN_INTER_POD_AFFINITY, weight: 0}
+- {plugin: PLUGIN_DYNAMIC_RESOURCES, weight: 0}
 - {plugin: PLUGIN_NODE_RESOURCES_BALANCED_ALLOCATION, weight: 0}
 - {plugin: PLUGIN_IMAGE_LOCALITY, weight: 0}`},
 		{"preEnqueue", `

@@ -59,7 +59,7 @@ func (p *Parts) Add(part *stowagev1.PlaceStreamResponse) error {
 	}
 	p.answer.PlacedCount, p.answer.UnplacedCount = part.GetPlacedCount(), part.GetUnplacedCount()
 	p.answer.SnapshotAddress, p.answer.Partial = part.GetSnapshotAddress(), part.GetPartial()
-	p.answer.ClaimBindings = part.GetClaimBindings()
+	p.answer.ClaimBindings, p.answer.ClaimDevices = part.GetClaimBindings(), part.GetClaimDevices()
 	p.answer.Evictions, p.answer.EvictedCount = append(p.answer.Evictions, part.GetEvictions()...), part.GetEvictedCount()
 	return nil
 }

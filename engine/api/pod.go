@@ -71,11 +71,10 @@ type PodSpec struct {
 	Spread          []TopologySpreadConstraint
 	Containers      []Container
 	InitContainers  []Container
+	UnclaimedVolumes
 	// Requests are the pod-level requests.
-	Requests Resources
-	Overhead Resources
-	// ImageVolumes are the references of volumes that are images.
-	ImageVolumes    []string
+	Requests        Resources
+	Overhead        Resources
 	NodeName        string
 	SchedulingGates []string
 	Priority        int32
@@ -87,12 +86,18 @@ type PodSpec struct {
 	SchedulingGroup string
 	// RequiredNodeFeatures are features that a node must declare.
 	RequiredNodeFeatures []string
-	// EmptyDir reports whether the pod has an emptyDir volume.
-	EmptyDir bool
 	// Volumes are the volumes with claims and disks, in the order of the pod.
 	Volumes []PodVolume
 	// ResourceClaims are the claims that the pod uses.
 	ResourceClaims []PodResourceClaim
+}
+
+// UnclaimedVolumes are the volumes without claims and disks.
+type UnclaimedVolumes struct {
+	// ImageVolumes are the references of volumes that are images.
+	ImageVolumes []string
+	// EmptyDir reports whether the pod has an emptyDir volume.
+	EmptyDir bool
 }
 
 // Container is a container or an init container.

@@ -41,6 +41,7 @@ type Weights struct {
 	BalancedAllocation int64
 	ImageLocality      int64
 	VolumeBinding      int64
+	DynamicResources   int64
 }
 
 // PostFilters is a set of the plugins that run after Filter found no node.
@@ -97,6 +98,7 @@ func Kube137() *Profile {
 			BalancedAllocation: 1,
 			ImageLocality:      1,
 			VolumeBinding:      1,
+			DynamicResources:   2,
 		},
 		Scoring: ScoringStrategy{
 			Resources: []ResourceWeight{{ResourceCPU, 1}, {ResourceMemory, 1}},

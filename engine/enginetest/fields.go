@@ -56,7 +56,7 @@ func (f *filler) fill(v reflect.Value) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			field := v.Field(i)
-			if !field.IsZero() {
+			if !field.IsZero() || v.Type().Field(i).Anonymous {
 				f.fill(field)
 				continue
 			}
@@ -101,9 +101,9 @@ var values = map[string]func(*rand.Rand) any{
 	"PodResourceStatus.Actuated":                  of(Resources("cpu", 300)),
 	"PodResourceStatus.ResizeInfeasible":          of(true),
 	"PodResourceStatus.ResourcesPresent":          of(true),
-	"PodSpec.EmptyDir":                            of(true),
+	"UnclaimedVolumes.EmptyDir":                   of(true),
 	"PodSpec.RequiredNodeFeatures":                of([]string{"a"}, []string{"b", "a"}),
-	"PodSpec.ImageVolumes":                        of([]string{"app:v1"}, []string{"data:v1"}),
+	"UnclaimedVolumes.ImageVolumes":               of([]string{"app:v1"}, []string{"data:v1"}),
 	"PodSpec.InitContainers":                      initContainers,
 	"PodSpec.Overhead":                            of(Resources("cpu", 50), Resources("memory", 64<<20)),
 	"PodSpec.Requests":                            of(Resources("cpu", 1200)),

@@ -19,6 +19,8 @@ const (
 	AssumedReady
 	// LimitMet: a limit ended the simulation before the pod was decided.
 	LimitMet
+	// DevicesUndecided: the pod was rejected from nodes because a search for devices met its limit or what it did not know.
+	DevicesUndecided
 
 	// DoubtKinds is the number of kinds, and of the zero value.
 	DoubtKinds

@@ -1,5 +1,7 @@
 package verdict
 
+import "github.com/stowage-scheduler/stowage/engine/api"
+
 // Place is the result of placing a queue.
 type Place struct {
 	// Placements are by queue entry, Groups by group.
@@ -9,6 +11,8 @@ type Place struct {
 	Evictions []Eviction
 	// Bindings are the claims that placed pods bound, in the order in which they did.
 	Bindings []ClaimBinding
+	// Devices are the devices that placed pods got, in the order in which they did.
+	Devices []PodDevices
 	// Partial reports that the deadline came before the end.
 	Partial bool
 	// Stopped reports that the first unplaced pod ended the queue.
@@ -22,6 +26,17 @@ type ClaimBinding struct {
 	// Volume is the volume that the claim is bound to; empty if one is provisioned for Node.
 	Volume string
 	Node   uint32
+	// Queue is the queue entry of the pod, Pod the number of pods that were placed before.
+	Queue, Pod int
+}
+
+// PodDevices is the devices that a claim of a placed pod got.
+type PodDevices struct {
+	Namespace string
+	Claim     string // empty for a claim that has no name yet
+	Entry     string // of the pod; empty for its extended resources
+	Devices   []api.DeviceAllocation
+	Node      uint32
 	// Queue is the queue entry of the pod, Pod the number of pods that were placed before.
 	Queue, Pod int
 }

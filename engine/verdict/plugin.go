@@ -26,6 +26,7 @@ const (
 	NodeVolumeLimits
 	VolumeBinding
 	VolumeZone
+	DynamicResources
 	PluginCount
 )
 
@@ -33,7 +34,7 @@ var pluginNames = [PluginCount]string{
 	"", "SchedulingGates", "NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts",
 	"NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality",
 	"DefaultPreemption", "TopologyPlacementGenerator", "NodeDeclaredFeatures",
-	"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
+	"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "DynamicResources",
 }
 
 func (p Plugin) String() string {

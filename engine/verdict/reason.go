@@ -41,6 +41,12 @@ const (
 	ReasonVolumeNotFound
 	ReasonVolumeZone
 	ReasonClaim
+	ReasonNoDevices
+	ReasonResourceClaimUnavailable
+	ReasonInvalidPools
+	ReasonNotServed
+	ReasonExtendedClaim
+	ReasonDevicesUndecided
 	ReasonCount
 )
 
@@ -72,6 +78,13 @@ var texts = map[ReasonType]string{
 	ReasonStorageCapacity:    "node(s) did not have enough free storage",
 	ReasonVolumeNotFound:     "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 	ReasonVolumeZone:         "node(s) had no available volume zone",
+
+	ReasonNoDevices:                "cannot allocate all claims",
+	ReasonResourceClaimUnavailable: "resourceclaim not available on the node",
+	ReasonInvalidPools:             "invalid resource pools were encountered",
+	ReasonNotServed:                "cannot fit resource",
+	ReasonExtendedClaim:            "cannot schedule extended resource claim",
+	ReasonDevicesUndecided:         "devices were not decided",
 }
 
 // Reason is a reason with kube-scheduler's text.

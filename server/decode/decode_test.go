@@ -86,14 +86,13 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 			InitContainers: []api.Container{{Name: "proxy", Sidecar: true}, {Name: "setup"}},
 			Requests:       api.Resources{{Resource: "cpu", Amount: 600}},
 			Overhead:       api.Resources{{Resource: "memory", Amount: 1 << 20}},
-			ImageVolumes:   []string{"data:1"},
 			Priority:       9,
 			NeverPreempts:  true,
 			SchedulerName:  "mine",
 
 			SchedulingGroup:      "crew",
 			RequiredNodeFeatures: []string{"B", "A"},
-			EmptyDir:             true,
+			UnclaimedVolumes:     api.UnclaimedVolumes{ImageVolumes: []string{"data:1"}, EmptyDir: true},
 			Volumes: []api.PodVolume{
 				{Claim: &api.PodClaim{Name: "data", OfPod: true, Template: wantClaimSpec()}},
 				{Claim: &api.PodClaim{Name: "scratch", Ephemeral: true, Template: wantClaimSpec()}},

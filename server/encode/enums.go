@@ -27,6 +27,7 @@ var plugins = [...]stowagev1.Plugin{
 	verdict.NodeVolumeLimits:     stowagev1.Plugin_PLUGIN_NODE_VOLUME_LIMITS,
 	verdict.VolumeBinding:        stowagev1.Plugin_PLUGIN_VOLUME_BINDING,
 	verdict.VolumeZone:           stowagev1.Plugin_PLUGIN_VOLUME_ZONE,
+	verdict.DynamicResources:     stowagev1.Plugin_PLUGIN_DYNAMIC_RESOURCES,
 }
 
 // A plugin or a reason of the engine without a value in the contract does not compile here.
@@ -72,6 +73,13 @@ var reasonTypes = [...]stowagev1.RejectionReason{
 	verdict.ReasonVolumeNotFound:          stowagev1.RejectionReason_REJECTION_REASON_VOLUME_NOT_FOUND,
 	verdict.ReasonVolumeZone:              stowagev1.RejectionReason_REJECTION_REASON_VOLUME_ZONE,
 	verdict.ReasonClaim:                   stowagev1.RejectionReason_REJECTION_REASON_CLAIM,
+
+	verdict.ReasonNoDevices:                stowagev1.RejectionReason_REJECTION_REASON_NO_DEVICES,
+	verdict.ReasonResourceClaimUnavailable: stowagev1.RejectionReason_REJECTION_REASON_RESOURCE_CLAIM_UNAVAILABLE,
+	verdict.ReasonInvalidPools:             stowagev1.RejectionReason_REJECTION_REASON_INVALID_RESOURCE_POOLS,
+	verdict.ReasonNotServed:                stowagev1.RejectionReason_REJECTION_REASON_RESOURCE_NOT_SERVED,
+	verdict.ReasonExtendedClaim:            stowagev1.RejectionReason_REJECTION_REASON_EXTENDED_RESOURCE_CLAIM,
+	verdict.ReasonDevicesUndecided:         stowagev1.RejectionReason_REJECTION_REASON_DEVICES_NOT_DECIDED,
 }
 
 func reasonType(x verdict.ReasonType) stowagev1.RejectionReason { return reasonTypes[x] }
@@ -170,6 +178,7 @@ var doubtKinds = [...]stowagev1.DoubtKind{
 	verdict.PreemptedForGood:  stowagev1.DoubtKind_DOUBT_KIND_PREEMPTED,
 	verdict.AssumedReady:      stowagev1.DoubtKind_DOUBT_KIND_ASSUMED_READY,
 	verdict.LimitMet:          stowagev1.DoubtKind_DOUBT_KIND_LIMIT,
+	verdict.DevicesUndecided:  stowagev1.DoubtKind_DOUBT_KIND_DEVICES_NOT_DECIDED,
 }
 
 func doubtKind(x verdict.DoubtKind) stowagev1.DoubtKind { return doubtKinds[x] }

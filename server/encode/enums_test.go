@@ -50,6 +50,7 @@ func TestEnumsAgree(t *testing.T) {
 		"NODE_VOLUME_LIMITS":                 Plugin(verdict.NodeVolumeLimits),
 		"VOLUME_BINDING":                     Plugin(verdict.VolumeBinding),
 		"VOLUME_ZONE":                        Plugin(verdict.VolumeZone),
+		"DYNAMIC_RESOURCES":                  Plugin(verdict.DynamicResources),
 	})
 	every(t, "POD_GROUP_STATUS_", map[string]stowagev1.PodGroupStatus{
 		"COMPLETE":    groupStatus(verdict.GroupComplete),
@@ -70,6 +71,12 @@ func TestEnumsAgree(t *testing.T) {
 		"VOLUME_NOT_FOUND":              reasonType(verdict.ReasonVolumeNotFound),
 		"VOLUME_ZONE":                   reasonType(verdict.ReasonVolumeZone),
 		"CLAIM":                         reasonType(verdict.ReasonClaim),
+		"NO_DEVICES":                    reasonType(verdict.ReasonNoDevices),
+		"RESOURCE_CLAIM_UNAVAILABLE":    reasonType(verdict.ReasonResourceClaimUnavailable),
+		"INVALID_RESOURCE_POOLS":        reasonType(verdict.ReasonInvalidPools),
+		"RESOURCE_NOT_SERVED":           reasonType(verdict.ReasonNotServed),
+		"EXTENDED_RESOURCE_CLAIM":       reasonType(verdict.ReasonExtendedClaim),
+		"DEVICES_NOT_DECIDED":           reasonType(verdict.ReasonDevicesUndecided),
 		"SCHEDULING_GATED":              reasonType(verdict.ReasonSchedulingGated),
 		"NODE_NAME":                     reasonType(verdict.ReasonNodeName),
 		"NODE_UNSCHEDULABLE":            reasonType(verdict.ReasonNodeUnschedulable),
@@ -154,6 +161,8 @@ func TestDrainEnumsAgree(t *testing.T) {
 		"PREEMPTED":       doubtKind(verdict.PreemptedForGood),
 		"ASSUMED_READY":   doubtKind(verdict.AssumedReady),
 		"LIMIT":           doubtKind(verdict.LimitMet),
+
+		"DEVICES_NOT_DECIDED": doubtKind(verdict.DevicesUndecided),
 	})
 	every(t, "KEPT_REASON_", map[string]stowagev1.KeptReason{
 		"PODS":        keptReason(verdict.KeptForPods),

@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -25,7 +26,7 @@ func (e *encoder) place(p *verdict.Place, address string) {
 		out.UnplacedCount += uint32(placement.Unplaced)
 		out.EvictedCount += uint32(placement.Evicted)
 	}
-	out.ClaimBindings = claimBindings(p.Bindings)
+	out.ClaimBindings, out.ClaimDevices = claimBindings(p.Bindings), claimDevices(p.Devices)
 	e.message(out)
 	// One message after the other: they may have a million victims.
 	for i := range p.Groups {
@@ -42,6 +43,30 @@ func claimBindings(bindings []verdict.ClaimBinding) []*stowagev1.ClaimBinding {
 		out[i] = &stowagev1.ClaimBinding{
 			Namespace: b.Namespace, Name: b.Name, VolumeName: b.Volume, NodeIndex: b.Node, QueueIndex: uint32(b.Queue),
 		}
+	}
+	return out
+}
+
+func claimDevices(list []verdict.PodDevices) []*stowagev1.ClaimDevices {
+	out := make([]*stowagev1.ClaimDevices, len(list))
+	for i := range list {
+		d := &list[i]
+		out[i] = &stowagev1.ClaimDevices{
+			Namespace: d.Namespace, Name: d.Claim, PodClaim: d.Entry, NodeIndex: d.Node, QueueIndex: uint32(d.Queue),
+		}
+		for j := range d.Devices {
+			out[i].Devices = append(out[i].Devices, deviceAllocation(&d.Devices[j]))
+		}
+	}
+	return out
+}
+
+func deviceAllocation(a *api.DeviceAllocation) *stowagev1.DeviceAllocation {
+	out := &stowagev1.DeviceAllocation{
+		Request: a.Request, Driver: a.Driver, Pool: a.Pool, Device: a.Device, AdminAccess: a.AdminAccess, Shared: a.Shared,
+	}
+	for _, c := range a.ConsumedCapacity {
+		out.ConsumedCapacity = append(out.ConsumedCapacity, &stowagev1.DeviceCapacityRequest{Name: c.Name, Value: c.Value})
 	}
 	return out
 }

@@ -119,7 +119,7 @@ func (s *PlaceStream) End(p *verdict.Place, address string) error {
 		}
 	}
 	s.next.SnapshotAddress, s.next.Partial, s.next.Doubts = address, p.Partial, doubts(p.Doubts)
-	s.next.ClaimBindings = claimBindings(p.Bindings)
+	s.next.ClaimBindings, s.next.ClaimDevices = claimBindings(p.Bindings), claimDevices(p.Devices)
 	return s.send(s.next)
 }
 

@@ -46,6 +46,12 @@ var doubtKinds = map[stowagev1.DoubtKind]doubtWords{
 		"Not simulated to the end:", "pod is not decided because of a limit", "pods are not decided because of a limit",
 		func(*stowagev1.Doubt) string { return "a limit ended the simulation" },
 	},
+	stowagev1.DoubtKind_DOUBT_KIND_DEVICES_NOT_DECIDED: {
+		"Devices not decided:", "pod was rejected from nodes whose devices are not decided", "pods were rejected from nodes whose devices are not decided",
+		func(*stowagev1.Doubt) string {
+			return "a search for devices met its limit, or an expression that was not evaluated for a device"
+		},
+	},
 }
 
 // wordsOf returns the words for a kind, which a newer server may have added.

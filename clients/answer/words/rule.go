@@ -38,6 +38,8 @@ func PodRule(who string, spec *stowagev1.PodSpec, r *stowagev1.PodRule) string {
 		return who + " must be on a node that can use the volumes of its claims, or for which they can be provisioned"
 	case stowagev1.Plugin_PLUGIN_VOLUME_ZONE:
 		return who + " must be in the zone and region of its volumes"
+	case stowagev1.Plugin_PLUGIN_DYNAMIC_RESOURCES:
+		return who + " must be on a node with devices for its claims"
 	}
 	by := ""
 	if r.GetTopologyKey() != "" {

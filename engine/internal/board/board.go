@@ -6,6 +6,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/dynamicresources"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/imagelocality"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeaffinity"
@@ -82,7 +83,8 @@ const maxWeight = 1 << 24
 var known = []*plugin.Plugin{
 	tainttoleration.Plugin, nodeaffinity.Plugin, noderesources.Fit, podtopologyspread.Plugin, interpodaffinity.Plugin,
 	noderesources.Balanced, imagelocality.Plugin,
-	volumebinding.Plugin, // scores no node of a pod with claims that place.Queue puts on a board
+	volumebinding.Plugin,    // scores no node of a pod with claims that place.Queue puts on a board
+	dynamicresources.Plugin, // scores no node of a pod that place.Queue puts on a board
 }
 
 // Fits reports whether a board can maintain the scores of plugins.

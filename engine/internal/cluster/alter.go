@@ -80,7 +80,7 @@ func (s *State) Altered(ctx context.Context, a *Alteration) (*State, error) {
 	}
 	f := *s
 	f.volumeGroups = slices.Clip(s.volumeGroups)
-	f.ctx, f.Cluster = ctx, c
+	f.ctx, f.Cluster, f.devicesOf = ctx, c, s.devicesOf.onOtherNodes()
 	return &f, nil
 }
 
@@ -96,6 +96,7 @@ func (s *State) derived(ctx context.Context, derive func(*Cluster) (*Cluster, er
 	f := *s
 	f.groups, f.volumeGroups = s.groups.shared(), slices.Clip(s.volumeGroups)
 	f.bindings.last, f.attachedBy = lastBinding{}, nil // of other nodes
+	f.devicesOf = s.devicesOf.onOtherNodes()
 	f.ctx, f.Cluster, f.Symbols, f.Resources = ctx, c, intern.Extend(c.symbols), c.resources
 	return &f, nil
 }

@@ -1,7 +1,13 @@
 package cluster
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync/atomic"
+
 	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/allocate"
 	"github.com/stowage-scheduler/stowage/engine/internal/pagedmap"
 )
 
@@ -15,9 +21,39 @@ type Devices struct {
 	claims      pagedmap.Map[ClaimName, *api.ResourceClaim]
 	// described is the memory of slices and claims.
 	described int64
+
+	inventory *once[*allocate.Inventory]
+	evaluated *once[map[string]*allocate.Expression]
+	served    *once[map[string]*api.DeviceClass] // by the name of the extended resource
+	taken     *once[*claimed]
 }
 
-var noDevices = new(Devices)
+// once is a value that is computed when it is needed first. If several requests need it at once, each computes it, and the first one stays.
+type once[T any] struct{ value atomic.Pointer[T] }
+
+func (o *once[T]) get(compute func() T) T {
+	if of := o.value.Load(); of != nil {
+		return *of
+	}
+	o.value.CompareAndSwap(nil, new(compute()))
+	return *o.value.Load()
+}
+
+// claimed is what the claims of the cluster have.
+type claimed struct {
+	*allocate.Taken
+	// ofPods are the claims that go with a pod, or that it has reserved, by the name of the pod.
+	ofPods map[ClaimName][]*api.ResourceClaim
+}
+
+var noDevices = newDevicesWithout()
+
+func newDevicesWithout() *Devices {
+	return &Devices{
+		inventory: new(once[*allocate.Inventory]), evaluated: new(once[map[string]*allocate.Expression]),
+		served: new(once[map[string]*api.DeviceClass]), taken: new(once[*claimed]),
+	}
+}
 
 // newDevices compiles objects, which must not change afterwards.
 func newDevices(objects api.Devices) *Devices {
@@ -30,15 +66,30 @@ func newDevices(objects api.Devices) *Devices {
 // with returns the devices with a change, which must not change afterwards.
 func (d *Devices) with(change *api.DevicesChange) *Devices {
 	set, removed := &change.Set, &change.Removed
-	next := &Devices{slices: d.slices.Derive(), claims: d.claims.Derive(), described: d.described}
+	next := newDevicesWithout()
+	next.slices, next.claims, next.described = d.slices.Derive(), d.claims.Derive(), d.described
 	next.types = changed(d.types, set.Types, removed.Types, func(t *api.DeviceType) string { return t.Name })
 	next.expressions = changed(d.expressions, set.Expressions, removed.Expressions, func(e *api.DeviceExpression) string { return e.Name })
 	next.classes = changed(d.classes, set.Classes, removed.Classes, func(c *api.DeviceClass) string { return c.Name })
-	nameOfSlice := func(s *api.ResourceSlice) string { return s.Name }
-	nameOfClaim := func(c *api.ResourceClaim) ClaimName { return ClaimName{Namespace: c.Namespace, Name: c.Name} }
-	next.described += changeMany(&next.slices, set.Slices, removed.Slices, nameOfSlice)
+	next.described += changeMany(&next.slices, set.Slices, removed.Slices, func(s *api.ResourceSlice) string { return s.Name })
 	next.described += changeMany(&next.claims, set.Claims, removed.Claims, nameOfClaim)
+	if len(set.Types)+len(set.Slices)+len(removed.Types)+len(removed.Slices) == 0 {
+		next.inventory = d.inventory
+		if len(set.Claims)+len(removed.Claims) == 0 {
+			next.taken = d.taken
+		}
+	}
+	if len(set.Expressions)+len(removed.Expressions) == 0 {
+		next.evaluated = d.evaluated
+	}
+	if len(set.Classes)+len(removed.Classes) == 0 {
+		next.served = d.served
+	}
 	return next
+}
+
+func nameOfClaim(c *api.ResourceClaim) ClaimName {
+	return ClaimName{Namespace: c.Namespace, Name: c.Name}
 }
 
 // changeMany changes a map of many objects, and returns by how much their memory grows.
@@ -63,17 +114,107 @@ func changeMany[K comparable, T any](of *pagedmap.Map[K, *T], set []T, removed [
 	return bytes
 }
 
-// bytes estimates the memory. Few objects are counted each time.
+// bytes estimates the memory, with what is computed when it is needed. Few objects are counted each time.
 func (d *Devices) bytes() int64 {
 	if d == nil {
 		return 0
 	}
+	const compiled = 2 // times what the objects take
 	few := newSizes()
-	return d.described + few.of(d.types, d.expressions, d.classes) + d.slices.Bytes() + d.claims.Bytes()
+	return compiled*d.described + few.of(d.types, d.expressions, d.classes) + d.slices.Bytes() + d.claims.Bytes()
 }
+
+// SetDevices sets the objects that give devices.
+func (b *Builder) SetDevices(d api.Devices) { b.c.devices = newDevices(d) }
 
 // Devices returns the objects that give devices.
 func (c *Cluster) Devices() *Devices { return c.devices }
 
-// SetDevices sets the objects that give devices.
-func (b *Builder) SetDevices(d api.Devices) { b.c.devices = newDevices(d) }
+// Inventory returns the compiled devices.
+func (d *Devices) Inventory() *allocate.Inventory {
+	return d.inventory.get(func() *allocate.Inventory {
+		types := make([]*api.DeviceType, 0, len(d.types))
+		for _, t := range d.types {
+			types = append(types, t)
+		}
+		slices.SortFunc(types, func(a, b *api.DeviceType) int { return strings.Compare(a.Name, b.Name) })
+		list := make([]*api.ResourceSlice, 0, d.slices.Len())
+		for _, s := range d.slices.All {
+			list = append(list, s)
+		}
+		slices.SortFunc(list, func(a, b *api.ResourceSlice) int { return strings.Compare(a.Name, b.Name) })
+		return allocate.NewInventory(types, list)
+	})
+}
+
+// classesOf are what requests for devices refer to.
+func (d *Devices) classesOf() allocate.Classes {
+	expressions := d.evaluated.get(func() map[string]*allocate.Expression {
+		out := make(map[string]*allocate.Expression, len(d.expressions))
+		for name, e := range d.expressions {
+			out[name] = allocate.NewExpression(e)
+		}
+		return out
+	})
+	return allocate.Classes{
+		Class:      func(name string) *api.DeviceClass { return d.classes[name] },
+		Expression: func(name string) *allocate.Expression { return expressions[name] },
+	}
+}
+
+// Serving returns the class whose devices serve an extended resource, nil if there is none (deviceclass/extendedresourcecache,
+// v0.37, of a cluster whose classes were created one after the other).
+func (d *Devices) Serving(resource string) *api.DeviceClass {
+	if len(d.classes) == 0 {
+		return nil
+	}
+	return d.served.get(func() map[string]*api.DeviceClass {
+		out := make(map[string]*api.DeviceClass, len(d.classes))
+		for name, c := range d.classes {
+			out[api.ImplicitExtendedResource+name] = c
+		}
+		for _, c := range d.classes {
+			if c.ExtendedResourceName == "" {
+				continue
+			}
+			other := out[c.ExtendedResourceName]
+			newer := other == nil || cmp.Or(cmp.Compare(c.CreationTime, other.CreationTime), -strings.Compare(c.Name, other.Name)) > 0
+			if newer {
+				out[c.ExtendedResourceName] = c
+			}
+		}
+		return out
+	})[resource]
+}
+
+// claimed returns what the claims have.
+func (d *Devices) claimed() *claimed {
+	return d.taken.get(func() *claimed {
+		v := d.Inventory()
+		out := &claimed{allocate.NewTaken(v), make(map[ClaimName][]*api.ResourceClaim)}
+		for _, c := range d.claims.All {
+			if c.ControllerPod != "" {
+				pod := ClaimName{Namespace: c.Namespace, Name: c.ControllerPod}
+				out.ofPods[pod] = append(out.ofPods[pod], c)
+			}
+			if c.Allocation == nil {
+				continue
+			}
+			for _, name := range c.ReservedFor {
+				if pod := (ClaimName{Namespace: c.Namespace, Name: name}); name != c.ControllerPod {
+					out.ofPods[pod] = append(out.ofPods[pod], c)
+				}
+			}
+			for i := range c.Allocation.Devices {
+				a := &c.Allocation.Devices[i]
+				if id, found := v.Find(allocate.DeviceName{Driver: a.Driver, Pool: a.Pool, Device: a.Device}); found {
+					out.Take(id, a)
+				}
+			}
+		}
+		for pod := range out.ofPods {
+			slices.SortFunc(out.ofPods[pod], func(a, b *api.ResourceClaim) int { return strings.Compare(a.Name, b.Name) })
+		}
+		return out
+	})
+}

@@ -62,8 +62,23 @@ func (s *State) Restored() map[string]any {
 		m, known := s.entryGroup(0)
 		entry = fmt.Sprint(m.All, known)
 	}
+	granted := make(map[string]string)
+	for name, g := range s.devicesOf.claims {
+		granted[name.Namespace+"/"+name.Name] = fmt.Sprintf("%+v", g)
+	}
+	for pod, list := range s.devicesOf.held {
+		for i, g := range list {
+			granted[fmt.Sprint(pod, ".", i)] = fmt.Sprintf("%+v", g)
+		}
+	}
+	if s.devicesOf.taken != nil {
+		granted["taken"] = s.devicesOf.taken.String()
+	} else {
+		granted["taken"] = s.devices.claimed().String()
+	}
 	return map[string]any{
-		"Cluster": fmt.Sprintf("%p", s.Cluster), "Resources": amounts, "assumed": started, "evicted": len(s.evicted), "noted": len(s.noted),
+		"devicesOf": fmt.Sprint(granted, len(s.devicesOf.made)),
+		"Cluster":   fmt.Sprintf("%p", s.Cluster), "Resources": amounts, "assumed": started, "evicted": len(s.evicted), "noted": len(s.noted),
 		"gone": len(s.gone), "placed": fmt.Sprint(present(s.placed)), "nominations": nominated, "cleared": fmt.Sprint(s.cleared),
 		"occupied": fmt.Sprint(s.occupied), "entryGroup": entry, "joined": fmt.Sprint(joined), "whole": s.whole, "unnumbered": s.unnumbered,
 		"bindings": fmt.Sprint(s.bindings.reserved, s.bindings.selected, s.bindings.made),

@@ -78,6 +78,7 @@ func (s *State) changed() bool { return len(s.assumed)+len(s.evicted) > 0 }
 func (s *State) Assume(p *Pending, name string, node uint32, queue int) {
 	s.come(p, name, node, queue)
 	s.bindVolumes(p, node)
+	s.grantDevices(p, node)
 }
 
 // come is Assume for a pod that binds nothing.
@@ -100,6 +101,13 @@ func (s *State) come(p *Pending, name string, node uint32, queue int) {
 
 // Evict removes o.Count pods from a node.
 func (s *State) Evict(node uint32, o *Occupant) {
+	held := s.heldBy(o)
+	s.evict(node, o)
+	s.releaseDevices(held)
+}
+
+// evict is Evict for pods that keep their devices.
+func (s *State) evict(node uint32, o *Occupant) {
 	s.OwnResources()
 	if s.recounted == nil {
 		s.recounted, s.gone = make([]*[PageNodes]recounted, len(s.Cluster.groups.pages)), make(map[namedPod]bool)

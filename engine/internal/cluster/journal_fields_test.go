@@ -30,6 +30,9 @@ func TestUndoRestoresEveryField(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 27))
 		stated, pods := enginetest.Random(rng)
 		enginetest.RandomNominated(rng, stated, pods)
+		if seed%2 == 0 {
+			enginetest.RandomDevices(rng, stated, pods)
+		}
 		s := cluster.NewState(t.Context(), compileOrFail(t, stated))
 		type marked struct {
 			cluster.Mark

@@ -28,6 +28,8 @@ type State struct {
 	nominating
 	memberships
 	bindings bindings
+	// devicesOf is what the request allocated.
+	devicesOf devicesOf
 	// attachedBy is what is attached by driver, for drivers that a pod depends on.
 	attachedBy map[string]*Attached
 	// brought are the pods of Bring.

@@ -24,7 +24,8 @@ func (s *State) Terminate(node uint32, o *Occupant, queue int) []Terminating {
 		a := &s.assumed[o.place]
 		started, *never = a.started, a.pod.Spec().NeverPreempts
 	}
-	s.Evict(node, o)
+	held := s.heldBy(o)
+	s.evict(node, o)
 	out := make([]Terminating, o.Count)
 	for i := range out {
 		if i%1024 == 1023 && s.Ended() {
@@ -36,6 +37,9 @@ func (s *State) Terminate(node uint32, o *Occupant, queue int) []Terminating {
 		s.come(p, o.Name, node, queue) // a pod that leaves binds no claims
 		s.assumed[out[i].pod.place].started = started
 		out[i].pod.Group = p.group
+	}
+	if len(held) > 0 && len(out) > 0 {
+		s.hold(int(out[0].pod.place), held...)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
@@ -40,7 +41,9 @@ func (d *Decision) Renominated(pod *cluster.Pending) *Decision {
 
 // Outcome is the result of filtering.
 type Outcome struct {
-	Feasible   nodeset.Set
+	Feasible nodeset.Set
+	// Failure is the error of a filter, with which kube-scheduler ends the cycle; nil for none. No node is feasible then.
+	Failure    *Failure
 	Rejections []verdict.Rejection
 	Message    string
 }
@@ -105,10 +108,34 @@ func (d *Decision) filter(ctx context.Context, candidates nodeset.Set, nominated
 	}
 	d.SortRejections(rejections)
 	o.Rejections, o.Feasible = rejections, rest
+	if o.Failure = failureOf(rejections); o.Failure != nil {
+		if !rest.Empty() {
+			o.Rejections, o.Feasible = append(rejections, o.Failure.Rejection(rest)), nodeset.New(d.State.Len())
+			d.SortRejections(o.Rejections)
+		}
+		o.Message = o.Failure.Message
+		return o, nil
+	}
 	if rest.Empty() {
 		o.Message = verdict.FitError(n, o.Rejections)
 	}
 	return o, nil
+}
+
+// failureOf returns the error of a filter on the first node that has one; nil for none. kube-scheduler filters nodes at the same time,
+// and reports any of the errors (pkg/scheduler/framework/runtime/framework.go RunFilterPlugins, v1.37).
+func failureOf(rejections []verdict.Rejection) *Failure {
+	var first *verdict.Rejection
+	for i := range rejections {
+		if r := &rejections[i]; r.Code == verdict.Error && (first == nil || r.Nodes[0] < first.Nodes[0]) {
+			first = r
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	reason := first.Reasons[0]
+	return &Failure{first.Plugin, reason, fmt.Sprintf("running %q filter plugin: %s", first.Plugin, reason.Message)}
 }
 
 // pass runs the filters over nodes. A node with nominated pods passes twice, with them and without them

@@ -108,6 +108,22 @@ func OfQueue(profile *api.Profile, queue []place.Pending, groups []gang.PodGroup
 	return l.Doubts()
 }
 
+// Undecided adds doubts about the pods of a queue that claim devices, if a search for devices was not decided.
+func Undecided(doubts []verdict.Doubt, s *cluster.State, queue []place.Pending) []verdict.Doubt {
+	if !s.DevicesUndecided() {
+		return doubts
+	}
+	l := Ledger{doubts: doubts}
+	for i := range queue {
+		if pod := &queue[i].Pod; s.Demands(&pod.Template.Spec) {
+			l.Note(verdict.Doubt{Kind: verdict.DevicesUndecided, Pod: verdict.PodReference{
+				Namespace: pod.Template.Namespace, Name: pod.Name, Node: verdict.NoNode, Template: -1, Queue: i, Count: queue[i].Count,
+			}})
+		}
+	}
+	return l.doubts
+}
+
 // OfPod returns the doubts about the pod of a request that has a single one. decided reports whether it is decided as a member of its
 // pod group.
 func OfPod(profile *api.Profile, pod *api.Pod, decided bool) []verdict.Doubt {

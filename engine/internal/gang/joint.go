@@ -159,7 +159,7 @@ func NewJoining(ctx context.Context, f *decide.Framework, s *cluster.State, grou
 		if p.Count == 0 {
 			continue
 		}
-		at := slices.IndexFunc(members, func(m joint.Replicas) bool { return equal(m.Pod.Pod, &p.Pod, nominated) })
+		at := slices.IndexFunc(members, func(m joint.Replicas) bool { return j.equal(m.Pod.Pod, &p.Pod, nominated) })
 		if at < 0 {
 			at = len(members)
 			d := decide.New(j.framework, j.state, j.state.Compile(&p.Pod))
@@ -180,8 +180,8 @@ func NewJoining(ctx context.Context, f *decide.Framework, s *cluster.State, grou
 
 // equal reports whether pending pods differ only in names that do not matter: neither has the name of a nominated pod, or claims of its
 // name.
-func equal(a, b *api.Pod, nominated map[string]bool) bool {
-	matters := nominated[a.Name] || nominated[b.Name] || cluster.ClaimsOfPods(&a.Template.Spec)
+func (j *Joining) equal(a, b *api.Pod, nominated map[string]bool) bool {
+	matters := nominated[a.Name] || nominated[b.Name] || j.state.ByName(a) || j.state.ByName(b)
 	return (a.Name == b.Name || !matters) && a.NominatedNode == b.NominatedNode &&
 		(a.Template == b.Template || reflect.DeepEqual(a.Template, b.Template)) &&
 		slices.Equal(a.Labels, b.Labels) && a.Terminating == b.Terminating

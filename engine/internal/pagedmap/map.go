@@ -58,6 +58,17 @@ func (m *Map[K, V]) Get(key K) (v V) {
 	return v
 }
 
+// All yields the entries, in no order.
+func (m *Map[K, V]) All(yield func(K, V) bool) {
+	for _, page := range m.pages {
+		for i := range page {
+			if !yield(page[i].key, page[i].value) {
+				return
+			}
+		}
+	}
+}
+
 // Grow makes room for a number of entries more.
 func (m *Map[K, V]) Grow(more int) {
 	pages := max(1, len(m.pages))

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/board"
-	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
@@ -17,14 +16,14 @@ func (q *Queue) Append(p Pending) int {
 	}
 	key := classKey{template: p.Pod.Template}
 	_, key.labels = q.readable(p.Pod.Labels, nil)
-	if cluster.ClaimsOfPods(&p.Pod.Template.Spec) {
+	if q.State.ByName(&p.Pod) {
 		key.name = p.Pod.Name
 	}
 	class := q.appended[key]
 	if class == nil {
 		class = &Class{Pod: q.State.Compile(&p.Pod)}
 		class.Scan = q.Options.Scan || q.State.AnyNominated() || !board.Fits(q.Framework.Scorers, q.Framework.Weights()) ||
-			q.Framework.PreScoreFailure(class.Pod.Spec()) != nil || cluster.Attaches(class.Pod.Spec())
+			q.Framework.PreScoreFailure(class.Pod.Spec()) != nil || q.State.Binds(class.Pod.Spec())
 		q.State.Expect(class.Pod)
 		q.appended[key] = class
 	}

@@ -110,7 +110,7 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 		pod := &q.Pending[i].Pod
 		key := classKey{template: pod.Template, terminating: pod.Terminating}
 		key.node = pod.NominatedNode
-		if nominated[pod.Name] || cluster.ClaimsOfPods(&pod.Template.Spec) {
+		if nominated[pod.Name] || q.State.ByName(pod) {
 			key.name = pod.Name
 		}
 		own := pod.Labels
@@ -124,7 +124,7 @@ func (q *Queue) classes(ctx context.Context) ([]*Class, error) {
 		if c == nil {
 			compiled := q.State.Compile(&api.Pod{
 				Name: key.name, Template: pod.Template, TemplateIndex: pod.TemplateIndex, Labels: own, Terminating: pod.Terminating,
-				NominatedNode: key.node,
+				NominatedNode: key.node, ResourceClaimStatuses: pod.ResourceClaimStatuses,
 			})
 			shape := q.State.Identity(compiled)
 			for _, other := range byShape[shape] {
@@ -165,7 +165,7 @@ func (q *Queue) choose(ctx context.Context, classes []*Class) error {
 			return ctx.Err()
 		}
 		off := !fits || q.Framework.PreScoreFailure(c.Pod.Spec()) != nil || q.nominated(c)
-		c.Scan = off || cluster.Attaches(c.Pod.Spec()) || !q.Options.Tuning.Board && !pays(c.pods)
+		c.Scan = off || q.State.Binds(c.Pod.Spec()) || !q.Options.Tuning.Board && !pays(c.pods)
 		if c.common != nil && (off || !q.Options.Tuning.Board && !pays(c.common.pods)) {
 			c.common = nil
 		}

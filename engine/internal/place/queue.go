@@ -322,8 +322,12 @@ const maxBoardBytes = 1 << 29
 func (q *Queue) scan(ctx context.Context, c *Class) (uint32, bool, error) {
 	c.failure = nil
 	outcome, err := c.Decision.Filter(ctx, q.Candidates)
-	if err != nil || outcome.Feasible.Empty() {
+	if err != nil {
 		return 0, false, err
+	}
+	if outcome.Feasible.Empty() {
+		c.failure = outcome.Failure
+		return 0, false, nil
 	}
 	feasible := outcome.Feasible.AppendIndexes(q.scratch.feasible[:0])
 	q.scratch.feasible = feasible

@@ -11,6 +11,7 @@ package preempt
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
@@ -55,7 +56,8 @@ func FindVictims(
 	}
 	rejected, disabled := d.PreFilter().Rejected, d.DisabledPostFilters()
 	switch {
-	case rejected != nil && rejected.Code == verdict.Error:
+	case rejected != nil && rejected.Code == verdict.Error,
+		slices.ContainsFunc(rejections, func(r verdict.Rejection) bool { return r.Code == verdict.Error }):
 		return nil, nil, ctx.Err()
 	case rejected != nil && !disabled.DynamicResources:
 		return &verdict.Preemption{Message: notFound}, nil, ctx.Err()

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/preempt"
@@ -84,7 +83,7 @@ func (q *queue) findVictims(c *place.Class, rejections []verdict.Rejection) (*ve
 // memory returns the results of searches for victims of a class that are still valid; nil for a nominated pod, and for pods with claims,
 // which other pods bind wherever they are placed.
 func (q *queue) memory(c *place.Class) *preempt.Memory {
-	if nominated(c) || cluster.Attaches(c.Pod.Spec()) || q.Queue.Options.Scan || q.Queue.Options.Tuning.Forget {
+	if nominated(c) || q.State.Binds(c.Pod.Spec()) || q.Queue.Options.Scan || q.Queue.Options.Tuning.Forget {
 		return nil
 	}
 	m := q.memories[c]

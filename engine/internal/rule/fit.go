@@ -33,7 +33,21 @@ type Need struct {
 	added int64
 	// scalar is the column of another resource, nil if no node has it.
 	scalar *cluster.Scalar
+	// byDevices is set if devices serve the resource on nodes that have none of it.
+	byDevices bool
 }
+
+// ByDevices marks the resources that devices serve on nodes that have none of them.
+func (f *Fit) ByDevices(serves func(resource string) bool) {
+	for i := range f.needs {
+		if n := &f.needs[i]; n.words == nil {
+			n.byDevices = serves(n.Resource)
+		}
+	}
+}
+
+// unbounded is more of a resource than pods need.
+const unbounded = 1 << 62
 
 // NewFit returns the rule of a pod with the given requests. Amounts of 0 request nothing.
 func NewFit(s *cluster.State, requests api.Resources) *Fit {
@@ -145,7 +159,11 @@ func (n *Need) on(node uint32) (allocatable, used int64) {
 		w := n.words[node/cluster.PageNodes]
 		return w.At(node, cluster.Allocatable(n.lane)), w.At(node, cluster.Requested(n.lane)) + n.added
 	}
-	if i, ok := n.scalar.Find(node); ok {
+	i, ok := n.scalar.Find(node)
+	if n.byDevices && (!ok || n.scalar.Values[i].Allocatable == 0) {
+		return unbounded, n.added
+	}
+	if ok {
 		return n.scalar.Values[i].Allocatable, n.scalar.Values[i].Requested + n.added
 	}
 	return 0, n.added
@@ -221,11 +239,17 @@ func (f *Fit) Full() nodeset.Set {
 			}
 			continue
 		}
-		lacking := nodeset.Full(f.nodes)
+		lacking := nodeset.New(f.nodes)
+		if !n.byDevices {
+			lacking = nodeset.Full(f.nodes)
+		}
 		if n.scalar != nil {
 			for j, node := range n.scalar.Nodes {
-				if a := n.scalar.Values[j]; n.Amount <= a.Allocatable-a.Requested {
+				switch a := n.scalar.Values[j]; {
+				case n.Amount <= a.Allocatable-a.Requested:
 					lacking.Remove(node)
+				case n.byDevices && a.Allocatable > 0:
+					lacking.Add(node)
 				}
 			}
 		}

@@ -42,6 +42,8 @@ const (
 	DoubtKind_DOUBT_KIND_ASSUMED_READY DoubtKind = 5
 	// A limit of the server ended the simulation before the pod was decided.
 	DoubtKind_DOUBT_KIND_LIMIT DoubtKind = 6
+	// Some nodes were rejected with DEVICES_NOT_DECIDED, and kube-scheduler may accept them.
+	DoubtKind_DOUBT_KIND_DEVICES_NOT_DECIDED DoubtKind = 7
 )
 
 // Enum value maps for DoubtKind.
@@ -54,15 +56,17 @@ var (
 		4: "DOUBT_KIND_PREEMPTED",
 		5: "DOUBT_KIND_ASSUMED_READY",
 		6: "DOUBT_KIND_LIMIT",
+		7: "DOUBT_KIND_DEVICES_NOT_DECIDED",
 	}
 	DoubtKind_value = map[string]int32{
-		"DOUBT_KIND_UNSPECIFIED":     0,
-		"DOUBT_KIND_UNREAD_FIELD":    1,
-		"DOUBT_KIND_OTHER_SCHEDULER": 2,
-		"DOUBT_KIND_POD_GROUP":       3,
-		"DOUBT_KIND_PREEMPTED":       4,
-		"DOUBT_KIND_ASSUMED_READY":   5,
-		"DOUBT_KIND_LIMIT":           6,
+		"DOUBT_KIND_UNSPECIFIED":         0,
+		"DOUBT_KIND_UNREAD_FIELD":        1,
+		"DOUBT_KIND_OTHER_SCHEDULER":     2,
+		"DOUBT_KIND_POD_GROUP":           3,
+		"DOUBT_KIND_PREEMPTED":           4,
+		"DOUBT_KIND_ASSUMED_READY":       5,
+		"DOUBT_KIND_LIMIT":               6,
+		"DOUBT_KIND_DEVICES_NOT_DECIDED": 7,
 	}
 )
 
@@ -179,7 +183,7 @@ const file_stowage_v1_doubt_proto_rawDesc = "" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.stowage.v1.DoubtKindR\x04kind\x12*\n" +
 	"\x03pod\x18\x02 \x01(\v2\x18.stowage.v1.PodReferenceR\x03pod\x12/\n" +
 	"\x06unread\x18\x03 \x01(\v2\x17.stowage.v1.UnreadFieldR\x06unread\x12\x12\n" +
-	"\x04name\x18\x04 \x01(\tR\x04name*\xcc\x01\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name*\xf0\x01\n" +
 	"\tDoubtKind\x12\x1a\n" +
 	"\x16DOUBT_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17DOUBT_KIND_UNREAD_FIELD\x10\x01\x12\x1e\n" +
@@ -187,7 +191,8 @@ const file_stowage_v1_doubt_proto_rawDesc = "" +
 	"\x14DOUBT_KIND_POD_GROUP\x10\x03\x12\x18\n" +
 	"\x14DOUBT_KIND_PREEMPTED\x10\x04\x12\x1c\n" +
 	"\x18DOUBT_KIND_ASSUMED_READY\x10\x05\x12\x14\n" +
-	"\x10DOUBT_KIND_LIMIT\x10\x06BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x10DOUBT_KIND_LIMIT\x10\x06\x12\"\n" +
+	"\x1eDOUBT_KIND_DEVICES_NOT_DECIDED\x10\aBAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_doubt_proto_rawDescOnce sync.Once

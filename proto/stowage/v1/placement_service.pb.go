@@ -865,6 +865,8 @@ type PlaceResponse struct {
 	// The claims that placed pods bound, in the order in which they did: claims of a class with WAIT_FOR_FIRST_CONSUMER, which get their
 	// volume or their node when their pod gets its node.
 	ClaimBindings []*ClaimBinding `protobuf:"bytes,10,rep,name=claim_bindings,json=claimBindings,proto3" json:"claim_bindings,omitempty"`
+	// The devices that the claims of placed pods got, in the order in which they did.
+	ClaimDevices  []*ClaimDevices `protobuf:"bytes,11,rep,name=claim_devices,json=claimDevices,proto3" json:"claim_devices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -969,6 +971,104 @@ func (x *PlaceResponse) GetClaimBindings() []*ClaimBinding {
 	return nil
 }
 
+func (x *PlaceResponse) GetClaimDevices() []*ClaimDevices {
+	if x != nil {
+		return x.ClaimDevices
+	}
+	return nil
+}
+
+// ClaimDevices is the devices that a claim of a placed pod got.
+type ClaimDevices struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The claim's namespace.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The claim's name. Empty for a claim that is created for the pod.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The entry of PodSpec.resource_claims. Empty for the extended resources of the pod.
+	PodClaim string `protobuf:"bytes,3,opt,name=pod_claim,json=podClaim,proto3" json:"pod_claim,omitempty"`
+	// The devices, in the order in which they were chosen. shareID is random in Kubernetes, and absent here.
+	Devices []*DeviceAllocation `protobuf:"bytes,4,rep,name=devices,proto3" json:"devices,omitempty"`
+	// The pod's node, an index into Cluster.nodes.
+	NodeIndex uint32 `protobuf:"varint,5,opt,name=node_index,json=nodeIndex,proto3" json:"node_index,omitempty"`
+	// The entry of the pod, an index into PlaceRequest.queue.
+	QueueIndex    uint32 `protobuf:"varint,6,opt,name=queue_index,json=queueIndex,proto3" json:"queue_index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClaimDevices) Reset() {
+	*x = ClaimDevices{}
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClaimDevices) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClaimDevices) ProtoMessage() {}
+
+func (x *ClaimDevices) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClaimDevices.ProtoReflect.Descriptor instead.
+func (*ClaimDevices) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ClaimDevices) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ClaimDevices) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ClaimDevices) GetPodClaim() string {
+	if x != nil {
+		return x.PodClaim
+	}
+	return ""
+}
+
+func (x *ClaimDevices) GetDevices() []*DeviceAllocation {
+	if x != nil {
+		return x.Devices
+	}
+	return nil
+}
+
+func (x *ClaimDevices) GetNodeIndex() uint32 {
+	if x != nil {
+		return x.NodeIndex
+	}
+	return 0
+}
+
+func (x *ClaimDevices) GetQueueIndex() uint32 {
+	if x != nil {
+		return x.QueueIndex
+	}
+	return 0
+}
+
 // ClaimBinding is a claim and the volume that it is bound to, or the node that its volume is provisioned for.
 type ClaimBinding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -988,7 +1088,7 @@ type ClaimBinding struct {
 
 func (x *ClaimBinding) Reset() {
 	*x = ClaimBinding{}
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[8]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1000,7 +1100,7 @@ func (x *ClaimBinding) String() string {
 func (*ClaimBinding) ProtoMessage() {}
 
 func (x *ClaimBinding) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[8]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1013,7 +1113,7 @@ func (x *ClaimBinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimBinding.ProtoReflect.Descriptor instead.
 func (*ClaimBinding) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{8}
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ClaimBinding) GetNamespace() string {
@@ -1074,7 +1174,7 @@ type Eviction struct {
 
 func (x *Eviction) Reset() {
 	*x = Eviction{}
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[9]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1086,7 +1186,7 @@ func (x *Eviction) String() string {
 func (*Eviction) ProtoMessage() {}
 
 func (x *Eviction) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[9]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1099,7 +1199,7 @@ func (x *Eviction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eviction.ProtoReflect.Descriptor instead.
 func (*Eviction) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{9}
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Eviction) GetQueueIndex() uint32 {
@@ -1195,7 +1295,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[10]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1207,7 +1307,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[10]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1220,7 +1320,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{10}
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Placement) GetNodes() *NodeList {
@@ -1320,7 +1420,7 @@ type PlaceStreamRequest struct {
 
 func (x *PlaceStreamRequest) Reset() {
 	*x = PlaceStreamRequest{}
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[11]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1332,7 +1432,7 @@ func (x *PlaceStreamRequest) String() string {
 func (*PlaceStreamRequest) ProtoMessage() {}
 
 func (x *PlaceStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[11]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1345,7 +1445,7 @@ func (x *PlaceStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceStreamRequest.ProtoReflect.Descriptor instead.
 func (*PlaceStreamRequest) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{11}
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PlaceStreamRequest) GetPlace() *PlaceRequest {
@@ -1390,13 +1490,15 @@ type PlaceStreamResponse struct {
 	Doubts []*Doubt `protobuf:"bytes,10,rep,name=doubts,proto3" json:"doubts,omitempty"`
 	// As in PlaceResponse. Only in the last message.
 	ClaimBindings []*ClaimBinding `protobuf:"bytes,11,rep,name=claim_bindings,json=claimBindings,proto3" json:"claim_bindings,omitempty"`
+	// As in PlaceResponse. Only in the last message.
+	ClaimDevices  []*ClaimDevices `protobuf:"bytes,12,rep,name=claim_devices,json=claimDevices,proto3" json:"claim_devices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlaceStreamResponse) Reset() {
 	*x = PlaceStreamResponse{}
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[12]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1408,7 +1510,7 @@ func (x *PlaceStreamResponse) String() string {
 func (*PlaceStreamResponse) ProtoMessage() {}
 
 func (x *PlaceStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[12]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1421,7 +1523,7 @@ func (x *PlaceStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceStreamResponse.ProtoReflect.Descriptor instead.
 func (*PlaceStreamResponse) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{12}
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PlaceStreamResponse) GetPlacements() []*QueuePlacement {
@@ -1501,6 +1603,13 @@ func (x *PlaceStreamResponse) GetClaimBindings() []*ClaimBinding {
 	return nil
 }
 
+func (x *PlaceStreamResponse) GetClaimDevices() []*ClaimDevices {
+	if x != nil {
+		return x.ClaimDevices
+	}
+	return nil
+}
+
 // QueuePlacement is a part of the result of a queue entry.
 type QueuePlacement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1515,7 +1624,7 @@ type QueuePlacement struct {
 
 func (x *QueuePlacement) Reset() {
 	*x = QueuePlacement{}
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[13]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1527,7 +1636,7 @@ func (x *QueuePlacement) String() string {
 func (*QueuePlacement) ProtoMessage() {}
 
 func (x *QueuePlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_placement_service_proto_msgTypes[13]
+	mi := &file_stowage_v1_placement_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1540,7 +1649,7 @@ func (x *QueuePlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuePlacement.ProtoReflect.Descriptor instead.
 func (*QueuePlacement) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{13}
+	return file_stowage_v1_placement_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *QueuePlacement) GetQueueIndex() uint32 {
@@ -1562,7 +1671,7 @@ var File_stowage_v1_placement_service_proto protoreflect.FileDescriptor
 const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\n" +
 	"\"stowage/v1/placement_service.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/context.proto\x1a\x16stowage/v1/doubt.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x1bstowage/v1/preemption.proto\x1a\x1bstowage/v1/scale_down.proto\x1a\x1cstowage/v1/server_info.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\"\xb0\x02\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/context.proto\x1a\x17stowage/v1/device.proto\x1a\x16stowage/v1/doubt.proto\x1a\x1cstowage/v1/explanation.proto\x1a\x14stowage/v1/pod.proto\x1a\x1astowage/v1/pod_group.proto\x1a\x1bstowage/v1/preemption.proto\x1a\x1bstowage/v1/scale_down.proto\x1a\x1cstowage/v1/server_info.proto\x1a\x19stowage/v1/snapshot.proto\x1a\x18stowage/v1/verdict.proto\"\xb0\x02\n" +
 	"\rFilterRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x12)\n" +
 	"\x03pod\x18\x02 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12C\n" +
@@ -1628,7 +1737,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x03pod\x18\x01 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12\x19\n" +
 	"\x05count\x18\x02 \x01(\rH\x00R\x05count\x88\x01\x01\x12\x1b\n" +
 	"\tpod_group\x18\x03 \x01(\tR\bpodGroupB\b\n" +
-	"\x06_count\"\xd8\x03\n" +
+	"\x06_count\"\x97\x04\n" +
 	"\rPlaceResponse\x125\n" +
 	"\n" +
 	"placements\x18\x01 \x03(\v2\x15.stowage.v1.PlacementR\n" +
@@ -1643,7 +1752,17 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\revicted_count\x18\b \x01(\rR\fevictedCount\x12)\n" +
 	"\x06doubts\x18\t \x03(\v2\x11.stowage.v1.DoubtR\x06doubts\x12?\n" +
 	"\x0eclaim_bindings\x18\n" +
-	" \x03(\v2\x18.stowage.v1.ClaimBindingR\rclaimBindings\"\xa1\x01\n" +
+	" \x03(\v2\x18.stowage.v1.ClaimBindingR\rclaimBindings\x12=\n" +
+	"\rclaim_devices\x18\v \x03(\v2\x18.stowage.v1.ClaimDevicesR\fclaimDevices\"\xd5\x01\n" +
+	"\fClaimDevices\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +
+	"\tpod_claim\x18\x03 \x01(\tR\bpodClaim\x126\n" +
+	"\adevices\x18\x04 \x03(\v2\x1c.stowage.v1.DeviceAllocationR\adevices\x12\x1d\n" +
+	"\n" +
+	"node_index\x18\x05 \x01(\rR\tnodeIndex\x12\x1f\n" +
+	"\vqueue_index\x18\x06 \x01(\rR\n" +
+	"queueIndex\"\xa1\x01\n" +
 	"\fClaimBinding\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1f\n" +
@@ -1685,7 +1804,7 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\x12PlaceStreamRequest\x126\n" +
 	"\x05place\x18\x01 \x01(\v2\x18.stowage.v1.PlaceRequestB\x06\xbaH\x03\xc8\x01\x01R\x05place\x126\n" +
 	"\x10pods_per_message\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01H\x00R\x0epodsPerMessage\x88\x01\x01B\x13\n" +
-	"\x11_pods_per_message\"\x84\x04\n" +
+	"\x11_pods_per_message\"\xc3\x04\n" +
 	"\x13PlaceStreamResponse\x12:\n" +
 	"\n" +
 	"placements\x18\x01 \x03(\v2\x1a.stowage.v1.QueuePlacementR\n" +
@@ -1702,7 +1821,8 @@ const file_stowage_v1_placement_service_proto_rawDesc = "" +
 	"\revicted_count\x18\t \x01(\rR\fevictedCount\x12)\n" +
 	"\x06doubts\x18\n" +
 	" \x03(\v2\x11.stowage.v1.DoubtR\x06doubts\x12?\n" +
-	"\x0eclaim_bindings\x18\v \x03(\v2\x18.stowage.v1.ClaimBindingR\rclaimBindings\"f\n" +
+	"\x0eclaim_bindings\x18\v \x03(\v2\x18.stowage.v1.ClaimBindingR\rclaimBindings\x12=\n" +
+	"\rclaim_devices\x18\f \x03(\v2\x18.stowage.v1.ClaimDevicesR\fclaimDevices\"f\n" +
 	"\x0eQueuePlacement\x12\x1f\n" +
 	"\vqueue_index\x18\x01 \x01(\rR\n" +
 	"queueIndex\x123\n" +
@@ -1739,7 +1859,7 @@ func file_stowage_v1_placement_service_proto_rawDescGZIP() []byte {
 }
 
 var file_stowage_v1_placement_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_stowage_v1_placement_service_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_stowage_v1_placement_service_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_stowage_v1_placement_service_proto_goTypes = []any{
 	(TieBreak)(0),                 // 0: stowage.v1.TieBreak
 	(QueueMode)(0),                // 1: stowage.v1.QueueMode
@@ -1751,105 +1871,110 @@ var file_stowage_v1_placement_service_proto_goTypes = []any{
 	(*PlaceRequest)(nil),          // 7: stowage.v1.PlaceRequest
 	(*PendingPods)(nil),           // 8: stowage.v1.PendingPods
 	(*PlaceResponse)(nil),         // 9: stowage.v1.PlaceResponse
-	(*ClaimBinding)(nil),          // 10: stowage.v1.ClaimBinding
-	(*Eviction)(nil),              // 11: stowage.v1.Eviction
-	(*Placement)(nil),             // 12: stowage.v1.Placement
-	(*PlaceStreamRequest)(nil),    // 13: stowage.v1.PlaceStreamRequest
-	(*PlaceStreamResponse)(nil),   // 14: stowage.v1.PlaceStreamResponse
-	(*QueuePlacement)(nil),        // 15: stowage.v1.QueuePlacement
-	(*DecisionContext)(nil),       // 16: stowage.v1.DecisionContext
-	(*Pod)(nil),                   // 17: stowage.v1.Pod
-	(*CandidateNodes)(nil),        // 18: stowage.v1.CandidateNodes
-	(*NodeList)(nil),              // 19: stowage.v1.NodeList
-	(*Rejection)(nil),             // 20: stowage.v1.Rejection
-	(*Explanation)(nil),           // 21: stowage.v1.Explanation
-	(*Change)(nil),                // 22: stowage.v1.Change
-	(*Doubt)(nil),                 // 23: stowage.v1.Doubt
-	(*Preemption)(nil),            // 24: stowage.v1.Preemption
-	(Plugin)(0),                   // 25: stowage.v1.Plugin
-	(*PodGroup)(nil),              // 26: stowage.v1.PodGroup
-	(*PodGroupPlacement)(nil),     // 27: stowage.v1.PodGroupPlacement
-	(*PodReference)(nil),          // 28: stowage.v1.PodReference
-	(*PodGroupNomination)(nil),    // 29: stowage.v1.PodGroupNomination
-	(*PreemptRequest)(nil),        // 30: stowage.v1.PreemptRequest
-	(*ScaleDownRequest)(nil),      // 31: stowage.v1.ScaleDownRequest
-	(*PutSnapshotRequest)(nil),    // 32: stowage.v1.PutSnapshotRequest
-	(*GetSnapshotRequest)(nil),    // 33: stowage.v1.GetSnapshotRequest
-	(*GetServerInfoRequest)(nil),  // 34: stowage.v1.GetServerInfoRequest
-	(*PreemptResponse)(nil),       // 35: stowage.v1.PreemptResponse
-	(*ScaleDownResponse)(nil),     // 36: stowage.v1.ScaleDownResponse
-	(*PutSnapshotResponse)(nil),   // 37: stowage.v1.PutSnapshotResponse
-	(*GetSnapshotResponse)(nil),   // 38: stowage.v1.GetSnapshotResponse
-	(*GetServerInfoResponse)(nil), // 39: stowage.v1.GetServerInfoResponse
+	(*ClaimDevices)(nil),          // 10: stowage.v1.ClaimDevices
+	(*ClaimBinding)(nil),          // 11: stowage.v1.ClaimBinding
+	(*Eviction)(nil),              // 12: stowage.v1.Eviction
+	(*Placement)(nil),             // 13: stowage.v1.Placement
+	(*PlaceStreamRequest)(nil),    // 14: stowage.v1.PlaceStreamRequest
+	(*PlaceStreamResponse)(nil),   // 15: stowage.v1.PlaceStreamResponse
+	(*QueuePlacement)(nil),        // 16: stowage.v1.QueuePlacement
+	(*DecisionContext)(nil),       // 17: stowage.v1.DecisionContext
+	(*Pod)(nil),                   // 18: stowage.v1.Pod
+	(*CandidateNodes)(nil),        // 19: stowage.v1.CandidateNodes
+	(*NodeList)(nil),              // 20: stowage.v1.NodeList
+	(*Rejection)(nil),             // 21: stowage.v1.Rejection
+	(*Explanation)(nil),           // 22: stowage.v1.Explanation
+	(*Change)(nil),                // 23: stowage.v1.Change
+	(*Doubt)(nil),                 // 24: stowage.v1.Doubt
+	(*Preemption)(nil),            // 25: stowage.v1.Preemption
+	(Plugin)(0),                   // 26: stowage.v1.Plugin
+	(*PodGroup)(nil),              // 27: stowage.v1.PodGroup
+	(*PodGroupPlacement)(nil),     // 28: stowage.v1.PodGroupPlacement
+	(*DeviceAllocation)(nil),      // 29: stowage.v1.DeviceAllocation
+	(*PodReference)(nil),          // 30: stowage.v1.PodReference
+	(*PodGroupNomination)(nil),    // 31: stowage.v1.PodGroupNomination
+	(*PreemptRequest)(nil),        // 32: stowage.v1.PreemptRequest
+	(*ScaleDownRequest)(nil),      // 33: stowage.v1.ScaleDownRequest
+	(*PutSnapshotRequest)(nil),    // 34: stowage.v1.PutSnapshotRequest
+	(*GetSnapshotRequest)(nil),    // 35: stowage.v1.GetSnapshotRequest
+	(*GetServerInfoRequest)(nil),  // 36: stowage.v1.GetServerInfoRequest
+	(*PreemptResponse)(nil),       // 37: stowage.v1.PreemptResponse
+	(*ScaleDownResponse)(nil),     // 38: stowage.v1.ScaleDownResponse
+	(*PutSnapshotResponse)(nil),   // 39: stowage.v1.PutSnapshotResponse
+	(*GetSnapshotResponse)(nil),   // 40: stowage.v1.GetSnapshotResponse
+	(*GetServerInfoResponse)(nil), // 41: stowage.v1.GetServerInfoResponse
 }
 var file_stowage_v1_placement_service_proto_depIdxs = []int32{
-	16, // 0: stowage.v1.FilterRequest.context:type_name -> stowage.v1.DecisionContext
-	17, // 1: stowage.v1.FilterRequest.pod:type_name -> stowage.v1.Pod
-	18, // 2: stowage.v1.FilterRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
-	19, // 3: stowage.v1.FilterResponse.feasible_nodes:type_name -> stowage.v1.NodeList
-	20, // 4: stowage.v1.FilterResponse.rejections:type_name -> stowage.v1.Rejection
-	21, // 5: stowage.v1.FilterResponse.explanation:type_name -> stowage.v1.Explanation
-	22, // 6: stowage.v1.FilterResponse.changes:type_name -> stowage.v1.Change
-	23, // 7: stowage.v1.FilterResponse.doubts:type_name -> stowage.v1.Doubt
-	24, // 8: stowage.v1.FilterResponse.preemption:type_name -> stowage.v1.Preemption
-	16, // 9: stowage.v1.ScoreRequest.context:type_name -> stowage.v1.DecisionContext
-	17, // 10: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
-	18, // 11: stowage.v1.ScoreRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
-	19, // 12: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
+	17, // 0: stowage.v1.FilterRequest.context:type_name -> stowage.v1.DecisionContext
+	18, // 1: stowage.v1.FilterRequest.pod:type_name -> stowage.v1.Pod
+	19, // 2: stowage.v1.FilterRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
+	20, // 3: stowage.v1.FilterResponse.feasible_nodes:type_name -> stowage.v1.NodeList
+	21, // 4: stowage.v1.FilterResponse.rejections:type_name -> stowage.v1.Rejection
+	22, // 5: stowage.v1.FilterResponse.explanation:type_name -> stowage.v1.Explanation
+	23, // 6: stowage.v1.FilterResponse.changes:type_name -> stowage.v1.Change
+	24, // 7: stowage.v1.FilterResponse.doubts:type_name -> stowage.v1.Doubt
+	25, // 8: stowage.v1.FilterResponse.preemption:type_name -> stowage.v1.Preemption
+	17, // 9: stowage.v1.ScoreRequest.context:type_name -> stowage.v1.DecisionContext
+	18, // 10: stowage.v1.ScoreRequest.pod:type_name -> stowage.v1.Pod
+	19, // 11: stowage.v1.ScoreRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
+	20, // 12: stowage.v1.ScoreResponse.nodes:type_name -> stowage.v1.NodeList
 	6,  // 13: stowage.v1.ScoreResponse.plugin_scores:type_name -> stowage.v1.PluginScores
-	19, // 14: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
-	20, // 15: stowage.v1.ScoreResponse.rejections:type_name -> stowage.v1.Rejection
-	23, // 16: stowage.v1.ScoreResponse.doubts:type_name -> stowage.v1.Doubt
-	25, // 17: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
-	16, // 18: stowage.v1.PlaceRequest.context:type_name -> stowage.v1.DecisionContext
+	20, // 14: stowage.v1.ScoreResponse.best_nodes:type_name -> stowage.v1.NodeList
+	21, // 15: stowage.v1.ScoreResponse.rejections:type_name -> stowage.v1.Rejection
+	24, // 16: stowage.v1.ScoreResponse.doubts:type_name -> stowage.v1.Doubt
+	26, // 17: stowage.v1.PluginScores.plugin:type_name -> stowage.v1.Plugin
+	17, // 18: stowage.v1.PlaceRequest.context:type_name -> stowage.v1.DecisionContext
 	8,  // 19: stowage.v1.PlaceRequest.queue:type_name -> stowage.v1.PendingPods
-	18, // 20: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
-	26, // 21: stowage.v1.PlaceRequest.pod_groups:type_name -> stowage.v1.PodGroup
+	19, // 20: stowage.v1.PlaceRequest.candidate_nodes:type_name -> stowage.v1.CandidateNodes
+	27, // 21: stowage.v1.PlaceRequest.pod_groups:type_name -> stowage.v1.PodGroup
 	1,  // 22: stowage.v1.PlaceRequest.queue_mode:type_name -> stowage.v1.QueueMode
 	0,  // 23: stowage.v1.PlaceRequest.tie_break:type_name -> stowage.v1.TieBreak
-	17, // 24: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
-	12, // 25: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
-	27, // 26: stowage.v1.PlaceResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
-	11, // 27: stowage.v1.PlaceResponse.evictions:type_name -> stowage.v1.Eviction
-	23, // 28: stowage.v1.PlaceResponse.doubts:type_name -> stowage.v1.Doubt
-	10, // 29: stowage.v1.PlaceResponse.claim_bindings:type_name -> stowage.v1.ClaimBinding
-	28, // 30: stowage.v1.Eviction.victims:type_name -> stowage.v1.PodReference
-	29, // 31: stowage.v1.Eviction.nominations:type_name -> stowage.v1.PodGroupNomination
-	19, // 32: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
-	20, // 33: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
-	21, // 34: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
-	22, // 35: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
-	24, // 36: stowage.v1.Placement.preemption:type_name -> stowage.v1.Preemption
-	7,  // 37: stowage.v1.PlaceStreamRequest.place:type_name -> stowage.v1.PlaceRequest
-	15, // 38: stowage.v1.PlaceStreamResponse.placements:type_name -> stowage.v1.QueuePlacement
-	27, // 39: stowage.v1.PlaceStreamResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
-	11, // 40: stowage.v1.PlaceStreamResponse.evictions:type_name -> stowage.v1.Eviction
-	23, // 41: stowage.v1.PlaceStreamResponse.doubts:type_name -> stowage.v1.Doubt
-	10, // 42: stowage.v1.PlaceStreamResponse.claim_bindings:type_name -> stowage.v1.ClaimBinding
-	12, // 43: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
-	2,  // 44: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
-	4,  // 45: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
-	7,  // 46: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
-	13, // 47: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
-	30, // 48: stowage.v1.PlacementService.Preempt:input_type -> stowage.v1.PreemptRequest
-	31, // 49: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
-	32, // 50: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
-	33, // 51: stowage.v1.PlacementService.GetSnapshot:input_type -> stowage.v1.GetSnapshotRequest
-	34, // 52: stowage.v1.PlacementService.GetServerInfo:input_type -> stowage.v1.GetServerInfoRequest
-	3,  // 53: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
-	5,  // 54: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
-	9,  // 55: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
-	14, // 56: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
-	35, // 57: stowage.v1.PlacementService.Preempt:output_type -> stowage.v1.PreemptResponse
-	36, // 58: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
-	37, // 59: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
-	38, // 60: stowage.v1.PlacementService.GetSnapshot:output_type -> stowage.v1.GetSnapshotResponse
-	39, // 61: stowage.v1.PlacementService.GetServerInfo:output_type -> stowage.v1.GetServerInfoResponse
-	53, // [53:62] is the sub-list for method output_type
-	44, // [44:53] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	18, // 24: stowage.v1.PendingPods.pod:type_name -> stowage.v1.Pod
+	13, // 25: stowage.v1.PlaceResponse.placements:type_name -> stowage.v1.Placement
+	28, // 26: stowage.v1.PlaceResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
+	12, // 27: stowage.v1.PlaceResponse.evictions:type_name -> stowage.v1.Eviction
+	24, // 28: stowage.v1.PlaceResponse.doubts:type_name -> stowage.v1.Doubt
+	11, // 29: stowage.v1.PlaceResponse.claim_bindings:type_name -> stowage.v1.ClaimBinding
+	10, // 30: stowage.v1.PlaceResponse.claim_devices:type_name -> stowage.v1.ClaimDevices
+	29, // 31: stowage.v1.ClaimDevices.devices:type_name -> stowage.v1.DeviceAllocation
+	30, // 32: stowage.v1.Eviction.victims:type_name -> stowage.v1.PodReference
+	31, // 33: stowage.v1.Eviction.nominations:type_name -> stowage.v1.PodGroupNomination
+	20, // 34: stowage.v1.Placement.nodes:type_name -> stowage.v1.NodeList
+	21, // 35: stowage.v1.Placement.rejections:type_name -> stowage.v1.Rejection
+	22, // 36: stowage.v1.Placement.explanation:type_name -> stowage.v1.Explanation
+	23, // 37: stowage.v1.Placement.changes:type_name -> stowage.v1.Change
+	25, // 38: stowage.v1.Placement.preemption:type_name -> stowage.v1.Preemption
+	7,  // 39: stowage.v1.PlaceStreamRequest.place:type_name -> stowage.v1.PlaceRequest
+	16, // 40: stowage.v1.PlaceStreamResponse.placements:type_name -> stowage.v1.QueuePlacement
+	28, // 41: stowage.v1.PlaceStreamResponse.pod_groups:type_name -> stowage.v1.PodGroupPlacement
+	12, // 42: stowage.v1.PlaceStreamResponse.evictions:type_name -> stowage.v1.Eviction
+	24, // 43: stowage.v1.PlaceStreamResponse.doubts:type_name -> stowage.v1.Doubt
+	11, // 44: stowage.v1.PlaceStreamResponse.claim_bindings:type_name -> stowage.v1.ClaimBinding
+	10, // 45: stowage.v1.PlaceStreamResponse.claim_devices:type_name -> stowage.v1.ClaimDevices
+	13, // 46: stowage.v1.QueuePlacement.placement:type_name -> stowage.v1.Placement
+	2,  // 47: stowage.v1.PlacementService.Filter:input_type -> stowage.v1.FilterRequest
+	4,  // 48: stowage.v1.PlacementService.Score:input_type -> stowage.v1.ScoreRequest
+	7,  // 49: stowage.v1.PlacementService.Place:input_type -> stowage.v1.PlaceRequest
+	14, // 50: stowage.v1.PlacementService.PlaceStream:input_type -> stowage.v1.PlaceStreamRequest
+	32, // 51: stowage.v1.PlacementService.Preempt:input_type -> stowage.v1.PreemptRequest
+	33, // 52: stowage.v1.PlacementService.ScaleDown:input_type -> stowage.v1.ScaleDownRequest
+	34, // 53: stowage.v1.PlacementService.PutSnapshot:input_type -> stowage.v1.PutSnapshotRequest
+	35, // 54: stowage.v1.PlacementService.GetSnapshot:input_type -> stowage.v1.GetSnapshotRequest
+	36, // 55: stowage.v1.PlacementService.GetServerInfo:input_type -> stowage.v1.GetServerInfoRequest
+	3,  // 56: stowage.v1.PlacementService.Filter:output_type -> stowage.v1.FilterResponse
+	5,  // 57: stowage.v1.PlacementService.Score:output_type -> stowage.v1.ScoreResponse
+	9,  // 58: stowage.v1.PlacementService.Place:output_type -> stowage.v1.PlaceResponse
+	15, // 59: stowage.v1.PlacementService.PlaceStream:output_type -> stowage.v1.PlaceStreamResponse
+	37, // 60: stowage.v1.PlacementService.Preempt:output_type -> stowage.v1.PreemptResponse
+	38, // 61: stowage.v1.PlacementService.ScaleDown:output_type -> stowage.v1.ScaleDownResponse
+	39, // 62: stowage.v1.PlacementService.PutSnapshot:output_type -> stowage.v1.PutSnapshotResponse
+	40, // 63: stowage.v1.PlacementService.GetSnapshot:output_type -> stowage.v1.GetSnapshotResponse
+	41, // 64: stowage.v1.PlacementService.GetServerInfo:output_type -> stowage.v1.GetServerInfoResponse
+	56, // [56:65] is the sub-list for method output_type
+	47, // [47:56] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_placement_service_proto_init() }
@@ -1860,6 +1985,7 @@ func file_stowage_v1_placement_service_proto_init() {
 	file_stowage_v1_change_proto_init()
 	file_stowage_v1_cluster_proto_init()
 	file_stowage_v1_context_proto_init()
+	file_stowage_v1_device_proto_init()
 	file_stowage_v1_doubt_proto_init()
 	file_stowage_v1_explanation_proto_init()
 	file_stowage_v1_pod_proto_init()
@@ -1870,15 +1996,15 @@ func file_stowage_v1_placement_service_proto_init() {
 	file_stowage_v1_snapshot_proto_init()
 	file_stowage_v1_verdict_proto_init()
 	file_stowage_v1_placement_service_proto_msgTypes[6].OneofWrappers = []any{}
-	file_stowage_v1_placement_service_proto_msgTypes[9].OneofWrappers = []any{}
-	file_stowage_v1_placement_service_proto_msgTypes[11].OneofWrappers = []any{}
+	file_stowage_v1_placement_service_proto_msgTypes[10].OneofWrappers = []any{}
+	file_stowage_v1_placement_service_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_placement_service_proto_rawDesc), len(file_stowage_v1_placement_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   14,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

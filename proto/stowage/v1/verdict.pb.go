@@ -65,6 +65,8 @@ const (
 	Plugin_PLUGIN_VOLUME_BINDING Plugin = 17
 	// VolumeZone.
 	Plugin_PLUGIN_VOLUME_ZONE Plugin = 18
+	// DynamicResources.
+	Plugin_PLUGIN_DYNAMIC_RESOURCES Plugin = 19
 )
 
 // Enum value maps for Plugin.
@@ -89,6 +91,7 @@ var (
 		16: "PLUGIN_NODE_VOLUME_LIMITS",
 		17: "PLUGIN_VOLUME_BINDING",
 		18: "PLUGIN_VOLUME_ZONE",
+		19: "PLUGIN_DYNAMIC_RESOURCES",
 	}
 	Plugin_value = map[string]int32{
 		"PLUGIN_UNSPECIFIED":                        0,
@@ -110,6 +113,7 @@ var (
 		"PLUGIN_NODE_VOLUME_LIMITS":                 16,
 		"PLUGIN_VOLUME_BINDING":                     17,
 		"PLUGIN_VOLUME_ZONE":                        18,
+		"PLUGIN_DYNAMIC_RESOURCES":                  19,
 	}
 )
 
@@ -273,6 +277,19 @@ const (
 	RejectionReason_REJECTION_REASON_VOLUME_ZONE RejectionReason = 32
 	// A claim of the pod cannot be used. The text says why.
 	RejectionReason_REJECTION_REASON_CLAIM RejectionReason = 33
+	// The node has no devices for the pod's claims.
+	RejectionReason_REJECTION_REASON_NO_DEVICES RejectionReason = 34
+	// A claim of the pod has devices that the node cannot use, or whose binding failed.
+	RejectionReason_REJECTION_REASON_RESOURCE_CLAIM_UNAVAILABLE RejectionReason = 35
+	// The node has no devices for the pod's claims, and a pool of devices is invalid.
+	RejectionReason_REJECTION_REASON_INVALID_RESOURCE_POOLS RejectionReason = 36
+	// The node lacks an extended resource that devices do not serve.
+	RejectionReason_REJECTION_REASON_RESOURCE_NOT_SERVED RejectionReason = 37
+	// An earlier attempt left a claim for the extended resources of the pod.
+	RejectionReason_REJECTION_REASON_EXTENDED_RESOURCE_CLAIM RejectionReason = 38
+	// A search for devices met its limit, or an expression that was not evaluated. kube-scheduler may accept the node. The response has a
+	// doubt about the pod.
+	RejectionReason_REJECTION_REASON_DEVICES_NOT_DECIDED RejectionReason = 39
 )
 
 // Enum value maps for RejectionReason.
@@ -312,6 +329,12 @@ var (
 		31: "REJECTION_REASON_VOLUME_NOT_FOUND",
 		32: "REJECTION_REASON_VOLUME_ZONE",
 		33: "REJECTION_REASON_CLAIM",
+		34: "REJECTION_REASON_NO_DEVICES",
+		35: "REJECTION_REASON_RESOURCE_CLAIM_UNAVAILABLE",
+		36: "REJECTION_REASON_INVALID_RESOURCE_POOLS",
+		37: "REJECTION_REASON_RESOURCE_NOT_SERVED",
+		38: "REJECTION_REASON_EXTENDED_RESOURCE_CLAIM",
+		39: "REJECTION_REASON_DEVICES_NOT_DECIDED",
 	}
 	RejectionReason_value = map[string]int32{
 		"REJECTION_REASON_UNSPECIFIED":                   0,
@@ -348,6 +371,12 @@ var (
 		"REJECTION_REASON_VOLUME_NOT_FOUND":              31,
 		"REJECTION_REASON_VOLUME_ZONE":                   32,
 		"REJECTION_REASON_CLAIM":                         33,
+		"REJECTION_REASON_NO_DEVICES":                    34,
+		"REJECTION_REASON_RESOURCE_CLAIM_UNAVAILABLE":    35,
+		"REJECTION_REASON_INVALID_RESOURCE_POOLS":        36,
+		"REJECTION_REASON_RESOURCE_NOT_SERVED":           37,
+		"REJECTION_REASON_EXTENDED_RESOURCE_CLAIM":       38,
+		"REJECTION_REASON_DEVICES_NOT_DECIDED":           39,
 	}
 )
 
@@ -587,7 +616,7 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x06plugin\x18\x01 \x01(\x0e2\x12.stowage.v1.PluginR\x06plugin\x12*\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x16.stowage.v1.StatusCodeR\x04code\x12,\n" +
 	"\areasons\x18\x03 \x03(\v2\x12.stowage.v1.ReasonR\areasons\x12*\n" +
-	"\x05nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes*\xc5\x04\n" +
+	"\x05nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes*\xe3\x04\n" +
 	"\x06Plugin\x12\x16\n" +
 	"\x12PLUGIN_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17PLUGIN_SCHEDULING_GATES\x10\x01\x12\x14\n" +
@@ -608,14 +637,14 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"\x1aPLUGIN_VOLUME_RESTRICTIONS\x10\x0f\x12\x1d\n" +
 	"\x19PLUGIN_NODE_VOLUME_LIMITS\x10\x10\x12\x19\n" +
 	"\x15PLUGIN_VOLUME_BINDING\x10\x11\x12\x16\n" +
-	"\x12PLUGIN_VOLUME_ZONE\x10\x12*\x8f\x01\n" +
+	"\x12PLUGIN_VOLUME_ZONE\x10\x12\x12\x1c\n" +
+	"\x18PLUGIN_DYNAMIC_RESOURCES\x10\x13*\x8f\x01\n" +
 	"\n" +
 	"StatusCode\x12\x1b\n" +
 	"\x17STATUS_CODE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19STATUS_CODE_UNSCHEDULABLE\x10\x01\x12.\n" +
 	"*STATUS_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE\x10\x02\x12\x15\n" +
-	"\x11STATUS_CODE_ERROR\x10\x03*\xb7\n" +
-	"\n" +
+	"\x11STATUS_CODE_ERROR\x10\x03*\xb8\f\n" +
 	"\x0fRejectionReason\x12 \n" +
 	"\x1cREJECTION_REASON_UNSPECIFIED\x10\x00\x12%\n" +
 	"!REJECTION_REASON_SCHEDULING_GATED\x10\x01\x12\x1e\n" +
@@ -651,7 +680,13 @@ const file_stowage_v1_verdict_proto_rawDesc = "" +
 	"!REJECTION_REASON_STORAGE_CAPACITY\x10\x1e\x12%\n" +
 	"!REJECTION_REASON_VOLUME_NOT_FOUND\x10\x1f\x12 \n" +
 	"\x1cREJECTION_REASON_VOLUME_ZONE\x10 \x12\x1a\n" +
-	"\x16REJECTION_REASON_CLAIM\x10!BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
+	"\x16REJECTION_REASON_CLAIM\x10!\x12\x1f\n" +
+	"\x1bREJECTION_REASON_NO_DEVICES\x10\"\x12/\n" +
+	"+REJECTION_REASON_RESOURCE_CLAIM_UNAVAILABLE\x10#\x12+\n" +
+	"'REJECTION_REASON_INVALID_RESOURCE_POOLS\x10$\x12(\n" +
+	"$REJECTION_REASON_RESOURCE_NOT_SERVED\x10%\x12,\n" +
+	"(REJECTION_REASON_EXTENDED_RESOURCE_CLAIM\x10&\x12(\n" +
+	"$REJECTION_REASON_DEVICES_NOT_DECIDED\x10'BAZ?github.com/stowage-scheduler/stowage/proto/stowage/v1;stowagev1b\x06proto3"
 
 var (
 	file_stowage_v1_verdict_proto_rawDescOnce sync.Once

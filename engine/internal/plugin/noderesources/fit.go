@@ -43,7 +43,10 @@ func NewFit(c *plugin.Cycle) *rule.Fit {
 			counted = append(counted, q)
 		}
 	}
-	return rule.NewFit(c.State, counted)
+	fit := rule.NewFit(c.State, counted)
+	// fit.go shouldDelegateResourceToDRA, v1.37
+	fit.ByDevices(func(resource string) bool { return c.State.Devices().Serving(resource) != nil })
+	return fit
 }
 
 // waits returns that every pod which leaves is waited for (fit.go isSchedulableAfterAssignedPodDelete, v1.37).

@@ -4,6 +4,7 @@ package registry
 import (
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/defaultpreemption"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/dynamicresources"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/imagelocality"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeaffinity"
@@ -38,6 +39,7 @@ var Plugins = []*plugin.Plugin{
 	volumezone.Plugin,
 	podtopologyspread.Plugin,
 	interpodaffinity.Plugin,
+	dynamicresources.Plugin,
 	defaultpreemption.Plugin,
 	noderesources.Balanced,
 	imagelocality.Plugin,

@@ -1,0 +1,316 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/internal/allocate"
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// devicesOf is what the request allocated, and what it remembers about devices.
+type devicesOf struct {
+	finder *allocate.Finder // nil until needed
+	taken  *allocate.Taken
+	// changes count the allocations of devices that a node has alone, and of those that several nodes can use.
+	changes      []uint32
+	sharedChange uint32
+	// claims are the claims that the request allocated, or took devices from (nil).
+	claims map[ClaimName]*grant
+	// held are the grants of assumed pods, by their index.
+	held     map[int][]*grant
+	searches map[string]*searches // by the key of a demand
+	made     []verdict.PodDevices
+	steps    int // that searches of the request may still take
+	// undecided is set once a search of the request was not decided.
+	undecided bool
+
+	// selected are the nodes of selectors.
+	selected map[*api.NodeSelector]nodeset.Set
+	// demand is that of the pod that was requested last, as of a number of changes of claims.
+	demand       *DeviceDemand
+	demandOf     *Pending
+	demandAt     int
+	claimChanges int
+	last         lastAllocation
+	allChanges   int // of claims and devices
+}
+
+// grant is the devices of a claim.
+type grant struct {
+	name ClaimName // empty for a claim that has none yet
+	// node and by say where the claim is available: on a node alone, or on the nodes of all selectors.
+	node    string
+	by      []*api.NodeSelector
+	devices []granted
+}
+
+type granted struct {
+	id int32
+	api.DeviceAllocation
+}
+
+// searches are the outcomes of searches for demands that differ in names alone.
+type searches struct {
+	problems map[string]*allocate.Problem // by the resources that devices serve
+	byNode   []searched
+	byKey    map[string]*allocate.Result
+}
+
+// searched is the outcome on a node, as of a number of changes.
+type searched struct {
+	*allocate.Result
+	local, shared uint32
+}
+
+// maxDeviceSteps bounds the steps of all searches of a request.
+const maxDeviceSteps = 1 << 27
+
+// startDevices prepares searches.
+func (s *State) startDevices() *devicesOf {
+	d := &s.devicesOf
+	if d.finder == nil {
+		d.taken, d.steps = cmp.Or(d.taken, s.devices.claimed().Taken), cmp.Or(d.steps, maxDeviceSteps)
+		d.finder = allocate.NewFinder(s.devices.Inventory())
+		d.changes, d.searches = make([]uint32, s.Len()), make(map[string]*searches)
+	}
+	return d
+}
+
+// onOtherNodes returns what stays of d in a state with other nodes or labels.
+func (d *devicesOf) onOtherNodes() devicesOf {
+	return devicesOf{taken: d.taken, claims: d.claims, held: d.held, made: d.made, steps: d.steps}
+}
+
+// DevicesUndecided reports whether a search for devices of the request was not decided.
+func (s *State) DevicesUndecided() bool { return s.devicesOf.undecided }
+
+// allocationOf returns the devices that a claim has; nil for none.
+func (s *State) allocationOf(c *DeviceClaim) *grant {
+	if c.Object == nil {
+		return nil
+	}
+	if g, changed := s.devicesOf.claims[c.Name]; changed {
+		return g
+	}
+	if c.Object.Allocation == nil {
+		return nil
+	}
+	if by := c.Object.Allocation.NodeSelector; by != nil {
+		return &grant{by: []*api.NodeSelector{by}}
+	}
+	return &grant{}
+}
+
+// available returns the nodes that a node selector selects.
+func (s *State) available(by *api.NodeSelector) nodeset.Set {
+	nodes := s.devicesOf.selected[by]
+	if nodes == nil {
+		if nodes = s.Selected(by); s.devicesOf.selected == nil {
+			s.devicesOf.selected = make(map[*api.NodeSelector]nodeset.Set)
+		}
+		s.devicesOf.selected[by] = nodes
+	}
+	return nodes
+}
+
+// Allocation is where the claims of a pod have or can get devices (dynamicresources.go Filter, v1.37).
+type Allocation struct {
+	// Unavailable are the nodes where an allocated claim cannot be used, and where the rest would succeed.
+	Unavailable nodeset.Set
+	// Impossible are the nodes without devices for the claims, Invalid those of them with invalid pools. Unserved lack an extended
+	// resource.
+	Impossible, Invalid, Unserved nodeset.Set
+	// Errors are the nodes whose search fails, by kube-scheduler's text.
+	Errors map[string]nodeset.Set
+	// Undecided are the nodes whose search met a limit, or an expression that was not evaluated.
+	Undecided nodeset.Set
+	// Scores are by node; nil if no claim has a prioritized list.
+	Scores []int64
+}
+
+// AllocationOf returns where the claims of a pod have or can get devices; nil if it has none, or is rejected as a whole. The result must
+// not be changed.
+func (s *State) AllocationOf(p *Pending) *Allocation {
+	d := s.DemandOf(p)
+	if d == nil || d.Rejection != "" {
+		return nil
+	}
+	of := s.startDevices()
+	if last := &of.last; last.pod == p && last.at == of.allChanges {
+		return last.Allocation
+	}
+	of.last = lastAllocation{p, of.allChanges, s.findAllocation(d)}
+	return of.last.Allocation
+}
+
+// lastAllocation is the last one that was requested, and the pod and the number of changes that it is for.
+type lastAllocation struct {
+	pod *Pending
+	at  int
+	*Allocation
+}
+
+func (s *State) findAllocation(d *DeviceDemand) *Allocation {
+	a := &Allocation{
+		Unavailable: nodeset.New(s.Len()), Impossible: nodeset.New(s.Len()), Invalid: nodeset.New(s.Len()), Unserved: nodeset.New(s.Len()),
+		Undecided: nodeset.New(s.Len()), Errors: make(map[string]nodeset.Set),
+	}
+	available := s.usable(d)
+	for node := range uint32(s.Len()) {
+		if node%256 == 0 && s.Ended() {
+			break
+		}
+		served, fits := s.servedOn(d, node)
+		if !fits {
+			a.Unserved.Add(node)
+			continue
+		}
+		if len(d.Claims)+len(served) == 0 {
+			continue
+		}
+		of := s.searchOn(d, served, node)
+		switch of.Status {
+		case allocate.Impossible:
+			a.Impossible.Add(node)
+		case allocate.InvalidPools:
+			a.Invalid.Add(node)
+		case allocate.Undecided:
+			a.Undecided.Add(node)
+			s.devicesOf.undecided = true
+		case allocate.Failed:
+			if a.Errors[of.Error] == nil {
+				a.Errors[of.Error] = nodeset.New(s.Len())
+			}
+			a.Errors[of.Error].Add(node)
+		case allocate.Found:
+			if !available(node) {
+				a.Unavailable.Add(node)
+			}
+			if of.Score > 0 && a.Scores == nil {
+				a.Scores = make([]int64, s.Len())
+			}
+			if a.Scores != nil {
+				a.Scores[node] = of.Score
+			}
+		}
+	}
+	s.addAllocatedScores(d, a)
+	return a
+}
+
+// usable returns whether a pod's allocated claims can be used on a node.
+func (s *State) usable(d *DeviceDemand) func(node uint32) bool {
+	var all []nodeset.Set
+	failed := false
+	for i := range d.Claims {
+		c := &d.Claims[i]
+		if g := s.allocationOf(c); g != nil {
+			for _, by := range g.by {
+				all = append(all, s.available(by))
+			}
+			if g.node != "" {
+				only := nodeset.New(s.Len())
+				if node, found := s.Node(g.node); found {
+					only.Add(node)
+				}
+				all = append(all, only)
+			}
+		}
+		failed = failed || c.Object != nil && c.Object.Allocation != nil && c.Object.BindingFailed
+	}
+	return func(node uint32) bool {
+		return !failed && !slices.ContainsFunc(all, func(n nodeset.Set) bool { return !n.Has(node) })
+	}
+}
+
+// addAllocatedScores adds the score of claims that have devices already, the same for all nodes.
+func (s *State) addAllocatedScores(d *DeviceDemand, a *Allocation) {
+	sum := int64(0)
+	for i := range d.Claims {
+		c := &d.Claims[i]
+		if c.Object == nil || s.allocationOf(c) == nil {
+			continue
+		}
+		var requests []string
+		if g := s.devicesOf.claims[c.Name]; g != nil {
+			for _, of := range g.devices {
+				requests = append(requests, of.Request)
+			}
+		} else if c.Object.Allocation != nil {
+			for _, of := range c.Object.Allocation.Devices {
+				requests = append(requests, of.Request)
+			}
+		}
+		sum += allocate.ScoreOf(c.Spec, requests)
+	}
+	if sum == 0 {
+		return
+	}
+	if a.Scores == nil {
+		a.Scores = make([]int64, s.Len())
+	}
+	for node := range a.Scores {
+		a.Scores[node] += sum
+	}
+}
+
+// servedOn returns the extended resources of a pod that devices serve on a node, and whether the node has the others
+// (extendeddynamicresources.go filterExtendedResources, v1.37).
+func (s *State) servedOn(d *DeviceDemand, node uint32) (served []string, fits bool) {
+	for _, q := range d.Extended {
+		column, allocatable := s.Resources.Scalars[q.Resource], int64(0)
+		i, has := column.Find(node)
+		if has {
+			allocatable = column.Values[i].Allocatable
+		}
+		if s.devices.Serving(q.Resource) != nil && allocatable == 0 {
+			served = append(served, q.Resource)
+		} else if !has {
+			return nil, false
+		}
+	}
+	return served, true
+}
+
+// searchOn returns the outcome of allocating on a node. Outcomes stay valid until devices change that the node can use.
+func (s *State) searchOn(d *DeviceDemand, served []string, node uint32) *allocate.Result {
+	of := s.devicesOf.searches[d.key]
+	if of == nil {
+		of = &searches{
+			problems: make(map[string]*allocate.Problem), byNode: make([]searched, s.Len()), byKey: make(map[string]*allocate.Result),
+		}
+		s.devicesOf.searches[d.key] = of
+	}
+	at := &of.byNode[node]
+	local, shared := s.devicesOf.changes[node], s.devicesOf.sharedChange
+	if at.Result != nil && at.local == local && at.shared == shared && at.Status != allocate.Failed {
+		return at.Result
+	}
+	n := s.deviceNode(node)
+	pools, alone := s.devicesOf.finder.Pools(n)
+	var key string
+	if alone {
+		key = string(s.devicesOf.taken.Key([]byte(strings.Join(served, " ")), pools))
+		if known := of.byKey[key]; known != nil {
+			*at = searched{known, local, shared}
+			return known
+		}
+	}
+	problem := of.problems[strings.Join(served, " ")]
+	if problem == nil {
+		problem = s.problem(d, served)
+		of.problems[strings.Join(served, " ")] = problem
+	}
+	result := allocate.Search(problem, n, pools, s.devicesOf.taken, &s.devicesOf.steps)
+	if result.Status == allocate.Failed { // the text names the claims of the pod, and not of the first one like it
+		result = allocate.Search(s.problem(d, served), n, pools, s.devicesOf.taken, &s.devicesOf.steps)
+	} else if alone {
+		of.byKey[key] = &result
+	}
+	*at = searched{&result, local, shared}
+	return &result
+}
