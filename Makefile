@@ -133,6 +133,20 @@ breaking: $(PROTOVALIDATE) ## Check that the contract does not break callers of 
 candidate: $(PROTOVALIDATE) ## Make the contract as it is the candidate that make breaking compares with.
 	$(BUF) build --exclude-source-info -o $(CANDIDATE)
 
+# Of the recorded cases and the examples every client gets each CLIENT_CASES-th.
+CLIENT_CASES ?= 1
+TYPESCRIPT := clients/typescript
+.PHONY: clients
+clients: $(PROTOVALIDATE) ## Generate, build and test the clients in other languages. Needs Node.js and npm. CLIENT_CASES=10 for a tenth of the cases.
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./server/cmd/stowage-server ./clients/cmd/stowage
+	npm --prefix $(TYPESCRIPT) ci --no-fund --no-audit
+	$(TYPESCRIPT)/scripts/audit.sh
+	$(BUF) generate --template $(TYPESCRIPT)/buf.gen.yaml --path proto/stowage/v1
+	cd $(TYPESCRIPT) && npm run generate && npm run build && npm test
+	go run ./.ci/readme $(TYPESCRIPT)/README.md
+	$(GOTEST) -count=1 -timeout 30m -v ./bench/clients -step $(CLIENT_CASES) \
+	  -typescript "node $(CURDIR)/$(TYPESCRIPT)/dist/test/driver.js HTTP"
+
 .PHONY: fuzz
 fuzz: ## Fuzz every fuzz target for FUZZTIME (default 30s).
 	@grep -rlE '^func Fuzz' --include='*_test.go' engine proto server clients | sort | while read -r file; do \

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { round } from "../examples/scheduler.js";
+import { Objects, ObjectsError } from "../src/index.js";
+
+const meta = (name: string, more = {}) => ({ metadata: { name, namespace: "default", uid: name, ...more } });
+const spec = (schedulerName: string) => ({
+  schedulerName, containers: [{ name: "c", image: "i", resources: { requests: { cpu: "1" } } }],
+  affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ labelSelector: { matchLabels: { app: "web" } }, topologyKey: "kubernetes.io/hostname" }] } },
+});
+
+test("the scheduler binds the pods of its name, each on a node of its own", async () => {
+  const node = (name: string) => ({ metadata: { name, uid: name, labels: { "kubernetes.io/hostname": name } }, status: { allocatable: { cpu: "4", memory: "8Gi", pods: "10" }, conditions: [{ type: "Ready", status: "True" }] } });
+  const pod = (name: string, schedulerName: string) => ({ ...meta(name, { labels: { app: "web" } }), spec: spec(schedulerName) as Record<string, unknown>, status: { phase: "Pending" } });
+  const pods = [pod("a", "stowage"), pod("b", "stowage"), pod("c", "stowage"), pod("other", "default-scheduler")];
+  const kubernetes = createServer(async (r, w) => {
+    const bound = /pods\/(.*)\/binding$/.exec(r.url!)?.[1];
+    if (bound) {
+      let text = "";
+      for await (const part of r) text += part;
+      pods.find((p) => p.metadata.name === bound)!.spec["nodeName"] = JSON.parse(text).target.name;
+      return w.writeHead(201).end("{}");
+    }
+    const items = { "/api/v1/nodes": [node("n1"), node("n2")], "/api/v1/pods": pods, "/api/v1/namespaces": [{ metadata: { name: "default", uid: "ns" } }] }[r.url!];
+    return items ? w.end(JSON.stringify({ apiVersion: "v1", kind: "List", items })) : w.writeHead(404).end("{}");
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => kubernetes.once("listening", resolve));
+  const address = "127.0.0.1:18437";
+  const serve = spawn(process.env["STOWAGE"] ?? "../../bin/stowage", ["serve", "--listen", address], { stdio: "inherit" });
+  try {
+    const stowage = new Objects({ url: `http://${address}`, retries: { attempts: 8 } }); // it starts meanwhile
+    const bound = await round(`http://127.0.0.1:${(kubernetes.address() as AddressInfo).port}`, stowage, "stowage");
+    assert.deepEqual([...bound.values()].sort(), ["n1", "n2"]);
+    assert.deepEqual([...bound.keys()].sort(), ["default/a", "default/b"]);
+    await assert.rejects(stowage.ask("place", "kind: Pod\napiVersion: v1\nmetadata: {name: x}\nspec: {containers: [{name: c, image: i, resources: {requests: {cpu: x}}}]}"), (e: ObjectsError) => {
+      assert.equal(e.status, 400);
+      assert.match(e.problems[0]!.detail, /spec.containers\[0\].resources.requests/);
+      return true;
+    });
+  } finally {
+    serve.kill();
+    kubernetes.closeAllConnections();
+    kubernetes.close();
+  }
+});
