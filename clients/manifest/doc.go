@@ -24,6 +24,6 @@
 // namespace.
 //
 // A Reader accepts at most MaximumBytes and MaximumObjects in all, counted after decompression, 8 MiB for one object, and 192 MiB
-// for one YAML document. It refuses text at its first NUL byte, and files in directories that are not regular. Untrusted input
-// thus takes less than 1 GiB of memory. A Reader is for one goroutine.
+// for one YAML document. It refuses text at its first NUL byte, and files in directories that are not regular. A file takes some 1.2 times its size
+// of memory: bound untrusted input with Reader.Bound. A Reader is for one goroutine.
 package manifest

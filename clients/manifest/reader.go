@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// MaximumBytes bounds the input of a Reader: some 200,000 pods as kubectl prints them.
-	MaximumBytes = 1 << 30
+	// MaximumBytes bounds the input of a Reader unless Bound does: 250,000 pods as kubectl prints them, with some 4 GiB of memory.
+	MaximumBytes int64 = 4 << 30
 	// MaximumObjects bounds the objects of a Reader. Each may take 4 KiB of memory, however short its text.
 	MaximumObjects = 300_000
 	// Reading stops after maximumErrors errors.
