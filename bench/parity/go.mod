@@ -110,6 +110,7 @@ require (
 	github.com/segmentio/encoding v0.5.4 // indirect
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
+	github.com/stowage-scheduler/stowage/clients/cel v0.0.0
 	github.com/stowage-scheduler/stowage/clients/simulate v0.0.0 // indirect
 	github.com/stowage-scheduler/stowage/clients/stowage v0.0.0 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
@@ -229,3 +230,5 @@ replace github.com/stowage-scheduler/stowage/clients/stowage => ../../clients/st
 replace github.com/stowage-scheduler/stowage/clients/kube => ../../clients/kube
 
 replace github.com/stowage-scheduler/stowage/clients/simulate => ../../clients/simulate
+
+replace github.com/stowage-scheduler/stowage/clients/cel => ../../clients/cel

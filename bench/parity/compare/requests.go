@@ -7,11 +7,13 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+	"github.com/stowage-scheduler/stowage/clients/cel"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -43,13 +45,15 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 	for i, q := range c.Queue {
 		queue[i] = q.Pod
 	}
-	storage := &c.Storage
+	storage, devices := &c.Storage, &c.Devices
 	if form.Stored {
-		storage = &s.Storage
+		storage, devices = &s.Storage, &s.Devices
 		nodes, pods, nominated, namespaces, queue, groups = s.Nodes, s.Pods, s.Nominated, s.Namespaces, s.Queue, s.PodGroups
 	}
 	pods, nominated, queue = owners(pods, s.Pods), owners(nominated, s.Nominated), owners(queue, s.Queue)
-	b := kube.NewBuilder(kube.Options{CountPods: form.CountPods, SchedulerName: kube.AnyScheduler, GivenOrder: true, WholeStorage: true})
+	b := kube.NewBuilder(kube.Options{
+		CountPods: form.CountPods, SchedulerName: kube.AnyScheduler, GivenOrder: true, WholeStorage: true, WholeDevices: true, Selectors: selectors,
+	})
 	err := addAll(b.AddNode, nodes)
 	if err == nil {
 		err = addAll(b.AddPod, pods)
@@ -62,6 +66,9 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 	}
 	if err == nil {
 		err = addStorage(b, storage, queue)
+	}
+	if err == nil {
+		err = addDevices(b, devices)
 	}
 	if err == nil {
 		err = addAll(func(g *schedulingv1beta1.PodGroup) error { return b.AddPodGroup(g) }, relaxed(groups))
@@ -242,5 +249,18 @@ func addStorage(b *kube.Builder, s *scenario.Storage, queue []*corev1.Pod) error
 		addAll(b.AddVolumeAttachment, s.VolumeAttachments),
 		addAll(b.AddPersistentVolume, volumes),
 		addAll(b.AddPersistentVolumeClaim, claims),
+	)
+}
+
+// selectors evaluates expressions of all cases.
+var selectors = cel.New()
+
+func addDevices(b *kube.Builder, d *scenario.Devices) error {
+	return errors.Join(
+		addAll(b.AddDeviceClass, d.DeviceClasses),
+		addAll(b.AddResourceSlice, d.ResourceSlices),
+		addAll(b.AddResourceClaim, d.ResourceClaims),
+		addAll(b.AddResourceClaimTemplate, d.ResourceClaimTemplates),
+		addAll(func(r *resourcev1.DeviceTaintRule) error { return b.AddDeviceTaintRule(r) }, d.DeviceTaintRules),
 	)
 }

@@ -1,6 +1,7 @@
 package expect
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/bench/conformance"
@@ -140,6 +141,7 @@ func placeAnswer(c *scenario.Case, placements []oracle.Placement, candidates []u
 			entry.Explanation = &stowagev1.Explanation{FailingChecks: checked}
 		}
 		out.ClaimBindings = append(out.ClaimBindings, claimBindings(p.Bindings)...)
+		out.ClaimDevices = append(out.ClaimDevices, claimDevices(p.Granted)...)
 		out.PlacedCount += placed
 		out.UnplacedCount += entry.UnplacedCount
 		out.Placements = append(out.Placements, entry)
@@ -152,6 +154,29 @@ func claimBindings(bound []oracle.Binding) (out []*stowagev1.ClaimBinding) {
 		out = append(out, &stowagev1.ClaimBinding{
 			Namespace: b.Namespace, Name: b.Claim, VolumeName: b.Volume, NodeIndex: b.Node, QueueIndex: uint32(b.Entry),
 		})
+	}
+	return out
+}
+
+// claimDevices converts devices that claims got. IDs of shares are random.
+func claimDevices(granted []oracle.Granted) (out []*stowagev1.ClaimDevices) {
+	for _, g := range granted {
+		of := &stowagev1.ClaimDevices{
+			Namespace: g.Namespace, Name: g.Claim, PodClaim: g.PodClaim, NodeIndex: g.Node, QueueIndex: uint32(g.Entry),
+		}
+		for _, r := range g.Results {
+			device := &stowagev1.DeviceAllocation{
+				Request: r.Request, Driver: r.Driver, Pool: r.Pool, Device: r.Device, AdminAccess: r.AdminAccess != nil && *r.AdminAccess,
+				Shared: r.ShareID != nil,
+			}
+			for _, name := range slices.Sorted(maps.Keys(r.ConsumedCapacity)) {
+				consumed := r.ConsumedCapacity[name]
+				device.ConsumedCapacity = append(device.ConsumedCapacity,
+					&stowagev1.DeviceCapacityRequest{Name: string(name), Value: consumed.MilliValue()})
+			}
+			of.Devices = append(of.Devices, device)
+		}
+		out = append(out, of)
 	}
 	return out
 }

@@ -27,6 +27,7 @@ var Plugins = map[string]stowagev1.Plugin{
 	names.NodeVolumeLimits:                stowagev1.Plugin_PLUGIN_NODE_VOLUME_LIMITS,
 	names.VolumeBinding:                   stowagev1.Plugin_PLUGIN_VOLUME_BINDING,
 	names.VolumeZone:                      stowagev1.Plugin_PLUGIN_VOLUME_ZONE,
+	names.DynamicResources:                stowagev1.Plugin_PLUGIN_DYNAMIC_RESOURCES,
 }
 
 // order is the order in which the default profile runs them.
@@ -34,7 +35,7 @@ var order = []stowagev1.Plugin{
 	Plugins[names.SchedulingGates], Plugins[names.NodeName], Plugins[names.NodeUnschedulable], Plugins[names.TaintToleration],
 	Plugins[names.NodeAffinity], Plugins[names.NodePorts], Plugins[names.NodeResourcesFit], Plugins[names.VolumeRestrictions],
 	Plugins[names.NodeVolumeLimits], Plugins[names.VolumeBinding], Plugins[names.VolumeZone], Plugins[names.PodTopologySpread],
-	Plugins[names.InterPodAffinity], Plugins[names.NodeResourcesBalancedAllocation], Plugins[names.ImageLocality],
+	Plugins[names.InterPodAffinity], Plugins[names.DynamicResources], Plugins[names.NodeResourcesBalancedAllocation], Plugins[names.ImageLocality],
 	Plugins[names.DefaultPreemption], Plugins[names.NodeDeclaredFeatures],
 }
 

@@ -47,6 +47,11 @@ var types = map[string]stowagev1.RejectionReason{
 	volumebinding.ErrReasonNotEnoughSpace:                       stowagev1.RejectionReason_REJECTION_REASON_STORAGE_CAPACITY,
 	volumebinding.ErrReasonPVNotExist:                           stowagev1.RejectionReason_REJECTION_REASON_VOLUME_NOT_FOUND,
 	volumezone.ErrReasonConflict:                                stowagev1.RejectionReason_REJECTION_REASON_VOLUME_ZONE,
+	"cannot allocate all claims":                                stowagev1.RejectionReason_REJECTION_REASON_NO_DEVICES,
+	"resourceclaim not available on the node":                   stowagev1.RejectionReason_REJECTION_REASON_RESOURCE_CLAIM_UNAVAILABLE,
+	"invalid resource pools were encountered":                   stowagev1.RejectionReason_REJECTION_REASON_INVALID_RESOURCE_POOLS,
+	"cannot fit resource":                                       stowagev1.RejectionReason_REJECTION_REASON_RESOURCE_NOT_SERVED,
+	"cannot schedule extended resource claim":                   stowagev1.RejectionReason_REJECTION_REASON_EXTENDED_RESOURCE_CLAIM,
 	interpodaffinity.ErrReasonExistingAntiAffinityRulesNotMatch: stowagev1.RejectionReason_REJECTION_REASON_EXISTING_POD_ANTI_AFFINITY,
 }
 
@@ -59,7 +64,7 @@ func reason(refusal *oracle.Refusal, text string) (*stowagev1.Reason, error) {
 		r.Type = stowagev1.RejectionReason_REJECTION_REASON_INVALID_SCORE
 	case plugin == names.NodeVolumeLimits && strings.HasSuffix(text, " CSI driver is not installed on the node"):
 		r.Type = stowagev1.RejectionReason_REJECTION_REASON_CSI_DRIVER_MISSING
-	case plugin == names.VolumeRestrictions, plugin == names.NodeVolumeLimits, plugin == names.VolumeBinding, plugin == names.VolumeZone:
+	case plugin == names.DynamicResources, plugin == names.VolumeRestrictions, plugin == names.NodeVolumeLimits, plugin == names.VolumeBinding, plugin == names.VolumeZone:
 		r.Type = stowagev1.RejectionReason_REJECTION_REASON_CLAIM
 	case refusal.Code == fwk.Error, plugin == names.InterPodAffinity && strings.HasPrefix(text, "parsing pod: "):
 		r.Type = stowagev1.RejectionReason_REJECTION_REASON_UNPARSABLE_POD

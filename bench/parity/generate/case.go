@@ -44,6 +44,9 @@ func Case(profile string, seed uint64) *scenario.Case {
 	if d.focus(storing) {
 		d.storage()
 	}
+	if d.focus(devicing) {
+		d.devices()
+	}
 	d.existingPods(perNode)
 	if d.focus(queueing) {
 		d.wholeQueue()
@@ -158,7 +161,7 @@ func (d *draw) queue() {
 			// The pods of a workload take turns with another's.
 			pod = d.c.Queue[d.IntN(i)].Pod.DeepCopy()
 		}
-		pod.Name = d.name("pending")
+		pod.Name, pod.Spec.ResourceClaims = d.name("pending"), nil
 		count := 1
 		if d.chance(0.4) {
 			count = d.between(2, most)
@@ -166,6 +169,9 @@ func (d *draw) queue() {
 		d.ownOnly(pod)
 		if count == 1 && d.owns() {
 			d.ownVolumes(pod, pending)
+		}
+		if d.claimsDevices() {
+			d.claimDevices(pod)
 		}
 		d.c.Queue = append(d.c.Queue, scenario.Pending{Pod: pod, Count: count})
 	}

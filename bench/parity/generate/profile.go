@@ -38,6 +38,7 @@ const (
 	sparing
 	features
 	storing
+	devicing
 	featureCount
 )
 
@@ -102,13 +103,16 @@ var likelihood = map[string][featureCount]float64{
 	"volumes": weigh(0.03, map[feature]float64{
 		storing: 0.85, longQueue: 0.15, podAffinity: 0.05, spread: 0.08, resources: 0.1, narrowing: 0.04, oddity: 0, extremes: 0,
 	}),
+	"devices": weigh(0.03, map[feature]float64{
+		devicing: 0.85, longQueue: 0.15, podAffinity: 0.05, spread: 0.08, resources: 0.1, narrowing: 0.04, oddity: 0, extremes: 0,
+	}),
 	"mixed": weigh(0.25, map[feature]float64{
 		podAffinity: 0.35, longQueue: 0.02, spread: 0.3, taints: 0.4, nodeAffinity: 0.3, resources: 0.6, narrowing: 0.04, resize: 0.1,
 	}),
 }
 
 // rare are features that few clusters have, and that make what has them hard to decide otherwise.
-var rare = map[feature]float64{oddity: 0.01, extremes: 0.003, fractional: 0.01, extended: 0.002, podStatus: 0.4, disabling: 0, nomination: 0, preemption: 0, queueing: 0, queuedGroups: 0, grouping: 0, simulation: 0, remedying: 0, sparing: 0, storing: 0}
+var rare = map[feature]float64{oddity: 0.01, extremes: 0.003, fractional: 0.01, extended: 0.002, podStatus: 0.4, disabling: 0, nomination: 0, preemption: 0, queueing: 0, queuedGroups: 0, grouping: 0, simulation: 0, remedying: 0, sparing: 0, storing: 0, devicing: 0}
 
 func weigh(base float64, own map[feature]float64) [featureCount]float64 {
 	var w [featureCount]float64
