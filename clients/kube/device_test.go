@@ -185,6 +185,19 @@ func TestUnreadDevices(t *testing.T) {
 	}
 }
 
+// Fields of alpha features, which kube-scheduler ignores by default together with the pool, are refused.
+func TestAlphaDevices(t *testing.T) {
+	if !newest {
+		t.Skip("the release lacks the field")
+	}
+	b := kube.NewBuilder(kube.Options{Selectors: fakeSelectors{}})
+	must(t, b.AddResourceSlice(parse[resourcev1.ResourceSlice](t, `{metadata: {name: s}, spec: {driver: d, devices: [{name: a, consumesCounters: [{counterSet: c, compatibilityGroups: [g]}]}]}}`)))
+	s := build(t, b)
+	if len(s.Misreads) != 1 || !strings.Contains(s.Misreads[0].Error(), "spec.devices[0].consumesCounters[0].compatibilityGroups") {
+		t.Error(s.Misreads)
+	}
+}
+
 // A slice that does not convert is reported, with the field.
 func TestMisreadDevices(t *testing.T) {
 	b := kube.NewBuilder(kube.Options{Selectors: fakeSelectors{}})

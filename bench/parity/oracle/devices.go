@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/informers"
 	resourceinformers "k8s.io/client-go/informers/resource/v1"
 	"k8s.io/client-go/kubernetes"
@@ -54,6 +55,9 @@ var (
 func storedDevices(in *scenario.Devices) (out scenario.Devices, err error) {
 	var errs [5]error
 	out.ResourceSlices, errs[0] = resourceSlices.admit(in.ResourceSlices, (*resourcev1.ResourceSlice).DeepCopy)
+	if errs[0] == nil {
+		errs[0] = consistent(out.ResourceSlices)
+	}
 	out.DeviceClasses, errs[1] = deviceClasses.admit(in.DeviceClasses, (*resourcev1.DeviceClass).DeepCopy)
 	out.ResourceClaims, errs[2] = resourceClaims.admit(in.ResourceClaims, func(r *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
 		r = inNamespace(r).(*resourcev1.ResourceClaim)
@@ -66,6 +70,21 @@ func storedDevices(in *scenario.Devices) (out scenario.Devices, err error) {
 		})
 	out.DeviceTaintRules, errs[4] = deviceTaintRules.admit(in.DeviceTaintRules, (*resourcev1.DeviceTaintRule).DeepCopy)
 	return out, errors.Join(errs[:]...)
+}
+
+// consistent refuses slices of a pool that disagree about their number: kube-scheduler reads the number of any of them
+// (pools_incubating.go GatherPools, v0.37).
+func consistent(all []*resourcev1.ResourceSlice) error {
+	counts := map[string]int64{}
+	for _, s := range all {
+		key := fmt.Sprintf("%s/%s/%d", s.Spec.Driver, s.Spec.Pool.Name, s.Spec.Pool.Generation)
+		if have, ok := counts[key]; ok && have != s.Spec.Pool.ResourceSliceCount {
+			errs := field.ErrorList{field.Invalid(field.NewPath("spec", "pool", "resourceSliceCount"), s.Spec.Pool.ResourceSliceCount, "differs")}
+			return &InvalidError{Object: "ResourceSlice " + s.Name, Errs: errs}
+		}
+		counts[key] = s.Spec.Pool.ResourceSliceCount
+	}
+	return nil
 }
 
 // deviceInformers hand the objects of devices to kube-scheduler as events.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
+	"github.com/stowage-scheduler/stowage/clients/kube/skew"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -162,6 +163,9 @@ func (c *converter) device(d *resourcev1.Device, path *field.Path) *stowagev1.De
 		out.NodeName = *d.NodeName
 	}
 	for i, consumed := range d.ConsumesCounters {
+		if skew.HasCompatibilityGroups(&consumed) {
+			c.errs = append(c.errs, field.Forbidden(path.Child("consumesCounters").Index(i).Child("compatibilityGroups"), "alpha, and off in v1.37"))
+		}
 		out.ConsumesCounters = append(out.ConsumesCounters, &stowagev1.DeviceCounterSet{
 			Name: consumed.CounterSet, Counters: c.counters(consumed.Counters, path.Child("consumesCounters").Index(i).Child("counters")),
 		})

@@ -1,6 +1,8 @@
 package skew
 
 import (
+	"reflect"
+
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -25,4 +27,12 @@ type DeviceTaintSelector struct{ Driver, Pool, Device *string }
 func ReadDeviceTaintRule(o metav1.Object) (*DeviceTaintRule, error) {
 	out := &DeviceTaintRule{ObjectMeta: metadata(o)}
 	return out, readSpec(o, &out.Spec)
+}
+
+// compatibilityGroups is the index of a field that releases before v1.37 lack.
+var compatibilityGroups = index(reflect.TypeFor[resourcev1.DeviceCounterConsumption](), "CompatibilityGroups")
+
+// HasCompatibilityGroups reports whether what a device consumes has compatibility groups.
+func HasCompatibilityGroups(c *resourcev1.DeviceCounterConsumption) bool {
+	return compatibilityGroups != nil && reflect.ValueOf(c).Elem().FieldByIndex(compatibilityGroups).Len() > 0
 }
