@@ -140,7 +140,7 @@ func allocateClaim(c *api.Cluster, d *verdict.PodDevices, created string) {
 	c.Devices.Claims = append(c.Devices.Claims, api.ResourceClaim{Namespace: d.Namespace, Name: created, Allocation: allocation})
 }
 
-// availability returns the nodes where an allocation can be used: that of the pod, or those of all slices.
+// availability returns the nodes where an allocation can be used: the pod's, or the nodes of all slices.
 func availability(c *api.Cluster, d *verdict.PodDevices) *api.NodeSelector {
 	term := api.NodeSelectorTerm{}
 	only := &api.NodeSelector{Terms: []api.NodeSelectorTerm{{MatchFields: []api.Requirement{

@@ -103,7 +103,7 @@ func mendCluster(c *stowagev1.Cluster) {
 	mendStorage(c, "stored-")
 }
 
-// mendStorage gives the storage objects of a cluster or a delta, and those of devices, names that are unique, and lets a delta remove none.
+// mendStorage gives the objects of a cluster or a delta, of storage and of devices, names that are unique, and lets a delta remove none.
 func mendStorage(m proto.Message, prefix string) {
 	of := m.ProtoReflect()
 	fields := of.Descriptor().Fields()

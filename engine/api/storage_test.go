@@ -7,7 +7,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
 
-// objects are the lists of storage objects, or of those that give devices.
+// objects are lists of objects, of storage or of devices.
 type objects interface {
 	Sort()
 	Len() int

@@ -5,7 +5,7 @@ import (
 	"github.com/stowage-scheduler/stowage/proto/content"
 )
 
-// objectItems are the readers of the lists of storage objects, and of those that give devices.
+// objectItems are the readers of the lists of objects, of storage and of devices.
 var objectItems = [content.Lists]func(*reader, *path, *scan) addItem{
 	content.StorageClasses: objectItem((*reader).storageClass,
 		func(d *decoder) *[]api.StorageClass { return &d.storage.Classes },

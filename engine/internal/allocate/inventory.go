@@ -54,7 +54,7 @@ type counterUse struct {
 type Pool struct {
 	Driver, Name        string
 	Incomplete, Invalid bool
-	// Devices are those that slices of the node have, in the order of the search.
+	// Devices are the devices of slices of the node, in the order of the search.
 	Devices []*Device
 
 	elsewhere []*Device // of slices that the node cannot use

@@ -78,7 +78,7 @@ type place struct{ pool, device int }
 
 type counters struct{ available, consumed []int64 }
 
-// Search allocates devices for claims on a node. It subtracts its steps from those of the request.
+// Search allocates devices for claims on a node. It subtracts its steps from the steps of the request.
 func Search(p *Problem, node *Node, pools []*Pool, taken *Taken, steps *int) Result {
 	limit := min(MaxSteps, *steps)
 	s := &search{

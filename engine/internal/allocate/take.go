@@ -11,7 +11,7 @@ import (
 // isTaken reports whether a claim has a device for itself.
 func (s *search) isTaken(d *Device) bool { return s.taken.Exclusive(d.ID) || s.inUse[d.ID] != 0 }
 
-// takenBy reports whether the search chose a device for a claim. A pod has at most 64 claims that are told apart.
+// takenBy reports whether the search chose a device for a claim. Claims 64 apart count as one.
 func (s *search) takenBy(d *Device, claim int) bool { return s.inUse[d.ID]>>(claim%64)&1 == 1 }
 
 func (s *search) room(r *request, d *Device) (bool, error) {
@@ -153,7 +153,7 @@ func (s *search) unconsume(d *Device) {
 	}
 }
 
-// join adds a device to those that a constraint is about, unless the constraint does not allow it (matchAttributeConstraint and
+// join adds a device to the devices of a constraint, unless the constraint does not allow it (matchAttributeConstraint and
 // constraint.go distinctAttributeConstraint, v0.37).
 func (s *search) join(claim, i int, r *request, d *Device) bool {
 	c := &s.problem.claims[claim].constraints[i]

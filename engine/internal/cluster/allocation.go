@@ -15,7 +15,7 @@ import (
 type devicesOf struct {
 	finder *allocate.Finder // nil until needed
 	taken  *allocate.Taken
-	// changes count the allocations of devices that a node has alone, and of those that several nodes can use.
+	// changes count the allocations of devices that a node has alone, sharedChange of devices that several nodes can use.
 	changes      []uint32
 	sharedChange uint32
 	// claims are the claims that the request allocated, or took devices from (nil).
@@ -30,7 +30,7 @@ type devicesOf struct {
 
 	// selected are the nodes of selectors.
 	selected map[*api.NodeSelector]nodeset.Set
-	// demand is that of the pod that was requested last, as of a number of changes of claims.
+	// demand is the demand of the pod that was requested last, as of a number of changes of claims.
 	demand       *DeviceDemand
 	demandOf     *Pending
 	demandAt     int
@@ -121,7 +121,7 @@ func (s *State) available(by *api.NodeSelector) nodeset.Set {
 type Allocation struct {
 	// Unavailable are the nodes where an allocated claim cannot be used, and where the rest would succeed.
 	Unavailable nodeset.Set
-	// Impossible are the nodes without devices for the claims, Invalid those of them with invalid pools. Unserved lack an extended
+	// Impossible are the nodes without devices for the claims, Invalid the ones with invalid pools. Unserved lack an extended
 	// resource.
 	Impossible, Invalid, Unserved nodeset.Set
 	// Errors are the nodes whose search fails, by kube-scheduler's text.

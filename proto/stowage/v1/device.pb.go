@@ -942,7 +942,7 @@ type Device struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The name of its DeviceType. A device of no type, or of one that the cluster does not have, has no attributes and no capacities.
 	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
-	// Attributes in addition to those of the type, such as a serial number. The outcomes of expressions are those of the type: an attribute
+	// Further attributes, such as a serial number. Expressions have the outcomes of the type: an attribute
 	// that an expression reads is one of the type. Constraints and selectors without an expression read both.
 	Attributes []*DeviceAttribute `protobuf:"bytes,3,rep,name=attributes,proto3" json:"attributes,omitempty"`
 	// consumesCounters.
@@ -953,7 +953,7 @@ type Device struct {
 	AllNodes bool `protobuf:"varint,6,opt,name=all_nodes,json=allNodes,proto3" json:"all_nodes,omitempty"`
 	// nodeSelector, with one term.
 	NodeSelector *NodeSelector `protobuf:"bytes,7,opt,name=node_selector,json=nodeSelector,proto3" json:"node_selector,omitempty"`
-	// taints, with those of DeviceTaintRules that select the device (k8s.io/dynamic-resource-allocation/resourceslice/tracker, v0.37).
+	// taints, with the taints of DeviceTaintRules that select the device (k8s.io/dynamic-resource-allocation/resourceslice/tracker, v0.37).
 	Taints []*DeviceTaint `protobuf:"bytes,8,rep,name=taints,proto3" json:"taints,omitempty"`
 	// bindsToNode: a claim with the device is available on the node of its first pod alone.
 	BindsToNode bool `protobuf:"varint,9,opt,name=binds_to_node,json=bindsToNode,proto3" json:"binds_to_node,omitempty"`
@@ -1764,7 +1764,7 @@ func (x *DeviceCapacityRequest) GetValue() int64 {
 // DeviceConstraint relates the devices of a claim.
 type DeviceConstraint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The names of the requests, all if there are none. A name is that of a request, or that of a request, "/", and that of a sub-request.
+	// The names of the requests, all if there are none. A name is the name of a request, or of a request, "/", and of a sub-request.
 	Requests []string `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
 	// The full name of the attribute, with its domain. Required.
 	Attribute string `protobuf:"bytes,2,opt,name=attribute,proto3" json:"attribute,omitempty"`
@@ -1883,7 +1883,7 @@ func (x *ResourceClaimAllocation) GetNodeSelector() *NodeSelector {
 // DeviceAllocation is a device that a claim has.
 type DeviceAllocation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// request: the name of the request, or that of the request, "/", and that of the sub-request.
+	// request: the name of the request, or of the request, "/", and of the sub-request.
 	Request string `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
 	// driver. Required.
 	Driver string `protobuf:"bytes,2,opt,name=driver,proto3" json:"driver,omitempty"`
@@ -2048,7 +2048,7 @@ func (x *PodResourceClaim) GetTemplate() *ResourceClaimSpec {
 // PodResourceClaimStatus is an entry of a pod's status.resourceClaimStatuses.
 type PodResourceClaimStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// name: that of the entry of spec.resourceClaims. Required.
+	// name: the entry of spec.resourceClaims. Required.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// resourceClaimName. Empty if no claim is needed: the entry is skipped.
 	ResourceClaimName string `protobuf:"bytes,2,opt,name=resource_claim_name,json=resourceClaimName,proto3" json:"resource_claim_name,omitempty"`
