@@ -136,15 +136,20 @@ candidate: $(PROTOVALIDATE) ## Make the contract as it is the candidate that mak
 # Of the recorded cases and the examples every client gets each CLIENT_CASES-th.
 CLIENT_CASES ?= 1
 TYPESCRIPT := clients/typescript
+# The packages are Debian's, so the interpreter is, too.
+PYTHON := clients/python
 .PHONY: clients
-clients: $(PROTOVALIDATE) ## Generate, build and test the clients in other languages. Needs Node.js and npm. CLIENT_CASES=10 for a tenth of the cases.
+clients: $(PROTOVALIDATE) ## Generate, build and test the clients in TypeScript and Python; needs their tools. CLIENT_CASES=10 for a tenth of the cases.
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./server/cmd/stowage-server ./clients/cmd/stowage
 	npm --prefix $(TYPESCRIPT) ci --no-fund --no-audit
 	$(TYPESCRIPT)/scripts/audit.sh
 	$(BUF) generate --template $(TYPESCRIPT)/buf.gen.yaml --path proto/stowage/v1
 	cd $(TYPESCRIPT) && npm run generate && npm run build && npm test
-	go run ./.ci/readme $(TYPESCRIPT)/README.md
-	$(GOTEST) -count=1 -timeout 30m -v ./bench/clients -step $(CLIENT_CASES) \
+	$(PYTHON)/generate.sh
+	cd $(PYTHON) && /usr/bin/python3 -m mypy && /usr/bin/python3 -m unittest tests.test_client
+	go run ./.ci/readme $(TYPESCRIPT)/README.md $(PYTHON)/README.md
+	PYTHONPATH=$(CURDIR)/$(PYTHON) $(GOTEST) -count=1 -timeout 30m -v ./bench/clients -step $(CLIENT_CASES) \
+	  -python "/usr/bin/python3 $(CURDIR)/$(PYTHON)/tests/driver.py GRPC" \
 	  -typescript "node $(CURDIR)/$(TYPESCRIPT)/dist/test/driver.js HTTP"
 
 .PHONY: fuzz

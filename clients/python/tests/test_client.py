@@ -1,0 +1,195 @@
+"""Tests of the client against servers of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+import time
+import unittest
+from concurrent import futures
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import grpc
+from examples.scheduler import decide
+from google.protobuf import any_pb2, duration_pb2
+from stowage.channel import Retries, connect
+from stowage.errors import FieldViolation, details
+from stowage.objects import Objects, ObjectsError
+from stowage.snapshot import Snapshot
+from stowage.v1 import cluster_pb2, context_pb2, placement_service_pb2, placement_service_pb2_grpc, server_info_pb2, snapshot_pb2
+from stowage_status import status_pb2
+
+
+def refuse(context: grpc.ServicerContext, code: grpc.StatusCode, reason: str, *more: Any) -> None:
+    """Ends a call with an error as the server has them."""
+    listed = [any_pb2.Any(type_url="type.googleapis.com/google.rpc." + type(m).__name__, value=m.SerializeToString())
+              for m in (status_pb2.ErrorInfo(reason=reason, domain="stowage-scheduler.github.io"), *more)]
+    text = status_pb2.Status(code=code.value[0], message="m", details=listed).SerializeToString()
+    context.set_trailing_metadata((("grpc-status-details-bin", text),))
+    context.abort(code, "m")
+
+
+class Server(placement_service_pb2_grpc.PlacementServiceServicer):
+    """A server that answers as a test says."""
+
+    def __init__(self) -> None:
+        self.have: set[str] = set()
+        self.puts, self.calls, self.seen, self.headers = 0, 0, [], {}  # type: ignore[var-annotated]
+
+    def GetServerInfo(self, request: Any, context: Any) -> Any:
+        self.calls += 1
+        self.headers = dict(context.invocation_metadata())
+        if self.calls == 1:
+            refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED", status_pb2.RetryInfo(retry_delay=duration_pb2.Duration(nanos=200_000_000)))
+        if self.calls == 3:
+            refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, "REQUEST_TOO_LARGE")
+        return server_info_pb2.GetServerInfoResponse(release="r")
+
+    def PlaceStream(self, request: Any, context: Any) -> Any:
+        self.calls += 1
+        if self.calls == 1:
+            refuse(context, grpc.StatusCode.UNAVAILABLE, "")
+        yield placement_service_pb2.PlaceStreamResponse(placed_count=1)
+        yield placement_service_pb2.PlaceStreamResponse(placed_count=2)
+        refuse(context, grpc.StatusCode.UNAVAILABLE, "")
+
+    def PutSnapshot(self, requests: Any, context: Any) -> Any:
+        steps = list(requests)
+        base = steps[0].base_address
+        if base and base not in self.have:
+            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, "UNKNOWN_SNAPSHOT")
+        self.puts += 1
+        self.have.add(base + "+" if base else "a")
+        return snapshot_pb2.PutSnapshotResponse(address=base + "+" if base else "a")
+
+    def Filter(self, request: Any, context: Any) -> Any:
+        address = request.context.snapshot.address
+        self.seen.append(address)
+        if not address:
+            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, "INVALID_REQUEST", status_pb2.BadRequest(
+                field_violations=[status_pb2.BadRequest.FieldViolation(field="pod", description="is required", reason="REQUIRED")]))
+        if address not in self.have:
+            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, "UNKNOWN_SNAPSHOT")
+        return placement_service_pb2.FilterResponse()
+
+
+class ContractTest(unittest.TestCase):
+    """Calls of the contract."""
+
+    def setUp(self) -> None:
+        self.service, server = Server(), grpc.server(futures.ThreadPoolExecutor(4))
+        placement_service_pb2_grpc.add_PlacementServiceServicer_to_server(self.service, server)
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        self.addCleanup(server.stop, None)
+        channel = connect(f"127.0.0.1:{port}", token=lambda: "t")
+        self.addCleanup(channel.close)
+        self.stub = placement_service_pb2_grpc.PlacementServiceStub(channel)
+
+    def test_pushback(self) -> None:
+        """A call is made again when the server says so, and not otherwise."""
+        began = time.monotonic()
+        self.assertEqual(self.stub.GetServerInfo(server_info_pb2.GetServerInfoRequest()).release, "r")
+        self.assertGreaterEqual(time.monotonic() - began, 0.2)
+        self.assertEqual(self.service.headers["authorization"], "Bearer t")
+        self.assertEqual(self.service.headers["stowage-max-answer-bytes"], str(256 << 20))
+        with self.assertRaises(grpc.RpcError) as raised:
+            self.stub.GetServerInfo(server_info_pb2.GetServerInfoRequest())
+        self.assertEqual((details(raised.exception).reason, self.service.calls), ("REQUEST_TOO_LARGE", 3))
+
+    def test_streams(self) -> None:
+        """A stream is begun again until its first message, and not later."""
+        got = []
+        with self.assertRaises(grpc.RpcError):
+            for part in self.stub.PlaceStream(placement_service_pb2.PlaceStreamRequest()):
+                got.append(part.placed_count)
+        self.assertEqual((got, self.service.calls), ([1, 2], 2))
+
+    def test_fields(self) -> None:
+        """An error has the paths of fields."""
+        with self.assertRaises(grpc.RpcError) as raised:
+            self.stub.Filter(placement_service_pb2.FilterRequest())
+        found = details(raised.exception)
+        self.assertEqual((found.code, found.reason, found.fields), (3, "INVALID_REQUEST", (FieldViolation("pod", "is required", "REQUIRED"),)))
+
+    def test_snapshots(self) -> None:
+        """A snapshot is put when the server does not have it, with its deltas."""
+        cluster = Snapshot(self.stub, cluster_pb2.Cluster(nodes=[cluster_pb2.Node(name="n")]))
+        changed = cluster.changed(snapshot_pb2.ClusterDelta(removed_nodes=["n"]))
+        for s in (cluster, changed):
+            s.ask(lambda of: self.stub.Filter(placement_service_pb2.FilterRequest(context=context_pb2.DecisionContext(snapshot=of))))
+        self.assertEqual(self.service.puts, 2)
+        self.service.have.clear()  # the server has started again
+        changed.ask(lambda of: self.stub.Filter(placement_service_pb2.FilterRequest(context=context_pb2.DecisionContext(snapshot=of))))
+        self.assertEqual((self.service.puts, self.service.seen), (4, ["a", "a+", "a+", "a+"]))
+
+    def test_no_server(self) -> None:
+        """A call without a server ends with its deadline."""
+        stub = placement_service_pb2_grpc.PlacementServiceStub(connect("127.0.0.1:1", retries=Retries(attempts=50)))
+        began = time.monotonic()
+        with self.assertRaises(grpc.RpcError):
+            stub.GetServerInfo(server_info_pb2.GetServerInfoRequest(), timeout=0.5)
+        self.assertLess(time.monotonic() - began, 5)
+
+
+AFFINITY = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}]}}
+
+
+class Kubernetes(BaseHTTPRequestHandler):
+    """An API server with two nodes and four pods."""
+
+    pods = {name: {
+        "metadata": {"name": name, "namespace": "default", "uid": name, "labels": {"app": "web"}}, "status": {"phase": "Pending"},
+        "spec": {"schedulerName": scheduler, "affinity": AFFINITY, "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]},
+    } for name, scheduler in {"a": "stowage", "b": "stowage", "c": "stowage", "other": "default-scheduler"}.items()}
+    nodes = [{"metadata": {"name": n, "uid": n, "labels": {"kubernetes.io/hostname": n}}, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}} for n in ("n1", "n2")]
+
+    def do_GET(self) -> None:  # pylint: disable=invalid-name
+        """Lists objects."""
+        items = {"/api/v1/nodes": self.nodes, "/api/v1/pods": list(self.pods.values()), "/api/v1/namespaces": [{"metadata": {"name": "default", "uid": "ns"}}]}.get(self.path)
+        self.answer(404 if items is None else 200, {"apiVersion": "v1", "items": items})
+
+    def do_POST(self) -> None:  # pylint: disable=invalid-name
+        """Binds a pod."""
+        binding = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.pods[self.path.split("/")[-2]]["spec"]["nodeName"] = binding["target"]["name"]  # type: ignore[index]
+        self.answer(201, {})
+
+    def answer(self, status: int, body: object) -> None:
+        """Sends JSON."""
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def log_message(self, format: str, *args: Any) -> None:  # pylint: disable=redefined-builtin
+        """Prints nothing."""
+
+
+class ObjectsTest(unittest.TestCase):
+    """Questions about objects, to `stowage serve`."""
+
+    def test_scheduler(self) -> None:
+        """The scheduler binds the pods of its name, each on a node of its own."""
+        kubernetes = ThreadingHTTPServer(("127.0.0.1", 0), Kubernetes)
+        threading.Thread(target=kubernetes.serve_forever, daemon=True).start()
+        self.addCleanup(kubernetes.server_close)
+        self.addCleanup(kubernetes.shutdown)
+        address = "127.0.0.1:18439"
+        with subprocess.Popen([os.environ.get("STOWAGE", "../../bin/stowage"), "serve", "--listen", address]) as serve:
+            try:
+                stowage = Objects("http://" + address, attempts=8)  # it starts meanwhile
+                bound = decide(f"http://127.0.0.1:{kubernetes.server_port}", stowage, "stowage")
+                self.assertEqual((sorted(bound), sorted(bound.values())), (["default/a", "default/b"], ["n1", "n2"]))
+                with self.assertRaises(ObjectsError) as raised:
+                    stowage.ask("place", "kind: Pod\napiVersion: v1\nmetadata: {name: x}\nspec: {containers: [{name: c, image: i, resources: {requests: {cpu: x}}}]}")
+                self.assertEqual(raised.exception.status, 400)
+                self.assertIn("spec.containers[0].resources.requests", raised.exception.problems[0].detail)
+            finally:
+                serve.terminate()
+
+
+if __name__ == "__main__":
+    unittest.main()
