@@ -59,6 +59,12 @@ require (
 )
 
 require (
+	github.com/google/cel-go v0.29.2 // indirect
+	k8s.io/apiserver v0.37.1 // indirect
+	k8s.io/dynamic-resource-allocation v0.37.1 // indirect
+)
+
+require (
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/segmentio/asm v1.1.3 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect
@@ -111,6 +117,7 @@ require (
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/otlptranslator v1.0.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
+	github.com/stowage-scheduler/stowage/clients/cel v0.0.0
 	github.com/stowage-scheduler/stowage/clients/kube v0.0.0
 	github.com/stowage-scheduler/stowage/clients/simulate v0.0.0
 	github.com/stowage-scheduler/stowage/clients/stowage v0.0.0
@@ -160,3 +167,5 @@ replace github.com/stowage-scheduler/stowage/clients/stowage => ./clients/stowag
 replace github.com/stowage-scheduler/stowage/clients/kube => ./clients/kube
 
 replace github.com/stowage-scheduler/stowage/clients/simulate => ./clients/simulate
+
+replace github.com/stowage-scheduler/stowage/clients/cel => ./clients/cel

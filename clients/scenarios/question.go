@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/stowage-scheduler/stowage/clients/cel"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -45,7 +46,7 @@ func (s *Step) profile() (*stowagev1.Profile, error) {
 // Ask builds a step's request from its manifests.
 func Ask(c *Case, s *Step) (*Question, error) {
 	q := &Question{Case: c, Step: s}
-	r := manifest.NewReader(kube.Options{})
+	r := manifest.NewReader(kube.Options{Selectors: cel.New()})
 	for _, path := range q.Paths() {
 		if err := r.ReadPath(path, nil); err != nil {
 			return nil, err

@@ -202,3 +202,5 @@ replace github.com/stowage-scheduler/stowage/clients/stowage => ../../clients/st
 replace github.com/stowage-scheduler/stowage/clients/kube => ../../clients/kube
 
 replace github.com/stowage-scheduler/stowage/clients/simulate => ../../clients/simulate
+
+replace github.com/stowage-scheduler/stowage/clients/cel => ../../clients/cel
