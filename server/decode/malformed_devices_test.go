@@ -48,21 +48,21 @@ var malformedDevices = slices.Concat(
 		{"context.cluster.device_types[1].capacities[1].policy.valid_values[0].value", "OUT_OF_RANGE", "is -1", func(r *place) {
 			cluster(r).DeviceTypes[1].Capacities[1].Policy.ValidValues[0].Value = -1
 		}},
-		duplicated("device_types", 2, 0, "", func(c *stowagev1.Cluster) { c.DeviceTypes = append(c.DeviceTypes, c.DeviceTypes[0]) }),
-		duplicated("device_expressions", 2, 0, "", func(c *stowagev1.Cluster) {
+		duplicated("device_types", 0, "", func(c *stowagev1.Cluster) { c.DeviceTypes = append(c.DeviceTypes, c.DeviceTypes[0]) }),
+		duplicated("device_expressions", 0, "", func(c *stowagev1.Cluster) {
 			c.DeviceExpressions = append(c.DeviceExpressions, c.DeviceExpressions[0])
 		}),
-		duplicated("device_classes", 2, 0, "", func(c *stowagev1.Cluster) { c.DeviceClasses = append(c.DeviceClasses, c.DeviceClasses[0]) }),
-		duplicated("resource_slices", 2, 0, "", func(c *stowagev1.Cluster) { c.ResourceSlices = append(c.ResourceSlices, c.ResourceSlices[0]) }),
-		duplicated("resource_claims", 2, 1, " per namespace", func(c *stowagev1.Cluster) {
+		duplicated("device_classes", 0, "", func(c *stowagev1.Cluster) { c.DeviceClasses = append(c.DeviceClasses, c.DeviceClasses[0]) }),
+		duplicated("resource_slices", 0, "", func(c *stowagev1.Cluster) { c.ResourceSlices = append(c.ResourceSlices, c.ResourceSlices[0]) }),
+		duplicated("resource_claims", 1, " per namespace", func(c *stowagev1.Cluster) {
 			c.ResourceClaims = append(c.ResourceClaims, &stowagev1.ResourceClaim{Namespace: "default", Name: "shared"})
 		}),
 	},
 )
 
-func duplicated(list string, at, first int, scope string, change func(*stowagev1.Cluster)) malformation {
+func duplicated(list string, first int, scope string, change func(*stowagev1.Cluster)) malformation {
 	return malformation{
-		field: fmt.Sprintf("context.cluster.%s[%d].name", list, at), reason: "DUPLICATE",
+		field: fmt.Sprintf("context.cluster.%s[2].name", list), reason: "DUPLICATE",
 		description: fmt.Sprintf("duplicates context.cluster.%s[%d], names must be unique%s", list, first, scope),
 		change:      func(r *place) { change(cluster(r)) },
 	}

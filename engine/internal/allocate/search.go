@@ -65,7 +65,6 @@ type search struct {
 	steps   int
 
 	all    [][][][]place              // by claim, request and sub-request: the devices of a request for all
-	chosen [][]int                    // by claim and request: the sub-request
 	made   [][]Choice                 // by claim
 	inUse  map[int32]uint64           // devices that the search chose, with the claims, modulo 64
 	shares map[int32]*use             // capacities that the search chose

@@ -125,7 +125,7 @@ func (o *on) result() string {
 }
 
 // TestSearch holds the search to what the code of the allocator does, case by case (allocator_incubating.go, v0.37).
-func TestSearch(t *testing.T) { //nolint:funlen // one table of cases
+func TestSearch(t *testing.T) {
 	a0, a1, b0, s0 := device("a-0", "a"), device("a-1", "a"), device("b-0", "b"), device("s-0", "shared")
 	lanes := func(d api.Device, n int64) api.Device {
 		d.ConsumesCounters = []api.CounterSet{{Name: "set", Counters: []api.Counter{{Name: "lanes", Value: n}}}}

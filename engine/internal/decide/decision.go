@@ -110,7 +110,8 @@ func (d *Decision) filter(ctx context.Context, candidates nodeset.Set, nominated
 	o.Rejections, o.Feasible = rejections, rest
 	if o.Failure = failureOf(rejections); o.Failure != nil {
 		if !rest.Empty() {
-			o.Rejections, o.Feasible = append(rejections, o.Failure.Rejection(rest)), nodeset.New(d.State.Len())
+			o.Rejections = append(o.Rejections, o.Failure.Rejection(rest))
+			o.Feasible = nodeset.New(d.State.Len())
 			d.SortRejections(o.Rejections)
 		}
 		o.Message = o.Failure.Message
