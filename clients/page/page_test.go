@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
@@ -76,7 +77,7 @@ func TestHandler(t *testing.T) {
 		"/": "text/html; charset=utf-8", "/page.js": "text/javascript; charset=utf-8", "/page.css": "text/css; charset=utf-8", "/examples.json": "application/json",
 	} {
 		w := httptest.NewRecorder()
-		page.Handler().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		page.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		if w.Code != 200 || w.Header().Get("Content-Type") != kind || !strings.Contains(w.Header().Get("Content-Security-Policy"), "script-src 'self'") {
 			t.Errorf("%s: %d %v", path, w.Code, w.Header())
 		}

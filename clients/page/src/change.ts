@@ -106,8 +106,7 @@ function applyToRule(c: Change, e: Editor, o: KubeObject, spec: Path): boolean {
     return true;
   }
   if (path[0] === 'topologySpreadConstraints') {
-    e.set(o, [...spec, ...path, 'whenUnsatisfiable'], 'ScheduleAnyway');
-    return true;
+    return preferSpread(e, o, [...spec, 'topologySpreadConstraints'], path[1] as number);
   }
   const kind = [...spec, ...path.slice(0, 2)];
   const terms = at(o.value, ...kind, required);
@@ -116,6 +115,20 @@ function applyToRule(c: Change, e: Editor, o: KubeObject, spec: Path): boolean {
   const index = path[3] as number;
   e.set(o, [...kind, preferred], [...(Array.isArray(soft) ? soft as unknown[] : []), { weight: 100, podAffinityTerm: terms[index] as unknown }]);
   e.set(o, [...kind, required], terms.filter((_, i) => i !== index));
+  return true;
+}
+
+// preferSpread makes a spread constraint a preference, as clients/remedy does: a preference has no minDomains, and is there once for a key.
+function preferSpread(e: Editor, o: KubeObject, path: Path, index: number): boolean {
+  const all = at(o.value, ...path);
+  if (!Array.isArray(all)) return false;
+  const of = textAt(all[index], 'topologyKey');
+  if (all.some((c) => textAt(c, 'topologyKey') === of && textAt(c, 'whenUnsatisfiable') === 'ScheduleAnyway')) {
+    e.delete(o, [...path, index]);
+    return true;
+  }
+  e.set(o, [...path, index, 'whenUnsatisfiable'], 'ScheduleAnyway');
+  if (at(all[index], 'minDomains') !== undefined) e.delete(o, [...path, index, 'minDomains']);
   return true;
 }
 

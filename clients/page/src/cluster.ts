@@ -9,9 +9,12 @@ export interface PodSquare { name: string; namespace: string; kind: string; stat
 
 export interface DrawnNode { node: ClusterNode; pods: PodSquare[]; mark?: 'bad' | 'good' }
 
-interface Box { x: number; y: number; node: DrawnNode }
+interface Box { x: number; y: number; node: DrawnNode; shares: number[]; changed: boolean }
 
 interface Panel { x: number; y: number; width: number; height: number; name: string; boxes: Box[] }
+
+// margin is the part of the canvas that is drawn beyond each of its sides.
+const margin = 0.25;
 
 // Sizes in the coordinates of the picture.
 const width = 168, gap = 10, head = 34, square = 8, across = 14, maximumPods = 140;
@@ -45,6 +48,9 @@ export class ClusterView {
   private fitted = 1;
   private pending = false;
   private context: CanvasRenderingContext2D;
+  // layer has the picture with a margin around what is shown, so that moving it a little draws nothing anew.
+  private layer = document.createElement('canvas');
+  private drawn?: { x: number; y: number; scale: number };
   selected = '';
   frames: number[] = []; // the times of the last frames
   onNode: (name: string) => void = () => {};
@@ -53,7 +59,7 @@ export class ClusterView {
   constructor(private canvas: HTMLCanvasElement) {
     this.context = canvas.getContext('2d', { alpha: false }) as CanvasRenderingContext2D;
     new ResizeObserver(() => this.resize()).observe(canvas);
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.redraw());
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { this.stale(); this.redraw(); });
     this.listen();
   }
 
@@ -63,6 +69,7 @@ export class ClusterView {
     const rows = Math.max(1, Math.ceil(Math.min(maximumPods, Math.max(0, ...nodes.map((n) => n.pods.length))) / across));
     this.height = head - 8 + this.shown.length * 12 + rows * (square + 3) + 8;
     this.layout(nodes);
+    this.stale();
     if (fit) this.fit();
     this.redraw();
   }
@@ -80,14 +87,20 @@ export class ClusterView {
     this.all.clear();
     const shape = Math.max(0.6, this.canvas.clientWidth / Math.max(1, this.canvas.clientHeight));
     const columns = Math.max(1, Math.round(Math.sqrt(domains.size * shape * (domains.size > 1 ? 0.8 : 1))));
-    let x = 0, y = 0, tallest = 0, column = 0;
+    // A picture of many nodes is drawn small: the names of domains are between them then.
+    const between = nodes.length > 60 ? 6 * Math.sqrt(nodes.length) : 2 * gap;
+    let x = 0, y = nodes.length > 60 ? between : 0, tallest = 0, column = 0;
     this.extent = { width: 1, height: 1 };
     for (const [name, list] of domains) {
       const n = list.length;
       const per = Math.max(1, Math.round(Math.sqrt(n * (this.height / width) * shape * (columns > 1 ? 0.8 : 1))));
       const panel: Panel = { x, y, name, boxes: [], width: Math.min(per, n) * (width + gap) + gap, height: Math.ceil(n / per) * (this.height + gap) + head };
       list.forEach((node, i) => {
-        const box = { x: x + gap + (i % per) * (width + gap), y: y + head - gap / 2 + Math.floor(i / per) * (this.height + gap), node };
+        const used = node.node.requestedAfter ?? node.node.requested;
+        const box = {
+          x: x + gap + (i % per) * (width + gap), y: y + head - gap / 2 + Math.floor(i / per) * (this.height + gap), node,
+          shares: this.shown.map((r) => share(used[r], node.node.allocatable[r])), changed: node.pods.some((p) => p.state !== 'there'),
+        };
         panel.boxes.push(box);
         this.boxes.push(box);
         this.all.set(node.node.name, box);
@@ -95,10 +108,10 @@ export class ClusterView {
       this.panels.push(panel);
       tallest = Math.max(tallest, panel.height);
       this.extent = { width: Math.max(this.extent.width, x + panel.width), height: Math.max(this.extent.height, y + panel.height) };
-      x += panel.width + 2 * gap;
+      x += panel.width + (columns > 1 ? between / 2 : 0);
       if (++column === columns) {
         x = 0;
-        y += tallest + 2 * gap;
+        y += tallest + between;
         tallest = 0;
         column = 0;
       }
@@ -131,6 +144,7 @@ export class ClusterView {
   // select marks a node and moves it into view.
   select(name: string): void {
     this.selected = name;
+    this.stale();
     const box = this.all.get(name);
     if (box) {
       const left = box.x * this.scale + this.x, top = box.y * this.scale + this.y;
@@ -224,6 +238,7 @@ export class ClusterView {
     if (w === this.canvas.width && h === this.canvas.height) return;
     this.canvas.width = w;
     this.canvas.height = h;
+    this.stale();
     this.fit();
   }
 
@@ -238,15 +253,34 @@ export class ClusterView {
     });
   }
 
+  // stale has the picture drawn anew, not only moved.
+  private stale(): void { this.drawn = undefined; }
+
   private draw(): void {
-    const c = this.context, k = matchMedia('(prefers-color-scheme: dark)').matches ? dark : light;
     const ratio = this.canvas.width / Math.max(1, this.canvas.clientWidth);
+    const marginX = Math.round(this.canvas.width * margin), marginY = Math.round(this.canvas.height * margin);
+    let d = this.drawn;
+    const dx = d ? (this.x - d.x) * ratio : 0, dy = d ? (this.y - d.y) * ratio : 0;
+    if (!d || d.scale !== this.scale || Math.abs(dx) > marginX || Math.abs(dy) > marginY) {
+      this.layer.width = this.canvas.width + 2 * marginX;
+      this.layer.height = this.canvas.height + 2 * marginY;
+      this.paint(ratio, marginX / ratio, marginY / ratio);
+      this.drawn = d = { x: this.x, y: this.y, scale: this.scale };
+    }
+    this.context.setTransform(1, 0, 0, 1, 0, 0);
+    this.context.drawImage(this.layer, Math.round((this.x - d.x) * ratio) - marginX, Math.round((this.y - d.y) * ratio) - marginY);
+  }
+
+  // paint draws the picture to the layer.
+  private paint(ratio: number, marginX: number, marginY: number): void {
+    const c = this.layer.getContext('2d', { alpha: false }) as CanvasRenderingContext2D;
+    const k = matchMedia('(prefers-color-scheme: dark)').matches ? dark : light;
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.fillStyle = k.paper;
-    c.fillRect(0, 0, this.canvas.clientWidth, this.canvas.clientHeight);
-    c.setTransform(ratio * this.scale, 0, 0, ratio * this.scale, ratio * this.x, ratio * this.y);
-    const left = -this.x / this.scale, top = -this.y / this.scale;
-    const right = left + this.canvas.clientWidth / this.scale, bottom = top + this.canvas.clientHeight / this.scale;
+    c.fillRect(0, 0, this.layer.width, this.layer.height);
+    c.setTransform(ratio * this.scale, 0, 0, ratio * this.scale, ratio * (this.x + marginX), ratio * (this.y + marginY));
+    const left = -(this.x + marginX) / this.scale, top = -(this.y + marginY) / this.scale;
+    const right = left + this.layer.width / ratio / this.scale, bottom = top + this.layer.height / ratio / this.scale;
     const visible: Box[] = [];
     for (const p of this.panels) {
       if (p.x > right || p.y > bottom || p.x + p.width < left || p.y + p.height < top) continue;
@@ -291,21 +325,16 @@ export class ClusterView {
       else batches.set(colour, rect);
     };
     for (const b of boxes) {
-      const full = this.fullest(b.node.node);
+      const full = Math.max(0, ...b.shares);
       add(k.track, b.x, b.y, width, this.height);
       const tall = this.height * Math.min(1, full);
       add(b.node.mark === 'bad' ? k.gone : full >= 0.995 ? k.full : full >= 0.8 ? k.nearly : k.free, b.x, b.y + this.height - tall, width, tall);
-      if (b.node.pods.some((p) => p.state !== 'there')) add(k.added, b.x, b.y, width, this.height / 5);
+      if (b.changed) add(k.added, b.x, b.y, width, this.height / 5);
     }
     for (const [colour, rects] of batches) {
       c.fillStyle = colour;
       for (let i = 0; i < rects.length; i += 4) c.fillRect(rects[i] as number, rects[i + 1] as number, rects[i + 2] as number, rects[i + 3] as number);
     }
-  }
-
-  private fullest(n: ClusterNode): number {
-    const used = n.requestedAfter ?? n.requested;
-    return Math.max(0, ...this.shown.map((r) => share(used[r], n.allocatable[r])));
   }
 
   private fine(c: CanvasRenderingContext2D, k: Colours, boxes: Box[], detail: number): void {
@@ -338,9 +367,8 @@ export class ClusterView {
   }
 
   private bars(c: CanvasRenderingContext2D, k: Colours, b: Box, detail: number): void {
-    const n = b.node.node, used = n.requestedAfter ?? n.requested;
     this.shown.forEach((r, i) => {
-      const y = b.y + 22 + i * 12, full = share(used[r], n.allocatable[r]);
+      const y = b.y + 22 + i * 12, full = b.shares[i] ?? 0;
       c.fillStyle = k.track;
       c.fillRect(b.x + 38, y, width - 78, 7);
       c.fillStyle = full >= 0.995 ? k.full : full >= 0.8 ? k.nearly : k.free;

@@ -38,6 +38,11 @@ async function ask<T>(verb: string, values: Record<string, string[]>): Promise<{
   }
 }
 
+// settled counts the questions that are answered and shown, for tests.
+function settled(): void {
+  document.body.dataset.settled = String(Number(document.body.dataset.settled ?? 0) + 1);
+}
+
 function show(...children: Child[]): void {
   const answer = byId('answer');
   answer.replaceChildren(...children.filter((c): c is Node | string => c !== undefined && c !== false));
@@ -53,6 +58,7 @@ function verdict(words: string, exit: number): void {
 function refused(r: Result): void {
   verdict('No answer', 2);
   show(...panel.errors(r.errors));
+  settled();
 }
 
 // decide places what is pending.
@@ -74,6 +80,7 @@ async function decide(fit: boolean): Promise<void> {
   domains(doc);
   show(...panel.overview(doc, actions));
   draw(fit);
+  settled();
 }
 
 function domains(d: Place): void {
@@ -192,10 +199,12 @@ async function explain(kind: string, namespace: string, name: string, running: b
   if (mine !== question) return;
   if (!doc) {
     show(...panel.errors(result.errors));
+    settled();
     return;
   }
   show(...panel.explanation(kind + ' ' + namespace + '/' + name, doc, score, actions));
   byId('answer').focus({ preventScroll: true });
+  settled();
 }
 
 function openNode(name: string): void {
@@ -211,6 +220,7 @@ async function fail(values: Record<string, string[]>): Promise<void> {
   if (mine !== question) return;
   if (!doc) {
     show(...panel.errors(result.errors));
+    settled();
     return;
   }
   effect = { nodes: doc.nodes, gone: new Set(), added: new Map(), bad: new Set(doc.nodes.filter((n) => n.state === 'failed').map((n) => n.name)) };
@@ -218,6 +228,7 @@ async function fail(values: Record<string, string[]>): Promise<void> {
   verdict(doc.verdict, result.exit);
   show(...panel.failed(doc, actions));
   draw(false);
+  settled();
 }
 
 async function drain(name: string): Promise<void> {
@@ -226,6 +237,7 @@ async function drain(name: string): Promise<void> {
   if (mine !== question) return;
   if (!doc) {
     show(...panel.errors(result.errors));
+    settled();
     return;
   }
   effect = { nodes: doc.nodes, gone: new Set(), added: new Map(), bad: new Set([name]) };
@@ -233,6 +245,7 @@ async function drain(name: string): Promise<void> {
   verdict(doc.verdict, result.exit);
   show(...panel.drained(name, doc, actions));
   draw(false);
+  settled();
 }
 
 function moves(e: Effect, from: string | undefined, to: string | undefined, namespace: string, name: string): void {

@@ -131,8 +131,9 @@ export class Editor {
 
   constructor(private input: ManifestFile[]) { this.objects = read(input); }
 
+  // find returns the object of a name: the last one, which replaces others.
   find(kind: string, namespace: string, name: string): KubeObject | undefined {
-    return this.objects.find((o) => o.kind === kind && o.name === name && (kind === 'Node' || o.namespace === (namespace || 'default')));
+    return this.objects.findLast((o) => o.kind === kind && o.name === name && (kind === 'Node' || o.namespace === (namespace || 'default')));
   }
 
   private tree(p: Place): Tree {

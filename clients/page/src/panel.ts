@@ -85,7 +85,7 @@ export function explanation(name: string, d: Explain, score: Score | undefined, 
 }
 
 const rules: Record<string, string> = {
-  TOPOLOGY_RULE_HARD_SPREAD: 'Spread', TOPOLOGY_RULE_POD_AFFINITY: 'Affinity', TOPOLOGY_RULE_POD_ANTI_AFFINITY: 'Anti-affinity',
+  TOPOLOGY_RULE_HARD_SPREAD: 'Spread', TOPOLOGY_RULE_SOFT_SPREAD: 'Preferred spread', TOPOLOGY_RULE_POD_AFFINITY: 'Affinity', TOPOLOGY_RULE_POD_ANTI_AFFINITY: 'Anti-affinity',
   TOPOLOGY_RULE_EXISTING_POD_ANTI_AFFINITY: 'Anti-affinity of pods there',
 };
 
@@ -150,9 +150,12 @@ export function failed(d: Fail, a: Actions): Child[] {
   const out: Child[] = [title(d.failures[0]?.name ?? 'Failure', a, true), h('p', {}, h('strong', {}, d.verdict))];
   for (const f of d.failures) {
     if (f.workloads.length > 0) {
-      out.push(table('Workloads', ['Workload', 'Replicas', 'Lost', 'Missing', 'Why'], f.workloads.slice(0, many).map((w) => [
-        w.namespace + '/' + w.name + ' (' + w.kind + ')', String(w.replicas), String(w.lost), String(w.missing), w.reasons.join('; '),
+      out.push(table('Workloads', ['Workload', 'Replicas', 'Lost', 'Missing'], f.workloads.slice(0, many).map((w) => [
+        w.namespace + '/' + w.name + ' (' + w.kind + ')', String(w.replicas), String(w.lost), String(w.missing),
       ])));
+      for (const w of f.workloads.filter((x) => x.reasons.length > 0).slice(0, 20)) {
+        out.push(h('p', {}, h('strong', {}, w.name + ': '), w.reasons.join('; ')));
+      }
     }
     out.push(moves(f.pods.map((p) => ({ pod: p.namespace + '/' + p.name, from: p.from ?? '', to: p.node ?? p.reason ?? 'no node' }))), rest(f.pods.length));
   }

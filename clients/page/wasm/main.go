@@ -35,7 +35,7 @@ type file struct {
 	Text      string `json:"text"`
 }
 
-// result is what the page gets as JSON. Errors are those of stowage serve.
+// result is what the page gets as JSON. Errors are as in stowage serve.
 type result struct {
 	Exit   int             `json:"exit"`
 	Answer string          `json:"answer"`

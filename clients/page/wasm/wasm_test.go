@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -52,6 +51,9 @@ func questions(pod string) []call {
 			values[pairs[i]] = append(values[pairs[i]], pairs[i+1])
 		}
 		return call{Verb: verb, Values: values}
+	}
+	if testing.Short() {
+		return []call{with("place"), with("explain", "pod", pod), with("audit"), with("fail", "each", "topology.kubernetes.io/zone")}
 	}
 	return []call{
 		with("place"), with("place", "joint", "true"), with("place", "output", "svg"), with("audit"), with("consolidate"),
@@ -98,7 +100,7 @@ func TestAnswersOfWebAssembly(t *testing.T) {
 		}
 	}
 	t.Logf("%d calls, %d answered", len(calls), answered)
-	if answered < 6*len(directories) {
+	if answered < len(calls)/2 {
 		t.Errorf("only %d of %d calls are answered", answered, len(calls))
 	}
 }
@@ -143,7 +145,7 @@ type result struct {
 
 func run(t *testing.T, program string, calls []call) []result {
 	t.Helper()
-	glue := filepath.Join(runtime.GOROOT(), "lib", "wasm", "wasm_exec.js")
+	glue := filepath.Join(filepath.Dir(program), "wasm_exec.js")
 	text, err := json.Marshal(calls)
 	must(t, err)
 	path := filepath.Join(t.TempDir(), "calls.json")

@@ -144,7 +144,7 @@ func removeAll(directory, name string) error {
 	return err
 }
 
-// workspace writes go.work of this directory with the copies in place of the modules.
+// workspace writes go.work of this directory with the copies instead of the modules.
 func workspace(directory string, copied map[string]string) error {
 	root, err := os.Getwd()
 	if err != nil {

@@ -1,0 +1,293 @@
+// Tests the page in headless Chromium: node test/run.mjs STOWAGE FOLDER. SHOTS=1 writes the screenshots of docs/page.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import http from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
+import { chromium } from 'playwright-core';
+import { bigCluster } from './big.mjs';
+
+const [stowage, folder] = process.argv.slice(2);
+const here = path.dirname(import.meta.dirname);
+const shots = path.resolve(here, '../../docs/page');
+const axe = fs.readFileSync(path.join(here, 'node_modules/axe-core/axe.min.js'), 'utf8');
+const examples = JSON.parse(fs.readFileSync(path.join(here, 'files/examples.json'), 'utf8'));
+const ended = [];
+
+function served() {
+  const p = spawn(stowage, ['serve', '--listen', '127.0.0.1:0', '--max-body', '256', '--max-in-flight', '512'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  ended.push(() => p.kill());
+  return new Promise((resolve, reject) => {
+    p.stderr.on('data', (b) => { const m = /http:\/\/\S+:\d+/.exec(String(b)); if (m) resolve(m[0] + '/'); });
+    p.on('exit', (code) => reject(new Error('stowage serve: ' + code)));
+  });
+}
+
+const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.json': 'application/json', '.gz': 'application/gzip' };
+
+function folderServer() {
+  const s = http.createServer((q, r) => {
+    const file = path.join(folder, q.url === '/' ? 'index.html' : path.basename(q.url));
+    if (!fs.existsSync(file)) { r.writeHead(404).end(); return; }
+    r.writeHead(200, { 'Content-Type': types[path.extname(file)] ?? 'application/octet-stream' });
+    fs.createReadStream(file).pipe(r);
+  });
+  ended.push(() => s.close());
+  return new Promise((resolve) => s.listen(0, '127.0.0.1', () => resolve('http://127.0.0.1:' + s.address().port + '/')));
+}
+
+// open opens the page. Requests to other hosts, errors and violations of the policy are failures.
+async function open(browser, url, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1360, height: 800 }, ...options });
+  const page = await context.newPage();
+  const origin = new URL(url).origin;
+  page.on('request', (r) => { if (!/^(blob|data):/.test(r.url())) assert.equal(new URL(r.url()).origin, origin, 'a request to another host'); });
+  page.on('pageerror', (e) => { throw e; });
+  page.on('console', (m) => { if (m.type() === 'error' && !/status of 4/.test(m.text())) throw new Error(m.text()); });
+  await page.goto(url);
+  await page.waitForSelector('body[data-ready]');
+  return page;
+}
+
+// after does something, and waits until the page shows another answer.
+async function after(page, f, timeout = 60000) {
+  const before = await page.evaluate(() => document.body.dataset.settled ?? '0');
+  await f();
+  await page.waitForFunction((b) => (document.body.dataset.settled ?? '0') !== b, before, { timeout });
+}
+
+const verdict = (page) => page.textContent('#verdict');
+const example = (page, name) => after(page, () => page.selectOption('#examples', name));
+const press = (page, selector) => after(page, () => page.click(selector));
+
+async function axeClean(page, where) {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document));
+  const serious = violations.filter((v) => ['serious', 'critical'].includes(v.impact));
+  assert.deepEqual(serious.map((v) => v.id + ': ' + v.nodes[0].html + ' ' + v.nodes[0].failureSummary), [], where);
+}
+
+async function shot(page, name) {
+  if (!process.env.SHOTS) return;
+  fs.mkdirSync(shots, { recursive: true });
+  await page.waitForTimeout(200);
+  await page.screenshot({ path: path.join(shots, name + '.png') });
+}
+
+// placeOf is what the server answers without the page.
+async function placeOf(url, files) {
+  const form = new FormData();
+  for (const [name, text] of files) form.append('file', new Blob([text]), name);
+  const response = await fetch(url + 'v1/place', { method: 'POST', body: form });
+  return response.ok ? response.json() : undefined;
+}
+
+const tests = {
+  async 'all examples'(browser, url) {
+    const page = await open(browser, url);
+    let pods = 0;
+    for (const x of examples) {
+      const want = await placeOf(url, x.files);
+      await example(page, x.name);
+      assert.equal(await verdict(page), want ? want.verdict : 'No answer', x.name);
+      const shown = await page.evaluate(() => window.stowageView.boxes.map((b) => [b.node.node.name, b.node.pods.filter((p) => p.state === 'added').length]));
+      assert.deepEqual(shown.map((s) => s[0]).sort(), (want?.nodes ?? []).map((n) => n.name).sort(), x.name);
+      pods += shown.reduce((sum, s) => sum + s[1], 0);
+      assert.equal(shown.reduce((sum, s) => sum + s[1], 0), (want?.pods ?? []).filter((p) => p.node).length, x.name);
+    }
+    return examples.length + ' examples, ' + pods + ' placed pods';
+  },
+
+  async 'remedies'(browser, url) {
+    const page = await open(browser, url);
+    await example(page, '18-two-spread-constraints');
+    assert.equal(await verdict(page), '5 of 7 pods placed');
+    await press(page, '#answer button:has-text("Explain")');
+    await axeClean(page, 'explanation');
+    await shot(page, 'explain');
+    await press(page, '#answer .remedy button:has-text("maxSkew 2")');
+    assert.equal(await verdict(page), '7 of 7 pods placed');
+    await shot(page, 'remedy');
+    await press(page, '#undo');
+    assert.equal(await verdict(page), '5 of 7 pods placed');
+    // Every remedy with a button changes the answer for the better.
+    let applied = 0;
+    for (const name of ['01-required-zone-anti-affinity', '08-anti-affinity-to-itself', '10-affinity-to-what-is-not-there', '16-spread-minimum-domains', '17-spread-what-counts', '28-preemption', '37-victims-on-several-nodes']) {
+      await example(page, name);
+      const placed = async () => { const v = await verdict(page); assert.match(v, /^\d/, name + ': ' + v + ' ' + (await page.textContent('#answer')).slice(0, 300)); return parseInt(v, 10); };
+      const before = await placed();
+      await press(page, '#answer button:has-text("Explain")');
+      const count = await page.locator('.remedy button').count();
+      for (let i = 0; i < count; i++) {
+        await after(page, () => page.locator('.remedy button').nth(i).click());
+        assert.ok((await placed()) > before, name + ' ' + i + ': ' + (await verdict(page)));
+        applied++;
+        await press(page, '#undo');
+        await press(page, '#answer button:has-text("Explain")');
+      }
+    }
+    return applied + ' applied';
+  },
+
+  async 'failures and drains'(browser, url) {
+    const page = await open(browser, url, { colorScheme: 'dark' });
+    await example(page, '39-a-shop-in-two-zones');
+    await axeClean(page, 'placement, dark');
+    await page.selectOption('#domains', 'a');
+    await press(page, '#fail');
+    assert.equal(await verdict(page), 'if topology.kubernetes.io/zone=a fails: 1 pod without a node');
+    assert.equal(await page.locator('#answer table:has-text("What moves") tbody tr').count(), 4);
+    await axeClean(page, 'failure, dark');
+    await shot(page, 'zone-failed');
+    await page.click('#answer button:has-text("Placement")');
+    assert.equal(await verdict(page), '2 of 2 pods placed');
+    const at = await page.evaluate(() => { const m = window.stowageView.middle('a1'), r = document.getElementById('cluster').getBoundingClientRect(); return { x: m.x + r.x, y: m.y + r.y }; });
+    await page.mouse.click(at.x, at.y);
+    assert.match(await page.textContent('#answer h2'), /Node a1/);
+    await axeClean(page, 'node, dark');
+    await shot(page, 'node');
+    await press(page, '#answer button:has-text("Drain")');
+    assert.equal(await verdict(page), 'a1 can be drained');
+    assert.ok((await page.locator('#answer table:has-text("What moves") tbody tr').count()) > 0);
+    await shot(page, 'drained');
+  },
+
+  async 'steps, text, keyboard'(browser, url) {
+    const page = await open(browser, url);
+    await example(page, '39-a-shop-in-two-zones');
+    await page.click('#back');
+    assert.equal(await page.textContent('#count'), '1 of 2');
+    await page.click('#forth');
+    assert.equal(await page.textContent('#count'), '2 of 2');
+    const text = await page.inputValue('#text');
+    assert.match(text, /replicas: 2/);
+    await page.fill('#text', text.replace('replicas: 2', 'replicas: 3'));
+    await after(page, () => page.press('#text', 'Control+Enter'));
+    assert.equal(await verdict(page), '3 of 3 pods placed');
+    await page.focus('#cluster');
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowRight');
+    assert.match(await page.textContent('#answer h2'), /^Node /);
+    await page.fill('#find', 'b2');
+    await page.press('#find', 'Enter');
+    assert.match(await page.textContent('#answer h2'), /Node b2/);
+    await after(page, () => page.click('#answer .list button'));
+    assert.match(await page.textContent('#answer'), /Runs on|can take it|accepts/);
+    await axeClean(page, 'running pod');
+    await example(page, '04-preferred-counts-accumulate');
+    await press(page, '#answer button:has-text("Explain")');
+    assert.ok(await page.locator('#answer table:has-text("Scores by plugin")').count());
+    await shot(page, 'scores');
+  },
+
+  async 'links and hostile text'(browser, url) {
+    const page = await open(browser, url);
+    await example(page, '17-spread-what-counts');
+    const want = [await verdict(page), await page.inputValue('#text')];
+    await page.click('#link');
+    await page.waitForFunction(() => location.hash.startsWith('#case='));
+    const other = await open(browser, page.url());
+    await other.waitForSelector('body[data-settled]');
+    assert.deepEqual([await verdict(other), await other.inputValue('#text')], want);
+    await other.fill('#text', 'apiVersion: v1\nkind: Node\nmetadata: {name: "<img src=x onerror=alert(1)>"}\n');
+    await press(other, '#decide');
+    assert.equal(await other.locator('img').count(), 0);
+    assert.match(await other.textContent('#answer'), /<img|No pod/);
+    const broken = await open(browser, url + '#case=AAAA');
+    await broken.waitForSelector('#answer .error');
+  },
+
+  async 'without a server'(browser, _, url) {
+    const start = Date.now();
+    const page = await open(browser, url);
+    assert.match(await page.textContent('#where'), /in this browser/);
+    await example(page, '18-two-spread-constraints');
+    const first = Date.now() - start;
+    assert.equal(await verdict(page), '5 of 7 pods placed');
+    const again = Date.now();
+    await press(page, '#answer button:has-text("Explain")');
+    const second = Date.now() - again;
+    await press(page, '#answer .remedy button:has-text("maxSkew 2")');
+    assert.equal(await verdict(page), '7 of 7 pods placed');
+    const phone = await open(browser, url, { viewport: { width: 412, height: 900 }, isMobile: true, hasTouch: true });
+    const session = await phone.context().newCDPSession(phone);
+    await session.send('Emulation.setCPUThrottlingRate', { rate: 4 });
+    await session.send('Network.emulateNetworkConditions', { offline: false, latency: 60, downloadThroughput: 1.25e6, uploadThroughput: 1e5 });
+    const slow = Date.now();
+    await phone.reload();
+    await phone.waitForSelector('body[data-ready]');
+    await example(phone, '39-a-shop-in-two-zones');
+    const throttled = Date.now() - slow;
+    await axeClean(phone, 'phone');
+    await shot(phone, 'phone');
+    return 'first answer after ' + first + ' ms, an explanation after ' + second + ' ms; on a phone of a quarter of the speed, with 10 Mbit/s, after ' + throttled + ' ms';
+  },
+
+  async '5,000 nodes'(browser, url) {
+    const file = path.join(os.tmpdir(), 'stowage-big-' + process.pid + '.json');
+    fs.writeFileSync(file, bigCluster(5000, 150000));
+    ended.push(() => fs.rmSync(file, { force: true }));
+    const page = await open(browser, url);
+    const start = Date.now();
+    await after(page, () => page.setInputFiles('#open', file), 150000);
+    const decided = Date.now() - start;
+    const shown = await page.evaluate(() => [window.stowageView.boxes.length, window.stowageView.boxes.reduce((n, b) => n + b.node.pods.length, 0)]);
+    assert.equal(shown[0], 5000);
+    assert.ok(shown[1] >= 150000, String(shown));
+    await shot(page, 'big');
+    const all = await fps(page);
+    for (let i = 0; i < 9; i++) await page.click('#in');
+    await shot(page, 'big-near');
+    const near = await fps(page);
+    const machine = os.cpus().length + ' × ' + os.cpus()[0].model + ', load ' + os.loadavg()[0].toFixed(1) + ', no GPU';
+    assert.ok(Math.min(all, near) >= (process.env.LEAST_FPS ?? 30), 'panned at ' + all + ' and ' + near + ' frames a second (' + machine + ')');
+    return shown.join(' nodes, ') + ' pods, decided and shown after ' + decided + ' ms, panned at ' + all.toFixed(0) + ' frames a second, near at ' + near.toFixed(0) + ' (' + machine + ')';
+  },
+};
+
+// fps pans for two seconds, and returns the frames that were drawn in a second.
+async function fps(page) {
+  return page.evaluate(() => new Promise((resolve) => {
+    const canvas = document.getElementById('cluster'), r = canvas.getBoundingClientRect();
+    const send = (type, x, y) => canvas.dispatchEvent(new PointerEvent(type, { clientX: r.x + x, clientY: r.y + y, pointerId: 1, bubbles: true }));
+    canvas.setPointerCapture = () => {};
+    window.stowageView.frames.length = 0;
+    const start = performance.now();
+    send('pointerdown', 300, 300);
+    const move = (now) => {
+      const t = now - start;
+      if (t > 2000) {
+        send('pointerup', 300, 300);
+        resolve((window.stowageView.frames.length * 1000) / t);
+        return;
+      }
+      send('pointermove', 300 + 150 * Math.sin(t / 200), 300 + 100 * Math.cos(t / 300));
+      requestAnimationFrame(move);
+    };
+    requestAnimationFrame(move);
+  }));
+}
+
+const only = process.env.ONLY;
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+let failed = 0;
+try {
+  const url = await served(), files = await folderServer();
+  for (const [name, test] of Object.entries(tests)) {
+    if (only && !name.includes(only)) continue;
+    const start = Date.now();
+    try {
+      const said = await test(browser, url, files);
+      console.log('ok   ' + name + ' (' + ((Date.now() - start) / 1000).toFixed(1) + ' s)' + (said ? ': ' + said : ''));
+    } catch (err) {
+      failed++;
+      console.log('FAIL ' + name + ': ' + (err.stack ?? err));
+    }
+    for (const c of browser.contexts()) await c.close();
+  }
+} finally {
+  await browser.close();
+  for (const f of ended) f();
+}
+process.exit(failed > 0 ? 1 : 0);
