@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
@@ -88,6 +89,7 @@ func (r *release) server() {
 	if c.ListenAddress != ":7433" || c.AdminAddress != ":7434" {
 		r.t.Errorf("the server listens on %s and %s", c.ListenAddress, c.AdminAddress)
 	}
+	r.http(c, container)
 	deploytest.CheckServerMemory(r.t, c, container.Resources)
 	for _, file := range []string{c.TLSCertFile, c.TLSKeyFile, c.TLSClientCAFile} {
 		mounted := slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool {
@@ -100,6 +102,25 @@ func (r *release) server() {
 	grace := *d.Spec.Template.Spec.TerminationGracePeriodSeconds
 	if float64(grace) < (c.DrainDelay+c.ShutdownGracePeriod).Seconds()+5 {
 		r.t.Errorf("the pod is killed after %d s, the server takes %v and %v to stop", grace, c.DrainDelay, c.ShutdownGracePeriod)
+	}
+}
+
+// http checks that the port of HTTP is open where the server listens on it, and nowhere else.
+func (r *release) http(c config.Config, container corev1.Container) {
+	inContainer := slices.ContainsFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.Name == "http" && p.ContainerPort == 7435 })
+	inService, inPolicy := false, false
+	for _, s := range of[*corev1.Service](r) {
+		inService = inService || slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == "http" && p.Port == 7435 })
+	}
+	policies := of[*networkingv1.NetworkPolicy](r)
+	for _, n := range policies {
+		for _, rule := range n.Spec.Ingress {
+			inPolicy = inPolicy || slices.ContainsFunc(rule.Ports, func(p networkingv1.NetworkPolicyPort) bool { return p.Port.String() == "http" })
+		}
+	}
+	listens := c.HTTPAddress == ":7435"
+	if inContainer != listens || inService != listens || len(policies) > 0 && inPolicy != listens {
+		r.t.Errorf("the server listens on %q; the container has a port: %t, the Service: %t, the policies: %t", c.HTTPAddress, inContainer, inService, inPolicy)
 	}
 }
 
