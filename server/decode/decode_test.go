@@ -205,7 +205,7 @@ func TestEveryField(t *testing.T) { //nolint:funlen // every field of the contra
 			Profile: &api.Profile{
 				Weights: api.Weights{
 					TaintToleration: 3, NodeAffinity: 7, NodeResourcesFit: 1, PodTopologySpread: 2, InterPodAffinity: 2,
-					BalancedAllocation: 1, ImageLocality: 1, VolumeBinding: 1,
+					BalancedAllocation: 1, ImageLocality: 1, VolumeBinding: 1, DynamicResources: 2,
 				},
 				AddedAffinity: &api.NodeAffinity{
 					Required: &api.NodeSelector{Terms: []api.NodeSelectorTerm{wantNodeTerm()}},

@@ -128,7 +128,7 @@ type Allocation struct {
 	Errors map[string]nodeset.Set
 	// Undecided are the nodes whose search met a limit, or an expression that was not evaluated.
 	Undecided nodeset.Set
-	// Scores are by node; nil if no claim has a prioritized list.
+	// Scores are by node; nil if no claim has a prioritized list, or none gets devices.
 	Scores []int64
 }
 
@@ -160,6 +160,7 @@ func (s *State) findAllocation(d *DeviceDemand) *Allocation {
 		Undecided: nodeset.New(s.Len()), Errors: make(map[string]nodeset.Set),
 	}
 	available := s.usable(d)
+	allocated, wanting := s.allocatedScore(d)
 	for node := range uint32(s.Len()) {
 		if node%256 == 0 && s.Ended() {
 			break
@@ -190,15 +191,18 @@ func (s *State) findAllocation(d *DeviceDemand) *Allocation {
 			if !available(node) {
 				a.Unavailable.Add(node)
 			}
-			if of.Score > 0 && a.Scores == nil {
+			score := of.Score
+			if wanting || len(served) > 0 {
+				score += allocated // kube-scheduler scores nodes where a claim gets devices
+			}
+			if score > 0 && a.Scores == nil {
 				a.Scores = make([]int64, s.Len())
 			}
 			if a.Scores != nil {
-				a.Scores[node] = of.Score
+				a.Scores[node] = score
 			}
 		}
 	}
-	s.addAllocatedScores(d, a)
 	return a
 }
 
@@ -227,12 +231,12 @@ func (s *State) usable(d *DeviceDemand) func(node uint32) bool {
 	}
 }
 
-// addAllocatedScores adds the score of claims that have devices already, the same for all nodes.
-func (s *State) addAllocatedScores(d *DeviceDemand, a *Allocation) {
-	sum := int64(0)
+// allocatedScore returns the score of the claims that have devices already, the same for all nodes, and whether others have none.
+func (s *State) allocatedScore(d *DeviceDemand) (sum int64, wanting bool) {
 	for i := range d.Claims {
 		c := &d.Claims[i]
-		if c.Object == nil || s.allocationOf(c) == nil {
+		if s.allocationOf(c) == nil {
+			wanting = true
 			continue
 		}
 		var requests []string
@@ -247,15 +251,7 @@ func (s *State) addAllocatedScores(d *DeviceDemand, a *Allocation) {
 		}
 		sum += allocate.ScoreOf(c.Spec, requests)
 	}
-	if sum == 0 {
-		return
-	}
-	if a.Scores == nil {
-		a.Scores = make([]int64, s.Len())
-	}
-	for node := range a.Scores {
-		a.Scores[node] += sum
-	}
+	return sum, wanting
 }
 
 // servedOn returns the extended resources of a pod that devices serve on a node, and whether the node has the others

@@ -110,8 +110,9 @@ func (d *Decision) filter(ctx context.Context, candidates nodeset.Set, nominated
 	o.Rejections, o.Feasible = rejections, rest
 	if o.Failure = failureOf(rejections); o.Failure != nil {
 		if !rest.Empty() {
-			o.Rejections = append(o.Rejections, o.Failure.Rejection(rest))
-			o.Feasible = nodeset.New(d.State.Len())
+			all := Rejections{List: rejections}
+			all.Add(o.Failure.Rejection(rest))
+			o.Rejections, o.Feasible = all.List, nodeset.New(d.State.Len())
 			d.SortRejections(o.Rejections)
 		}
 		o.Message = o.Failure.Message

@@ -59,7 +59,7 @@ func FindVictims(
 	case rejected != nil && rejected.Code == verdict.Error,
 		slices.ContainsFunc(rejections, func(r verdict.Rejection) bool { return r.Code == verdict.Error }):
 		return nil, nil, ctx.Err()
-	case rejected != nil && !disabled.DynamicResources:
+	case rejected != nil && rejected.Plugin != verdict.DynamicResources && !disabled.DynamicResources: // whose PreFilter did not run
 		return &verdict.Preemption{Message: notFound}, nil, ctx.Err()
 	case disabled.DynamicResources && disabled.DefaultPreemption:
 		return nil, nil, ctx.Err()
