@@ -134,7 +134,7 @@ func TestWatchPrintsPartsAsTheyAre(t *testing.T) {
 		t.Error(stdout)
 	}
 	_, stdout, _ = place(t.Context(), server, "--watch", "-o", "yaml")
-	if !strings.HasPrefix(stdout, "---\nclaimBindings: []\ndoubts: []\nevictedCount: 0\nevictions: []\npartial: false\nplacedCount: 5\n") {
+	if !strings.HasPrefix(stdout, "---\nclaimBindings: []\nclaimDevices: []\ndoubts: []\nevictedCount: 0\nevictions: []\npartial: false\nplacedCount: 5\n") {
 		t.Error(stdout)
 	}
 }

@@ -22,7 +22,7 @@ func (b *space) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// limit is that of the tests.
+// limit is the bound of the tests.
 const limit int64 = 1 << 20
 
 // TestBytesAreBounded reads as many bytes as manifests may have in all, and one more, and a byte that no text has.

@@ -39,6 +39,8 @@ func Plugin(p stowagev1.Plugin) string {
 		return "NodeVolumeLimits"
 	case stowagev1.Plugin_PLUGIN_VOLUME_BINDING:
 		return "VolumeBinding"
+	case stowagev1.Plugin_PLUGIN_DYNAMIC_RESOURCES:
+		return "DynamicResources"
 	case stowagev1.Plugin_PLUGIN_VOLUME_ZONE:
 		return "VolumeZone"
 	}

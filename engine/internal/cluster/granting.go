@@ -28,13 +28,14 @@ func (s *State) grantDevices(p *Pending, node uint32) {
 	}
 	pools, _ := s.devicesOf.finder.Pools(s.deviceNode(node))
 	pod, next := len(s.assumed)-1, 0
-	for i := range d.Claims {
-		c := &d.Claims[i]
-		if s.allocationOf(c) != nil {
-			continue
-		}
-		g := s.grantOf(of.Claims[next], pools, node)
+	wanting := slices.DeleteFunc(slices.Clone(d.Claims), func(c DeviceClaim) bool { return s.allocationOf(&c) != nil })
+	for i := range wanting {
+		c := &wanting[i]
 		next++
+		if slices.ContainsFunc(wanting[next:], func(o DeviceClaim) bool { return c.Object != nil && o.Name == c.Name }) {
+			continue // a claim that a pod has twice is allocated twice, and has what the last one got
+		}
+		g := s.grantOf(of.Claims[next-1], pools, node)
 		if c.Object == nil || c.Object.ControllerPod == p.Name {
 			s.hold(pod, g)
 		}
