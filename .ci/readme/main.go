@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 )
 
 var (
@@ -103,6 +104,7 @@ func run(stdout io.Writer, name string, args ...string) error {
 	bin, err := filepath.Abs("bin")
 	c := exec.Command(name, args...)
 	c.Stdout, c.Stderr = stdout, os.Stderr
+	c.WaitDelay = time.Minute // a block that fails may leave what it started, with its output open
 	c.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return errors.Join(err, c.Run())
 }
