@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"sigs.k8s.io/yaml"
 
 	"github.com/stowage-scheduler/stowage/clients/cel"
 	"github.com/stowage-scheduler/stowage/clients/kube"
@@ -48,16 +46,9 @@ type allocatorRow struct {
 	Error   string     `json:"error"`
 }
 
-func allocatorRows(t *testing.T) (file allocatorFile) {
+func allocatorRows(t *testing.T) allocatorFile {
 	t.Helper()
-	data, err := os.ReadFile("../testdata/allocator.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.UnmarshalStrict(data, &file); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return recorded[allocatorFile](t, "allocator.yaml")
 }
 
 // A pod with the claims of a row gets the devices that kube-scheduler's allocator returned. The API server would not store the objects of

@@ -3,7 +3,6 @@ package compare_test
 import (
 	"cmp"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/compare"
 	"github.com/stowage-scheduler/stowage/bench/parity/oracle"
@@ -92,17 +90,9 @@ type integrationPod struct {
 
 func integrationTables(t *testing.T) []integrationTable {
 	t.Helper()
-	data, err := os.ReadFile("../testdata/integration.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file struct {
+	return recorded[struct {
 		Tables []integrationTable `json:"tables"`
-	}
-	if err := yaml.UnmarshalStrict(data, &file); err != nil {
-		t.Fatal(err)
-	}
-	return file.Tables
+	}](t, "integration.yaml").Tables
 }
 
 // kube-scheduler's queue comes to the outcome that its own integration test records, and Stowage to the same one, field by field.

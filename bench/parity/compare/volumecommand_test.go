@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
@@ -93,59 +93,36 @@ func commanded(t *testing.T, c *scenario.Case) *conformance.Answers {
 }
 
 // dump is the objects of a scheduler, as kubectl prints them.
-func dump(t *testing.T, s *oracle.Scheduler) (out []runtime.Object) {
+func dump(t *testing.T, s *oracle.Scheduler) []runtime.Object {
 	t.Helper()
-	add := func(o interface {
-		runtime.Object
-		metav1.Object
-	}) {
-		kinds, _, err := scheme.Scheme.ObjectKinds(o)
+	of := &s.Storage
+	return slices.Concat(
+		printed(t, s.Nodes), printed(t, s.Namespaces), printed(t, s.Pods), printed(t, s.Queue), printed(t, of.StorageClasses),
+		printed(t, of.CSIDrivers), printed(t, of.CSINodes), printed(t, of.CSIStorageCapacities), printed(t, of.VolumeAttachments),
+		printed(t, of.PersistentVolumes), printed(t, of.PersistentVolumeClaims),
+	)
+}
+
+type object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// printed returns objects with their kinds, uids and resource versions.
+func printed[T object](t *testing.T, objects []T) (out []runtime.Object) {
+	t.Helper()
+	for _, in := range objects {
+		kinds, _, err := scheme.Scheme.ObjectKinds(in)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o = o.DeepCopyObject().(interface {
-			runtime.Object
-			metav1.Object
-		})
-		o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind(kinds[0]))
+		o := in.DeepCopyObject().(object)
+		o.GetObjectKind().SetGroupVersionKind(kinds[0])
 		if o.GetUID() == "" {
 			o.SetUID(types.UID("uid-" + o.GetName()))
 		}
 		o.SetResourceVersion("1")
 		out = append(out, o)
-	}
-	for _, o := range s.Nodes {
-		add(o)
-	}
-	for _, o := range s.Namespaces {
-		add(o)
-	}
-	for _, o := range s.Pods {
-		add(o)
-	}
-	for _, o := range s.Queue {
-		add(o)
-	}
-	for _, o := range s.Storage.StorageClasses {
-		add(o)
-	}
-	for _, o := range s.Storage.CSIDrivers {
-		add(o)
-	}
-	for _, o := range s.Storage.CSINodes {
-		add(o)
-	}
-	for _, o := range s.Storage.CSIStorageCapacities {
-		add(o)
-	}
-	for _, o := range s.Storage.VolumeAttachments {
-		add(o)
-	}
-	for _, o := range s.Storage.PersistentVolumes {
-		add(o)
-	}
-	for _, o := range s.Storage.PersistentVolumeClaims {
-		add(o)
 	}
 	return out
 }

@@ -67,9 +67,15 @@ type volumeFile struct {
 	} `json:"others"`
 }
 
-func volumeRows(t *testing.T) (file volumeFile) {
+func volumeRows(t *testing.T) volumeFile {
 	t.Helper()
-	data, err := os.ReadFile("../testdata/volumes.yaml")
+	return recorded[volumeFile](t, "volumes.yaml")
+}
+
+// recorded reads a file of kube-scheduler's tables.
+func recorded[T any](t *testing.T, name string) (file T) {
+	t.Helper()
+	data, err := os.ReadFile("../testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
