@@ -24,6 +24,11 @@ func TestStatefulSetsEqualScanning(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			stated.Storage.Volumes = nil
 		}
+		for i := range rng.IntN(4) {
+			stated.Storage.Volumes = append(stated.Storage.Volumes, api.PersistentVolume{
+				Name: fmt.Sprint("without-class-", i), Capacity: 1 << 30, AccessModes: api.AccessModes{ReadWriteMany: true}, Available: true,
+			})
+		}
 		if rng.IntN(2) == 0 {
 			for i := range stated.Nodes {
 				stated.Nodes[i].Nominated = nil
@@ -34,7 +39,8 @@ func TestStatefulSetsEqualScanning(t *testing.T) {
 			template := *pods[rng.IntN(len(pods))].Template
 			template.Spec.Volumes = nil
 			for i := range 1 + rng.IntN(2) {
-				spec := &api.ClaimSpec{StorageClassName: []string{"delayed", "zonal"}[rng.IntN(2)], StorageRequest: new(int64(1 << 30))}
+				spec := &api.ClaimSpec{StorageClassName: []string{"delayed", "zonal", ""}[rng.IntN(3)], StorageRequest: new(int64(1 << 30))}
+				spec.AccessModes.ReadWriteMany = rng.IntN(4) == 0
 				claim := &api.PodClaim{Name: fmt.Sprint("own-", i), OfPod: true, Ephemeral: rng.IntN(5) == 0, Template: spec}
 				claim.OfPod = !claim.Ephemeral
 				template.Spec.Volumes = append(template.Spec.Volumes, api.PodVolume{Claim: claim})

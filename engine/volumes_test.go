@@ -65,3 +65,46 @@ func TestPreemptionsSeeBoundClaims(t *testing.T) {
 		t.Errorf("%q, want %q", got.Placements[0].Message, want)
 	}
 }
+
+// TestSharedClaims: pods of one claim that does not exist yet, apart from each other. A volume of one node keeps them on that node.
+func TestSharedClaims(t *testing.T) {
+	shared, alone := api.AccessModes{ReadWriteMany: true}, api.AccessModes{ReadWriteOnce: true}
+	for name, test := range map[string]struct {
+		class   string
+		modes   api.AccessModes
+		volumes []api.PersistentVolume
+		placed  int
+		message string
+	}{
+		"one node alone":           {"fast", alone, nil, 1, "1 node(s) didn't find available persistent volumes to bind"},
+		"many nodes":               {"fast", shared, nil, 2, ""},
+		"many nodes, one volume":   {"fast", shared, []api.PersistentVolume{{Name: "v", StorageClassName: "fast", AccessModes: shared, Available: true}}, 2, ""},
+		"without a class":          {"", alone, []api.PersistentVolume{{Name: "v", AccessModes: alone, Available: true}}, 2, ""},
+		"without a class, another": {"", shared, []api.PersistentVolume{{Name: "v", AccessModes: alone, Available: true}}, 0, "2 node(s) didn't find available persistent volumes to bind"},
+		"without a class, taken": {
+			"", alone, []api.PersistentVolume{{Name: "v", AccessModes: alone, Available: true, Claim: &api.ClaimReference{Namespace: "default", Name: "x"}}},
+			0, "pod has unbound immediate PersistentVolumeClaims",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := cpu("web", 1, 0).Label("app", "web").AntiAffinity("kubernetes.io/hostname", enginetest.Selects("app", "web")).Pod
+			pod.Template.Spec.Volumes = []api.PodVolume{{Claim: &api.PodClaim{Name: "data", Template: &api.ClaimSpec{StorageClassName: test.class, AccessModes: test.modes}}}}
+			stated := &api.Cluster{
+				Nodes: []api.Node{node4("a").Node, node4("b").Node},
+				Storage: api.Storage{
+					Classes: []api.StorageClass{{Name: "fast", Provisioner: "disk", VolumeBindingMode: api.BindImmediately}}, Volumes: test.volumes,
+				},
+			}
+			got, err := compiled(t, stated).Place(t.Context(), []engine.Pending{{Pod: pod, Count: 2}}, engine.PlaceOptions{Profile: api.Kube137()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p := got.Placements[0]; len(p.Nodes) != test.placed || !strings.Contains(p.Message, test.message) {
+				t.Errorf("on %v, %q; want %d pods and %q", p.Nodes, p.Message, test.placed, test.message)
+			}
+			if want := min(test.placed, 1); len(got.Bindings) != want {
+				t.Errorf("%v is bound, want %d claims", got.Bindings, want)
+			}
+		})
+	}
+}

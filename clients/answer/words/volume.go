@@ -95,6 +95,9 @@ func (x *Explanation) unprovided(c *stowagev1.ClaimConflict) string {
 	case class.GetAllowedTopologies() != nil && provisions(class):
 		return fmt.Sprintf("class %s of %s provisions volumes for nodes with %s alone", class.GetName(), Claim(c), nodeTerms(class.GetAllowedTopologies()))
 	}
+	if c.GetStorageClassName() == "" {
+		return "no free volume without a class suits " + Claim(c)
+	}
 	return fmt.Sprintf("no free volume of class %s suits %s, and the class provisions none", c.GetStorageClassName(), Claim(c))
 }
 

@@ -17,8 +17,13 @@ type PodClaim struct {
 	Spec   *api.ClaimSpec
 }
 
-// selectedNode returns the name of the node that the claim is provisioned for, empty for none.
-func (s *State) selectedNode(c *PodClaim) string {
+// isShared reports whether the volume of a claim that does not exist yet can be used on other nodes than the node of its first pod.
+func (c *PodClaim) isShared() bool {
+	return c.Object == nil && (c.Spec.AccessModes.ReadWriteMany || c.Spec.AccessModes.ReadOnlyMany)
+}
+
+// SelectedNode returns the name of the node that the claim is provisioned for, empty for none.
+func (s *State) SelectedNode(c *PodClaim) string {
 	if node, ok := s.bindings.selected[c.Claim]; ok && c.Claim.Name != "" {
 		return s.Names[node]
 	}
@@ -39,8 +44,8 @@ func (c *Cluster) FindClaim(v *Volume) (PodClaim, bool) {
 // PodClaims are the claims of a pod, by how far they are bound (binder.go GetPodVolumeClaims, v1.37).
 type PodClaims struct {
 	Bound []PodClaim
-	// Delayed are bound when the pod has a node; claims that do not exist yet are, whatever the mode of their class. Immediate should
-	// be bound already, and are not.
+	// Delayed are bound when the pod has a node. Claims that do not exist yet are, whatever the mode of their class, and without a class if
+	// there are volumes without one. Immediate should be bound already, and are not.
 	Delayed, Immediate []PodClaim
 	// Modeless is the first class without a binding mode, nil if there is none.
 	Modeless *api.StorageClass
@@ -66,7 +71,8 @@ func (s *State) ClaimsOf(p *Pending) (out PodClaims) {
 		case class != nil && class.VolumeBindingMode == api.NoBindingMode:
 			out.Modeless = class
 			return out
-		case class != nil && (c.Object == nil || class.VolumeBindingMode == api.WaitForFirstConsumer && c.Object.VolumeName == ""):
+		case c.Object == nil && (class != nil || c.Spec.StorageClassName == "" && len(s.storage.free[""]) > 0),
+			class != nil && class.VolumeBindingMode == api.WaitForFirstConsumer && c.Object.VolumeName == "":
 			out.Delayed = append(out.Delayed, c)
 		default:
 			out.Immediate = append(out.Immediate, c)
@@ -170,9 +176,13 @@ func (b *Binding) search(in nodeset.Set, delayed []PodClaim) {
 	rest := in.Clone()
 	var search, provision []PodClaim
 	for _, c := range delayed {
-		selected := s.selectedNode(&c)
+		selected := s.SelectedNode(&c)
 		if selected == "" {
 			search = append(search, c)
+			continue
+		}
+		provision = append(provision, c)
+		if c.isShared() {
 			continue
 		}
 		there := nodeset.New(s.Len())
@@ -181,7 +191,6 @@ func (b *Binding) search(in nodeset.Set, delayed []PodClaim) {
 		}
 		b.refuse(c, verdict.ReasonVolumeBindConflict, rest.Minus(there))
 		rest = there
-		provision = append(provision, c)
 	}
 	slices.SortStableFunc(search, func(x, y PodClaim) int { return cmp.Compare(x.Spec.Bytes(), y.Spec.Bytes()) })
 	for i := range provision {
@@ -274,7 +283,7 @@ func (b *Binding) reserve(node uint32) {
 	}
 	for i := range b.claims {
 		c := &b.claims[i]
-		if c.at(node) == nil && c.Claim.Name != "" && s.selectedNode(&c.PodClaim) == "" {
+		if c.at(node) == nil && c.Claim.Name != "" && s.SelectedNode(&c.PodClaim) == "" {
 			assign(s, &s.bindings.selected, c.Claim, node)
 			bind(c, "")
 		}

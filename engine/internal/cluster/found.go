@@ -22,7 +22,7 @@ func (s *State) foundFor(delayed []PodClaim) *found {
 	var key []byte
 	for i := range delayed {
 		c := &delayed[i]
-		if c.Claim.Name != "" && (len(s.storage.reserved.Get(c.Claim)) > 0 || s.selectedNode(c) != "") {
+		if c.Claim.Name != "" && (len(s.storage.reserved.Get(c.Claim)) > 0 || s.SelectedNode(c) != "") {
 			return nil
 		}
 		key = appendClaimSpec(key, c.Spec)

@@ -135,8 +135,9 @@ func explain(c *plugin.Cycle, x *plugin.Explaining) {
 		conflict := verdict.ClaimConflict{
 			Namespace: claim.Claim.Namespace, Name: claim.Claim.Name, Class: claim.Spec.StorageClassName, Reason: reason, Nodes: nodes,
 		}
+		conflict.SelectedNode = c.State.SelectedNode(claim)
 		if claim.Object != nil {
-			conflict.Volume, conflict.SelectedNode = claim.Object.VolumeName, claim.Object.SelectedNode
+			conflict.Volume = claim.Object.VolumeName
 		}
 		x.ClaimConflicts = append(x.ClaimConflicts, conflict)
 	}

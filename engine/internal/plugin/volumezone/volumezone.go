@@ -65,11 +65,11 @@ func volumesOf(c *plugin.Cycle) (volumes []volumeOf, rejected string) {
 			continue
 		}
 		name := claim.Spec.StorageClassName
-		if name == "" {
-			return nil, "PersistentVolumeClaim had no pv name and storageClass name"
-		}
 		class := storage.Class(name)
 		switch {
+		case name == "" && claim.Object == nil: // it does not exist yet
+		case name == "":
+			return nil, "PersistentVolumeClaim had no pv name and storageClass name"
 		case class == nil:
 			return nil, fmt.Sprintf("storageclass.storage.k8s.io %q not found", name)
 		case class.VolumeBindingMode == api.NoBindingMode:
