@@ -20,7 +20,6 @@ type storageSet struct {
 	claims      []addedClaim
 	nodes       map[string]addedCSINode
 	attachments []*storagev1.VolumeAttachment
-	volumes     map[string]*corev1.PersistentVolume
 	detaching   int
 }
 
@@ -36,7 +35,7 @@ type addedCSINode struct {
 }
 
 func newStorageSet(s *convert.Storage) storageSet {
-	return storageSet{Storage: s, nodes: map[string]addedCSINode{}, volumes: map[string]*corev1.PersistentVolume{}}
+	return storageSet{Storage: s, nodes: map[string]addedCSINode{}}
 }
 
 // AddStorageClass adds a StorageClass.
@@ -86,8 +85,7 @@ func (b *Builder) AddVolumeAttachment(a *storagev1.VolumeAttachment) error {
 func (b *Builder) AddPersistentVolume(v *corev1.PersistentVolume) error {
 	return b.stored(Origin{Kind: "PersistentVolume", Name: v.Name}, func() error {
 		out, err := convert.PersistentVolume(v)
-		b.storage.AddVolume()
-		b.storage.volumes[v.Name] = v
+		b.storage.AddVolume(v)
 		put(b, &b.cluster.PersistentVolumes, out, err)
 		return err
 	})
@@ -150,6 +148,20 @@ func (b *Builder) store() {
 		}
 	}
 	b.attach()
+	if b.lacksClaims() {
+		b.storage.Uncount()
+	}
+}
+
+// lacksClaims reports whether a node that limits volumes has a pod whose claims were not added.
+func (b *Builder) lacksClaims() bool {
+	for node, residents := range b.nodes.residents {
+		limited := slices.ContainsFunc(b.nodes.converted[node].GetCsiNode().GetDrivers(), func(d *stowagev1.CSINodeDriver) bool { return d.AllocatableCount != nil })
+		if limited && slices.ContainsFunc(residents, func(r resident) bool { return b.storage.Lacks(r.source.Pod) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // attach puts attached volumes on their nodes. Only volumes of CSI drivers count against the limits of a driver
@@ -158,10 +170,10 @@ func (b *Builder) attach() {
 	attached := map[string]map[string]bool{}
 	for _, a := range b.storage.attachments {
 		name := a.Spec.Source.PersistentVolumeName
-		if name == nil || b.storage.volumes[*name] == nil {
+		if name == nil || b.storage.Volume(*name) == nil {
 			continue
 		}
-		if csi := b.storage.volumes[*name].Spec.CSI; csi == nil || csi.Driver != a.Spec.Attacher {
+		if csi := b.storage.Volume(*name).Spec.CSI; csi == nil || csi.Driver != a.Spec.Attacher {
 			continue
 		}
 		if attached[a.Spec.NodeName] == nil {
@@ -192,13 +204,7 @@ func (b *Builder) detach(node int, volumes map[string]bool, bound map[types.Name
 	for _, r := range b.nodes.residents[node] {
 		p := r.source.Pod
 		for i := range p.Spec.Volumes {
-			claim := types.NamespacedName{Namespace: object.Namespace(p)}
-			switch v := &p.Spec.Volumes[i]; {
-			case v.PersistentVolumeClaim != nil:
-				claim.Name = v.PersistentVolumeClaim.ClaimName
-			case v.Ephemeral != nil:
-				claim.Name = p.Name + "-" + v.Name
-			}
+			claim := types.NamespacedName{Namespace: object.Namespace(p), Name: convert.ClaimName(p, &p.Spec.Volumes[i])}
 			delete(volumes, bound[claim])
 		}
 	}

@@ -168,6 +168,7 @@ const (
 	readsBound   = "no PersistentVolume was read: " + readsClaim
 	readsClass   = "the StorageClass was not read: a volume is assumed to be provisioned for any node (VolumeBinding)"
 	readsMissing = "no PersistentVolumeClaim was read: a volume is assumed to be provisioned for any node (VolumeBinding)"
+	readsOthers  = "of some pods on nodes no PersistentVolumeClaim was read: their volumes count against the limits of nodes, too (NodeVolumeLimits)"
 
 	readsDisk         = "kube-scheduler takes no node where another pod uses the same disk (VolumeRestrictions)"
 	readsMigrated     = "kube-scheduler takes no node that has as many volumes as its CSI driver can attach (NodeVolumeLimits)"

@@ -135,9 +135,7 @@ func PersistentVolume(v *corev1.PersistentVolume) (*stowagev1.PersistentVolume, 
 	if bytes := c.storageOf(v.Spec.Capacity, spec.Child("capacity")); bytes != nil {
 		out.Capacity = *bytes
 	}
-	if v.Spec.VolumeAttributesClassName != nil {
-		out.VolumeAttributesClassName = *v.Spec.VolumeAttributesClassName
-	}
+	out.VolumeAttributesClassName = deref(v.Spec.VolumeAttributesClassName)
 	if r := v.Spec.ClaimRef; r != nil {
 		out.Claim = &stowagev1.ClaimReference{Namespace: cmp.Or(r.Namespace, metav1.NamespaceDefault), Name: r.Name, Uid: string(r.UID)}
 	}
@@ -216,9 +214,7 @@ func (c *converter) claimSpec(claim *corev1.PersistentVolumeClaim, class string,
 		VolumeMode:       c.volumeMode(s.VolumeMode, path.Child("volumeMode")),
 		Selector:         c.labelSelector(s.Selector, path.Child("selector")),
 	}
-	if s.VolumeAttributesClassName != nil {
-		out.VolumeAttributesClassName = *s.VolumeAttributesClassName
-	}
+	out.VolumeAttributesClassName = deref(s.VolumeAttributesClassName)
 	return out
 }
 
@@ -229,14 +225,18 @@ func hasClass(claim *corev1.PersistentVolumeClaim) bool {
 	return beta || claim.Spec.StorageClassName != nil
 }
 
-// claim converts a claim of a class. Without a uid, it is bound to the volume that it names, as the controller of volumes binds it.
-func (c *converter) claim(p *corev1.PersistentVolumeClaim, class string) *stowagev1.PersistentVolumeClaim {
+// claim converts a claim of a class. to is the volume to which the controller of volumes binds it, nil for none.
+func (c *converter) claim(p *corev1.PersistentVolumeClaim, class string, to *corev1.PersistentVolume) *stowagev1.PersistentVolumeClaim {
+	volume := p.Spec.VolumeName
+	if to != nil {
+		volume = to.Name
+	}
 	_, completed := p.Annotations[bindCompletedAnnotation]
 	return &stowagev1.PersistentVolumeClaim{
 		Namespace: object.Namespace(p), Name: p.Name, Uid: string(p.UID),
 		Spec:          c.claimSpec(p, class, SpecPath),
-		VolumeName:    p.Spec.VolumeName,
-		BindCompleted: completed || !object.Admitted(p) && p.Spec.VolumeName != "",
+		VolumeName:    volume,
+		BindCompleted: completed || to != nil,
 		SelectedNode:  p.Annotations[selectedNodeAnnotation],
 		Lost:          p.Status.Phase == corev1.ClaimLost,
 		Terminating:   p.DeletionTimestamp != nil,

@@ -21,7 +21,8 @@ type Storage struct {
 	classes  map[string]*storagev1.StorageClass
 	standard *storagev1.StorageClass                  // the default class
 	claims   map[string]*corev1.PersistentVolumeClaim // by namespace and name
-	volumes  int
+	volumes  map[string]*corev1.PersistentVolume
+	reserved map[string][]*corev1.PersistentVolume // by namespace and name of the claim
 	// templates are the claim templates of StatefulSets, by namespace, StatefulSet and name.
 	templates map[[3]string]*corev1.PersistentVolumeClaim
 	// known says that some class is of a cluster, so that the cluster has no others.
@@ -30,6 +31,8 @@ type Storage struct {
 	whole bool
 	// partial says that the cluster's storage is there in part.
 	partial bool
+	// uncounted says that nodes with limits have pods whose claims were not added.
+	uncounted bool
 	// closed says that no class is assumed any more.
 	closed        bool
 	assumed       map[string]bool // classes
@@ -47,6 +50,7 @@ func NewStorage(whole bool) *Storage {
 	return &Storage{
 		whole: whole, known: whole,
 		classes: map[string]*storagev1.StorageClass{}, claims: map[string]*corev1.PersistentVolumeClaim{},
+		volumes: map[string]*corev1.PersistentVolume{}, reserved: map[string][]*corev1.PersistentVolume{},
 		templates: map[[3]string]*corev1.PersistentVolumeClaim{}, assumed: map[string]bool{}, assumedClaims: map[string]bool{},
 	}
 }
@@ -90,10 +94,16 @@ func (s *Storage) ofStatefulSet(p *corev1.Pod, name string) *corev1.PersistentVo
 }
 
 // AddVolume adds a PersistentVolume.
-func (s *Storage) AddVolume() {
-	s.volumes++
+func (s *Storage) AddVolume(v *corev1.PersistentVolume) {
+	s.volumes[v.Name] = v
 	s.partial = true
+	if r := v.Spec.ClaimRef; r != nil {
+		s.reserved[claimKey(r)] = append(s.reserved[claimKey(r)], v)
+	}
 }
+
+// Volume returns a PersistentVolume that was added, nil if there is none of that name.
+func (s *Storage) Volume(name string) *corev1.PersistentVolume { return s.volumes[name] }
 
 // AddClaim adds a PersistentVolumeClaim.
 func (s *Storage) AddClaim(p *corev1.PersistentVolumeClaim) {
@@ -101,26 +111,53 @@ func (s *Storage) AddClaim(p *corev1.PersistentVolumeClaim) {
 	s.partial = s.partial || object.Admitted(p)
 }
 
-// Claim converts a claim that was added. It is nil if the controller of volumes has yet to bind the claim, which it does before any
-// pod that uses the claim is placed: the pods have the claim as a template then.
+// Claim converts a claim that was added. It is nil if the pods have the claim as a template.
 func (s *Storage) Claim(p *corev1.PersistentVolumeClaim) (*stowagev1.PersistentVolumeClaim, error) {
-	class, _ := s.classFor(p)
-	if s.comesBound(p, class) {
+	class := s.className(p)
+	to := s.boundBefore(p, class)
+	if to == nil && s.isTemplate(p, class) {
 		return nil, nil
 	}
 	c := &converter{}
-	out := c.claim(p, class)
+	out := c.claim(p, class, to)
 	return out, c.err()
 }
+
+// Lacks reports whether a pod of a cluster uses a claim that was not added.
+func (s *Storage) Lacks(p *corev1.Pod) bool {
+	return !s.whole && slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool {
+		name := ClaimName(p, &v)
+		return name != "" && s.claims[object.Namespace(p)+"/"+name] == nil
+	})
+}
+
+// ClaimName returns the name of the claim that a pod uses as a volume, empty for none.
+func ClaimName(p *corev1.Pod, v *corev1.Volume) string {
+	switch {
+	case v.PersistentVolumeClaim != nil:
+		return v.PersistentVolumeClaim.ClaimName
+	case v.Ephemeral != nil:
+		return p.Name + "-" + v.Name
+	}
+	return ""
+}
+
+// Uncount notes that nodes with limits have pods that lack claims.
+func (s *Storage) Uncount() { s.uncounted = true }
 
 // Close ends the assumptions: the snapshot has the classes by then.
 func (s *Storage) Close() { s.closed = true }
 
-// comesBound reports whether the controller of volumes binds a new claim without waiting for a pod.
-func (s *Storage) comesBound(p *corev1.PersistentVolumeClaim, class string) bool {
+// isTemplate reports whether pods have a new claim as a template: the controller of volumes binds it without waiting for a pod, or its
+// volume can be used on other nodes than its first pod's.
+func (s *Storage) isTemplate(p *corev1.PersistentVolumeClaim, class string) bool {
+	_, selected := p.Annotations[selectedNodeAnnotation]
+	if object.Admitted(p) || s.whole || p.Spec.VolumeName != "" || selected {
+		return false
+	}
 	of := s.classes[class]
-	return !object.Admitted(p) && p.Spec.VolumeName == "" && of != nil &&
-		(of.VolumeBindingMode == nil || *of.VolumeBindingMode == storagev1.VolumeBindingImmediate)
+	return class == "" || of != nil && (of.VolumeBindingMode == nil || *of.VolumeBindingMode == storagev1.VolumeBindingImmediate) ||
+		slices.Contains(p.Spec.AccessModes, corev1.ReadWriteMany) || slices.Contains(p.Spec.AccessModes, corev1.ReadOnlyMany)
 }
 
 // Assumed returns the classes that pods need and that were not added, as classes whose volumes are provisioned anywhere.
@@ -138,26 +175,31 @@ func (s *Storage) Assumed() []*stowagev1.StorageClass {
 // AssumedClaims returns the names of claims that pods need and that were not added.
 func (s *Storage) AssumedClaims() []string { return slices.Sorted(maps.Keys(s.assumedClaims)) }
 
-// classFor returns the class of a claim as the API server stores it, and what is not sure because of that.
-func (s *Storage) classFor(p *corev1.PersistentVolumeClaim) (name string, out use) {
+// className returns the class of a claim as the API server stores it.
+func (s *Storage) className(p *corev1.PersistentVolumeClaim) string {
 	switch {
 	case hasClass(p) || object.Admitted(p):
-		name = classOf(p, p.Spec.StorageClassName)
+		return classOf(p, p.Spec.StorageClassName)
 	case s.standard != nil:
-		name = s.standard.Name
+		return s.standard.Name
 	case !s.known:
-		name = AssumedDefault
+		return AssumedDefault
 	}
-	if name == "" || s.known || s.classes[name] != nil || p.Spec.VolumeName != "" {
-		return name, use{}
+	return ""
+}
+
+// assume assumes the class of a claim that is not bound, if it is not known, and returns what is not sure because of that.
+func (s *Storage) assume(p *corev1.PersistentVolumeClaim, class string) (out use) {
+	if class == "" || s.known || s.classes[class] != nil || p.Spec.VolumeName != "" {
+		return use{}
 	}
-	if !s.assumed[name] {
+	if !s.assumed[class] {
 		if s.closed {
-			return name, use{unread: readsClaim}
+			return use{unread: readsClaim}
 		}
-		s.assumed[name] = true
+		s.assumed[class] = true
 	}
-	return name, use{doubt: s.unsure(readsClass)}
+	return use{doubt: s.unsure(readsClass)}
 }
 
 // unsure returns a doubt if some of the cluster's storage is there. Without any, the input is no cluster.
@@ -183,13 +225,17 @@ func (s *Storage) use(of *Source, claim string, template *corev1.PersistentVolum
 		existing = nil
 	}
 	switch admitted := object.Admitted(of.Pod) || of.Pod.Spec.NodeName != ""; { // of a cluster
-	case existing != nil && existing.Spec.VolumeName != "" && s.volumes == 0 && !s.whole:
+	case existing != nil && existing.Spec.VolumeName != "" && len(s.volumes) == 0 && !s.whole && !rejects(existing):
 		return use{unread: readsBound}, nil
 	case existing != nil:
-		class, out := s.classFor(existing)
-		if s.comesBound(existing, class) {
+		class := s.className(existing)
+		if s.boundBefore(existing, class) != nil {
+			return use{}, nil
+		}
+		if s.isTemplate(existing, class) {
 			return s.create(existing)
 		}
+		out := s.assume(existing, class)
 		if template != nil && !admitted { // so that the pods of a workload share a template, whether or not their claims exist
 			created, err := s.create(template)
 			out.template = created.template
@@ -198,7 +244,7 @@ func (s *Storage) use(of *Source, claim string, template *corev1.PersistentVolum
 		return out, nil
 	case s.whole && object.Admitted(of.Pod):
 		return use{}, nil // kube-scheduler counts no claim that does not exist
-	case admitted && len(s.claims) == 0 && !s.whole:
+	case admitted && !s.whole && (len(s.claims) == 0 || template == nil && of.Pod.Spec.NodeName != ""):
 		return use{unread: readsClaim}, nil
 	case template != nil:
 		return s.create(template)
@@ -206,7 +252,10 @@ func (s *Storage) use(of *Source, claim string, template *corev1.PersistentVolum
 		if !s.closed {
 			s.assumedClaims[name] = true
 		}
-		out, err := s.create(&corev1.PersistentVolumeClaim{})
+		// Of a claim that several pods share, nothing says that one node alone can use its volume.
+		out, err := s.create(&corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+		}})
 		if out.unread == "" {
 			out.doubt = s.unsure(readsMissing)
 		}
@@ -217,10 +266,15 @@ func (s *Storage) use(of *Source, claim string, template *corev1.PersistentVolum
 
 // create returns the use of a claim that a controller creates or binds before the pod.
 func (s *Storage) create(p *corev1.PersistentVolumeClaim) (use, error) {
-	class, out := s.classFor(p)
-	c := &converter{}
+	class := s.className(p)
+	out, c := s.assume(p, class), &converter{}
 	out.template = c.claimSpec(p, class, SpecPath)
 	return out, c.err()
+}
+
+// rejects reports whether a claim rejects its pods, wherever its volume is.
+func rejects(p *corev1.PersistentVolumeClaim) bool {
+	return p.Status.Phase == corev1.ClaimLost || p.DeletionTimestamp != nil
 }
 
 // isStorage reports whether a volume is a claim or a disk.
@@ -272,6 +326,9 @@ func (e *Environment) setVolumes(out *stowagev1.Pod, of Source) []*stowagev1.Unr
 		v, how, err := e.storage.volume(&of, i)
 		if err != nil {
 			how.unread = err.Error()
+		}
+		if how.unread+how.doubt == "" && e.storage.uncounted && ClaimName(of.Pod, &s.Volumes[i]) != "" {
+			how.doubt = readsOthers
 		}
 		if doubt := how.unread + how.doubt; doubt != "" {
 			u.add(at, doubt)
