@@ -84,6 +84,9 @@ func randomConsolidation(seed uint64) *consolidateCase {
 	if rng.IntN(4) == 0 {
 		stated.Nodes[0].Name = "new0-0" // which a new node cannot have
 	}
+	if seed%4 == 3 {
+		withHolders(rng, stated, nil)
+	}
 	return c
 }
 
@@ -205,6 +208,8 @@ func (c *consolidateCase) act(
 	for i, n := range r.stated.Nodes {
 		if !slices.Contains(nodes, uint32(i)) {
 			after.Nodes, number = append(after.Nodes, n), append(number, next.number[i])
+		} else {
+			withoutNode(&after, &n)
 		}
 	}
 	next.stated, next.number, next.moved = &after, number, r.moved

@@ -156,3 +156,38 @@ func BenchmarkDevices(b *testing.B) {
 		})
 	}
 }
+
+// TestScaleDownOfPodsWithDevices has replicas that have all devices of their nodes. None of them is rejected for that.
+func TestScaleDownOfPodsWithDevices(t *testing.T) {
+	stated := gpuCluster(3, 1)
+	for i := range stated.Nodes {
+		name := fmt.Sprint("replica-", i)
+		stated.Nodes[i].Pods = []api.Pod{{Name: name, Template: claimingDevices(1), TemplateIndex: -1}}
+		stated.Nodes[i].Pods[0].Template.Labels = api.Labels{{Key: "app", Value: "web"}}
+		if i == 0 {
+			continue // its node has a free device
+		}
+		stated.Devices.Claims = append(stated.Devices.Claims, api.ResourceClaim{
+			Namespace: "default", Name: name, ControllerPod: name, ReservedFor: []string{name},
+			Allocation: &api.ClaimAllocation{Devices: []api.DeviceAllocation{{
+				Request: "r", Driver: "gpu.example", Pool: stated.Nodes[i].Name, Device: "gpu-0",
+			}}},
+		})
+	}
+	c, err := engine.Compile(t.Context(), stated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	down, err := c.ScaleDown(t.Context(), &stated.Nodes[0].Pods[0], engine.ScaleDownOptions{Profile: api.Kube137(), Replicas: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(down.Deletions) != 2 {
+		t.Errorf("%+v", down)
+	}
+	for _, d := range down.Deletions {
+		if len(d.Broken) > 0 {
+			t.Errorf("%s breaks %v", d.Pod.Name, d.Broken)
+		}
+	}
+}

@@ -188,6 +188,7 @@ func (r *referenceDrain) remove(node uint32, name string, template, count int, t
 	n := r.node(node)
 	if name != "" {
 		if i := slices.IndexFunc(n.Pods, func(p api.Pod) bool { return p.Name == name }); i >= 0 {
+			leave(r.stated, n.Pods[i].Template.Namespace, name)
 			n.Pods = slices.Delete(n.Pods, i, i+1)
 		}
 		return
@@ -372,14 +373,15 @@ func comesBack(p *api.Pod) api.Pod {
 	return api.Pod{Template: p.Template, TemplateIndex: p.TemplateIndex, Labels: p.Labels}
 }
 
-// put puts a pod that came back on a node.
-func (r *referenceDrain) put(p *api.Pod, node uint32) {
+// put puts a pod that came back on a node, with the devices that it got.
+func (r *referenceDrain) put(p *api.Pod, node uint32, devices []verdict.PodDevices) {
 	n := r.node(node)
 	pod := comesBack(p)
 	r.moved++
 	pod.Name, pod.Readiness = fmt.Sprint(movedPrefix, r.moved), api.Ready
 	pod.StartTime = 1<<40 + int64(r.moved) // after the pods of the cluster
 	n.Pods = append(n.Pods, pod)
+	claim(r.stated, &pod, devices)
 }
 
 func (r *referenceDrain) inOrder(ready *[]drainBatch) {
@@ -399,7 +401,7 @@ func (r *referenceDrain) inOrder(ready *[]drainBatch) {
 				break
 			}
 			nodes = append(nodes, p.Placements[0].Nodes[0])
-			r.put(&b.of.pod, p.Placements[0].Nodes[0])
+			r.put(&b.of.pod, p.Placements[0].Nodes[0], p.Devices)
 		}
 		r.record(&b, nodes, ready)
 		if b.count > 0 {
@@ -438,7 +440,7 @@ func (r *referenceDrain) schedule(ready *[]drainBatch, leaving []drainBatch, all
 	for i, b := range pending {
 		result := &p.Placements[i]
 		for _, node := range result.Nodes {
-			r.put(&b.of.pod, node)
+			r.put(&b.of.pod, node, nil)
 		}
 		r.record(&b, result.Nodes, ready)
 		evicted := b
@@ -734,6 +736,9 @@ func compareDrains(t *testing.T, seed uint64, scheduler bool, seen map[string]in
 		for j := range stated.Nodes[i].Pods {
 			labelOneself(rng, &stated.Nodes[i].Pods[j])
 		}
+	}
+	if seed%4 == 3 && !scheduler {
+		withHolders(rng, stated, nil)
 	}
 	c := compiled(t, stated)
 	nodes := drainNodes(stated, &o)

@@ -27,6 +27,9 @@ func TestWhatIfAsIfCompiled(t *testing.T) {
 	for seed := range uint64(cases(4000)) {
 		rng := rand.New(rand.NewPCG(seed, 160))
 		stated, pods := randomDisruptable(rng)
+		if seed%4 == 3 {
+			withHolders(rng, stated, pods)
+		}
 		c := compiled(t, stated)
 		before := ask(t, c, pods)
 		type one struct {
@@ -68,7 +71,7 @@ func TestWhatIfAsIfCompiled(t *testing.T) {
 	}
 	for _, what := range []string{
 		"placed", "unplaced", "cordoned", "gone", "terminating", "drained", "named", "counted", "removed", "requeued", "unknown",
-		"stopped", "groups", "evictions",
+		"stopped", "groups", "evictions", "devices",
 	} {
 		if seen[what] < cases(100) {
 			t.Errorf("%s: only %d scenarios", what, seen[what])
@@ -88,6 +91,7 @@ func tally(seen map[string]int, s *engine.Scenario, w *verdict.WhatIf) {
 	has("groups", len(s.Groups) > 0)
 	has("evictions", len(w.Evictions) > 0)
 	has("stopped", w.Stopped)
+	has("devices", len(w.Devices) > 0)
 	has("gone", len(s.Evictions) > 0 && !s.Terminating)
 	has("terminating", len(s.Evictions) > 0 && s.Terminating)
 	for _, e := range s.Evictions {
@@ -269,6 +273,8 @@ func statedAfter(t testing.TB, stated *api.Cluster, s *engine.Scenario, o engine
 	for i, n := range after.Nodes {
 		if !slices.Contains(s.Removed, uint32(i)) {
 			kept, before = append(kept, n), append(before, uint32(i))
+		} else {
+			withoutNode(&after, &n)
 		}
 	}
 	after.Nodes = kept
@@ -303,6 +309,10 @@ func statedAfter(t testing.TB, stated *api.Cluster, s *engine.Scenario, o engine
 	p.Bindings = slices.Clone(p.Bindings)
 	for i := range p.Bindings {
 		p.Bindings[i].Node = before[p.Bindings[i].Node]
+	}
+	p.Devices = slices.Clone(p.Devices)
+	for i := range p.Devices {
+		p.Devices[i].Node = before[p.Devices[i].Node]
 	}
 	for i := range p.Evictions {
 		e := &p.Evictions[i]
@@ -413,6 +423,7 @@ func evictStated(c *api.Cluster, e *engine.NodeEvictions, terminating bool, back
 	for i, p := range n.Pods {
 		if slices.Contains(named, i) {
 			if !terminating {
+				leave(c, p.Template.Namespace, p.Name)
 				continue
 			}
 			p.Terminating = true

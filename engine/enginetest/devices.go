@@ -3,6 +3,7 @@ package enginetest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 )
@@ -211,4 +212,63 @@ func randomDeviceRequest(rng *rand.Rand) *api.ExactDeviceRequest {
 		r.Selectors = []api.DeviceSelector{{Expression: pick(rng, "fast", "fast", "picky", "broken", "none")}}
 	}
 	return r
+}
+
+// RandomHolders lets named pods of a random cluster with devices have claims, of their own and shared ones, and gives templates claims.
+func RandomHolders(rng *rand.Rand, c *api.Cluster) {
+	taken := make(map[string]bool)
+	for _, claim := range c.Devices.Claims {
+		for _, a := range allocated(&claim) {
+			taken[a.Pool+"/"+a.Device] = true
+		}
+	}
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		at := slices.IndexFunc(c.Devices.Slices, func(s api.ResourceSlice) bool { return s.NodeName == n.Name })
+		if at < 0 {
+			continue
+		}
+		for j := range n.Pods {
+			if rng.IntN(3) == 0 || n.Pods[j].Name == "" {
+				continue
+			}
+			claim := api.ResourceClaim{Namespace: n.Pods[j].Template.Namespace, Name: "held-by-" + n.Pods[j].Name, Spec: *randomResourceClaimSpec(rng)}
+			claim.ReservedFor = []string{n.Pods[j].Name}
+			if rng.IntN(2) == 0 {
+				claim.ControllerPod, claim.ExtendedResources = n.Pods[j].Name, rng.IntN(4) == 0
+			} else if other := &n.Pods[rng.IntN(len(n.Pods))]; other.Name != n.Pods[j].Name && other.Template.Namespace == claim.Namespace {
+				claim.ReservedFor = append(claim.ReservedFor, other.Name)
+			}
+			of := &c.Devices.Slices[at]
+			device := of.Devices[rng.IntN(len(of.Devices))]
+			if taken[of.Pool+"/"+device.Name] && device.Type != "shared" {
+				continue
+			}
+			taken[of.Pool+"/"+device.Name] = true
+			claim.Allocation = &api.ClaimAllocation{
+				Devices: []api.DeviceAllocation{{Request: "r0", Driver: of.Driver, Pool: of.Pool, Device: device.Name, Shared: device.Type == "shared"}},
+				NodeSelector: &api.NodeSelector{Terms: []api.NodeSelectorTerm{{MatchFields: requirements("metadata.name", n.Name)}}},
+			}
+			if device.Type == "shared" {
+				claim.Allocation.Devices[0].ConsumedCapacity = []api.CapacityRequest{{Name: "memory", Value: 1000}}
+			}
+			c.Devices.Claims = append(c.Devices.Claims, claim)
+		}
+	}
+	c.Devices.Sort()
+	for _, t := range c.Templates {
+		if rng.IntN(2) == 0 {
+			t.Spec.ResourceClaims = []api.PodResourceClaim{{Name: "r", Template: randomResourceClaimSpec(rng)}}
+		}
+		if shared := &c.Devices.Claims[rng.IntN(len(c.Devices.Claims))]; rng.IntN(5) == 0 && shared.ControllerPod == "" {
+			t.Spec.ResourceClaims = []api.PodResourceClaim{{Name: "shared", ResourceClaimName: shared.Name}}
+		}
+	}
+}
+
+func allocated(c *api.ResourceClaim) []api.DeviceAllocation {
+	if c.Allocation == nil {
+		return nil
+	}
+	return c.Allocation.Devices
 }

@@ -2,6 +2,7 @@ package allocate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
@@ -11,7 +12,8 @@ import (
 
 // Taken is the devices that claims have.
 type Taken struct {
-	exclusive nodeset.Set // of ids
+	exclusive nodeset.Set   // of ids
+	again     map[int32]int // further claims that have a device of exclusive
 	shared    map[int32]*use
 }
 
@@ -23,12 +25,12 @@ type use struct {
 
 // NewTaken returns what no claim has.
 func NewTaken(v *Inventory) *Taken {
-	return &Taken{exclusive: nodeset.New(v.Len()), shared: make(map[int32]*use)}
+	return &Taken{exclusive: nodeset.New(v.Len()), again: make(map[int32]int), shared: make(map[int32]*use)}
 }
 
 // Clone returns a copy.
 func (t *Taken) Clone() *Taken {
-	next := &Taken{exclusive: t.exclusive.Clone(), shared: make(map[int32]*use, len(t.shared))}
+	next := &Taken{exclusive: t.exclusive.Clone(), again: maps.Clone(t.again), shared: make(map[int32]*use, len(t.shared))}
 	for id, u := range t.shared {
 		next.shared[id] = &use{u.claims, slices.Clone(u.consumed)}
 	}
@@ -43,7 +45,7 @@ func (t *Taken) String() string {
 		shared = append(shared, fmt.Sprint(id, u.claims, used))
 	}
 	slices.Sort(shared)
-	return fmt.Sprint(t.exclusive.Indexes(), shared)
+	return fmt.Sprint(t.exclusive.Indexes(), t.again, shared)
 }
 
 // Exclusive reports whether one claim has the device for itself.
@@ -58,15 +60,17 @@ func (v *Inventory) Find(n DeviceName) (int32, bool) {
 	return id, found
 }
 
-// Take gives a device to a claim. It reports whether that changed anything.
+// Take gives a device to a claim. It reports whether that is to be taken back.
 func (t *Taken) Take(id int32, a *api.DeviceAllocation) bool {
 	switch {
 	case a.AdminAccess:
 		return false
 	case !a.Shared:
-		had := t.Exclusive(id)
+		if t.Exclusive(id) {
+			t.again[id]++
+		}
 		t.exclusive.Add(uint32(id))
-		return !had
+		return true
 	}
 	u := t.shared[id]
 	if u == nil {
@@ -84,7 +88,14 @@ func (t *Taken) Take(id int32, a *api.DeviceAllocation) bool {
 // Free takes back what Take changed.
 func (t *Taken) Free(id int32, a *api.DeviceAllocation) {
 	if !a.Shared {
-		t.exclusive.Remove(uint32(id))
+		switch t.again[id] {
+		case 0:
+			t.exclusive.Remove(uint32(id))
+		case 1:
+			delete(t.again, id)
+		default:
+			t.again[id]--
+		}
 		return
 	}
 	u := t.shared[id]

@@ -18,10 +18,10 @@ type devicesOf struct {
 	// changes count the allocations of devices that a node has alone, sharedChange of devices that several nodes can use.
 	changes      []uint32
 	sharedChange uint32
-	// claims are the claims that the request allocated, or took devices from (nil).
-	claims map[ClaimName]*grant
-	// held are the grants of assumed pods, by their index.
-	held     map[int][]*grant
+	// claims are the claims that the request changed.
+	claims map[ClaimName]claimNow
+	// held are the claims of assumed pods, by their index.
+	held     map[int][]held
 	searches map[string]*searches // by the key of a demand
 	made     []verdict.PodDevices
 	steps    int // that searches of the request may still take
@@ -41,17 +41,19 @@ type devicesOf struct {
 
 // grant is the devices of a claim.
 type grant struct {
-	name ClaimName // empty for a claim that has none yet
 	// node and by say where the claim is available: on a node alone, or on the nodes of all selectors.
 	node    string
 	by      []*api.NodeSelector
 	devices []granted
+	failed  bool // a binding condition
 }
 
 type granted struct {
-	id int32
+	id int32 // noDevice for a device that no slice has
 	api.DeviceAllocation
 }
+
+const noDevice = -1
 
 // searches are the outcomes of searches for demands that differ in names alone.
 type searches struct {
@@ -93,16 +95,7 @@ func (s *State) allocationOf(c *DeviceClaim) *grant {
 	if c.Object == nil {
 		return nil
 	}
-	if g, changed := s.devicesOf.claims[c.Name]; changed {
-		return g
-	}
-	if c.Object.Allocation == nil {
-		return nil
-	}
-	if by := c.Object.Allocation.NodeSelector; by != nil {
-		return &grant{by: []*api.NodeSelector{by}}
-	}
-	return &grant{}
+	return s.claimNow(c.Name).grant
 }
 
 // available returns the nodes that a node selector selects.
@@ -223,8 +216,8 @@ func (s *State) usable(d *DeviceDemand) func(node uint32) bool {
 				}
 				all = append(all, only)
 			}
+			failed = failed || g.failed
 		}
-		failed = failed || c.Object != nil && c.Object.Allocation != nil && c.Object.BindingFailed
 	}
 	return func(node uint32) bool {
 		return !failed && !slices.ContainsFunc(all, func(n nodeset.Set) bool { return !n.Has(node) })
@@ -235,19 +228,14 @@ func (s *State) usable(d *DeviceDemand) func(node uint32) bool {
 func (s *State) allocatedScore(d *DeviceDemand) (sum int64, wanting bool) {
 	for i := range d.Claims {
 		c := &d.Claims[i]
-		if s.allocationOf(c) == nil {
+		g := s.allocationOf(c)
+		if g == nil {
 			wanting = true
 			continue
 		}
 		var requests []string
-		if g := s.devicesOf.claims[c.Name]; g != nil {
-			for _, of := range g.devices {
-				requests = append(requests, of.Request)
-			}
-		} else if c.Object.Allocation != nil {
-			for _, of := range c.Object.Allocation.Devices {
-				requests = append(requests, of.Request)
-			}
+		for _, of := range g.devices {
+			requests = append(requests, of.Request)
 		}
 		sum += allocate.ScoreOf(c.Spec, requests)
 	}

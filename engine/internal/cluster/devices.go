@@ -21,6 +21,8 @@ type Devices struct {
 	claims      pagedmap.Map[ClaimName, *api.ResourceClaim]
 	// described is the memory of slices and claims.
 	described int64
+	// arrivals is how many pods without names have claims, by the largest of their numbers.
+	arrivals int
 
 	inventory *once[*allocate.Inventory]
 	evaluated *once[map[string]*allocate.Expression]
@@ -67,7 +69,7 @@ func newDevices(objects api.Devices) *Devices {
 func (d *Devices) with(change *api.DevicesChange) *Devices {
 	set, removed := &change.Set, &change.Removed
 	next := newDevicesWithout()
-	next.slices, next.claims, next.described = d.slices.Derive(), d.claims.Derive(), d.described
+	next.slices, next.claims, next.described, next.arrivals = d.slices.Derive(), d.claims.Derive(), d.described, d.arrivals
 	next.types = changed(d.types, set.Types, removed.Types, func(t *api.DeviceType) string { return t.Name })
 	next.expressions = changed(d.expressions, set.Expressions, removed.Expressions, func(e *api.DeviceExpression) string { return e.Name })
 	next.classes = changed(d.classes, set.Classes, removed.Classes, func(c *api.DeviceClass) string { return c.Name })

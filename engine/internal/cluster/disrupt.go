@@ -145,7 +145,7 @@ func (c *Cluster) Reference(e *Evictee) verdict.PodReference {
 		Namespace: c.symbols.Name(g.Namespace), Node: e.Node, Count: int(e.Count), Template: g.Template, Queue: -1,
 	}
 	if e.place != counted {
-		r.Name = c.row(e.Node).named[e.place].Name
+		r.Name = shown(c.row(e.Node).named[e.place].Name)
 	}
 	return r
 }
@@ -176,10 +176,44 @@ func (c *Cluster) Disrupted(ctx context.Context, d *Disruption) (*Cluster, error
 		b.evict(rest[:n], d.Terminating)
 		rest = rest[n:]
 	}
+	b.c.devices = c.devices.without(c.leaving(d))
 	if len(d.Removed) > 0 {
 		b.remove(d.Removed)
 	}
 	return b.Build(), ctx.Err()
+}
+
+// leaving returns the pods with names that a disruption takes off the cluster.
+func (c *Cluster) leaving(d *Disruption) (pods []ClaimName) {
+	if c.devices == noDevices {
+		return nil
+	}
+	if !d.Terminating {
+		for i := range d.Evicted {
+			if e := &d.Evicted[i]; e.place != counted {
+				pods = append(pods, c.nameOf(&c.row(e.Node).named[e.place]))
+			}
+		}
+	}
+	return append(pods, c.namesOn(d.Removed)...)
+}
+
+// namesOn returns the pods with names on nodes.
+func (c *Cluster) namesOn(nodes []uint32) (pods []ClaimName) {
+	if c.devices == noDevices {
+		return nil
+	}
+	for _, node := range nodes {
+		named := c.row(node).named
+		for i := range named {
+			pods = append(pods, c.nameOf(&named[i]))
+		}
+	}
+	return pods
+}
+
+func (c *Cluster) nameOf(p *NamedPod) ClaimName {
+	return ClaimName{Namespace: c.symbols.Name(c.groups.get(int(p.Group)).Namespace), Name: p.Name}
 }
 
 // evict takes pods off a node of the base, or makes them terminating.

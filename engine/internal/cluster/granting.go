@@ -36,19 +36,36 @@ func (s *State) grantDevices(p *Pending, node uint32) {
 			continue // a claim that a pod has twice is allocated twice, and has what the last one got
 		}
 		g := s.grantOf(of.Claims[next-1], pools, node)
-		if c.Object == nil || c.Object.ControllerPod == p.Name {
-			s.hold(pod, g)
-		}
-		if c.Object != nil {
-			g.name = c.Name
-			s.setClaim(c.Name, g)
+		if c.Object == nil {
+			s.hold(pod, held{grant: g})
+		} else {
+			now := s.claimNow(c.Name)
+			now.grant = g
+			s.setClaim(c.Name, now)
 		}
 		s.report(c.Name, c.Entry, p, g, node, pod)
 	}
+	s.reserve(p, pod, d)
 	if len(served) > 0 {
 		g := s.grantOf(of.Claims[next], pools, node)
-		s.hold(pod, g)
+		s.hold(pod, held{grant: g})
 		s.report(ClaimName{}, "", p, g, node, pod)
+	}
+}
+
+// reserve lets a pod have its claims with names.
+func (s *State) reserve(p *Pending, pod int, d *DeviceDemand) {
+	for i := range d.Claims {
+		c := &d.Claims[i]
+		if c.Object == nil || slices.ContainsFunc(d.Claims[:i], func(o DeviceClaim) bool { return o.Name == c.Name }) {
+			continue
+		}
+		own := p.Name != "" && c.Object.ControllerPod == p.Name
+		if now := s.claimNow(c.Name); !own && (p.Name == "" || !slices.Contains(c.Object.ReservedFor, p.Name)) {
+			now.reserved++
+			s.setClaim(c.Name, now)
+		}
+		s.hold(pod, held{claim: c.Name, own: own})
 	}
 }
 
@@ -92,7 +109,7 @@ func (s *State) takeDevice(d *granted) {
 
 // freeDevice takes a device from a claim until that is undone.
 func (s *State) freeDevice(id int32, a *api.DeviceAllocation) {
-	if s.ownTaken(); a.AdminAccess || !s.devicesOf.taken.Any(id) {
+	if s.ownTaken(); a.AdminAccess || id == noDevice || !s.devicesOf.taken.Any(id) {
 		return
 	}
 	s.devicesOf.taken.Free(id, a)
@@ -116,14 +133,46 @@ func (s *State) deviceChanged(id int32) {
 	}
 }
 
-// setClaim sets what a claim has until that is undone.
-func (s *State) setClaim(name ClaimName, g *grant) {
+// claimNow is what the request knows about a claim with a name.
+type claimNow struct {
+	*grant        // nil if the claim has no devices
+	gone     bool // deleted, as the pod that controls the claim
+	reserved int  // pods that use the claim
+}
+
+// claimNow returns the current state of a claim.
+func (s *State) claimNow(name ClaimName) claimNow {
+	if now, changed := s.devicesOf.claims[name]; changed {
+		return now
+	}
+	object := s.devices.claims.Get(name)
+	if object == nil {
+		return claimNow{gone: true}
+	}
+	now := claimNow{reserved: len(object.ReservedFor)}
+	if a := object.Allocation; a != nil {
+		if now.grant = (&grant{failed: object.BindingFailed}); a.NodeSelector != nil {
+			now.by = []*api.NodeSelector{a.NodeSelector}
+		}
+		for _, of := range a.Devices {
+			id, found := s.devices.Inventory().Find(allocate.DeviceName{Driver: of.Driver, Pool: of.Pool, Device: of.Device})
+			if !found {
+				id = noDevice
+			}
+			now.devices = append(now.devices, granted{id, of})
+		}
+	}
+	return now
+}
+
+// setClaim sets the state of a claim until that is undone.
+func (s *State) setClaim(name ClaimName, now claimNow) {
 	d := &s.devicesOf
 	if d.claims == nil {
-		d.claims = make(map[ClaimName]*grant)
+		d.claims = make(map[ClaimName]claimNow)
 	}
 	before, had := d.claims[name]
-	d.claims[name] = g
+	d.claims[name] = now
 	d.claimChanges, d.allChanges = d.claimChanges+1, d.allChanges+1
 	s.note(func() {
 		d.claimChanges, d.allChanges = d.claimChanges+1, d.allChanges+1
@@ -133,14 +182,21 @@ func (s *State) setClaim(name ClaimName, g *grant) {
 	})
 }
 
-// hold lets an assumed pod have devices until it is evicted.
-func (s *State) hold(pod int, g ...*grant) {
+// held is a claim of a pod: one with a name, or the devices of one without.
+type held struct {
+	claim ClaimName
+	own   bool // the claim with the name is deleted with the pod
+	*grant
+}
+
+// hold lets an assumed pod have claims until it is evicted.
+func (s *State) hold(pod int, claims ...held) {
 	d := &s.devicesOf
 	if d.held == nil {
-		d.held = make(map[int][]*grant)
+		d.held = make(map[int][]held)
 	}
 	before := d.held[pod]
-	d.held[pod] = append(slices.Clip(before), g...)
+	d.held[pod] = append(slices.Clip(before), claims...)
 	s.note(func() {
 		if d.held[pod] = before; len(before) == 0 {
 			delete(d.held, pod)
@@ -163,8 +219,8 @@ func (s *State) report(claim ClaimName, entry string, p *Pending, g *grant, node
 // PodDevices returns the devices that assumed pods got, in the order in which they did. It must not be changed.
 func (s *State) PodDevices() []verdict.PodDevices { return s.devicesOf.made }
 
-// heldBy returns what pods have that go with them: the devices of their own claims, and of claims that no other pod has reserved.
-func (s *State) heldBy(o *Occupant) (out []*grant) {
+// heldBy returns the claims of pods.
+func (s *State) heldBy(o *Occupant) (out []held) {
 	if o.Queue >= 0 {
 		return s.devicesOf.held[int(o.place)]
 	}
@@ -173,32 +229,42 @@ func (s *State) heldBy(o *Occupant) (out []*grant) {
 	}
 	pod := ClaimName{Namespace: s.Symbols.Name(s.Group(o.Group).Namespace), Name: o.Name}
 	for _, c := range s.devices.claimed().ofPods[pod] {
-		if _, changed := s.devicesOf.claims[nameOfClaim(c)]; changed || c.Allocation == nil || c.ControllerPod != o.Name && len(c.ReservedFor) > 1 {
-			continue
-		}
-		g := &grant{name: nameOfClaim(c)}
-		for _, a := range c.Allocation.Devices {
-			if id, found := s.startDevices().finder.Find(allocate.DeviceName{Driver: a.Driver, Pool: a.Pool, Device: a.Device}); found {
-				g.devices = append(g.devices, granted{id, a})
-			}
-		}
-		out = append(out, g)
+		out = append(out, held{claim: nameOfClaim(c), own: c.ControllerPod == o.Name})
 	}
 	return out
 }
 
-// releaseDevices takes the devices of evicted pods. A state that kube-scheduler mutates to preempt for a group keeps them, as its snapshot
-// has no claims.
-func (s *State) releaseDevices(held []*grant) {
-	if s.unnumbered {
+// release takes the claims of pods that leave: a claim that the pod controls is deleted, and a claim that no pod uses any more loses its
+// devices (pkg/controller/resourceclaim/controller.go syncClaim, v1.37). A state that kube-scheduler mutates to preempt for a group keeps
+// them, as its snapshot has no claims.
+func (s *State) release(claims []held) {
+	if s.unnumbered || len(claims) == 0 {
 		return
 	}
-	for _, g := range held {
-		for i := range g.devices {
-			s.freeDevice(g.devices[i].id, &g.devices[i].DeviceAllocation)
+	s.startDevices()
+	for i := range claims {
+		h := &claims[i]
+		if h.grant != nil {
+			s.freeDevices(h.grant)
+			continue
 		}
-		if g.name.Name != "" {
-			s.setClaim(g.name, nil)
+		now := s.claimNow(h.claim)
+		if now.gone {
+			continue
 		}
+		if now.gone = h.own; !h.own {
+			now.reserved--
+		}
+		if now.grant != nil && (now.gone || now.reserved == 0) {
+			s.freeDevices(now.grant)
+			now.grant = nil
+		}
+		s.setClaim(h.claim, now)
+	}
+}
+
+func (s *State) freeDevices(g *grant) {
+	for i := range g.devices {
+		s.freeDevice(g.devices[i].id, &g.devices[i].DeviceAllocation)
 	}
 }

@@ -101,12 +101,12 @@ func (s *State) come(p *Pending, name string, node uint32, queue int) {
 
 // Evict removes o.Count pods from a node.
 func (s *State) Evict(node uint32, o *Occupant) {
-	held := s.heldBy(o)
+	claims := s.heldBy(o)
 	s.evict(node, o)
-	s.releaseDevices(held)
+	s.release(claims)
 }
 
-// evict is Evict for pods that keep their devices.
+// evict is Evict for pods that keep their claims.
 func (s *State) evict(node uint32, o *Occupant) {
 	s.OwnResources()
 	if s.recounted == nil {

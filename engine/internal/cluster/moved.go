@@ -12,6 +12,16 @@ import (
 type Arrival struct {
 	Node  uint32
 	Group int
+	// Claims are what it has of devices.
+	Claims []ArrivingClaim
+
+	name string // by which claims know it; no name of a pod
+}
+
+// ArrivingClaim is the devices of a claim that an arrival uses.
+type ArrivingClaim struct {
+	Name       ClaimName // empty for a claim that goes with the pod
+	Allocation *api.ClaimAllocation
 }
 
 // Moved returns the cluster after pods moved to nodes, and some nodes were then removed with all their pods. removed is ascending.
@@ -21,6 +31,7 @@ type Arrival struct {
 func (c *Cluster) Moved(ctx context.Context, arrivals []Arrival, removed []uint32) (*Cluster, error) {
 	b := derive(c)
 	rest := slices.Clone(arrivals)
+	b.c.devices = c.devices.without(c.namesOn(removed)).arrived(rest)
 	slices.SortStableFunc(rest, func(x, y Arrival) int { return cmp.Compare(x.Node, y.Node) })
 	for len(rest) > 0 {
 		if err := ctx.Err(); err != nil {
@@ -49,7 +60,7 @@ func (b *Builder) arrive(pods []Arrival) {
 		for _, p := range pods {
 			group := b.ready(int32(p.Group))
 			b.pods.count(n, group, 1)
-			n.row.named = append(n.row.named, NamedPod{Group: group, load: asTemplate})
+			n.row.named = append(n.row.named, NamedPod{Name: p.name, Group: group, load: asTemplate})
 			usage, _ := b.base.loadAt(asTemplate, int32(p.Group))
 			b.occupy(n, usage, 1)
 		}

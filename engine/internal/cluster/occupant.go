@@ -104,7 +104,7 @@ func (s *State) assumedOn(node uint32) []int32 {
 func (s *State) PodReference(node uint32, o *Occupant) verdict.PodReference {
 	g := s.Group(o.Group)
 	return verdict.PodReference{
-		Namespace: s.Symbols.Name(g.Namespace), Name: o.Name, Node: node, Count: o.Count, Template: g.Template, Queue: o.Queue,
+		Namespace: s.Symbols.Name(g.Namespace), Name: shown(o.Name), Node: node, Count: o.Count, Template: g.Template, Queue: o.Queue,
 	}
 }
 

@@ -114,7 +114,7 @@ func (s *State) findDemand(p *Pending) *DeviceDemand {
 			}
 		}
 		for _, c := range s.devices.claimed().ofPods[ClaimName{Namespace: p.Template.Namespace, Name: p.Name}] {
-			if c.ExtendedResources && c.ControllerPod == p.Name {
+			if c.ExtendedResources && c.ControllerPod == p.Name && !s.claimNow(nameOfClaim(c)).gone {
 				d.Left = c
 			}
 		}
@@ -160,7 +160,7 @@ func (s *State) findClaims(p *Pending, d *DeviceDemand) (rejection string) {
 		id := ClaimName{Namespace: namespace, Name: name}
 		object := s.devices.claims.Get(id)
 		switch {
-		case object == nil:
+		case s.claimNow(id).gone:
 			return fmt.Sprintf("could not find ResourceClaim %q", namespace+"/"+name)
 		case object.Terminating:
 			return fmt.Sprintf("resourceclaim %q is being deleted", name)

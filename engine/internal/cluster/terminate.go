@@ -24,7 +24,7 @@ func (s *State) Terminate(node uint32, o *Occupant, queue int) []Terminating {
 		a := &s.assumed[o.place]
 		started, *never = a.started, a.pod.Spec().NeverPreempts
 	}
-	held := s.heldBy(o)
+	claims := s.heldBy(o)
 	s.evict(node, o)
 	out := make([]Terminating, o.Count)
 	for i := range out {
@@ -38,8 +38,8 @@ func (s *State) Terminate(node uint32, o *Occupant, queue int) []Terminating {
 		s.assumed[out[i].pod.place].started = started
 		out[i].pod.Group = p.group
 	}
-	if len(held) > 0 && len(out) > 0 {
-		s.hold(int(out[0].pod.place), held...)
+	if len(claims) > 0 && len(out) > 0 {
+		s.hold(int(out[0].pod.place), claims...)
 	}
 	return out
 }

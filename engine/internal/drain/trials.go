@@ -75,10 +75,7 @@ func (t *Trials) Apply(ctx context.Context, nodes []uint32) (*verdict.Drain, *cl
 	if err != nil {
 		return nil, nil, err
 	}
-	var arrivals []cluster.Arrival
-	for node, entry := range d.state.PlacedSince(before.mark) {
-		arrivals = append(arrivals, cluster.Arrival{Node: node, Group: d.origins[entry].fate.of.group})
-	}
+	arrivals := d.state.ArrivalsSince(before.mark, func(entry int) int { return d.origins[entry].fate.of.group })
 	d.undo(before)
 	t.idle <- d
 	after, err := t.plan.base.Moved(ctx, arrivals, nodes)

@@ -21,7 +21,10 @@ type replicaRules struct {
 func (s *scaling) findRules() {
 	set := s.Rules()
 	set.Count()
-	s.rules = replicaRules{Set: set, static: set.StaticByID(), needs: set.Fit.Needs(), atLimit: make([]int, len(set.Spread))}
+	static := slices.DeleteFunc(set.StaticByID(), func(r rule.Static) bool { // a replica has its devices
+		return r.ID.Plugin == verdict.DynamicResources
+	})
+	s.rules = replicaRules{Set: set, static: static, needs: set.Fit.Needs(), atLimit: make([]int, len(set.Spread))}
 	for i := range s.spots {
 		p := &s.spots[i]
 		p.weights = make(rule.Vector, set.Places())

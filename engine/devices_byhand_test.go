@@ -1,0 +1,71 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/stowage-scheduler/stowage/engine/api"
+	"github.com/stowage-scheduler/stowage/engine/enginetest"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
+)
+
+// withHolders gives a random cluster devices, and pods claims of them.
+func withHolders(rng *rand.Rand, stated *api.Cluster, pods []api.Pod) {
+	enginetest.RandomDevices(rng, stated, pods)
+	enginetest.RandomHolders(rng, stated)
+}
+
+// leave states what becomes of the claims of a pod that is deleted (pkg/controller/resourceclaim/controller.go syncClaim, v1.37): its own are
+// deleted, others lose their reservation, and with the last one their devices.
+func leave(c *api.Cluster, namespace, pod string) {
+	var left []api.ResourceClaim
+	for _, claim := range c.Devices.Claims {
+		if claim.Namespace == namespace && pod != "" {
+			if claim.ControllerPod == pod {
+				continue
+			}
+			if at := slices.Index(claim.ReservedFor, pod); at >= 0 {
+				claim.ReservedFor = slices.Delete(slices.Clone(claim.ReservedFor), at, at+1)
+				if len(claim.ReservedFor) == 0 {
+					claim.Allocation, claim.BindingFailed = nil, false
+				}
+			}
+		}
+		left = append(left, claim)
+	}
+	c.Devices.Claims = left
+}
+
+// withoutNode states what becomes of the slices and claims of a node that is deleted with its pods.
+func withoutNode(c *api.Cluster, n *api.Node) {
+	for i := range n.Pods {
+		leave(c, n.Pods[i].Template.Namespace, n.Pods[i].Name)
+	}
+	c.Devices.Slices = slices.DeleteFunc(slices.Clone(c.Devices.Slices), func(s api.ResourceSlice) bool { return s.NodeName == n.Name })
+}
+
+// claim states the claims of a pod that was placed: those that got devices, which belong to it if they were created, and those that had some.
+func claim(c *api.Cluster, pod *api.Pod, devices []verdict.PodDevices) {
+	c.Devices.Claims = slices.Clone(c.Devices.Claims)
+	for i := range devices {
+		d := &devices[i]
+		created := fmt.Sprint("given-to-", pod.Name, "-", i)
+		allocateClaim(c, d, created)
+		for j := range c.Devices.Claims {
+			if of := &c.Devices.Claims[j]; of.Namespace == d.Namespace && of.Name == created {
+				of.ControllerPod = pod.Name
+			}
+		}
+	}
+	for i := range pod.Template.Spec.ResourceClaims {
+		for j := range c.Devices.Claims {
+			of := &c.Devices.Claims[j]
+			if of.Namespace != pod.Template.Namespace || of.Name != pod.Template.Spec.ResourceClaims[i].ResourceClaimName ||
+				of.Allocation == nil || slices.Contains(of.ReservedFor, pod.Name) {
+				continue
+			}
+			of.ReservedFor = append(slices.Clip(of.ReservedFor), pod.Name)
+		}
+	}
+}
