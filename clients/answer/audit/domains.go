@@ -33,7 +33,7 @@ func (a *audit) domains() {
 		}
 		replicas[p.workload], of[p.workload] = append(replicas[p.workload], p.node), append(of[p.workload], i)
 	}
-	zones := a.zones()
+	zones, pins := a.zones(), a.newPins()
 	for _, w := range order {
 		nodes := replicas[w]
 		on := map[int]bool{}
@@ -45,7 +45,7 @@ func (a *audit) domains() {
 		rule, where := review.Rule(""), ""
 		zone := slices.Collect(maps.Keys(in))
 		if len(nodes) > 1 && len(in) == 1 && zone[0] != "" && len(zones) > 1 {
-			a.volumesWithin(w, of[w], zone[0])
+			a.volumesWithin(pins, w, of[w], zone[0])
 		}
 		switch {
 		case len(nodes) < 2:

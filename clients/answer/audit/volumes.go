@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
@@ -151,29 +152,63 @@ func (a *audit) attachLimits(ctx context.Context) error {
 	return nil
 }
 
-// volumesWithin finds workloads whose replicas are in one zone and have volumes there. The pods cannot leave it: a rule that spreads them does
-// not help.
-func (a *audit) volumesWithin(workload kube.Origin, pods []int, zone string) {
-	pinned := map[string]bool{}
+// pins are the volumes of claims, and the zones of nodes by their hostname.
+type pins struct {
+	volumes map[string]*stowagev1.PersistentVolume
+	zones   map[string]string
+}
+
+func (a *audit) newPins() *pins {
+	byName := map[string]*stowagev1.PersistentVolume{}
 	for _, v := range a.cluster.PersistentVolumes {
-		zonal := slices.ContainsFunc(slices.Collect(maps.Keys(v.GetLabels())), func(key string) bool { return strings.HasSuffix(key, "/zone") })
-		if v.GetNodeAffinity() != nil || zonal {
-			pinned[v.GetName()] = true
+		byName[v.GetName()] = v
+	}
+	out := &pins{map[string]*stowagev1.PersistentVolume{}, map[string]string{}}
+	for _, c := range a.cluster.PersistentVolumeClaims {
+		if v := byName[c.GetVolumeName()]; v != nil {
+			out.volumes[claimName(c)] = v
 		}
 	}
-	bound := map[string]string{}
-	for _, c := range a.cluster.PersistentVolumeClaims {
-		bound[claimName(c)] = c.GetVolumeName()
+	for _, n := range a.nodes {
+		out.zones[n.Labels[corev1.LabelHostname]] = n.Labels[corev1.LabelTopologyZone]
 	}
+	return out
+}
+
+// volumesWithin finds workloads whose replicas are in one zone and have volumes there. The pods cannot leave it: a rule that spreads them does
+// not help.
+func (a *audit) volumesWithin(p *pins, workload kube.Origin, pods []int, zone string) {
 	on := map[int]bool{}
 	for _, i := range pods {
 		on[a.pods[i].node] = true
-		if !slices.ContainsFunc(compact.Claims(a.cluster, a.pods[i].converted), func(c *stowagev1.PersistentVolumeClaim) bool { return pinned[bound[claimName(c)]] }) {
+		if !slices.ContainsFunc(compact.Claims(a.cluster, a.pods[i].converted), func(c *stowagev1.PersistentVolumeClaim) bool {
+			return p.keepIn(p.volumes[claimName(c)], zone)
+		}) {
 			return
 		}
 	}
 	a.found = append(a.found, review.Finding{
 		Severity: review.Warning, Rule: VolumesInZone, Object: review.Object(workload), Pods: len(pods), Nodes: a.nodeNames(on),
 		Message: fmt.Sprintf("the volumes of all %d replicas are in one zone, %s, and keep the pods there", len(pods), zone),
+	})
+}
+
+// keepIn reports whether nodes of a zone alone can use a volume. A volume of several zones keeps pods in none of them.
+func (p *pins) keepIn(v *stowagev1.PersistentVolume, zone string) bool {
+	isZone := func(key string) bool { return strings.HasSuffix(key, "/zone") }
+	for key, value := range v.GetLabels() {
+		if isZone(key) && value == zone {
+			return true
+		}
+	}
+	keeps := func(r *stowagev1.NodeSelectorRequirement) bool {
+		elsewhere := func(host string) bool { return p.zones[host] != zone }
+		return r.GetOperator() == stowagev1.NodeSelectorOperator_NODE_SELECTOR_OPERATOR_IN &&
+			(isZone(r.GetKey()) && slices.Equal(r.GetValues(), []string{zone}) ||
+				r.GetKey() == corev1.LabelHostname && !slices.ContainsFunc(r.GetValues(), elsewhere))
+	}
+	terms := v.GetNodeAffinity().GetTerms()
+	return len(terms) > 0 && !slices.ContainsFunc(terms, func(t *stowagev1.NodeSelectorTerm) bool {
+		return !slices.ContainsFunc(t.GetMatchExpressions(), keeps)
 	})
 }
