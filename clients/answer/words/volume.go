@@ -69,8 +69,11 @@ func (x *Explanation) claimConflict(c *stowagev1.ClaimConflict) string {
 	}
 	switch c.GetReason() {
 	case stowagev1.RejectionReason_REJECTION_REASON_VOLUME_NODE_CONFLICT, stowagev1.RejectionReason_REJECTION_REASON_VOLUME_ZONE:
-		return fmt.Sprintf("%s is bound to volume %s, which nodes with %s alone can use: it leaves out %s",
-			claim, c.GetVolumeName(), x.VolumePlace(c.GetVolumeName()), where)
+		place := x.VolumePlace(c.GetVolumeName())
+		if c.GetReason() == stowagev1.RejectionReason_REJECTION_REASON_VOLUME_ZONE {
+			place = zonesOf(named(x.Cluster.GetPersistentVolumes(), c.GetVolumeName()))
+		}
+		return fmt.Sprintf("%s is bound to volume %s, which nodes with %s alone can use: it leaves out %s", claim, c.GetVolumeName(), place, where)
 	case stowagev1.RejectionReason_REJECTION_REASON_VOLUME_BIND_CONFLICT:
 		return x.unprovided(c) + ": it leaves out " + where
 	case stowagev1.RejectionReason_REJECTION_REASON_STORAGE_CAPACITY:
@@ -173,6 +176,11 @@ func (x *Explanation) VolumePlace(name string) string {
 	if affinity := cmp.Or(v.GetNodeAffinity(), v.GetMigratedNodeAffinity()); affinity != nil {
 		return nodeTerms(affinity)
 	}
+	return zonesOf(v)
+}
+
+// zonesOf is the labels of a volume that VolumeZone reads.
+func zonesOf(v *stowagev1.PersistentVolume) string {
 	var out []string
 	for _, key := range []string{
 		corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion,
