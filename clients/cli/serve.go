@@ -16,10 +16,10 @@ import (
 const mebibyte = 1 << 20
 
 type serveCommand struct {
-	Listen      string `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"The address to listen on. One that other machines reach needs --token-file."`
+	Listen      string `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"The address to listen on, ${default} by default. One that other machines reach needs --token-file."`
 	TokenFile   string `placeholder:"FILE" help:"File with the bearer token that requests must have."`
-	MaxBody     int64  `default:"128" placeholder:"MEBIBYTES" help:"Maximum size of a request's body, and of what it unpacks to."`
-	MaxInFlight int64  `default:"256" placeholder:"MEBIBYTES" help:"Maximum size of the bodies of all requests that are answered at a time. Objects take some eight times the memory of their text."`
+	MaxBody     int64  `default:"128" placeholder:"MEBIBYTES" help:"Maximum size of a request's body, and of what it unpacks to, ${default} by default."`
+	MaxInFlight int64  `default:"256" placeholder:"MEBIBYTES" help:"Maximum size of the bodies of all requests that are answered at a time, ${default} by default. Objects take some eight times the memory of their text."`
 	remote      `group:"server"`
 }
 

@@ -11,6 +11,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"os"
 
 	"github.com/stowage-scheduler/stowage/clients/verbs"
 )
@@ -131,4 +132,22 @@ func (e *ending) check() error {
 		return &httpError{http.StatusBadRequest, "the form: it ends before its last boundary"}
 	}
 	return nil
+}
+
+// arrival is a body that arrives.
+type arrival struct {
+	io.ReadCloser
+	ended func() // is called at the end: net/http would end the request at the deadline of its body
+	late  bool   // the deadline came first
+}
+
+func (a *arrival) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	switch {
+	case errors.Is(err, io.EOF):
+		a.ended()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		a.late = true
+	}
+	return n, err
 }

@@ -28,13 +28,15 @@ type Options struct {
 	// MaximumBodies bounds the bodies of all requests that are answered at a time. Others wait for up to MaximumWait.
 	MaximumBodies int64
 	MaximumWait   time.Duration
+	// MaximumReceive bounds how long a body may take to arrive: others wait for its room.
+	MaximumReceive time.Duration
 	// MaximumTime bounds a request, from its first byte to the last one of its answer.
 	MaximumTime time.Duration
 }
 
 // Defaults are the options for a machine with 2 GiB of memory: objects take some eight times their text.
 func Defaults() Options {
-	return Options{MaximumBody: 128 << 20, MaximumBodies: 128 << 20, MaximumWait: 5 * time.Second, MaximumTime: 5 * time.Minute}
+	return Options{MaximumBody: 128 << 20, MaximumBodies: 128 << 20, MaximumWait: 5 * time.Second, MaximumReceive: 30 * time.Second, MaximumTime: 5 * time.Minute}
 }
 
 // ExitStatus is the header with the exit status of the command: 0 for a yes, 1 for a no, 3 if kube-scheduler might decide otherwise.
@@ -101,14 +103,20 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, v *verbs.Verb) {
 	defer cancel()
 	deadline, _ := ctx.Deadline()
 	control := http.NewResponseController(w)
-	if err := errors.Join(control.SetReadDeadline(deadline), control.SetWriteDeadline(deadline)); err != nil {
+	received := time.Now().Add(s.MaximumReceive)
+	if deadline.Before(received) {
+		received = deadline
+	}
+	if err := errors.Join(control.SetReadDeadline(received), control.SetWriteDeadline(deadline)); err != nil {
 		refuse(w, http.StatusInternalServerError, verbs.Problem{Detail: err.Error()})
 		return
 	}
+	body := &arrival{ReadCloser: r.Body, ended: func() { _ = control.SetReadDeadline(deadline) }}
+	r.Body = body
 	c, done, err := s.read(ctx, w, r, v)
 	defer done()
 	if err != nil {
-		fail(w, err)
+		s.fail(w, body, err)
 		return
 	}
 	if len(c.Values["output"]) == 0 {
@@ -117,7 +125,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, v *verbs.Verb) {
 	var out, notes bytes.Buffer
 	exit, err := s.answerer.Answer(ctx, c, &out, &notes)
 	if err != nil {
-		fail(w, err)
+		s.fail(w, body, err)
 		return
 	}
 	contentType, ok := contentTypes[c.Values["output"][0]]
@@ -127,6 +135,14 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, v *verbs.Verb) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set(ExitStatus, strconv.Itoa(exit))
 	_, _ = w.Write(out.Bytes())
+}
+
+// fail answers with an error, which follows from a body that did not arrive in time.
+func (s *server) fail(w http.ResponseWriter, body *arrival, err error) {
+	if body.late {
+		err = &httpError{http.StatusRequestTimeout, fmt.Sprintf("the body did not arrive within %v", s.MaximumReceive)}
+	}
+	fail(w, err)
 }
 
 // httpError is an error with an HTTP status.

@@ -27,6 +27,7 @@ type echo struct {
 	err   error
 	began chan struct{} // unless wait is nil, answers send to it before they wait
 	wait  chan struct{} // unless nil, answers wait for it
+	read  bool          // the body is read before that
 }
 
 func (echo) Verbs() []verbs.Verb {
@@ -36,6 +37,15 @@ func (echo) Verbs() []verbs.Verb {
 }
 
 func (e echo) Answer(ctx context.Context, c *verbs.Call, answer, _ io.Writer) (int, error) {
+	if e.read {
+		for i, f := range c.Files["file"] {
+			text, err := io.ReadAll(f)
+			if err != nil {
+				return 2, err
+			}
+			c.Files["file"][i].Reader = bytes.NewReader(text)
+		}
+	}
 	if e.wait != nil {
 		e.began <- struct{}{}
 		select {
@@ -184,20 +194,42 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestSlowBody sends a body that never ends: the request is given up.
+// TestSlowBody sends bodies that never end: they are given up, and leave their room to others.
 func TestSlowBody(t *testing.T) {
 	o := serve.Defaults()
-	o.MaximumTime = 300 * time.Millisecond
-	c, err := net.Dial("tcp", strings.TrimPrefix(start(t, echo{}, o), "http://"))
-	if err != nil {
-		t.Fatal(err)
+	o.MaximumReceive, o.MaximumWait = 300*time.Millisecond, 20*time.Second
+	url := start(t, echo{}, o)
+	for _, headers := range []string{"Content-Length: 1000\r\n\r\nx", "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n", "Content-Length: 1000\r\n\r\n"} {
+		c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		_, _ = io.WriteString(c, "POST /v1/place HTTP/1.1\r\nHost: localhost\r\n"+headers)
+		if code, body, _ := send(t, request(t, http.MethodPost, url+"/v1/place", "", "other")); code != http.StatusOK {
+			t.Errorf("%q: another request got %d %s", headers, code, body)
+		}
+		_ = c.SetReadDeadline(time.Now().Add(time.Minute))
+		answer, err := io.ReadAll(c)
+		if want := "HTTP/1.1 408 Request Timeout"; err != nil || !strings.HasPrefix(string(answer), want) {
+			t.Errorf("%q: %q, %v, want %q", headers, answer, err, want)
+		}
 	}
-	defer func() { _ = c.Close() }()
-	begin := time.Now()
-	_, _ = io.WriteString(c, "POST /v1/place HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nx")
-	_ = c.SetReadDeadline(begin.Add(time.Minute))
-	if _, err := io.ReadAll(c); err != nil {
-		t.Error(err)
+}
+
+// TestLongAnswer: an answer may take longer than its body.
+func TestLongAnswer(t *testing.T) {
+	o := serve.Defaults()
+	o.MaximumReceive = 50 * time.Millisecond
+	e := echo{began: make(chan struct{}), wait: make(chan struct{}), read: true}
+	url := start(t, e, o)
+	go func() {
+		<-e.began
+		time.Sleep(4 * o.MaximumReceive)
+		close(e.wait)
+	}()
+	if code, body, _ := send(t, request(t, http.MethodPost, url+"/v1/place", "", "body")); code != http.StatusOK {
+		t.Error(code, body)
 	}
 }
 
