@@ -161,3 +161,41 @@ func TestMalformedDeltasOfNominatedPods(t *testing.T) {
 		t.Error("a pod was nominated twice")
 	}
 }
+
+// Claims of devices and of volumes have the name of their pod, or the pod names them.
+func TestKeysOfPodsWithClaims(t *testing.T) {
+	key := func(change func(*stowagev1.Pod)) string {
+		pod := &stowagev1.Pod{Name: "p", Source: &stowagev1.Pod_Template{Template: &stowagev1.PodTemplate{Spec: &stowagev1.PodSpec{
+			ResourceClaims: []*stowagev1.PodResourceClaim{{Name: "c"}},
+		}}}}
+		change(pod)
+		raw, err := proto.Marshal(&stowagev1.FilterRequest{Pod: pod})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := new(stowagev1.FilterRequest)
+		asked, err := decode.ReadRequestPods(raw, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := decode.On(t.Context(), mustWhole(t, &stowagev1.Cluster{Nodes: []*stowagev1.Node{{Name: "a"}}}))
+		r.Ask(asked)
+		return decode.FilterKey(in, asked)
+	}
+	plain := func(p *stowagev1.Pod) { p.GetTemplate().Spec.ResourceClaims = nil }
+	status := func(name string) func(*stowagev1.Pod) {
+		return func(p *stowagev1.Pod) {
+			p.ResourceClaimStatuses = []*stowagev1.PodResourceClaimStatus{{Name: "c", ResourceClaimName: name}}
+		}
+	}
+	named := func(change func(*stowagev1.Pod)) func(*stowagev1.Pod) {
+		return func(p *stowagev1.Pod) { p.Name = "q"; change(p) }
+	}
+	none := func(*stowagev1.Pod) {}
+	if key(plain) == "" || key(plain) != key(named(plain)) {
+		t.Error("pods without claims have keys by name")
+	}
+	if key(none) == key(named(none)) || key(status("x")) == key(status("y")) || key(none) == key(status("x")) {
+		t.Error("pods with other claims have one key")
+	}
+}

@@ -3,6 +3,8 @@ package decode
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -80,8 +82,26 @@ func podAs(s podKind) func(*reader, *path, *scan) rawPod {
 // Ask replaces the pods of the message; nil keeps them. From then on, keys of the pod depend on the request's cluster.
 func (r *Request) Ask(a *RequestPods) {
 	if r.question = a; a != nil {
-		a.named = r.nominated > 0
+		a.named = r.nominated > 0 || r.namedByClaims(&a.pod)
 	}
+}
+
+// namedByClaims reports whether what is decided about a pod may depend on its name, as claims of volumes or devices have the name.
+func (r *Request) namedByClaims(pod *api.Pod) bool {
+	template := pod.Template
+	if index := pod.TemplateIndex; index >= 0 && index < len(r.templates) {
+		template = r.templates[index]
+	}
+	if template == nil {
+		return false
+	}
+	spec := &template.Spec
+	if len(spec.Volumes)+len(spec.ResourceClaims) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(slices.Concat(spec.Containers, spec.InitContainers), func(c api.Container) bool {
+		return slices.ContainsFunc(c.Requests, func(q api.Quantity) bool { return strings.Contains(q.Resource, "/") }) // a class may serve it
+	})
 }
 
 func (r *Request) onePod(in *stowagev1.Pod) *api.Pod {
@@ -131,6 +151,9 @@ func (a *RequestPods) key(profile *stowagev1.Profile) string {
 	}
 	if a.pod.Terminating {
 		b = append(b, 'x')
+	}
+	for _, c := range a.pod.ResourceClaimStatuses {
+		b = appendBytes(appendBytes(append(b, 'c'), c.Name), c.ResourceClaimName)
 	}
 	for _, l := range a.pod.Labels {
 		b = appendBytes(appendBytes(append(b, 'l'), l.Key), l.Value)
