@@ -85,7 +85,7 @@ func randomConsolidation(seed uint64) *consolidateCase {
 		stated.Nodes[0].Name = "new0-0" // which a new node cannot have
 	}
 	if seed%4 == 3 {
-		withHolders(rng, stated, nil)
+		withDevices(rng, stated, nil)
 	}
 	return c
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// withHolders gives a random cluster devices, and pods claims of them.
-func withHolders(rng *rand.Rand, stated *api.Cluster, pods []api.Pod) {
+// withDevices gives a random cluster devices, and pods claims of them.
+func withDevices(rng *rand.Rand, stated *api.Cluster, pods []api.Pod) {
 	enginetest.RandomDevices(rng, stated, pods)
 	enginetest.RandomHolders(rng, stated)
 }
@@ -67,5 +67,23 @@ func claim(c *api.Cluster, pod *api.Pod, devices []verdict.PodDevices) {
 			}
 			of.ReservedFor = append(slices.Clip(of.ReservedFor), pod.Name)
 		}
+	}
+}
+
+// withNode states the slices of a new node like another one: of the pools that are the other node's alone.
+func withNode(c *api.Cluster, like, name string) {
+	c.Devices.Slices = slices.Clone(c.Devices.Slices)
+	for _, s := range c.Devices.Slices {
+		if s.NodeName != like || slices.ContainsFunc(c.Devices.Slices, func(o api.ResourceSlice) bool {
+			return o.Driver == s.Driver && o.Pool == s.Pool && o.NodeName != like
+		}) {
+			continue
+		}
+		if s.Name, s.NodeName = name+"/"+s.Name, name; s.Pool == like {
+			s.Pool = name
+		} else {
+			s.Pool = name + "/" + s.Pool
+		}
+		c.Devices.Slices = append(c.Devices.Slices, s)
 	}
 }

@@ -738,7 +738,7 @@ func compareDrains(t *testing.T, seed uint64, scheduler bool, seen map[string]in
 		}
 	}
 	if seed%4 == 3 && !scheduler {
-		withHolders(rng, stated, nil)
+		withDevices(rng, stated, nil)
 	}
 	c := compiled(t, stated)
 	nodes := drainNodes(stated, &o)

@@ -3,10 +3,12 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,7 +34,7 @@ func TestFit(t *testing.T) {
 	}
 	for _, what := range []string{
 		"limited", "bound", "none", "some", "failed", "gated", "alone", "node", "new domain", "pods", "maxSkew", "rule", "request",
-		"second entry", "partial unit",
+		"second entry", "partial unit", "devices", "devices run out",
 	} {
 		if seen[what] == 0 && n >= 500 {
 			t.Errorf("no case of %q: the cases no longer exercise it", what)
@@ -65,6 +67,9 @@ func compareFit(t *testing.T, seed uint64, seen map[string]int) {
 	}
 	if seed%16 == 1 {
 		enlarge(rng, stated, pods)
+	}
+	if seed%8 == 6 {
+		withDevices(rng, stated, pods)
 	}
 	b := &fitByHand{t: t, profile: profile, seed: seed % 3}
 	for range 1 + rng.IntN(3)*rng.IntN(2) {
@@ -122,6 +127,12 @@ func (b *fitByHand) classify(want *verdict.Fit, domains []verdict.FitDomain, see
 	default:
 		seen["bound"]++
 	}
+	if b.given > 0 {
+		seen["devices"]++
+	}
+	if want.Binding >= 0 && strings.Contains(want.Message, "cannot allocate all claims") {
+		seen["devices run out"]++
+	}
 	if want.Units == 0 {
 		seen["none"]++
 	} else {
@@ -149,6 +160,7 @@ type fitByHand struct {
 	mix        []engine.Pending
 	units      int
 	partial    int // pods of the last incomplete unit
+	given      int // claims that got devices
 }
 
 // on returns a copy of a cluster with one more pod.
@@ -168,6 +180,25 @@ func (b *fitByHand) best(stated *api.Cluster, best []uint32) uint32 {
 	}
 	order := engine.Preference(stated, b.seed)
 	return order[slices.IndexFunc(order, func(n uint32) bool { return slices.Contains(best, n) })]
+}
+
+// put puts a pod on a node, with the devices that it gets there.
+func (b *fitByHand) put(c *engine.Cluster, stated *api.Cluster, node uint32, pod *api.Pod) *api.Cluster {
+	stated = on(stated, node, pod)
+	if len(stated.Devices.Slices) == 0 {
+		return stated
+	}
+	p, err := c.Place(b.t.Context(), []engine.Pending{{Pod: *pod, Count: 1}}, engine.PlaceOptions{
+		Profile: b.profile, Candidates: []uint32{node}, Scan: true,
+	})
+	if err != nil || len(p.Placements[0].Nodes) != 1 {
+		b.t.Fatal(p.Placements, err)
+	}
+	for i := range p.Devices {
+		b.given++
+		allocateClaim(stated, &p.Devices[i], fmt.Sprint("given-", len(stated.Devices.Claims)))
+	}
+	return stated
 }
 
 // fit returns what Fit returns without domains and changes, and the cluster with all pods that were placed.
@@ -191,7 +222,7 @@ func (b *fitByHand) fit(stated *api.Cluster) (*verdict.Fit, *api.Cluster) {
 				}
 				if len(score.Best) > 0 {
 					node := b.best(final, score.Best)
-					final = on(final, node, pod)
+					final = b.put(c, final, node, pod)
 					unit[e] = append(unit[e], node)
 					b.partial++
 					continue
@@ -334,6 +365,7 @@ func (b *fitByHand) with(stated *api.Cluster, entry int, c *verdict.Change) (int
 			n.Labels = n.Labels.With(api.Labels{{Key: key, Value: n.Name}})
 		}
 		next.Nodes = append(next.Nodes, n)
+		withNode(&next, like.Name, n.Name)
 		if b.candidates != nil {
 			changed.candidates = append(slices.Clone(b.candidates), uint32(len(stated.Nodes)))
 		}
@@ -342,6 +374,7 @@ func (b *fitByHand) with(stated *api.Cluster, entry int, c *verdict.Change) (int
 			if !remove(&next.Nodes[p.Node], &p) {
 				return 0, false
 			}
+			leave(&next, p.Namespace, p.Name)
 		}
 	case c.RaisedMaxSkew != nil:
 		spec(func(s *api.PodSpec) { s.Spread[c.RaisedMaxSkew.Index].MaxSkew = c.RaisedMaxSkew.To })

@@ -91,7 +91,7 @@ func (c *Cluster) inOrder(ctx context.Context, queue []Pending, o *PlaceOptions)
 		err = gang.Place(ctx, q, o.Profile, o.Groups, groups)
 	}
 	result := &verdict.Place{Placements: q.Placements, Groups: groups, Bindings: q.State.ClaimBindings(), Devices: q.State.PodDevices()}
-	result.Doubts = doubt.Undecided(nil, q.State, queue)
+	result.Doubts = doubt.Undecided(nil, q.State.DevicesUndecided(), q.State.Cluster, queue)
 	if result.Partial = errors.Is(err, context.DeadlineExceeded) && o.Partial; result.Partial {
 		err = nil
 	}

@@ -41,6 +41,7 @@ const MaxProvisionWorkers = 4
 // Memory that Provision keeps in addition to its copies of the cluster, in bytes.
 const (
 	newNodeBytes  = 512 // of a new node, with its name and its place in columns
+	newDeviceSize = 512 // of a device of a new node
 	newPodBytes   = 64  // of a pod that comes with a new node
 	placementSize = 256 // of an entry of the queue in a trial
 	placedPodSize = 8   // of a pod of the queue in a trial, in a list that grows
@@ -59,12 +60,17 @@ func (c *Cluster) ProvisionBytes(queue []Pending, o *ProvisionOptions) int64 {
 
 // newNodesBytes estimates the memory of new nodes of templates in a cluster.
 func newNodesBytes(templates []NodeTemplate, nodes int) int64 {
-	pods := 0
+	pods, devices := 0, 0
 	for i := range templates {
 		n := &templates[i].Node
 		pods = max(pods, len(n.Pods)+len(n.PodCounts))
+		of := 0
+		for j := range templates[i].Slices {
+			of += 1 + len(templates[i].Slices[j].Devices)
+		}
+		devices = max(devices, of)
 	}
-	return int64(nodes) * int64(newNodeBytes+newPodBytes*pods)
+	return int64(nodes) * int64(newNodeBytes+newPodBytes*pods+newDeviceSize*devices)
 }
 
 // Provision finds nodes to add for the pods of a queue. It places as many pods as possible at the lowest cost. The result is the
@@ -92,7 +98,7 @@ func (c *Cluster) provision(ctx context.Context, queue []Pending, o ProvisionOpt
 	if err != nil {
 		return nil, err
 	}
-	out.Place.Doubts = doubt.OfQueue(o.Profile, queue, groups)
+	out.Place.Doubts = doubt.Undecided(doubt.OfQueue(o.Profile, queue, groups), out.Undecided, c.compiled, queue)
 	out.Optimal = out.Optimal && len(out.Place.Doubts) == 0
 	return out, nil
 }

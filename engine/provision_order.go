@@ -43,11 +43,17 @@ func (c *Cluster) provisionByPriority(
 			g.First = order[g.First]
 		}
 	}
+	for i := range out.Place.Bindings {
+		out.Place.Bindings[i].Queue = order[out.Place.Bindings[i].Queue]
+	}
+	for i := range out.Place.Devices {
+		out.Place.Devices[i].Queue = order[out.Place.Devices[i].Queue]
+	}
 	for i := range out.Unplaced {
 		out.Unplaced[i].Entry = order[out.Unplaced[i].Entry]
 	}
 	slices.SortFunc(out.Unplaced, func(a, b verdict.Unprovisioned) int { return cmp.Compare(a.Entry, b.Entry) })
-	out.Place.Doubts = doubt.OfQueue(o.Profile, queue, groups)
+	out.Place.Doubts = doubt.Undecided(doubt.OfQueue(o.Profile, queue, groups), out.Undecided, c.compiled, queue)
 	return out, nil
 }
 

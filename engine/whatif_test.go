@@ -28,7 +28,7 @@ func TestWhatIfAsIfCompiled(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 160))
 		stated, pods := randomDisruptable(rng)
 		if seed%4 == 3 {
-			withHolders(rng, stated, pods)
+			withDevices(rng, stated, pods)
 		}
 		c := compiled(t, stated)
 		before := ask(t, c, pods)

@@ -166,6 +166,15 @@ func TestMalformedProvision(t *testing.T) {
 		{"templates[1].name_label_keys", func(r *stowagev1.ProvisionRequest) {
 			r.Templates[1].NameLabelKeys = slices.Repeat([]string{"k"}, 10_001)
 		}, false},
+		{"templates[1].resource_slices[0].name", func(r *stowagev1.ProvisionRequest) { ofNewNode(r).Name = "" }, false},
+		{"templates[1].resource_slices[0]", func(r *stowagev1.ProvisionRequest) { ofNewNode(r).AllNodes = true }, true},
+		{"templates[1].resource_slices[0]", func(r *stowagev1.ProvisionRequest) { ofNewNode(r).NodeName = "a" }, true},
+		{"templates[1].resource_slices[1].name", func(r *stowagev1.ProvisionRequest) {
+			r.Templates[1].ResourceSlices = []*stowagev1.ResourceSlice{ofNewNode(r), ofNewNode(r)}
+		}, true},
+		{"templates", func(r *stowagev1.ProvisionRequest) { // with 10,000 nodes
+			ofNewNode(r).Devices = slices.Repeat([]*stowagev1.Device{{Name: "d"}}, 400)
+		}, true},
 	} {
 		request := sound()
 		test.change(request)
@@ -242,5 +251,35 @@ func TestProvisionDeadline(t *testing.T) {
 		t.Errorf("an answer with %d steps", got.Steps)
 	} else if code, _, _, _ := why(err); code != codes.DeadlineExceeded {
 		t.Error(err)
+	}
+}
+
+// ofNewNode returns a resource slice of the second template.
+func ofNewNode(r *stowagev1.ProvisionRequest) *stowagev1.ResourceSlice {
+	s := &stowagev1.ResourceSlice{Name: "s", Driver: "d", Pool: r.Templates[1].Node.Name, NodeName: r.Templates[1].Node.Name}
+	r.Templates[1].ResourceSlices = []*stowagev1.ResourceSlice{s}
+	return s
+}
+
+// TestProvisionBuysDevices: the new node that has a device takes the pod that claims one.
+func TestProvisionBuysDevices(t *testing.T) {
+	r := snapshotConfig(t)
+	pod := smallPod()
+	pod.GetTemplate().Spec.ResourceClaims = []*stowagev1.PodResourceClaim{{Name: "c", Template: &stowagev1.ResourceClaimSpec{
+		Requests: []*stowagev1.DeviceRequest{{Name: "r", Exactly: &stowagev1.ExactDeviceRequest{DeviceClassName: "gpu"}}},
+	}}}
+	request := &stowagev1.ProvisionRequest{
+		Context:   whole(&stowagev1.Cluster{DeviceClasses: []*stowagev1.DeviceClass{{Name: "gpu"}}}),
+		Queue:     []*stowagev1.PendingPods{{Pod: pod}},
+		Templates: []*stowagev1.NodeTemplate{nodeTemplate("a", "z", 1, 1), nodeTemplate("b", "z", 1, 2)},
+	}
+	ofNewNode(request).Devices = []*stowagev1.Device{{Name: "gpu-0"}}
+	out, err := r.simulations().Provision(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := out.GetPlace().GetClaimDevices()
+	if !slices.Equal(out.GetCounts(), []uint32{0, 1}) || !out.GetOptimal() || len(given) != 1 || given[0].GetDevices()[0].GetPool() != "b-0" {
+		t.Errorf("%v", out)
 	}
 }

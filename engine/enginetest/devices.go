@@ -36,7 +36,7 @@ func RandomDevices(rng *rand.Rand, c *api.Cluster, pods []api.Pod) {
 	}
 	for i := range c.Nodes {
 		if rng.IntN(4) > 0 {
-			d.Slices = append(d.Slices, randomSlice(rng, fmt.Sprint("gpus-", i), c.Nodes[i].Name))
+			d.Slices = append(d.Slices, RandomSlice(rng, fmt.Sprint("gpus-", i), c.Nodes[i].Name))
 		}
 	}
 	d.Slices = append(d.Slices, randomFabric(rng, c)...)
@@ -86,8 +86,8 @@ func randomDeviceTypes(rng *rand.Rand) []api.DeviceType {
 	}
 }
 
-// randomSlice returns the devices of a node.
-func randomSlice(rng *rand.Rand, name, node string) api.ResourceSlice {
+// RandomSlice returns devices of a node.
+func RandomSlice(rng *rand.Rand, name, node string) api.ResourceSlice {
 	s := api.ResourceSlice{
 		Name: name, Driver: gpuDriver, Pool: node, Generation: int64(rng.IntN(2)), SliceCount: int64(1 + rng.IntN(8)/7), NodeName: node,
 	}
@@ -246,7 +246,7 @@ func RandomHolders(rng *rand.Rand, c *api.Cluster) {
 			}
 			taken[of.Pool+"/"+device.Name] = true
 			claim.Allocation = &api.ClaimAllocation{
-				Devices: []api.DeviceAllocation{{Request: "r0", Driver: of.Driver, Pool: of.Pool, Device: device.Name, Shared: device.Type == "shared"}},
+				Devices:      []api.DeviceAllocation{{Request: "r0", Driver: of.Driver, Pool: of.Pool, Device: device.Name, Shared: device.Type == "shared"}},
 				NodeSelector: &api.NodeSelector{Terms: []api.NodeSelectorTerm{{MatchFields: requirements("metadata.name", n.Name)}}},
 			}
 			if device.Type == "shared" {

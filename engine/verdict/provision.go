@@ -15,6 +15,8 @@ type Provision struct {
 	// about the pods.
 	Optimal bool
 	Steps   int
+	// Undecided reports whether a search for devices of the pods of Place was not decided. Nothing is proven if any search was not.
+	Undecided bool
 	// Unplaced are the entries with unplaced pods, ascending.
 	Unplaced []Unprovisioned
 }

@@ -43,6 +43,9 @@ const (
 	MaxTemplatePods = 1_000
 	// MaxNewPods bounds the most pods of a node template times the new nodes.
 	MaxNewPods = 4_000_000
+	// MaxTemplateSlices bounds the resource slices of a node template, and MaxNewDevices its slices and devices times the new nodes.
+	MaxTemplateSlices = 1_000
+	MaxNewDevices     = 4_000_000
 	// MaxNamePrefixBytes bounds the names of node templates: with a dash and a number they are values of labels.
 	MaxNamePrefixBytes = 52
 	// Defaults of a request.

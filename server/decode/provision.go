@@ -1,7 +1,11 @@
 package decode
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/stowage-scheduler/stowage/engine"
+	"github.com/stowage-scheduler/stowage/engine/api"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -48,7 +52,7 @@ func (d *decoder) nodeTemplates(in []*stowagev1.NodeTemplate, limit string, maxN
 	}
 	out := make([]engine.NodeTemplate, 0, len(in))
 	names := make(identities[string], len(in))
-	pods, taken := uint64(0), uint64(0)
+	pods, taken, devices := uint64(0), uint64(0), uint64(0)
 	for i, t := range in {
 		if d.over() {
 			return nil
@@ -78,12 +82,17 @@ func (d *decoder) nodeTemplates(in []*stowagev1.NodeTemplate, limit string, maxN
 			d.refuse(at.field("name"), duplicate, "duplicates templates[%d], names must be unique", first)
 		}
 		pods, taken = max(pods, node.pods), max(taken, inherited(node.node.Class))
-		template.Node = node.node
+		template.Node, template.Slices = node.node, d.templateSlices(&at, t)
+		devices = max(devices, devicesOf(template.Slices))
 		out = append(out, template)
 	}
 	if all := pods * uint64(maxNodes); all > MaxNewPods {
 		d.refuse(root.field(field), wrongCount, "with %d new nodes, %d pods may come with them, at most %d are allowed",
 			maxNodes, all, MaxNewPods)
+	}
+	if all := devices * uint64(maxNodes); all > MaxNewDevices {
+		d.refuse(root.field(field), wrongCount, "with %d new nodes, %d devices may come with them, at most %d are allowed",
+			maxNodes, all, MaxNewDevices)
 	}
 	if all := d.pods + pods*uint64(maxNodes); all > MaxClusterPods {
 		d.refuse(root.field(field), wrongCount, "with %d new nodes there may be %d pods on nodes, at most %d are allowed",
@@ -115,6 +124,44 @@ func (d *decoder) templateNode(parent *path, in *stowagev1.Node) readNode {
 		d.refuse(at, wrongCount, "has %d pods, at most %d are allowed", n.pods, MaxTemplatePods)
 	}
 	return n
+}
+
+// templateSlices decodes the resource slices of a template.
+func (d *decoder) templateSlices(parent *path, t *stowagev1.NodeTemplate) []api.ResourceSlice {
+	const field = "resource_slices"
+	if !d.within(parent, field, len(t.GetResourceSlices()), MaxTemplateSlices) {
+		return nil
+	}
+	var out []api.ResourceSlice
+	names := make(identities[string], len(t.GetResourceSlices()))
+	for i, in := range t.GetResourceSlices() {
+		if d.over() {
+			return nil
+		}
+		at := parent.item(field, i)
+		slice := submessage(d, at, in, (*reader).resourceSlice)
+		if slice == nil {
+			continue
+		}
+		if on := slice.NodeName; on != "" && on != t.GetNode().GetName() || slice.AllNodes || slice.NodeSelector != nil || slice.PerDeviceNodeSelection {
+			d.refuse(at, notAllowed, "belongs to other nodes, or to several ones")
+		}
+		if first, again := names.add(slice.Name, i); again {
+			d.refuse(at.field("name"), duplicate, "duplicates %s[%d], names must be unique", field, first)
+		}
+		out = append(out, *slice)
+	}
+	slices.SortFunc(out, func(a, b api.ResourceSlice) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// devicesOf returns the number of devices and slices.
+func devicesOf(list []api.ResourceSlice) uint64 {
+	n := len(list)
+	for i := range list {
+		n += len(list[i].Devices)
+	}
+	return uint64(n)
 }
 
 // maxNodes returns the maximum number of new nodes.

@@ -2,6 +2,8 @@ package allocate
 
 import (
 	"cmp"
+	"encoding/binary"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,7 +18,12 @@ type Inventory struct {
 	mixed []*mixedPool
 	kinds map[string]int // of local pools, by what they have in common
 	nodes []string       // by id: the node of a device of a local pool, empty for others
+	pools map[poolName]bool
+	// slices are the slices of local pools, by node.
+	slices map[string][]*api.ResourceSlice
 }
+
+type poolName struct{ driver, pool string }
 
 // DeviceName identifies a device.
 type DeviceName struct{ Driver, Pool, Device string }
@@ -73,31 +80,52 @@ type mixedPool struct {
 func NewInventory(types []*api.DeviceType, list []*api.ResourceSlice) *Inventory {
 	v := &Inventory{
 		types: make(map[string]*deviceType, len(types)), ids: make(map[DeviceName]int32), local: make(map[string][]*Pool),
-		kinds: make(map[string]int),
+		kinds: make(map[string]int), pools: make(map[poolName]bool), slices: make(map[string][]*api.ResourceSlice),
 	}
 	for i, t := range types {
 		v.types[t.Name] = &deviceType{t, i}
 	}
-	type poolName struct{ driver, pool string }
+	v.add(list)
+	return v
+}
+
+// With returns the inventory with more slices, in the order of their names, whose devices have the next ids. It is not ok if a pool of
+// them has other slices already.
+func (v *Inventory) With(list []*api.ResourceSlice) (next *Inventory, ok bool) {
+	if slices.ContainsFunc(list, func(s *api.ResourceSlice) bool { return v.pools[poolName{s.Driver, s.Pool}] }) {
+		return nil, false
+	}
+	next = &Inventory{
+		types: v.types, ids: maps.Clone(v.ids), local: maps.Clone(v.local), mixed: slices.Clip(v.mixed), kinds: maps.Clone(v.kinds),
+		nodes: slices.Clip(v.nodes), pools: maps.Clone(v.pools), slices: maps.Clone(v.slices),
+	}
+	next.add(list)
+	return next, true
+}
+
+// add adds slices of new pools.
+func (v *Inventory) add(list []*api.ResourceSlice) {
 	pools := make(map[poolName][]*api.ResourceSlice)
 	var names []poolName
 	for _, s := range list {
 		name := poolName{s.Driver, s.Pool}
 		if pools[name] == nil {
 			names = append(names, name)
+			v.pools[name] = true
 		}
 		pools[name] = append(pools[name], s)
 		for i := range s.Devices {
 			id := DeviceName{s.Driver, s.Pool, s.Devices[i].Name}
 			if _, known := v.ids[id]; !known {
 				v.ids[id] = int32(len(v.ids))
+				v.nodes = append(v.nodes, "")
 			}
 		}
 	}
 	slices.SortFunc(names, func(a, b poolName) int {
 		return cmp.Or(strings.Compare(a.driver, b.driver), strings.Compare(a.pool, b.pool))
 	})
-	v.nodes = make([]string, len(v.ids))
+	changed := make(map[string]bool)
 	for _, name := range names {
 		of := pools[name]
 		node := of[0].NodeName
@@ -113,12 +141,25 @@ func NewInventory(types []*api.DeviceType, list []*api.ResourceSlice) *Inventory
 				v.nodes[v.ids[DeviceName{s.Driver, s.Pool, s.Devices[i].Name}]] = node
 			}
 		}
-		v.local[node] = append(v.local[node], p)
+		v.local[node] = append(slices.Clip(v.local[node]), p)
+		v.slices[node] = append(slices.Clip(v.slices[node]), of...)
+		changed[node] = true
 	}
-	for node := range v.local {
+	for node := range changed {
 		inOrder(v.local[node])
 	}
-	return v
+}
+
+// SlicesOf returns the slices of the pools that a node has for itself. They must not be changed.
+func (v *Inventory) SlicesOf(node string) []*api.ResourceSlice { return v.slices[node] }
+
+// AppendKinds appends a key of the pools that a node has for itself: equal keys have equal devices, but for names.
+func (v *Inventory) AppendKinds(b []byte, node string) []byte {
+	b = binary.AppendUvarint(b, uint64(len(v.local[node])))
+	for _, p := range v.local[node] {
+		b = binary.AppendUvarint(b, uint64(p.kind))
+	}
+	return b
 }
 
 // NodeOf returns the name of the node that alone has a device, empty if other nodes may have it.

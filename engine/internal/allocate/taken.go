@@ -37,6 +37,13 @@ func (t *Taken) Clone() *Taken {
 	return next
 }
 
+// For returns a copy for an inventory with more devices.
+func (t *Taken) For(v *Inventory) *Taken {
+	next := t.Clone()
+	next.exclusive = append(next.exclusive, make(nodeset.Set, len(nodeset.New(v.Len()))-len(next.exclusive))...)
+	return next
+}
+
 // String describes what is taken.
 func (t *Taken) String() string {
 	var shared []string

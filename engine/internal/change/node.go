@@ -249,7 +249,7 @@ func known(symbols *intern.Table, name string) bool {
 // appendKey appends a key of a node. Copies of nodes with equal keys are equally feasible for the pod.
 func (t *extraNode) appendKey(b []byte, m *model, fresh []string) []byte {
 	s, n := t.State, m.node
-	b = s.AppendFields(b, n)
+	b = s.Devices().Inventory().AppendKinds(s.AppendFields(b, n), s.Names[n])
 	b = binary.AppendUvarint(b, uint64(len(m.tied)))
 	for i := range m.tied {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(m.tied[i].Group)), uint64(m.tied[i].Count))

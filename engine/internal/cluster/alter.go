@@ -97,6 +97,9 @@ func (s *State) derived(ctx context.Context, derive func(*Cluster) (*Cluster, er
 	f.groups, f.volumeGroups = s.groups.shared(), slices.Clip(s.volumeGroups)
 	f.bindings.last, f.attachedBy = lastBinding{}, nil // of other nodes
 	f.devicesOf = s.devicesOf.onOtherNodes()
+	if f.devicesOf.taken != nil && c.devices != s.devices { // it has further devices
+		f.devicesOf.taken = f.devicesOf.taken.For(c.devices.Inventory())
+	}
 	f.ctx, f.Cluster, f.Symbols, f.Resources = ctx, c, intern.Extend(c.symbols), c.resources
 	return &f, nil
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // Copy is a new node that is like one of the cluster, with another name. Labels whose value is the old name get the new name. It has
-// no images, no pods, and not the state of the other node: it is not cordoned, and has no taints that controllers set.
+// devices of its own like the other node. It has no images, no pods, and not the state of the other node: it is not cordoned, and has no
+// taints that controllers set.
 type Copy struct {
 	Of   uint32
 	Name string
@@ -51,6 +52,7 @@ func (c *Cluster) WithCopy(ctx context.Context, copied *Copy) (*Cluster, error) 
 		labels: selector.AppendLabels(nil, b.c.symbols, labels.With(copied.Labels)),
 	}
 	b.append(n)
+	b.c.devices = c.devices.withCopy(copied.Name, c.Names[copied.Of])
 	return b.Build(), ctx.Err()
 }
 

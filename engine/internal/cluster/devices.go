@@ -25,9 +25,14 @@ type Devices struct {
 	arrivals int
 
 	inventory *once[*allocate.Inventory]
+	// base is the inventory without the last slices, which are in more; nil if it was not computed, or if they are not all that changed
+	// since.
+	base      *allocate.Inventory
+	more      []*api.ResourceSlice
 	evaluated *once[map[string]*allocate.Expression]
 	served    *once[map[string]*api.DeviceClass] // by the name of the extended resource
 	taken     *once[*claimed]
+	names     *once[map[string]bool]
 }
 
 // once is a value that is computed when it is needed first. If several requests need it at once, each computes it, and the first one stays.
@@ -53,7 +58,7 @@ var noDevices = newDevicesWithout()
 func newDevicesWithout() *Devices {
 	return &Devices{
 		inventory: new(once[*allocate.Inventory]), evaluated: new(once[map[string]*allocate.Expression]),
-		served: new(once[map[string]*api.DeviceClass]), taken: new(once[*claimed]),
+		served: new(once[map[string]*api.DeviceClass]), taken: new(once[*claimed]), names: new(once[map[string]bool]),
 	}
 }
 
@@ -76,9 +81,17 @@ func (d *Devices) with(change *api.DevicesChange) *Devices {
 	next.described += changeMany(&next.slices, set.Slices, removed.Slices, func(s *api.ResourceSlice) string { return s.Name })
 	next.described += changeMany(&next.claims, set.Claims, removed.Claims, nameOfClaim)
 	if len(set.Types)+len(set.Slices)+len(removed.Types)+len(removed.Slices) == 0 {
-		next.inventory = d.inventory
+		next.inventory, next.base, next.more = d.inventory, d.base, d.more
 		if len(set.Claims)+len(removed.Claims) == 0 {
 			next.taken = d.taken
+		}
+	}
+	if known := d.inventory.value.Load(); known != nil && len(set.Types)+len(removed.Types)+len(removed.Slices) == 0 && len(set.Slices) > 0 {
+		next.base = *known
+		for i := range set.Slices {
+			if next.more = append(next.more, &set.Slices[i]); d.slices.Get(set.Slices[i].Name) != nil {
+				next.base = nil
+			}
 		}
 	}
 	if len(set.Expressions)+len(removed.Expressions) == 0 {
@@ -135,6 +148,12 @@ func (c *Cluster) Devices() *Devices { return c.devices }
 // Inventory returns the compiled devices.
 func (d *Devices) Inventory() *allocate.Inventory {
 	return d.inventory.get(func() *allocate.Inventory {
+		if d.base != nil {
+			more := slices.SortedFunc(slices.Values(d.more), byName)
+			if v, ok := d.base.With(more); ok {
+				return v
+			}
+		}
 		types := make([]*api.DeviceType, 0, len(d.types))
 		for _, t := range d.types {
 			types = append(types, t)
@@ -144,9 +163,60 @@ func (d *Devices) Inventory() *allocate.Inventory {
 		for _, s := range d.slices.All {
 			list = append(list, s)
 		}
-		slices.SortFunc(list, func(a, b *api.ResourceSlice) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(list, byName)
 		return allocate.NewInventory(types, list)
 	})
+}
+
+func byName(a, b *api.ResourceSlice) int { return strings.Compare(a.Name, b.Name) }
+
+// Known reports whether slices or claims have devices of a node with this name, or of pools that are named after it.
+func (d *Devices) Known(node string) bool {
+	return d.names.get(func() map[string]bool {
+		names := make(map[string]bool)
+		add := func(pool string) {
+			head, _, _ := strings.Cut(pool, "/")
+			names[head] = true
+		}
+		for _, s := range d.slices.All {
+			names[s.NodeName] = true
+			add(s.Pool)
+		}
+		for _, c := range d.claims.All {
+			for i := 0; c.Allocation != nil && i < len(c.Allocation.Devices); i++ {
+				add(c.Allocation.Devices[i].Pool)
+			}
+		}
+		return names
+	})[node]
+}
+
+// SlicesFor returns the slices of a new node: copies of the slices of another node, whose pools are named after the new node. A pool with
+// the name of the other node gets the name of the new one. The name of the new node precedes other names.
+func SlicesFor(to, from string, like []*api.ResourceSlice) []api.ResourceSlice {
+	out := make([]api.ResourceSlice, len(like))
+	for i, s := range like {
+		out[i] = api.ResourceSlice{
+			Name: to + "/" + s.Name, Driver: s.Driver, Pool: to, Generation: s.Generation, SliceCount: s.SliceCount, NodeName: to,
+			Devices: s.Devices, CounterSets: s.CounterSets,
+		}
+		if s.Pool != from {
+			out[i].Pool += "/" + s.Pool
+		}
+	}
+	return out
+}
+
+// withCopy returns the devices with the devices of a new node that is like another one. Devices that nodes share are no node's own.
+func (d *Devices) withCopy(to, from string) *Devices {
+	if d.slices.Len() == 0 {
+		return d
+	}
+	added := SlicesFor(to, from, d.Inventory().SlicesOf(from))
+	if len(added) == 0 {
+		return d
+	}
+	return d.with(&api.DevicesChange{Set: api.Devices{Slices: added}})
 }
 
 // classesOf are what requests for devices refer to.

@@ -31,7 +31,7 @@ func (s *solver) trialsOf(ctx context.Context, of *state, template int) (*trials
 	if template >= 0 {
 		var err error
 		added := s.fleet.Node(template, of.counts[template])
-		if x.with, err = of.cluster.With(ctx, &api.Delta{Added: []api.Node{added}}); err != nil {
+		if x.with, err = of.cluster.With(ctx, s.fleet.Adding([]api.Node{added})); err != nil {
 			return nil, err
 		}
 	}

@@ -109,13 +109,13 @@ func OfQueue(profile *api.Profile, queue []place.Pending, groups []gang.PodGroup
 }
 
 // Undecided adds doubts about the pods of a queue that claim devices, if a search for devices was not decided.
-func Undecided(doubts []verdict.Doubt, s *cluster.State, queue []place.Pending) []verdict.Doubt {
-	if !s.DevicesUndecided() {
+func Undecided(doubts []verdict.Doubt, undecided bool, c *cluster.Cluster, queue []place.Pending) []verdict.Doubt {
+	if !undecided {
 		return doubts
 	}
 	l := Ledger{doubts: doubts}
 	for i := range queue {
-		if pod := &queue[i].Pod; s.Demands(&pod.Template.Spec) {
+		if pod := &queue[i].Pod; c.Demands(&pod.Template.Spec) {
 			l.Note(verdict.Doubt{Kind: verdict.DevicesUndecided, Pod: verdict.PodReference{
 				Namespace: pod.Template.Namespace, Name: pod.Name, Node: verdict.NoNode, Template: -1, Queue: i, Count: queue[i].Count,
 			}})

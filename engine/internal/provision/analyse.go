@@ -12,6 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/place"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
+	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // analysis is the knowledge about pods and templates before placement. Its nodes are the nodes of the cluster, then a first node of
@@ -185,12 +186,24 @@ type digest = [sha256.Size]byte
 func (s *solver) kindFrom(ctx context.Context, q *place.Queue, class *place.Class, c *cluster.Cluster) (*kind, error) {
 	d := q.Decision(class)
 	rules := d.Rules()
+	devices := q.State.DeviceNeeds(class.Pod)
+	if devices != nil && !devices.Final {
+		others := *rules
+		others.Static = slices.DeleteFunc(slices.Clone(rules.Static), func(r rule.Static) bool { return r.ID.Plugin == verdict.DynamicResources })
+		rules = &others
+	}
 	k := &kind{pod: class.Pod, nodes: nodeset.New(c.Len()), named: s.readsNames(class.Pod.Spec())}
 	if static := q.Static(d, rules); static != nil {
 		k.nodes = static
 	}
 	if rules.Fit != nil {
 		k.needs = rules.Fit.Needs()
+	}
+	if devices != nil {
+		k.needs = slices.Clip(k.needs)
+		for _, n := range devices.Counts {
+			k.needs = append(k.needs, rule.NeedOf("\x00"+n.Key, n.Devices, n.Free))
+		}
 	}
 	for _, e := range rules.Exclusions {
 		if e.Column == nil {
@@ -269,7 +282,7 @@ func (k *kind) bounded(nodes int, checked map[string]bool) bool {
 }
 
 // each returns what each pod takes at least of a needed amount.
-func (k *kind) each(n *rule.Need) int64 { return min(n.Amount, k.pod.Usage().Of(n.Resource)) }
+func (k *kind) each(n *rule.Need) int64 { return n.Each(k.pod.Usage()) }
 
 // most returns how many pods of the kind a node takes at most.
 func (k *kind) most(node uint32) int {

@@ -15,7 +15,9 @@ type Template struct {
 	Node api.Node
 	// NameLabelKeys are the keys of labels whose value is the name of the node, in addition to hostnameKey.
 	NameLabelKeys []string
-	Price         int64
+	// Slices are the devices of each node. All of them belong to the node alone, whatever they say. A pool is named after the node.
+	Slices []api.ResourceSlice
+	Price  int64
 	// Most is how many there may be, at most Problem.MaxNodes.
 	Most int
 }
@@ -31,12 +33,13 @@ type Fleet struct {
 	classes   []*api.NodeClass // by template
 	// nameKeys are the keys of labels that have names of nodes.
 	nameKeys map[string]bool
-	names    [][]string // by template, as many as were needed so far
+	names    [][]string     // by template, as many as were needed so far
+	numbers  map[string]int // templates by name of a node
 }
 
 // NewFleet returns the nodes of templates, which have distinct names.
 func NewFleet(ctx context.Context, c *cluster.Cluster, templates []Template) (*Fleet, error) {
-	f := &Fleet{cluster: c, templates: templates, names: make([][]string, len(templates)), nameKeys: make(map[string]bool)}
+	f := &Fleet{cluster: c, templates: templates, names: make([][]string, len(templates)), nameKeys: make(map[string]bool), numbers: make(map[string]int)}
 	change := &api.Delta{}
 	for t := range templates {
 		class := templates[t].class()
@@ -47,8 +50,24 @@ func NewFleet(ctx context.Context, c *cluster.Cluster, templates []Template) (*F
 		change.Classes = append(change.Classes, api.IndexedClass{Index: len(c.Classes()) + t, Class: class})
 	}
 	var err error
-	f.base, err = c.With(ctx, change)
+	if f.base, err = c.With(ctx, change); err == nil {
+		f.base.Devices().Inventory() // which nodes with devices extend
+	}
 	return f, err
+}
+
+// Adding returns the change that adds nodes of templates, with their devices, and others.
+func (f *Fleet) Adding(nodes []api.Node, others ...api.Node) *api.Delta {
+	change := &api.Delta{Added: slices.Concat(nodes, others)}
+	for i := range nodes {
+		t := &f.templates[f.numbers[nodes[i].Name]]
+		list := make([]*api.ResourceSlice, len(t.Slices))
+		for j := range t.Slices {
+			list[j] = &t.Slices[j]
+		}
+		change.Devices.Set.Slices = append(change.Devices.Set.Slices, cluster.SlicesFor(nodes[i].Name, t.Node.Name, list)...)
+	}
+	return change
 }
 
 // Base returns the cluster with what new nodes need, and without new nodes.
@@ -72,12 +91,13 @@ func (t *Template) class() *api.NodeClass {
 	return class
 }
 
-// Name returns the name of the i-th node of a template: with the i-th number that no node of the cluster has.
+// Name returns the name of the i-th node of a template: with the i-th number that no node of the cluster has, and for nodes with devices, no
+// pool.
 func (f *Fleet) Name(t, i int) string {
 	for number := f.next(t); len(f.names[t]) <= i; number++ {
 		name := f.templates[t].Node.Name + "-" + strconv.Itoa(number)
-		if _, taken := f.cluster.Node(name); !taken {
-			f.names[t] = append(f.names[t], name)
+		if _, taken := f.cluster.Node(name); !taken && (len(f.templates[t].Slices) == 0 || !f.cluster.Devices().Known(name)) {
+			f.names[t], f.numbers[name] = append(f.names[t], name), t
 		}
 	}
 	return f.names[t][i]

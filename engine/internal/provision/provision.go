@@ -56,6 +56,7 @@ type solver struct {
 	// start is the trial without new nodes.
 	start, best *trial
 	activated   []int // as active returns it; nil before
+	undecided   bool  // of any trial
 }
 
 // trial is counts of new nodes, and how the queue is placed with them.
@@ -66,6 +67,8 @@ type trial struct {
 	result *verdict.Place
 	placed int
 	left   []int // unplaced pods by kind
+	// undecided is set if a search for devices was not decided.
+	undecided bool
 }
 
 // The budget of a search that has none.
@@ -122,7 +125,7 @@ func Find(ctx context.Context, p *Problem) (*verdict.Provision, error) {
 	if err := s.explain(ctx, out); err != nil {
 		return nil, err
 	}
-	out.Steps = s.used
+	out.Steps, out.Undecided, out.Optimal = s.used, s.best.undecided, out.Optimal && !s.undecided
 	return out, nil
 }
 
@@ -143,11 +146,11 @@ func (s *solver) nodes(counts []int, additional int) []api.Node {
 // with returns the cluster with new nodes, and the candidates there. With Domains, nodes that are no candidates follow the new
 // ones.
 func (s *solver) with(ctx context.Context, nodes []api.Node) (*cluster.Cluster, nodeset.Set, error) {
-	all := nodes
+	var others []api.Node
 	if s.Domains {
-		all = slices.Concat(nodes, s.Placeholders())
+		others = s.Placeholders()
 	}
-	c, err := s.base.With(ctx, &api.Delta{Added: all})
+	c, err := s.base.With(ctx, s.Adding(nodes, others...))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -176,6 +179,7 @@ func (s *solver) try(ctx context.Context, all [][]int) ([]*trial, error) {
 	err := parallel.Each(ctx, len(all), parallel.Options[*trial]{Workers: s.Workers},
 		func(ctx context.Context, i int) (*trial, error) { return s.place(ctx, all[i], nodes[i], false) },
 		func(_ int, t *trial) error {
+			s.undecided = s.undecided || t.undecided
 			tried = append(tried, t)
 			return nil
 		})
@@ -252,8 +256,9 @@ func (s *solver) place(ctx context.Context, counts []int, nodes []api.Node, expl
 		return nil, err
 	}
 	t := &trial{
-		counts: counts, nodes: len(nodes), result: &verdict.Place{Placements: q.Placements, Groups: groups},
-		left: make([]int, len(s.kinds)),
+		counts: counts, nodes: len(nodes), undecided: q.State.DevicesUndecided(),
+		result: &verdict.Place{Placements: q.Placements, Groups: groups, Bindings: q.State.ClaimBindings(), Devices: q.State.PodDevices()},
+		left:   make([]int, len(s.kinds)),
 	}
 	for i, n := range counts {
 		t.cost += int64(n) * s.Templates[i].Price

@@ -35,6 +35,21 @@ type Need struct {
 	scalar *cluster.Scalar
 	// byDevices is set if devices serve the resource on nodes that have none of it.
 	byDevices bool
+	// free are the amounts that are free on nodes, for a need that no column counts.
+	free []int64
+}
+
+// NeedOf returns a need of a pod of which there is a known amount on each node, and of which pods take what they need.
+func NeedOf(resource string, amount int64, free []int64) Need {
+	return Need{Resource: resource, Amount: amount, free: free}
+}
+
+// Each returns what a pod with a usage takes at least of the amount.
+func (n *Need) Each(usage *cluster.Usage) int64 {
+	if n.free != nil {
+		return n.Amount
+	}
+	return min(n.Amount, usage.Of(n.Resource))
 }
 
 // ByDevices marks the resources that devices serve on nodes that have none of them.
@@ -46,8 +61,8 @@ func (f *Fit) ByDevices(serves func(resource string) bool) {
 	}
 }
 
-// unbounded is more of a resource than pods need.
-const unbounded = 1 << 62
+// Unbounded is more of a resource than pods need.
+const Unbounded = 1 << 61
 
 // NewFit returns the rule of a pod with the given requests. Amounts of 0 request nothing.
 func NewFit(s *cluster.State, requests api.Resources) *Fit {
@@ -155,13 +170,16 @@ func (n *Need) Allocatable(node uint32) int64 {
 }
 
 func (n *Need) on(node uint32) (allocatable, used int64) {
+	if n.free != nil {
+		return n.free[node], n.added
+	}
 	if n.words != nil {
 		w := n.words[node/cluster.PageNodes]
 		return w.At(node, cluster.Allocatable(n.lane)), w.At(node, cluster.Requested(n.lane)) + n.added
 	}
 	i, ok := n.scalar.Find(node)
 	if n.byDevices && (!ok || n.scalar.Values[i].Allocatable == 0) {
-		return unbounded, n.added
+		return Unbounded, n.added
 	}
 	if ok {
 		return n.scalar.Values[i].Allocatable, n.scalar.Values[i].Requested + n.added

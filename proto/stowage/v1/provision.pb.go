@@ -181,9 +181,16 @@ type NodeTemplate struct {
 	// dollar an hour.
 	Price uint64 `protobuf:"varint,3,opt,name=price,proto3" json:"price,omitempty"`
 	// The number of new nodes at most. ProvisionRequest.max_nodes if absent.
-	MaxCount      *uint32 `protobuf:"varint,4,opt,name=max_count,json=maxCount,proto3,oneof" json:"max_count,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	MaxCount *uint32 `protobuf:"varint,4,opt,name=max_count,json=maxCount,proto3,oneof" json:"max_count,omitempty"`
+	// The resource slices that each node comes with, in the order of their names, which are unique in the template. All their devices are of the
+	// node alone: node_name is empty or the name of `node`, and all_nodes, node_selector and per_device_node_selection are not set.
+	//
+	// A pool with the name of `node` has the name of the new node, another one the name of the new node, a slash and its own name. Types,
+	// expressions and classes are the cluster's. Numbers with whose names the cluster has pools or claims are left out as well. At most 1,000
+	// slices, and at most 4,000,000 slices and devices once multiplied by ProvisionRequest.max_nodes.
+	ResourceSlices []*ResourceSlice `protobuf:"bytes,5,rep,name=resource_slices,json=resourceSlices,proto3" json:"resource_slices,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *NodeTemplate) Reset() {
@@ -242,6 +249,13 @@ func (x *NodeTemplate) GetMaxCount() uint32 {
 		return *x.MaxCount
 	}
 	return 0
+}
+
+func (x *NodeTemplate) GetResourceSlices() []*ResourceSlice {
+	if x != nil {
+		return x.ResourceSlices
+	}
+	return nil
 }
 
 // ProvisionResponse is nodes to add.
@@ -500,7 +514,7 @@ var File_stowage_v1_provision_proto protoreflect.FileDescriptor
 const file_stowage_v1_provision_proto_rawDesc = "" +
 	"\n" +
 	"\x1astowage/v1/provision.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/context.proto\x1a\"stowage/v1/placement_service.proto\"\xee\x04\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/context.proto\x1a\x17stowage/v1/device.proto\x1a\"stowage/v1/placement_service.proto\"\xee\x04\n" +
 	"\x10ProvisionRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x129\n" +
 	"\x05queue\x18\x02 \x03(\v2\x17.stowage.v1.PendingPodsB\n" +
@@ -520,12 +534,13 @@ const file_stowage_v1_provision_proto_rawDesc = "" +
 	"\n" +
 	"_max_nodesB\f\n" +
 	"\n" +
-	"_max_steps\"\xcc\x01\n" +
+	"_max_steps\"\x9b\x02\n" +
 	"\fNodeTemplate\x12,\n" +
 	"\x04node\x18\x01 \x01(\v2\x10.stowage.v1.NodeB\x06\xbaH\x03\xc8\x01\x01R\x04node\x12:\n" +
 	"\x0fname_label_keys\x18\x02 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x90N\"\ar\x05\x10\x01(\xbd\x02R\rnameLabelKeys\x12\"\n" +
 	"\x05price\x18\x03 \x01(\x04B\f\xbaH\t2\a\x18\x80\xa0\x94\xa5\x8d\x1dR\x05price\x12 \n" +
-	"\tmax_count\x18\x04 \x01(\rH\x00R\bmaxCount\x88\x01\x01B\f\n" +
+	"\tmax_count\x18\x04 \x01(\rH\x00R\bmaxCount\x88\x01\x01\x12M\n" +
+	"\x0fresource_slices\x18\x05 \x03(\v2\x19.stowage.v1.ResourceSliceB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x0eresourceSlicesB\f\n" +
 	"\n" +
 	"_max_count\"\xc6\x02\n" +
 	"\x11ProvisionResponse\x12\x16\n" +
@@ -577,7 +592,8 @@ var file_stowage_v1_provision_proto_goTypes = []any{
 	(*PodGroup)(nil),          // 8: stowage.v1.PodGroup
 	(QueueMode)(0),            // 9: stowage.v1.QueueMode
 	(*Node)(nil),              // 10: stowage.v1.Node
-	(*PlaceResponse)(nil),     // 11: stowage.v1.PlaceResponse
+	(*ResourceSlice)(nil),     // 11: stowage.v1.ResourceSlice
+	(*PlaceResponse)(nil),     // 12: stowage.v1.PlaceResponse
 }
 var file_stowage_v1_provision_proto_depIdxs = []int32{
 	5,  // 0: stowage.v1.ProvisionRequest.context:type_name -> stowage.v1.DecisionContext
@@ -587,14 +603,15 @@ var file_stowage_v1_provision_proto_depIdxs = []int32{
 	1,  // 4: stowage.v1.ProvisionRequest.templates:type_name -> stowage.v1.NodeTemplate
 	9,  // 5: stowage.v1.ProvisionRequest.queue_mode:type_name -> stowage.v1.QueueMode
 	10, // 6: stowage.v1.NodeTemplate.node:type_name -> stowage.v1.Node
-	11, // 7: stowage.v1.ProvisionResponse.place:type_name -> stowage.v1.PlaceResponse
-	3,  // 8: stowage.v1.ProvisionResponse.unplaced:type_name -> stowage.v1.UnprovisionedPods
-	4,  // 9: stowage.v1.UnprovisionedPods.refusals:type_name -> stowage.v1.TemplateRefusal
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	11, // 7: stowage.v1.NodeTemplate.resource_slices:type_name -> stowage.v1.ResourceSlice
+	12, // 8: stowage.v1.ProvisionResponse.place:type_name -> stowage.v1.PlaceResponse
+	3,  // 9: stowage.v1.ProvisionResponse.unplaced:type_name -> stowage.v1.UnprovisionedPods
+	4,  // 10: stowage.v1.UnprovisionedPods.refusals:type_name -> stowage.v1.TemplateRefusal
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_provision_proto_init() }
@@ -604,6 +621,7 @@ func file_stowage_v1_provision_proto_init() {
 	}
 	file_stowage_v1_cluster_proto_init()
 	file_stowage_v1_context_proto_init()
+	file_stowage_v1_device_proto_init()
 	file_stowage_v1_placement_service_proto_init()
 	file_stowage_v1_provision_proto_msgTypes[0].OneofWrappers = []any{}
 	file_stowage_v1_provision_proto_msgTypes[1].OneofWrappers = []any{}
