@@ -133,30 +133,6 @@ func TestRandomDevicesAreGivenOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkDevices places single-device pods, and pods with 8 matching devices, on 1,000 nodes with 8 devices each.
-func BenchmarkDevices(b *testing.B) {
-	ctx := context.Background()
-	c, err := engine.Compile(ctx, gpuCluster(1000, 8))
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, k := range []struct {
-		name    string
-		pods    int
-		devices int64
-	}{{"4000 pods with 1", 4000, 1}, {"500 pods with 8", 500, 8}} {
-		b.Run(k.name, func(b *testing.B) {
-			for b.Loop() {
-				p, err := c.Place(ctx, []engine.Pending{{Pod: api.Pod{Template: claimingDevices(k.devices), TemplateIndex: -1}, Count: k.pods}},
-					engine.PlaceOptions{Profile: api.Kube137()})
-				if err != nil || len(p.Placements[0].Nodes) != k.pods || len(p.Devices) != k.pods {
-					b.Fatal(err, p)
-				}
-			}
-		})
-	}
-}
-
 // TestScaleDownOfPodsWithDevices has replicas that have all devices of their nodes. None of them is rejected for that.
 func TestScaleDownOfPodsWithDevices(t *testing.T) {
 	stated := gpuCluster(3, 1)

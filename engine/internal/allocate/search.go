@@ -77,16 +77,21 @@ type place struct{ pool, device int }
 
 type counters struct{ available, consumed []int64 }
 
-// Search allocates devices for claims on a node. It subtracts its steps from the steps of the request.
+// Search allocates devices for claims on a node. It subtracts its steps from the steps of the request, except for about as many as the node
+// has devices, which a search takes that finds devices at once.
 func Search(p *Problem, node *Node, pools []*Pool, taken *Taken, steps *int) Result {
-	limit := min(MaxSteps, *steps)
+	free := MaxResults
+	for _, p := range pools {
+		free += len(p.Devices)
+	}
+	limit := min(MaxSteps, *steps+free)
 	s := &search{
 		problem: p, node: node, pools: pools, taken: taken, steps: limit,
 		all: make([][][][]place, len(p.claims)), made: make([][]Choice, len(p.claims)),
 		inUse: make(map[int32]uint64), shares: make(map[int32]*use), used: make(map[*Pool]*counters),
 		values: make([][][]*api.DeviceAttribute, len(p.claims)),
 	}
-	defer func() { *steps -= limit - max(0, s.steps) }()
+	defer func() { *steps -= max(0, limit-max(0, s.steps)-free) }()
 	done, err := false, s.validate()
 	if err == nil {
 		done, err = s.one(at{}, false, place{})

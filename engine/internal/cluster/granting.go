@@ -10,9 +10,6 @@ import (
 
 // grantDevices gives the claims of the pod that was assumed last the devices of its node (dynamicresources.go Reserve, v1.37).
 func (s *State) grantDevices(p *Pending, node uint32) {
-	if !s.Demands(p.Spec()) {
-		return
-	}
 	d := s.DemandOf(p)
 	if d == nil || d.Rejection != "" {
 		return
