@@ -332,7 +332,11 @@ func compareConsolidation(t *testing.T, seed uint64, seen map[string]int) {
 	st := c.replay(t, seed, got)
 	best := c.cheapest(t, c.begin())
 	doubts := slices.ContainsFunc(got.Actions, func(a verdict.ConsolidateAction) bool { return len(a.Drain.Doubts) > 0 })
-	if got.Optimal == doubts || got.After != best || got.Bound != best {
+	proven := got.Optimal != doubts && got.Bound == best
+	if len(c.stated.Devices.Expressions) > 0 { // searches for devices may be undecided, and nothing is proven then
+		proven = got.Bound <= best && (!got.Optimal || got.Bound == best && !doubts)
+	}
+	if !proven || got.After != best {
 		t.Fatalf("seed %d: cost %d, bound %d, optimal %v, but the lowest cost is %d",
 			seed, got.After, got.Bound, got.Optimal, best)
 	}

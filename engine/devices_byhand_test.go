@@ -16,7 +16,7 @@ func withDevices(rng *rand.Rand, stated *api.Cluster, pods []api.Pod) {
 	enginetest.RandomHolders(rng, stated)
 }
 
-// leave states what becomes of the claims of a pod that is deleted (pkg/controller/resourceclaim/controller.go syncClaim, v1.37): its own are
+// leave changes the claims of a pod that is deleted (pkg/controller/resourceclaim/controller.go syncClaim, v1.37): its own are
 // deleted, others lose their reservation, and with the last one their devices.
 func leave(c *api.Cluster, namespace, pod string) {
 	var left []api.ResourceClaim
@@ -37,7 +37,7 @@ func leave(c *api.Cluster, namespace, pod string) {
 	c.Devices.Claims = left
 }
 
-// withoutNode states what becomes of the slices and claims of a node that is deleted with its pods.
+// withoutNode changes the slices and claims of a node that is deleted with its pods.
 func withoutNode(c *api.Cluster, n *api.Node) {
 	for i := range n.Pods {
 		leave(c, n.Pods[i].Template.Namespace, n.Pods[i].Name)
@@ -45,7 +45,7 @@ func withoutNode(c *api.Cluster, n *api.Node) {
 	c.Devices.Slices = slices.DeleteFunc(slices.Clone(c.Devices.Slices), func(s api.ResourceSlice) bool { return s.NodeName == n.Name })
 }
 
-// claim states the claims of a pod that was placed: those that got devices, which belong to it if they were created, and those that had some.
+// claim changes the claims of a pod that was placed. A claim that was created belongs to it, other claims are reserved.
 func claim(c *api.Cluster, pod *api.Pod, devices []verdict.PodDevices) {
 	c.Devices.Claims = slices.Clone(c.Devices.Claims)
 	for i := range devices {
@@ -70,7 +70,7 @@ func claim(c *api.Cluster, pod *api.Pod, devices []verdict.PodDevices) {
 	}
 }
 
-// withNode states the slices of a new node like another one: of the pools that are the other node's alone.
+// withNode adds the slices of a new node like another one: of the pools that are the other node's alone.
 func withNode(c *api.Cluster, like, name string) {
 	c.Devices.Slices = slices.Clone(c.Devices.Slices)
 	for _, s := range c.Devices.Slices {

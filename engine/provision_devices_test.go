@@ -15,7 +15,7 @@ func TestProvisionDevices(t *testing.T) {
 	stated.Nodes[0].Name = "plain"
 	like := gpuCluster(1, 4)
 	gpus := engine.NodeTemplate{Node: stated.Nodes[0], Slices: like.Devices.Slices, Price: 10, Most: 1000}
-	gpus.Node.Name = "n0" // its pool is n0, too, and that of the cluster belongs to a node that is gone
+	gpus.Node.Name = "n0" // its pool is n0, too, and the pool of the cluster belongs to a node that is gone
 	cheap := engine.NodeTemplate{Node: stated.Nodes[0], Price: 1, Most: 1000}
 	cheap.Node.Name = "cheap"
 	extended := &api.PodTemplate{Namespace: "default", Spec: api.PodSpec{

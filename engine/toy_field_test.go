@@ -183,7 +183,7 @@ func toyQuestions(ctx context.Context, rng *rand.Rand, stated *api.Cluster, pods
 	first, seed := uint32(rng.IntN(len(stated.Nodes))), rng.Uint64N(2)
 	template := stated.Nodes[rng.IntN(len(stated.Nodes))]
 	template.Name, template.Nominated = "new", nil
-	templates := []engine.NodeTemplate{{Node: template, Price: 3, Most: 5}}
+	templates := []engine.NodeTemplate{{Node: template, Slices: newSlices(rng, stated), Price: 3, Most: 5}}
 	var priced []engine.PricedNode
 	for i := range stated.Nodes {
 		priced = append(priced, engine.PricedNode{Node: uint32(i), Price: int64(1 + i%4)})
@@ -276,6 +276,14 @@ func toyQuestions(ctx context.Context, rng *rand.Rand, stated *api.Cluster, pods
 			return value(c.ScaleDown(ctx, &pod, engine.ScaleDownOptions{Profile: profile, Selector: &api.LabelSelector{}, Replicas: 1}))
 		},
 	}
+}
+
+// newSlices returns the devices of new nodes of a cluster, if other nodes have some.
+func newSlices(rng *rand.Rand, stated *api.Cluster) []api.ResourceSlice {
+	if len(stated.Devices.Slices) == 0 {
+		return nil
+	}
+	return []api.ResourceSlice{enginetest.RandomSlice(rng, "slice", "new")}
 }
 
 func value[T any](v T, err error) (any, error) { return v, err }

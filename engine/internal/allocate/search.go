@@ -45,6 +45,8 @@ type Result struct {
 	Score int64
 	// Error is kube-scheduler's text if the status is Failed.
 	Error string
+	// Cut reports whether the request had fewer steps than the search may take, and they ended it.
+	Cut bool
 }
 
 // MaxSteps bounds the devices that a search looks at on one node. kube-scheduler ends a search after 10 seconds.
@@ -98,7 +100,7 @@ func Search(p *Problem, node *Node, pools []*Pool, taken *Taken, steps *int) Res
 	}
 	switch {
 	case errors.Is(err, errUndecided):
-		return Result{Status: Undecided}
+		return Result{Status: Undecided, Cut: s.steps < 0 && limit < MaxSteps}
 	case err != nil:
 		return Result{Status: Failed, Error: err.Error()}
 	case done:

@@ -61,7 +61,9 @@ type solver struct {
 	bound int64
 	steps int
 	cut   bool // whether the budget of steps ended the search
-	open  trials
+	// undecided is set if a search for devices was not decided in a trial before the open ones.
+	undecided bool
+	open      trials
 }
 
 // Find finds actions.

@@ -29,7 +29,7 @@ func (s *solver) exhaust(ctx context.Context) error {
 	if err := s.exhaustFrom(ctx, s.root); err != nil {
 		return err
 	}
-	if !s.cut {
+	if !s.cut && !s.hasUndecided() {
 		s.bound = s.best.cost
 	}
 	return nil

@@ -26,6 +26,7 @@ func (s *solver) trialsOf(ctx context.Context, of *state, template int) (*trials
 	if s.open.of == of && s.open.template == template {
 		return &s.open, nil
 	}
+	s.undecided = s.hasUndecided()
 	s.open = trials{}
 	x := trials{of: of, template: template, with: of.cluster, node: make([]uint32, 0, len(of.alive))}
 	if template >= 0 {
@@ -55,6 +56,11 @@ func (s *solver) trialsOf(ctx context.Context, of *state, template int) (*trials
 	s.cut = s.cut || s.steps > s.Steps
 	s.open = x
 	return &s.open, nil
+}
+
+// hasUndecided reports whether a search for devices was not decided in any trial.
+func (s *solver) hasUndecided() bool {
+	return s.undecided || s.open.drains != nil && s.open.drains.Undecided()
 }
 
 // derivedOfStep is how many nodes, and kinds of pods on candidates, of a cluster that is derived take a step.

@@ -47,7 +47,7 @@ func Largest(
 		d.undo(root)
 	}
 	out := &verdict.DrainSummary{Drained: len(s.best), Total: len(o.Nodes), UpperBound: bound, Steps: s.steps}
-	if out.Proven = len(s.best) == bound || !s.cut; out.Proven {
+	if out.Proven = len(s.best) == bound || !s.cut && !d.state.DevicesUndecided(); out.Proven {
 		out.UpperBound = len(s.best)
 	}
 	for _, node := range s.best {

@@ -60,6 +60,7 @@ type run struct {
 // drain drains the nodes together; they are ascending. Its changes to the state stay.
 func (d *drainer) drain(nodes []uint32, probe bool) (*verdict.Drain, error) {
 	d.state.Cordon(nodes)
+	d.state.RenewSteps()
 	d.forgetDecisions()
 	r := &run{drainer: d, probe: probe, out: &verdict.Drain{Nodes: nodes}, waiting: make(map[int32][]*unit), began: len(d.origins)}
 	for i, node := range nodes {

@@ -3,6 +3,7 @@ package drain
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
@@ -15,7 +16,12 @@ import (
 type Trials struct {
 	plan *plan
 	idle chan *drainer
+	// undecided is set once a search for devices was not decided.
+	undecided atomic.Bool
 }
+
+// Undecided reports whether a search for devices was not decided, so that sets may be drained that no drain could be.
+func (t *Trials) Undecided() bool { return t.undecided.Load() }
 
 // NewTrials returns drains of some of the nodes of the options.
 func NewTrials(ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *Options) (*Trials, error) {
@@ -47,7 +53,9 @@ func (t *Trials) Drain(ctx context.Context, nodes []uint32, probe bool) (out *ve
 	if out, err = d.drain(nodes, probe); err != nil {
 		return nil, false, err
 	}
-	returned = d.returned(nodes)
+	if returned = d.returned(nodes); d.state.DevicesUndecided() {
+		t.undecided.Store(true)
+	}
 	d.undo(before)
 	t.idle <- d
 	return out, returned, nil

@@ -79,6 +79,7 @@ func workers() int { return min(runtime.GOMAXPROCS(0), maxWorkers) }
 
 // alone returns the number of units that fit on some nodes of a queue without placed pods.
 func (p *Problem) alone(ctx context.Context, q *place.Queue, nodes nodeset.Set) (int, error) {
+	q.State.RenewSteps()
 	within := q.Within(nodes, false)
 	copies := make(map[*place.Class]*place.Class, len(q.Classes))
 	for e, c := range q.Classes {
