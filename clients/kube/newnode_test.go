@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
@@ -69,4 +71,28 @@ func equalLimits(d *stowagev1.CSINodeDriver, want *int32) bool {
 		return want == nil && d.AllocatableCount == nil
 	}
 	return *want == *d.AllocatableCount
+}
+
+// TestTemplateLikeHasDevices expects the slices of the node's own pools, and none of a pool that other nodes have, too.
+func TestTemplateLikeHasDevices(t *testing.T) {
+	s := &kube.Snapshot{Cluster: &stowagev1.Cluster{
+		Nodes: []*stowagev1.Node{{Name: "a"}, {Name: "b"}},
+		ResourceSlices: []*stowagev1.ResourceSlice{
+			{Name: "fabric-a", Driver: "nic", Pool: "fabric", NodeName: "a"}, {Name: "fabric-all", Driver: "nic", Pool: "fabric", AllNodes: true},
+			{Name: "other", Driver: "gpu", Pool: "b", NodeName: "b"},
+			{Name: "own", Driver: "gpu", Pool: "a", NodeName: "a", Generation: 2, Devices: []*stowagev1.Device{{Name: "gpu-0"}}},
+			{Name: "second", Driver: "gpu", Pool: "x", NodeName: "a"},
+		},
+	}}
+	got, err := s.TemplateLike(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []*stowagev1.ResourceSlice{
+		{Name: "own", Driver: "gpu", Pool: "a", Generation: 2, Devices: []*stowagev1.Device{{Name: "gpu-0"}}},
+		{Name: "second", Driver: "gpu", Pool: "x"},
+	}
+	if diff := cmp.Diff(want, got.ResourceSlices, protocmp.Transform()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
 }

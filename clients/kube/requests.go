@@ -254,7 +254,7 @@ func (s *Snapshot) TemplateLike(index uint32) (*stowagev1.NodeTemplate, error) {
 			node.Pods = append(node.Pods, p)
 		}
 	}
-	out := &stowagev1.NodeTemplate{Node: node, Price: 1}
+	out := &stowagev1.NodeTemplate{Node: node, Price: 1, ResourceSlices: slicesLike(s.Cluster, like.Name, node.Name)}
 	for key, value := range like.Labels {
 		if value == like.Name && key != corev1.LabelHostname {
 			out.NameLabelKeys = append(out.NameLabelKeys, key)
@@ -262,6 +262,29 @@ func (s *Snapshot) TemplateLike(index uint32) (*stowagev1.NodeTemplate, error) {
 	}
 	slices.Sort(out.NameLabelKeys)
 	return out, nil
+}
+
+// slicesLike returns the slices of a template of nodes like another one: of the pools that the other node has alone.
+func slicesLike(c *stowagev1.Cluster, like, name string) (out []*stowagev1.ResourceSlice) {
+	type pool struct{ driver, name string }
+	shared := make(map[pool]bool)
+	for _, s := range c.ResourceSlices {
+		shared[pool{s.Driver, s.Pool}] = shared[pool{s.Driver, s.Pool}] || s.NodeName != like
+	}
+	for _, s := range c.ResourceSlices {
+		if shared[pool{s.Driver, s.Pool}] {
+			continue
+		}
+		own := &stowagev1.ResourceSlice{
+			Name: s.Name, Driver: s.Driver, Pool: s.Pool, Generation: s.Generation, SliceCount: s.SliceCount,
+			Devices: s.Devices, CounterSets: s.CounterSets,
+		}
+		if s.Pool == like {
+			own.Pool = name
+		}
+		out = append(out, own)
+	}
+	return out
 }
 
 // tied reports whether a pod's controller creates it for a node: a DaemonSet, or a kubelet.
