@@ -61,6 +61,7 @@ func (d *decoder) nodeTemplates(in []*stowagev1.NodeTemplate, limit string, maxN
 			return nil
 		}
 		at := root.item(field, i)
+		own := d.templateSlices(&at, t)
 		if !d.require(t.GetNode() != nil, at.field("node")) {
 			continue
 		}
@@ -82,7 +83,7 @@ func (d *decoder) nodeTemplates(in []*stowagev1.NodeTemplate, limit string, maxN
 			d.refuse(at.field("name"), duplicate, "duplicates templates[%d], names must be unique", first)
 		}
 		pods, taken = max(pods, node.pods), max(taken, inherited(node.node.Class))
-		template.Node, template.Slices = node.node, d.templateSlices(&at, t)
+		template.Node, template.Slices = node.node, own
 		devices = max(devices, devicesOf(template.Slices))
 		out = append(out, template)
 	}
