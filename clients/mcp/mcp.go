@@ -28,6 +28,8 @@ const (
 	maximumKept = 256 << 20
 	// maximumText bounds an answer without detail.
 	maximumText = 16 << 10
+	// maximumNotes bounds the notes beside it.
+	maximumNotes = 4 << 10
 )
 
 // The arguments of tools beside the parameters of their verbs.
@@ -110,11 +112,17 @@ func (s *server) call(ctx context.Context, v *verbs.Verb, arguments json.RawMess
 			Content: []sdk.Content{&sdk.TextContent{Text: answer.String()}, &sdk.TextContent{Text: s.footer(exit, request)}}, StructuredContent: json.RawMessage(answer.Bytes()),
 		}, nil
 	}
-	text := answer.String()
-	if len(text) > maximumText {
-		text = strings.ToValidUTF8(text[:maximumText], "") + "\nThe answer is longer: ask for detail, or about fewer pods or nodes.\n"
+	text := short(answer.String(), maximumText, "The answer is longer: ask for detail, or about fewer pods or nodes.") +
+		short(notes.String(), maximumNotes, "There are more notes: ask for detail.")
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}, &sdk.TextContent{Text: s.footer(exit, request)}}}, nil
+}
+
+// short cuts a text, and says so.
+func short(text string, maximum int, more string) string {
+	if len(text) <= maximum {
+		return text
 	}
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text + notes.String()}, &sdk.TextContent{Text: s.footer(exit, request)}}}, nil
+	return strings.ToValidUTF8(text[:maximum], "") + "\n" + more + "\n"
 }
 
 // verdicts are the meanings of exit statuses.
@@ -193,26 +201,24 @@ func (s *server) parse(v *verbs.Verb, arguments json.RawMessage) (*verbs.Call, *
 }
 
 // texts are the values of an argument: a text, a number, a switch, or a list of them.
-func texts(value json.RawMessage) ([]string, error) {
-	if list := []json.RawMessage(nil); json.Unmarshal(value, &list) == nil {
-		var out []string
-		for _, one := range list {
-			text, err := texts(one)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, text...)
+func texts(value json.RawMessage) (out []string, err error) {
+	var list []json.RawMessage
+	if json.Unmarshal(value, &list) != nil {
+		list = []json.RawMessage{value}
+	}
+	for _, one := range list {
+		var text string
+		switch {
+		case bytes.HasPrefix(one, []byte("{")):
+			return nil, errors.New("is an object, not a text")
+		case bytes.HasPrefix(one, []byte("[")):
+			return nil, errors.New("has a list in a list")
+		case json.Unmarshal(one, &text) != nil:
+			text = string(one) // a number or a switch
 		}
-		return out, nil
+		out = append(out, text)
 	}
-	var text string
-	switch {
-	case json.Unmarshal(value, &text) == nil:
-		return []string{text}, nil
-	case bytes.HasPrefix(value, []byte("{")):
-		return nil, errors.New("is an object, not a text")
-	}
-	return []string{string(value)}, nil // a number or a switch
+	return out, nil
 }
 
 // inputSchema is the schema of a tool's arguments.

@@ -189,11 +189,25 @@ func TestRefusedArguments(t *testing.T) {
 		"output: there is no such argument": {"output": "go-template={{.}}", "manifests": "x"},
 		"document 1":                        {"manifests": "kind: Pod"},
 		"is an object, not a text":          {"manifests": map[string]any{"kind": "Pod"}},
+		"has a list in a list":              {"manifests": []any{[]any{"x"}}},
 		"seed":                              {"seed": "many", "manifests": "x"},
 	} {
 		if text, _, failed := a.call("place", arguments); !failed || !strings.Contains(text, want) {
 			t.Errorf("%s: %v, %s", want, failed, text)
 		}
+	}
+}
+
+// TestShortAnswers: neither an answer nor its notes fill the context of an agent.
+func TestShortAnswers(t *testing.T) {
+	var objects strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&objects, "{apiVersion: example.com/v1, kind: Other%d, metadata: {name: o}}\n---\n", i)
+		fmt.Fprintf(&objects, "{apiVersion: v1, kind: Pod, metadata: {name: p%d}, spec: {containers: [{name: c, image: i}]}}\n---\n", i)
+	}
+	text, _, failed := start(t).call("place", map[string]any{"manifests": objects.String()})
+	if failed || len(text) > 21<<10 || !strings.Contains(text, "The answer is longer") || !strings.Contains(text, "There are more notes") {
+		t.Errorf("%v, %d bytes", failed, len(text))
 	}
 }
 
