@@ -10,6 +10,9 @@ import urllib.request
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
+# The longest delay before a call is made again, in seconds.
+MAXIMUM_DELAY = 10.0
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -60,7 +63,7 @@ class Objects:
                     return Answer(json.load(response), int(response.headers["Stowage-Exit-Status"]))
             except urllib.error.HTTPError as error:
                 found = _error(error)
-                if attempt == self._attempts or found.retry_after is None:
+                if attempt == self._attempts or found.retry_after is None or found.retry_after > MAXIMUM_DELAY:
                     raise found from None
                 time.sleep(found.retry_after)
             except urllib.error.URLError:  # there is no server, or none yet
@@ -76,4 +79,5 @@ def _error(error: urllib.error.HTTPError) -> ObjectsError:
         problems = [Problem(p["detail"], p.get("object", ""), p.get("field", "")) for p in json.loads(text)["errors"]]
     except (ValueError, KeyError, TypeError):  # of a proxy between
         problems = [Problem(f"HTTP status {error.code}: {text[:200]}")]
-    return ObjectsError(error.code, problems, None if after is None else float(after))
+    # A proxy between may state a date.
+    return ObjectsError(error.code, problems, float(after) if after is not None and after.isdecimal() else None)

@@ -168,8 +168,33 @@ class Kubernetes(BaseHTTPRequestHandler):
         """Prints nothing."""
 
 
+class Proxy(BaseHTTPRequestHandler):
+    """Refuses all requests, with a date or a delay by their path."""
+
+    def do_POST(self) -> None:  # pylint: disable=invalid-name
+        """Refuses a request."""
+        self.send_response(503)
+        self.send_header("Retry-After", "3600" if "drain" in self.path else "Wed, 21 Oct 2026 07:28:00 GMT")
+        self.end_headers()
+        self.wfile.write(b"<html>")
+
+    def log_message(self, format: str, *args: Any) -> None:  # pylint: disable=redefined-builtin
+        """Prints nothing."""
+
+
 class ObjectsTest(unittest.TestCase):
     """Questions about objects, to `stowage serve`."""
+
+    def test_proxy(self) -> None:
+        """A proxy may state a date, or a delay of an hour: neither is waited for."""
+        proxy = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        self.addCleanup(proxy.server_close)
+        self.addCleanup(proxy.shutdown)
+        for verb in ("place", "drain"):
+            with self.assertRaises(ObjectsError) as raised:
+                Objects(f"http://127.0.0.1:{proxy.server_port}").ask(verb, "x")
+            self.assertEqual(raised.exception.status, 503)
 
     def test_scheduler(self) -> None:
         """The scheduler binds the pods of its name, each on a node of its own."""

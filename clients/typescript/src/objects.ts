@@ -43,7 +43,7 @@ export class Objects {
       const text = await r.text(), after = r.headers.get("Retry-After");
       let problems: Problem[];
       try { problems = (JSON.parse(text) as { errors: Problem[] }).errors; } catch { problems = [{ detail: `HTTP status ${r.status}: ${text.slice(0, 200)}` }]; }
-      throw new ObjectsError(r.status, problems, after === null ? undefined : Number(after));
+      throw new ObjectsError(r.status, problems, after !== null && /^\d+$/.test(after) ? Number(after) : undefined); // of a proxy, it may be a date
     });
     return { document: (await response.json()) as Documents[V], exitStatus: Number(response.headers.get("Stowage-Exit-Status")) };
   }

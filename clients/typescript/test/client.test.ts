@@ -107,6 +107,14 @@ test("objects are sent as they are, and answers are typed", async () => {
   });
 });
 
+test("a date of a proxy is not waited for", async () => {
+  let asked = 0;
+  await serving((_, w) => { asked++; w.writeHead(429, { "Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT" }).end("<html>"); }, async (url) => {
+    await assert.rejects(new Objects({ url }).ask("place", "x"), (e: ObjectsError) => e.status === 429 && e.retryAfter === undefined);
+  });
+  assert.equal(asked, 1);
+});
+
 test("a call without a server is made again, and ends with its signal", async () => {
   const client = createClient(PlacementService, { url: "http://127.0.0.1:1", retries: { attempts: 1 } });
   await assert.rejects(client.getServerInfo({}), TypeError);
