@@ -205,7 +205,7 @@ func costOf(c *verdict.Candidate) [2]int {
 	for _, v := range c.Victims {
 		pods += v.Count
 	}
-	return [2]int{int(c.Violations), pods}
+	return [2]int{c.Violations, pods}
 }
 
 // licensing gives half of the templates licenses: a label with their number, and a request of as many.

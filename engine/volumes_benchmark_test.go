@@ -115,6 +115,7 @@ func BenchmarkVolumes(b *testing.B) {
 			}
 		})
 	}
+	benchmarkAfterDelta(b, c)
 	for _, of := range []struct {
 		name     string
 		pods     int
@@ -132,6 +133,32 @@ func BenchmarkVolumes(b *testing.B) {
 				r, err := c.Place(b.Context(), queue, engine.PlaceOptions{Profile: profile})
 				if err != nil || len(r.Bindings) != of.bindings {
 					b.Fatal(err, len(r.Bindings))
+				}
+			}
+		})
+	}
+}
+
+// benchmarkAfterDelta measures the first call about a pod with two bound claims after a node got other pods, and after a claim changed.
+func benchmarkAfterDelta(b *testing.B, c *engine.Cluster) {
+	stated, pod := claimedCluster(5000), bound()
+	node := stated.Nodes[17]
+	node.Pods = node.Pods[1:]
+	claim := stated.Storage.Claims[17]
+	claim.Terminating = true
+	for name, delta := range map[string]*api.Delta{
+		"pod":   {Replaced: []api.Replacement{{Index: 17, Node: node}}},
+		"claim": {Storage: api.StorageChange{Set: api.Storage{Claims: []api.PersistentVolumeClaim{claim}}}},
+	} {
+		b.Run("filter-after-delta/claims=50000/"+name, func(b *testing.B) {
+			for b.Loop() {
+				next, err := c.With(b.Context(), delta)
+				if err != nil {
+					b.Fatal(err)
+				}
+				f, err := next.Filter(b.Context(), &pod, engine.FilterOptions{Profile: api.Kube137()})
+				if err != nil || len(f.Feasible) == 0 {
+					b.Fatal(err, len(f.Feasible), f.Message)
 				}
 			}
 		})

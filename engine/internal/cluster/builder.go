@@ -32,9 +32,11 @@ type Builder struct {
 	// The differences from the base. Nodes with other labels, in relabelled, kept their indexes.
 	relabelled     []uint32
 	recounts       []recount
-	added, removed bool // whether nodes are added, removed
-	replaced       bool // whether nodes are replaced
-	beyondNodes    bool // whether the change concerns anything but nodes
+	added, removed bool     // whether nodes are added, removed
+	replaced       bool     // whether nodes are replaced
+	beyondNodes    bool     // whether the change concerns anything but nodes
+	touched        []uint32 // nodes of the base of which put has set something
+	storage        api.StorageChange
 }
 
 // NewBuilder returns a builder of an empty cluster. Its nodes have more fields than others.
@@ -239,7 +241,7 @@ func (b *Builder) rememberVolumes(relabelled bool) {
 	if len(c.volumeGroups) > 0 {
 		limit += remembered + nodes*attachedRemembered
 	}
-	c.attachments = memo.New[string, *driverUse](limit)
+	c.attachments, c.attachedBefore = memo.New[string, *driverUse](limit), b.attachedBefore()
 	if relabelled || base.storage == noStorage && c.storage != noStorage {
 		limit = 0
 		if c.storage != noStorage {

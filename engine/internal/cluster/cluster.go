@@ -64,8 +64,10 @@ type memos struct {
 	counts      *counts
 	perNode     *perNode
 	attachments *attachments
-	reaches     *reaches
-	found       *founds
+	// attachedBefore is nil if nothing is known.
+	attachedBefore *attachedBefore
+	reaches        *reaches
+	found          *founds
 }
 
 type namespace struct {

@@ -84,3 +84,23 @@ func (s *State) Restored() map[string]any {
 		"bindings": fmt.Sprint(s.bindings.reserved, s.bindings.selected, s.bindings.made),
 	}
 }
+
+// Attached returns what the nodes have attached of a driver, in a form that can be compared: as it is kept, and counted again. since
+// is how many nodes may differ from what was known of a base, -1 if nothing was.
+func (c *Cluster) Attached(driver string) (kept, counted map[string]string, since int) {
+	form := func(a *driverUse) map[string]string {
+		form := map[string]string{"limits": fmt.Sprint(a.limits), "counts": fmt.Sprint(a.counts), "full": fmt.Sprint(a.fullFor(1).Indexes())}
+		for handle, list := range a.users.All {
+			form["users of "+handle] = fmt.Sprint(list)
+		}
+		for node := range a.on {
+			form[fmt.Sprint("on ", node)] = fmt.Sprint(a.on[node])
+		}
+		return form
+	}
+	since = -1
+	if c.attachedBefore.before(driver) != nil {
+		since = c.attachOther().Len()
+	}
+	return form(c.attachedBy(driver)), form(c.attach(driver, nil)), since
+}

@@ -198,6 +198,9 @@ func (b *Builder) put(node uint32, n *Draft) {
 	for i, f := range c.fields {
 		set(f.numbers(), node, n.numbers[i])
 	}
+	if int(node) < b.base.Len() {
+		b.touched = append(b.touched, node)
+	}
 	*c.rows.to(node) = n.row
 	c.resources.words.edit(node).put(node, &n.amounts)
 	if n.unschedulable {

@@ -148,6 +148,9 @@ func (c *Cluster) Remembered() (bytes int64) {
 	for _, m := range c.Memos() {
 		bytes += m.Taken()
 	}
+	if before := c.attachedBefore; before != nil {
+		bytes += before.known.Taken()
+	}
 	return bytes
 }
 

@@ -79,7 +79,7 @@ func (b *Builder) applyOthers(change *api.Delta) {
 		}
 	}
 	if change.Storage.Len() > 0 {
-		c.storage = c.storage.with(&change.Storage)
+		c.storage, b.storage = c.storage.with(&change.Storage), change.Storage
 	}
 	if change.Devices.Len() > 0 {
 		c.devices = c.devices.with(&change.Devices)
