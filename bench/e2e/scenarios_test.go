@@ -41,7 +41,16 @@ var apart = map[string]string{
 	"36-victims-with-another-node": "the owners of its pods do not exist, and no scheduler evicts so",
 	"37-victims-on-several-nodes":  "no scheduler evicts so",
 	"39-a-shop-in-two-zones":       "the owners of its pods do not exist",
+
+	"49-a-gpu-and-a-nic-on-one-pcie-root":       noDevices,
+	"50-a-gpu-in-partitions":                    noDevices,
+	"51-one-large-gpu-or-two-small-ones":        noDevices,
+	"52-an-extended-resource-of-a-device-class": noDevices,
+	"53-a-tainted-device":                       noDevices,
+	"54-a-gang-of-gpu-pods":                     noDevices,
 }
+
+const noDevices = "clients/live does not read claims of devices yet, and no driver publishes the devices"
 
 // outcome is what became of a workload's pods.
 type outcome struct {
