@@ -29,7 +29,7 @@ import (
 // missing are the rows about an object that is missing from a cluster. Files may leave it out, so the command has a doubt about these pods
 // (docs/0031-volumes-in-manifests.md); a live cluster has all of its objects.
 var missing = map[string]bool{
-	"PVC does not exist": true, "pv not found": true, "pv not found claim lost": true, "bound-pvc,pv-not-exists": true,
+	"PVC does not exist": true, "pv not found": true, "bound-pvc,pv-not-exists": true,
 	"generic-ephemeral,no-pvc": true, "pvc-not-found": true, "unbound volume no storage class": true, "failed to get PVC": true,
 	"don't skip Filter when the pod has ephemeral volumes": true, "ephemeral volume missing": true,
 }
