@@ -99,9 +99,10 @@ func (r *Request) namedByClaims(pod *api.Pod) bool {
 	if len(spec.Volumes)+len(spec.ResourceClaims) > 0 {
 		return true
 	}
-	return slices.ContainsFunc(slices.Concat(spec.Containers, spec.InitContainers), func(c api.Container) bool {
-		return slices.ContainsFunc(c.Requests, func(q api.Quantity) bool { return strings.Contains(q.Resource, "/") }) // a class may serve it
-	})
+	extended := func(c api.Container) bool { // a class may serve the resource
+		return slices.ContainsFunc(c.Requests, func(q api.Quantity) bool { return strings.Contains(q.Resource, "/") })
+	}
+	return slices.ContainsFunc(spec.Containers, extended) || slices.ContainsFunc(spec.InitContainers, extended)
 }
 
 func (r *Request) onePod(in *stowagev1.Pod) *api.Pod {

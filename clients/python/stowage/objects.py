@@ -79,5 +79,5 @@ def _error(error: urllib.error.HTTPError) -> ObjectsError:
         problems = [Problem(p["detail"], p.get("object", ""), p.get("field", "")) for p in json.loads(text)["errors"]]
     except (ValueError, KeyError, TypeError):  # of a proxy between
         problems = [Problem(f"HTTP status {error.code}: {text[:200]}")]
-    # A proxy between may state a date.
+    # A proxy between may send a date.
     return ObjectsError(error.code, problems, float(after) if after is not None and after.isdecimal() else None)
