@@ -225,8 +225,7 @@ func (c *Cluster) Filter(ctx context.Context, pod *api.Pod, o FilterOptions) (*v
 	result := &verdict.Filter{Feasible: o.Memory.indexes(a.feasible), Rejections: a.rejections}
 	result.Message, result.Failed = a.event()
 	preempts := o.Preempt != nil && len(result.Feasible) == 0 && q.group.Failure == ""
-	result.Doubts = doubt.OfPod(o.Profile, pod, q.decided && !preempts) // a pod group preempts as a whole
-	result.Doubts = a.undecided(result.Doubts, pod)
+	result.Doubts = doubt.OfPod(o.Profile, pod, q.decided && !preempts, c.undecided(a.undecided())) // a pod group preempts as a whole
 	if preempts {
 		preemption, err := q.preemption(a.rejections, o.Preempt)
 		if err != nil {
@@ -278,7 +277,7 @@ func (c *Cluster) Score(ctx context.Context, pod *api.Pod, o ScoreOptions) (*ver
 	if o.Rejections {
 		result.Rejections = a.rejections
 	}
-	result.Doubts = a.undecided(doubt.OfPod(o.Profile, pod, q.decided), pod)
+	result.Doubts = doubt.OfPod(o.Profile, pod, q.decided, c.undecided(a.undecided()))
 	return result, nil
 }
 

@@ -39,14 +39,14 @@ type FitOptions struct {
 // by one as Place does, until one has no feasible node; the last unit is one that is placed in full.
 func (c *Cluster) Fit(ctx context.Context, mix []Pending, o FitOptions) (*verdict.Fit, error) {
 	group, decided := c.confine(ctx, mix, c.candidates(o.Candidates))
-	out, err := fit.Count(ctx, &fit.Problem{
+	out, undecided, err := fit.Count(ctx, &fit.Problem{
 		Cluster: c.compiled, Framework: c.framework(o.Profile), Candidates: group.Candidates, Mix: mix,
 		Units: o.Units, Seed: o.Seed, FewestPods: o.FewestPods, Key: o.TopologyKey, Changes: o.Changes,
 	})
 	if err != nil {
 		return nil, err
 	}
-	out.Doubts = doubt.OfQueue(o.Profile, mix, decided)
+	out.Doubts = doubt.OfQueue(o.Profile, mix, decided, c.undecided(undecided))
 	return out, nil
 }
 

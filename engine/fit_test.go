@@ -34,7 +34,7 @@ func TestFit(t *testing.T) {
 	}
 	for _, what := range []string{
 		"limited", "bound", "none", "some", "failed", "gated", "alone", "node", "new domain", "pods", "maxSkew", "rule", "request",
-		"second entry", "partial unit", "devices", "devices run out",
+		"second entry", "partial unit", "devices", "devices run out", "undecided",
 	} {
 		if seen[what] == 0 && n >= 500 {
 			t.Errorf("no case of %q: the cases no longer exercise it", what)
@@ -101,9 +101,8 @@ func compareFit(t *testing.T, seed uint64, seen map[string]int) {
 		t.Fatal(err)
 	}
 	want, final := b.fit(stated)
-	changes := got.Changes
-	domains := got.Domains
-	got.Changes, got.Domains = nil, nil
+	changes, domains, doubts := got.Changes, got.Domains, got.Doubts
+	got.Changes, got.Domains, got.Doubts = nil, nil, nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
 	}
@@ -112,6 +111,13 @@ func compareFit(t *testing.T, seed uint64, seen map[string]int) {
 	}
 	if want.Binding >= 0 {
 		b.compareChanges(seed, stated, final, want, changes, seen)
+	}
+	if b.undecided {
+		seen["undecided"]++
+	}
+	// The counts of changes may be undecided, too.
+	if len(doubts) == 0 && b.undecided || len(doubts) > 0 && len(stated.Devices.Expressions) == 0 {
+		t.Fatalf("seed %d: searches for devices are undecided: %v, doubts %v", seed, b.undecided, doubts)
 	}
 	b.classify(want, domains, seen)
 }
@@ -161,6 +167,7 @@ type fitByHand struct {
 	units      int
 	partial    int // pods of the last incomplete unit
 	given      int // claims that got devices
+	undecided  bool
 }
 
 // on returns a copy of a cluster with one more pod.
@@ -220,6 +227,7 @@ func (b *fitByHand) fit(stated *api.Cluster) (*verdict.Fit, *api.Cluster) {
 				if err != nil {
 					b.t.Fatal(err)
 				}
+				b.undecided = b.undecided || len(score.Doubts) > 0
 				if len(score.Best) > 0 {
 					node := b.best(final, score.Best)
 					final = b.put(c, final, node, pod)
@@ -302,6 +310,7 @@ func (b *fitByHand) domains(stated *api.Cluster, key string, all *verdict.Fit) [
 		within.candidates = members[value]
 		alone, _ := within.fit(stated)
 		d.Alone = alone.Units
+		b.undecided = b.undecided || within.undecided
 		out = append(out, d)
 	}
 	return out

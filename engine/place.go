@@ -67,12 +67,7 @@ func (c *Cluster) Place(ctx context.Context, queue []Pending, o PlaceOptions) (*
 		o.Groups = gang.AsScheduler(o.Groups)
 		place = c.schedule
 	}
-	result, err := place(ctx, queue, &o)
-	if err != nil {
-		return nil, err
-	}
-	result.Doubts = append(doubt.OfQueue(o.Profile, queue, o.Groups), result.Doubts...)
-	return result, nil
+	return place(ctx, queue, &o)
 }
 
 // inOrder is Place without PlaceOptions.Scheduler.
@@ -91,7 +86,7 @@ func (c *Cluster) inOrder(ctx context.Context, queue []Pending, o *PlaceOptions)
 		err = gang.Place(ctx, q, o.Profile, o.Groups, groups)
 	}
 	result := &verdict.Place{Placements: q.Placements, Groups: groups, Bindings: q.State.ClaimBindings(), Devices: q.State.PodDevices()}
-	result.Doubts = doubt.Undecided(nil, q.State.DevicesUndecided(), q.State.Cluster, queue)
+	result.Doubts = doubt.OfQueue(o.Profile, queue, o.Groups, q.State.Undecided())
 	if result.Partial = errors.Is(err, context.DeadlineExceeded) && o.Partial; result.Partial {
 		err = nil
 	}
@@ -205,6 +200,6 @@ func (c *Cluster) ScaleDown(ctx context.Context, pod *api.Pod, o ScaleDownOption
 	if err != nil {
 		return nil, err
 	}
-	out.Doubts = doubt.OfPod(o.Profile, pod, false)
+	out.Doubts = doubt.OfPod(o.Profile, pod, false, nil) // replicas have their devices
 	return out, nil
 }

@@ -84,6 +84,14 @@ func (c *Cluster) Provision(ctx context.Context, queue []Pending, o ProvisionOpt
 	return c.provision(ctx, queue, o, groups)
 }
 
+// undecided returns whether a pod demands devices, if a search for devices was not decided.
+func (c *Cluster) undecided(any bool) doubt.Undecided {
+	if !any {
+		return nil
+	}
+	return c.compiled.Demands
+}
+
 // provision is Provision with the queue in order.
 func (c *Cluster) provision(ctx context.Context, queue []Pending, o ProvisionOptions, groups []PodGroup) (*verdict.Provision, error) {
 	p := &provision.Problem{
@@ -98,7 +106,7 @@ func (c *Cluster) provision(ctx context.Context, queue []Pending, o ProvisionOpt
 	if err != nil {
 		return nil, err
 	}
-	out.Place.Doubts = doubt.Undecided(doubt.OfQueue(o.Profile, queue, groups), out.Undecided, c.compiled, queue)
+	out.Place.Doubts = doubt.OfQueue(o.Profile, queue, groups, c.undecided(out.Undecided))
 	out.Optimal = out.Optimal && len(out.Place.Doubts) == 0
 	return out, nil
 }

@@ -53,7 +53,7 @@ func (c *Cluster) provisionByPriority(
 		out.Unplaced[i].Entry = order[out.Unplaced[i].Entry]
 	}
 	slices.SortFunc(out.Unplaced, func(a, b verdict.Unprovisioned) int { return cmp.Compare(a.Entry, b.Entry) })
-	out.Place.Doubts = doubt.Undecided(doubt.OfQueue(o.Profile, queue, groups), out.Undecided, c.compiled, queue)
+	out.Place.Doubts = doubt.OfQueue(o.Profile, queue, groups, c.undecided(out.Undecided))
 	return out, nil
 }
 

@@ -117,14 +117,9 @@ func (a *answer) failed() bool {
 	return slices.ContainsFunc(a.rejections, func(r verdict.Rejection) bool { return r.Code == verdict.Error })
 }
 
-// undecided adds a doubt if devices of nodes were not decided.
-func (a *answer) undecided(doubts []verdict.Doubt, pod *api.Pod) []verdict.Doubt {
-	if !slices.ContainsFunc(a.rejections, func(r verdict.Rejection) bool { return r.Reasons[0].Type == verdict.ReasonDevicesUndecided }) {
-		return doubts
-	}
-	return append(doubts, verdict.Doubt{Kind: verdict.DevicesUndecided, Pod: verdict.PodReference{
-		Namespace: pod.Template.Namespace, Node: verdict.NoNode, Template: -1, Queue: 0, Count: 1,
-	}})
+// undecided reports whether devices of nodes were not decided.
+func (a *answer) undecided() bool {
+	return slices.ContainsFunc(a.rejections, func(r verdict.Rejection) bool { return r.Reasons[0].Type == verdict.ReasonDevicesUndecided })
 }
 
 func (a *answer) bytes() int64 {

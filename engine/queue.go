@@ -30,7 +30,10 @@ func (c *Cluster) schedule(ctx context.Context, pending []Pending, o *PlaceOptio
 		Explain: o.Explain, Changes: o.Changes, Preempt: o.Preempt, Groups: o.Groups, Results: groups, Profile: o.Profile, Returns: o.returns,
 	})
 	result := &verdict.Place{Placements: q.Placements, Evictions: evictions, Groups: groups, Bindings: q.State.ClaimBindings(), Devices: q.State.PodDevices()}
-	result.Doubts = doubt.Undecided(nil, q.State.DevicesUndecided(), q.State.Cluster, pending)
+	result.Doubts = doubt.OfQueue(o.Profile, pending, o.Groups, q.State.Undecided())
+	if o.returns != nil {
+		o.returns.Undecided = q.State.Undecided()
+	}
 	if err == nil {
 		err = failed
 	}

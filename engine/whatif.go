@@ -126,6 +126,7 @@ func (c *Cluster) preempted(o *PlaceOptions, result *verdict.Place) []verdict.Do
 		}
 		return ledger.Doubts()
 	}
+	ledger.Undecided = o.returns.Undecided
 	for i, of := range o.returns.Entries {
 		ledger.Pod(&api.Pod{Template: c.Templates()[of.Template], Unread: o.returns.Unread[i]}, of)
 	}

@@ -25,7 +25,7 @@ type devicesOf struct {
 	searches map[string]*searches // by the key of a demand
 	made     []verdict.PodDevices
 	steps    int // that searches of the request may still take
-	// undecided is set once a search of the request was not decided.
+	// undecided is set once an outcome was used that no search decided, since the steps were renewed.
 	undecided bool
 
 	// selected are the nodes of selectors.
@@ -85,15 +85,20 @@ func (s *State) startDevices() *devicesOf {
 
 // RenewSteps lets searches for devices take as many steps again as at the beginning of a request, so that questions which share a state have the
 // same answers in any order.
-func (s *State) RenewSteps() { s.devicesOf.steps = maxDeviceSteps }
+func (s *State) RenewSteps() { s.devicesOf.steps, s.devicesOf.undecided = maxDeviceSteps, false }
 
 // onOtherNodes returns what stays of d in a state with other nodes or labels.
 func (d *devicesOf) onOtherNodes() devicesOf {
 	return devicesOf{taken: d.taken, claims: d.claims, held: d.held, made: d.made, steps: d.steps}
 }
 
-// DevicesUndecided reports whether a search for devices of the request was not decided.
-func (s *State) DevicesUndecided() bool { return s.devicesOf.undecided }
+// Undecided returns whether a pod demands devices, if a search for devices was not decided since the steps were renewed; nil if all were.
+func (s *State) Undecided() func(*api.PodSpec) bool {
+	if !s.devicesOf.undecided {
+		return nil
+	}
+	return s.Demands
+}
 
 // allocationOf returns the devices that a claim has; nil for none.
 func (s *State) allocationOf(c *DeviceClaim) *grant {
@@ -138,10 +143,10 @@ func (s *State) AllocationOf(p *Pending) *Allocation {
 		return nil
 	}
 	of := s.startDevices()
-	if last := &of.last; last.pod == p && last.at == of.allChanges {
-		return last.Allocation
+	if last := &of.last; last.pod != p || last.at != of.allChanges {
+		of.last = lastAllocation{p, of.allChanges, s.findAllocation(d)}
 	}
-	of.last = lastAllocation{p, of.allChanges, s.findAllocation(d)}
+	of.undecided = of.undecided || !of.last.Undecided.Empty()
 	return of.last.Allocation
 }
 
@@ -179,7 +184,6 @@ func (s *State) findAllocation(d *DeviceDemand) *Allocation {
 			a.Invalid.Add(node)
 		case allocate.Undecided:
 			a.Undecided.Add(node)
-			s.devicesOf.undecided = true
 		case allocate.Failed:
 			if a.Errors[of.Error] == nil {
 				a.Errors[of.Error] = nodeset.New(s.Len())

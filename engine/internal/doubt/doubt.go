@@ -48,10 +48,15 @@ func Left(profile *api.Profile, t *api.PodTemplate) bool {
 	return own != api.AnyScheduler && cmp.Or(t.Spec.SchedulerName, api.DefaultScheduler) != own
 }
 
+// Undecided reports whether a pod demands devices, if a search for devices was not decided; nil if all were.
+type Undecided func(*api.PodSpec) bool
+
 // Ledger is the doubts of one answer.
 type Ledger struct {
 	// Decided reports whether the call decides the pods of a pod group as the group, by its name; nil for none.
 	Decided func(group string) bool
+	// Undecided is about the searches before Pod is called.
+	Undecided Undecided
 
 	profile *api.Profile
 	doubts  []verdict.Doubt
@@ -70,6 +75,14 @@ func (l *Ledger) Pod(pod *api.Pod, of verdict.PodReference) {
 			d.Pod = of
 			l.doubts = append(l.doubts, d)
 		}
+	}
+	l.Searched(l.Undecided, pod, of)
+}
+
+// Searched adds a doubt about a pod that demands devices if a search for devices was not decided.
+func (l *Ledger) Searched(undecided Undecided, pod *api.Pod, of verdict.PodReference) {
+	if undecided != nil && undecided(&pod.Template.Spec) {
+		l.Note(verdict.Doubt{Kind: verdict.DevicesUndecided, Pod: of})
 	}
 }
 
@@ -90,7 +103,7 @@ func (l *Ledger) Preempted(templates []*api.PodTemplate, pods []verdict.PodRefer
 }
 
 // OfQueue returns the doubts about the pods of a queue, by entry. groups are the groups that are decided as a whole.
-func OfQueue(profile *api.Profile, queue []place.Pending, groups []gang.PodGroup) []verdict.Doubt {
+func OfQueue(profile *api.Profile, queue []place.Pending, groups []gang.PodGroup, undecided Undecided) []verdict.Doubt {
 	grouped := make(map[int]bool)
 	for i := range groups {
 		for _, entry := range groups[i].Entries {
@@ -98,6 +111,7 @@ func OfQueue(profile *api.Profile, queue []place.Pending, groups []gang.PodGroup
 		}
 	}
 	l := NewLedger(profile)
+	l.Undecided = undecided
 	for i := range queue {
 		pod := &queue[i].Pod
 		l.Decided = func(string) bool { return grouped[i] }
@@ -108,26 +122,11 @@ func OfQueue(profile *api.Profile, queue []place.Pending, groups []gang.PodGroup
 	return l.Doubts()
 }
 
-// Undecided adds doubts about the pods of a queue that claim devices, if a search for devices was not decided.
-func Undecided(doubts []verdict.Doubt, undecided bool, c *cluster.Cluster, queue []place.Pending) []verdict.Doubt {
-	if !undecided {
-		return doubts
-	}
-	l := Ledger{doubts: doubts}
-	for i := range queue {
-		if pod := &queue[i].Pod; c.Demands(&pod.Template.Spec) {
-			l.Note(verdict.Doubt{Kind: verdict.DevicesUndecided, Pod: verdict.PodReference{
-				Namespace: pod.Template.Namespace, Name: pod.Name, Node: verdict.NoNode, Template: -1, Queue: i, Count: queue[i].Count,
-			}})
-		}
-	}
-	return l.doubts
-}
-
 // OfPod returns the doubts about the pod of a request that has a single one. decided reports whether it is decided as a member of its
 // pod group.
-func OfPod(profile *api.Profile, pod *api.Pod, decided bool) []verdict.Doubt {
+func OfPod(profile *api.Profile, pod *api.Pod, decided bool, undecided Undecided) []verdict.Doubt {
 	l := NewLedger(profile)
+	l.Undecided = undecided
 	l.Decided = func(string) bool { return decided }
 	l.Pod(pod, verdict.PodReference{
 		Namespace: pod.Template.Namespace, Node: verdict.NoNode, Template: -1, Queue: 0, Count: 1,

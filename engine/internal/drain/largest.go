@@ -47,7 +47,7 @@ func Largest(
 		d.undo(root)
 	}
 	out := &verdict.DrainSummary{Drained: len(s.best), Total: len(o.Nodes), UpperBound: bound, Steps: s.steps}
-	if out.Proven = len(s.best) == bound || !s.cut && !d.state.DevicesUndecided(); out.Proven {
+	if out.Proven = len(s.best) == bound || !s.cut && !s.undecided; out.Proven {
 		out.UpperBound = len(s.best)
 	}
 	for _, node := range s.best {
@@ -73,6 +73,8 @@ type search struct {
 	best    []uint32
 	steps   int
 	cut     bool // whether the budget of steps ended it
+	// undecided is set once a search for devices was not decided in a drain.
+	undecided bool
 }
 
 // limits are the resources that bound the number of drained nodes.
@@ -267,6 +269,7 @@ func (s *search) drainNext(node uint32) (drained bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	s.undecided = s.undecided || s.state.Undecided() != nil
 	if out.Status != verdict.Drained {
 		s.undo(before)
 		return false, nil

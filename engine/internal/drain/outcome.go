@@ -47,6 +47,7 @@ func (r *run) finish() {
 func (r *run) doubts() []verdict.Doubt {
 	ledger := doubt.NewLedger(r.framework.Configured())
 	ledger.Decided = func(group string) bool { _, known := r.base.PodGroup(group); return known }
+	ledger.Undecided = r.state.Undecided()
 	for _, u := range r.units {
 		if n := u.evicted + u.Count; n > 0 && u.readiness == api.ReadinessUnknown && !r.IgnoreBudgets && len(u.fate.budgets) > 0 && u.fate.filtered == 0 {
 			ledger.Note(verdict.Doubt{Kind: verdict.AssumedReady, Pod: r.reference(u, n)})

@@ -53,7 +53,7 @@ func (t *Trials) Drain(ctx context.Context, nodes []uint32, probe bool) (out *ve
 	if out, err = d.drain(nodes, probe); err != nil {
 		return nil, false, err
 	}
-	if returned = d.returned(nodes); d.state.DevicesUndecided() {
+	if returned = d.returned(nodes); d.state.Undecided() != nil {
 		t.undecided.Store(true)
 	}
 	d.undo(before)

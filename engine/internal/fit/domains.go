@@ -79,7 +79,6 @@ func workers() int { return min(runtime.GOMAXPROCS(0), maxWorkers) }
 
 // alone returns the number of units that fit on some nodes of a queue without placed pods.
 func (p *Problem) alone(ctx context.Context, q *place.Queue, nodes nodeset.Set) (int, error) {
-	q.State.RenewSteps()
 	within := q.Within(nodes, false)
 	copies := make(map[*place.Class]*place.Class, len(q.Classes))
 	for e, c := range q.Classes {
@@ -89,6 +88,8 @@ func (p *Problem) alone(ctx context.Context, q *place.Queue, nodes nodeset.Set) 
 		}
 		within.Classes[e] = copies[c]
 	}
+	p.noteUndecided(q.State)
+	q.State.RenewSteps() // after the decisions, which only the first domain of a worker makes
 	mark := q.State.Mark()
 	f, err := p.fill(ctx, within)
 	if err != nil {

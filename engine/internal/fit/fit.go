@@ -4,6 +4,7 @@ package fit
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
@@ -35,10 +36,19 @@ type Problem struct {
 	Key string
 	// Changes requests Fit.Changes.
 	Changes bool
+
+	undecided *atomic.Bool // set once a search for devices was not decided in any count
 }
 
-// Count places units on each pod's best nodes, until a pod has none or the limit is reached.
-func Count(ctx context.Context, p *Problem) (*verdict.Fit, error) {
+// Count places units on each pod's best nodes, until a pod has none or the limit is reached. It also returns whether a search for devices
+// was not decided.
+func Count(ctx context.Context, p *Problem) (result *verdict.Fit, undecided bool, err error) {
+	p.undecided = &atomic.Bool{}
+	result, err = p.count(ctx)
+	return result, p.undecided.Load(), err
+}
+
+func (p *Problem) count(ctx context.Context) (*verdict.Fit, error) {
 	q, err := p.queue(ctx, cluster.NewState(ctx, p.Cluster))
 	if err != nil {
 		return nil, err
@@ -91,6 +101,7 @@ type filled struct {
 
 // fill places units in a queue. The pods stay assumed, including pods of the unit that does not fit.
 func (p *Problem) fill(ctx context.Context, q *place.Queue) (*filled, error) {
+	defer p.noteUndecided(q.State)
 	f := &filled{nodes: make([][]uint32, len(p.Mix)), binding: -1}
 	var scanned verdict.Placement
 	for limit := p.limit(); f.units < limit; f.units++ {
@@ -110,6 +121,12 @@ func (p *Problem) fill(ctx context.Context, q *place.Queue) (*filled, error) {
 		}
 	}
 	return f, nil
+}
+
+func (p *Problem) noteUndecided(s *cluster.State) {
+	if s.Undecided() != nil {
+		p.undecided.Store(true)
+	}
 }
 
 // podsOn counts pods by node.

@@ -256,7 +256,7 @@ func (s *solver) place(ctx context.Context, counts []int, nodes []api.Node, expl
 		return nil, err
 	}
 	t := &trial{
-		counts: counts, nodes: len(nodes), undecided: q.State.DevicesUndecided(),
+		counts: counts, nodes: len(nodes), undecided: q.State.Undecided() != nil,
 		result: &verdict.Place{Placements: q.Placements, Groups: groups, Bindings: q.State.ClaimBindings(), Devices: q.State.PodDevices()},
 		left:   make([]int, len(s.kinds)),
 	}

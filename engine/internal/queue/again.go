@@ -31,6 +31,8 @@ type Returns struct {
 	Unread  [][]api.UnreadField
 	// Gone are pods whose controllers do not recreate them, or whose controllers' behavior is unknown. Late are pods that met a bound.
 	Gone, Late []verdict.PodReference
+	// Undecided is about the searches of the queue.
+	Undecided doubt.Undecided
 }
 
 // returning is preempted pods of which one entry comes back.

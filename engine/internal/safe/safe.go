@@ -185,6 +185,7 @@ func (t *trial) replace(ctx context.Context, v *returning) error {
 		if err := t.place(ctx, created.Pod, nodes, int(v.Count), v.cascade, &r); err != nil {
 			return err
 		}
+		t.doubts.Searched(t.State.Undecided(), created.Pod, r.Pod)
 	}
 	if r.Unplaced > 0 && v.cascade == 0 {
 		t.stuck = append(t.stuck, preempt.Spot{Node: v.node, VictimID: v.ID()})
