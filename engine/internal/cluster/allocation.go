@@ -8,7 +8,6 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/allocate"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
-	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
 // devicesOf is what the request allocated, and what it remembers about devices.
@@ -23,7 +22,7 @@ type devicesOf struct {
 	// held are the claims of assumed pods, by their index.
 	held     map[int][]held
 	searches map[string]*searches // by the key of a demand
-	made     []verdict.PodDevices
+	made     []madeGrant
 	steps    int // that searches of the request may still take
 	// undecided is set once an outcome was used that no search decided, since the steps were renewed.
 	undecided bool
@@ -66,6 +65,13 @@ type searches struct {
 type searched struct {
 	*allocate.Result
 	local, shared uint32
+	// grants are the devices of the claims of an outcome, the last one from which pods got devices.
+	grants   []*grant
+	grantsOf *allocate.Result
+}
+
+func (at *searched) set(r *allocate.Result, local, shared uint32) {
+	at.Result, at.local, at.shared = r, local, shared
 }
 
 // maxDeviceSteps bounds the steps of all searches of a request, without the free steps of each search. BenchmarkDevicesUndecided, which takes
@@ -270,7 +276,7 @@ func (s *State) servedOn(d *DeviceDemand, node uint32) (served []string, fits bo
 }
 
 // searchOn returns the outcome of allocating on a node. Outcomes stay valid until devices change that the node can use.
-func (s *State) searchOn(d *DeviceDemand, served []string, node uint32) *allocate.Result {
+func (s *State) searchOn(d *DeviceDemand, served []string, node uint32) *searched {
 	of := s.devicesOf.searches[d.key]
 	if of == nil {
 		of = &searches{
@@ -281,7 +287,7 @@ func (s *State) searchOn(d *DeviceDemand, served []string, node uint32) *allocat
 	at := &of.byNode[node]
 	local, shared := s.devicesOf.changes[node], s.devicesOf.sharedChange
 	if at.Result != nil && at.local == local && at.shared == shared && at.Status != allocate.Failed && !at.Cut {
-		return at.Result
+		return at
 	}
 	n := s.deviceNode(node)
 	pools, alone := s.devicesOf.finder.Pools(n)
@@ -289,8 +295,8 @@ func (s *State) searchOn(d *DeviceDemand, served []string, node uint32) *allocat
 	if alone {
 		key = string(s.devicesOf.taken.Key([]byte(strings.Join(served, " ")), pools))
 		if known := of.byKey[key]; known != nil {
-			*at = searched{known, local, shared}
-			return known
+			at.set(known, local, shared)
+			return at
 		}
 	}
 	problem := of.problems[strings.Join(served, " ")]
@@ -304,6 +310,6 @@ func (s *State) searchOn(d *DeviceDemand, served []string, node uint32) *allocat
 	} else if alone && !result.Cut {
 		of.byKey[key] = &result
 	}
-	*at = searched{&result, local, shared}
-	return &result
+	at.set(&result, local, shared)
+	return at
 }

@@ -23,7 +23,7 @@ func (s *State) grantDevices(p *Pending, node uint32) {
 	if of.Status != allocate.Found {
 		return
 	}
-	pools, _ := s.devicesOf.finder.Pools(s.deviceNode(node))
+	grants := s.grantsOf(of, node)
 	pod, next := len(s.assumed)-1, 0
 	wanting := slices.DeleteFunc(slices.Clone(d.Claims), func(c DeviceClaim) bool { return s.allocationOf(&c) != nil })
 	for i := range wanting {
@@ -32,21 +32,22 @@ func (s *State) grantDevices(p *Pending, node uint32) {
 		if slices.ContainsFunc(wanting[next:], func(o DeviceClaim) bool { return c.Object != nil && o.Name == c.Name }) {
 			continue // a claim that a pod has twice is allocated twice, and has what the last one got
 		}
-		g := s.grantOf(of.Claims[next-1], pools, node)
-		if c.Object == nil {
+		g := grants[next-1]
+		if s.take(g); c.Object == nil {
 			s.hold(pod, held{grant: g})
 		} else {
 			now := s.claimNow(c.Name)
 			now.grant = g
 			s.setClaim(c.Name, now)
 		}
-		s.report(c.Name, c.Entry, p, g, node, pod)
+		s.report(madeGrant{claim: c.Name.Name, entry: c.Entry, namespace: p.Template.Namespace, node: node, pod: pod, grant: g})
 	}
 	s.reserve(p, pod, d)
 	if len(served) > 0 {
-		g := s.grantOf(of.Claims[next], pools, node)
+		g := grants[next]
+		s.take(g)
 		s.hold(pod, held{grant: g})
-		s.report(ClaimName{}, "", p, g, node, pod)
+		s.report(madeGrant{namespace: p.Template.Namespace, node: node, pod: pod, grant: g})
 	}
 }
 
@@ -70,9 +71,22 @@ func (s *State) deviceNode(node uint32) *allocate.Node {
 	return &allocate.Node{Name: s.Names[node], Selects: func(by *api.NodeSelector) bool { return s.available(by).Has(node) }}
 }
 
-// grantOf takes the devices that a search chose for a claim (allocator_incubating.go Allocate and createNodeSelector, v0.37).
+// grantsOf returns the devices of an outcome's claims on a node. Joint placement and searches that undo their steps ask for the same ones
+// again and again.
+func (s *State) grantsOf(of *searched, node uint32) []*grant {
+	if of.grantsOf != of.Result {
+		pools, _ := s.devicesOf.finder.Pools(s.deviceNode(node))
+		of.grantsOf, of.grants = of.Result, make([]*grant, len(of.Claims))
+		for i := range of.Claims {
+			of.grants[i] = s.grantOf(of.Claims[i], pools, node)
+		}
+	}
+	return of.grants
+}
+
+// grantOf returns the devices that a search chose for a claim (allocator_incubating.go Allocate and createNodeSelector, v0.37).
 func (s *State) grantOf(choices []allocate.Choice, pools []*allocate.Pool, node uint32) *grant {
-	g := &grant{}
+	g := &grant{devices: make([]granted, 0, len(choices))}
 	local := false
 	for i := range choices {
 		c := &choices[i]
@@ -90,18 +104,29 @@ func (s *State) grantOf(choices []allocate.Choice, pools []*allocate.Pool, node 
 	if local {
 		g.node, g.by = s.Names[node], nil
 	}
-	for i := range g.devices {
-		s.takeDevice(&g.devices[i])
-	}
 	return g
 }
 
-// takeDevice gives a device to a claim until that is undone.
-func (s *State) takeDevice(d *granted) {
-	if s.ownTaken(); s.devicesOf.taken.Take(d.id, &d.DeviceAllocation) {
-		s.deviceChanged(d.id)
-		s.note(func() { s.devicesOf.taken.Free(d.id, &d.DeviceAllocation); s.deviceChanged(d.id) })
+// take gives a claim its devices until that is undone.
+func (s *State) take(g *grant) {
+	s.ownTaken()
+	taken := false
+	for i := range g.devices {
+		d := &g.devices[i]
+		taken = s.devicesOf.taken.Take(d.id, &d.DeviceAllocation) || taken
 	}
+	if !taken {
+		return
+	}
+	s.devicesChanged(g.devices)
+	s.note(func() {
+		for i := range g.devices {
+			if d := &g.devices[i]; !d.AdminAccess {
+				s.devicesOf.taken.Free(d.id, &d.DeviceAllocation)
+			}
+		}
+		s.devicesChanged(g.devices)
+	})
 }
 
 // freeDevice takes a device from a claim until that is undone.
@@ -110,8 +135,9 @@ func (s *State) freeDevice(id int32, a *api.DeviceAllocation) {
 		return
 	}
 	s.devicesOf.taken.Free(id, a)
-	s.deviceChanged(id)
-	s.note(func() { s.devicesOf.taken.Take(id, a); s.deviceChanged(id) })
+	one := []granted{{id: id}}
+	s.devicesChanged(one)
+	s.note(func() { s.devicesOf.taken.Take(id, a); s.devicesChanged(one) })
 }
 
 func (s *State) ownTaken() {
@@ -120,13 +146,20 @@ func (s *State) ownTaken() {
 	}
 }
 
-// deviceChanged invalidates what searches found on the nodes of a device.
-func (s *State) deviceChanged(id int32) {
+// devicesChanged invalidates what searches found on the nodes of devices.
+func (s *State) devicesChanged(devices []granted) {
 	s.devicesOf.allChanges++
-	if name := s.devicesOf.finder.NodeOf(id); name == "" {
-		s.devicesOf.sharedChange++
-	} else if node, found := s.Node(name); found {
-		s.devicesOf.changes[node]++
+	last := ""
+	for i := range devices {
+		name := s.devicesOf.finder.NodeOf(devices[i].id)
+		if i > 0 && name == last {
+			continue // most claims have devices of one node
+		}
+		if last = name; name == "" {
+			s.devicesOf.sharedChange++
+		} else if node, found := s.Node(name); found {
+			s.devicesOf.changes[node]++
+		}
 	}
 }
 
@@ -201,20 +234,31 @@ func (s *State) hold(pod int, claims ...held) {
 	})
 }
 
-func (s *State) report(claim ClaimName, entry string, p *Pending, g *grant, node uint32, pod int) {
-	of := verdict.PodDevices{
-		Namespace: p.Template.Namespace, Claim: claim.Name, Entry: entry, Node: node, Queue: s.assumed[pod].queue, Pod: pod,
-	}
-	for i := range g.devices {
-		of.Devices = append(of.Devices, g.devices[i].DeviceAllocation)
-	}
+// madeGrant is the devices that a claim of an assumed pod got.
+type madeGrant struct {
+	claim, entry, namespace string
+	node                    uint32
+	pod                     int // among the assumed pods
+	*grant
+}
+
+func (s *State) report(m madeGrant) {
 	before := len(s.devicesOf.made)
-	s.devicesOf.made = append(s.devicesOf.made, of)
+	s.devicesOf.made = append(s.devicesOf.made, m)
 	s.note(func() { s.devicesOf.made = s.devicesOf.made[:before] })
 }
 
-// PodDevices returns the devices that assumed pods got, in the order in which they did. It must not be changed.
-func (s *State) PodDevices() []verdict.PodDevices { return s.devicesOf.made }
+// PodDevices returns the devices that assumed pods got, in the order in which they did.
+func (s *State) PodDevices() (out []verdict.PodDevices) {
+	for i := range s.devicesOf.made {
+		m := &s.devicesOf.made[i]
+		out = append(out, verdict.PodDevices{
+			Namespace: m.namespace, Claim: m.claim, Entry: m.entry, Node: m.node, Queue: s.assumed[m.pod].queue, Pod: m.pod,
+			Devices: m.allocation().Devices,
+		})
+	}
+	return out
+}
 
 // heldBy returns the claims of pods.
 func (s *State) heldBy(o *Occupant) (out []held) {

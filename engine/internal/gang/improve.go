@@ -16,11 +16,16 @@ func (j *Joining) consider(ctx context.Context, nodes []uint32) (valid bool, err
 	}
 	p := &placed{nodes: nodes, scores: make([]int64, len(nodes))}
 	known := make(map[joint.Assignment]int64)
+	defer j.state.Undo(j.state.Mark())
+	assumed := 0 // the first pods, which all later ones see first
 	for i, n := range nodes {
 		at := joint.Assignment{Replicas: j.pods[i].replicas, Node: n}
 		total, ok := known[at]
 		if !ok {
-			score, err := j.score(ctx, nodes, i)
+			for ; assumed < i; assumed++ {
+				j.assume(j.pods[assumed].replicas, j.pods[assumed].entry, nodes[assumed])
+			}
+			score, err := j.score(ctx, nodes, i, assumed)
 			if err != nil {
 				return false, err
 			}
@@ -49,12 +54,12 @@ func (j *Joining) spots(nodes []uint32) []joint.Assignment {
 	return spots
 }
 
-// score scores the nodes for a pod, all others being where they go.
-func (j *Joining) score(ctx context.Context, nodes []uint32, i int) (*verdict.Score, error) {
+// score scores the nodes for a pod, all others being where they go. The first pods are assumed already, not including the pod.
+func (j *Joining) score(ctx context.Context, nodes []uint32, i, assumed int) (*verdict.Score, error) {
 	defer j.state.Undo(j.state.Mark())
-	for other, n := range nodes {
+	for other := assumed; other < len(nodes); other++ {
 		if p := j.pods[other]; other != i {
-			j.assume(p.replicas, p.entry, n)
+			j.assume(p.replicas, p.entry, nodes[other])
 		}
 	}
 	d := j.decisions[j.pods[i].replicas]
@@ -84,7 +89,7 @@ func (j *Joining) improve(ctx context.Context) (optimal bool, err error) {
 
 // move moves a pod to the best node that keeps the placement valid, if that raises the sum of scores.
 func (j *Joining) move(ctx context.Context, i int) error {
-	score, err := j.score(ctx, j.best.nodes, i)
+	score, err := j.score(ctx, j.best.nodes, i, 0)
 	if err != nil {
 		return err
 	}
