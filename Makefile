@@ -262,10 +262,11 @@ e2e-bench: build ## Measure how many pods a second kube-scheduler, the extender 
 
 # The workspace has copies of two libraries, without what would double the size: clients/page/wasm/slim says why.
 .PHONY: wasm
-wasm: ## Build the answers for browsers, the conversion of Kubernetes objects and the engine, into build/page/stowage.wasm.
+wasm: ## Build the answers for browsers, the conversion of Kubernetes objects and the engine, and CEL apart, into build/page.
 	@rm -rf build/slim && mkdir -p build/slim build/page && go run ./clients/page/wasm/slim build/slim
-	@GOWORK=$(CURDIR)/build/slim/go.work GOOS=js GOARCH=wasm \
-	  go build -tags grpcnotrace -trimpath -ldflags='-s -w' -o build/page/stowage.wasm ./clients/page/wasm
+	@export GOWORK=$(CURDIR)/build/slim/go.work GOOS=js GOARCH=wasm; \
+	  go build -tags grpcnotrace -trimpath -ldflags='-s -w' -o build/page/stowage.wasm ./clients/page/wasm && \
+	  go build -tags grpcnotrace -trimpath -ldflags='-s -w' -o build/page/stowage-cel.wasm ./clients/page/wasm/cel
 
 # What is committed is clients/page/files; build/page is the same page with the engine in the browser, for any server of files.
 PAGE := clients/page
@@ -276,7 +277,7 @@ $(PAGE)/node_modules: $(PAGE)/package-lock.json
 page: wasm $(PAGE)/node_modules ## Build the page: for stowage serve, and into build/page for a server of files.
 	cd $(PAGE) && npx tsc -p . && node build.mjs $(CURDIR)/build/page
 	install -m 0644 "$$(go env GOROOT)/lib/wasm/wasm_exec.js" build/page/
-	gzip -9 -n -c build/page/stowage.wasm > build/page/stowage.wasm.gz
+	for program in stowage stowage-cel; do gzip -9 -n -c build/page/$$program.wasm > build/page/$$program.wasm.gz || exit 1; done
 
 .PHONY: test-ui
 test-ui: page ## Test the answers of WebAssembly under Node.js, and the page in headless Chromium. Needs Node.js, npm and Chromium.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 )
@@ -14,6 +15,11 @@ import (
 // them is left out of the program.
 
 type machineCommands struct{}
+
+// Selectors evaluates the expressions of devices. CEL is not a part of the program: its caller sets another evaluator.
+var Selectors convert.Selectors
+
+func (*session) selectors() convert.Selectors { return Selectors }
 
 var errBrowser = errors.New("not available in a browser")
 

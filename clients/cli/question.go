@@ -12,7 +12,6 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/answer/input"
 	"github.com/stowage-scheduler/stowage/clients/apply"
-	"github.com/stowage-scheduler/stowage/clients/cel"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/quote"
@@ -137,7 +136,7 @@ func (q *question) reader(s *session, schedulerName string) (*manifest.Reader, e
 	if err != nil {
 		return nil, fmt.Errorf("--selector: %w", err)
 	}
-	r := manifest.NewReader(kube.Options{SchedulerName: schedulerName, Namespace: q.Namespace, Labels: selector, DetachVolumes: q.DetachVolumes, Selectors: cel.New()})
+	r := manifest.NewReader(kube.Options{SchedulerName: schedulerName, Namespace: q.Namespace, Labels: selector, DetachVolumes: q.DetachVolumes, Selectors: s.selectors()})
 	r.Apply, r.Namespace, r.Ignore, r.Open = apply.Manifest, q.Namespace, q.Ignore, s.given.open()
 	if s.given != nil {
 		r.Bound(s.given.maximum)

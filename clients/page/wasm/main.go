@@ -1,7 +1,7 @@
 //go:build js
 
 // Command wasm answers the questions of the command stowage inside a browser: the conversion of Kubernetes objects and the engine run in a
-// worker of the page, and nothing leaves it.
+// worker of the page, and nothing leaves it. CEL expressions are evaluated by the program of package cel, which is loaded for the first one.
 package main
 
 import (
@@ -10,12 +10,14 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"syscall/js"
 
 	"google.golang.org/grpc/status"
 
 	"github.com/stowage-scheduler/stowage/clients/cli"
 	"github.com/stowage-scheduler/stowage/clients/embedded"
+	"github.com/stowage-scheduler/stowage/clients/page/wasm/expressions"
 	"github.com/stowage-scheduler/stowage/clients/verbs"
 )
 
@@ -43,6 +45,36 @@ type result struct {
 	Errors []verbs.Problem `json:"errors"`
 }
 
+var (
+	evaluator = &expressions.Selectors{Start: start} // of the call that is answered
+	answering sync.Mutex                             // calls are answered one after another: there is one processor
+)
+
+// start has JavaScript load the program that evaluates expressions, and waits for it.
+func start() (func(string) string, error) {
+	type loaded struct {
+		evaluate js.Value
+		err      error
+	}
+	done := make(chan loaded, 1)
+	yes := js.FuncOf(func(_ js.Value, args []js.Value) any {
+		done <- loaded{evaluate: args[0]}
+		return nil
+	})
+	no := js.FuncOf(func(_ js.Value, args []js.Value) any {
+		done <- loaded{err: errors.New(args[0].Get("message").String())}
+		return nil
+	})
+	defer yes.Release()
+	defer no.Release()
+	js.Global().Call("stowageExpressions").Call("then", yes, no)
+	l := <-done
+	if l.err != nil {
+		return nil, l.err
+	}
+	return func(question string) string { return l.evaluate.Invoke(question).String() }, nil
+}
+
 func main() {
 	client, _, err := embedded.Dial(context.Background())
 	if err != nil {
@@ -52,8 +84,9 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
+	cli.Selectors = evaluator
 	// A call returns a promise: the functions that JavaScript calls must not block.
-	js.Global().Set("stowage", js.FuncOf(func(_ js.Value, args []js.Value) any {
+	js.Global().Get("stowageReady").Invoke(js.FuncOf(func(_ js.Value, args []js.Value) any {
 		text := args[0].String()
 		var executor js.Func
 		executor = js.FuncOf(func(_ js.Value, settle []js.Value) any {
@@ -66,9 +99,6 @@ func main() {
 		})
 		return js.Global().Get("Promise").New(executor)
 	}))
-	if ready := js.Global().Get("stowageReady"); ready.Type() == js.TypeFunction {
-		ready.Invoke()
-	}
 	select {}
 }
 
@@ -93,9 +123,16 @@ func (r *result) ask(a verbs.Answerer, c *call) {
 	for _, f := range c.Files {
 		question.Files[f.Parameter] = append(question.Files[f.Parameter], verbs.Content{Name: f.Name, Reader: strings.NewReader(f.Text)})
 	}
+	answering.Lock()
+	defer answering.Unlock()
 	var out, notes bytes.Buffer
 	exit, err := a.Answer(context.Background(), question, &out, &notes)
 	r.Exit, r.Answer, r.Notes = exit, out.String(), notes.String()
+	if evaluator.Err != nil {
+		*r = result{Exit: 2, Errors: []verbs.Problem{{Detail: evaluator.Err.Error()}}}
+		evaluator.Err = nil
+		return
+	}
 	if invalid, ok := errors.AsType[*verbs.InvalidError](err); ok {
 		r.Errors = invalid.Problems
 	} else if err != nil {

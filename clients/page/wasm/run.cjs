@@ -1,20 +1,29 @@
-// Runs calls of a file through the WebAssembly program, as the worker of the page does: node run.cjs wasm_exec.js stowage.wasm calls.json
+// Runs calls of a file through the WebAssembly programs, as the worker of the page does: node run.cjs wasm_exec.js FOLDER calls.json
 'use strict';
 const fs = require('node:fs');
-const [glue, program, calls] = process.argv.slice(2);
+const path = require('node:path');
+const [glue, folder, calls] = process.argv.slice(2);
 globalThis.fs = fs;
-require(require('node:path').resolve(glue));
+require(path.resolve(glue));
 
-async function main() {
+// load starts a program, and returns the function that it hands over.
+async function load(name) {
   const go = new globalThis.Go();
   const ready = new Promise((resolve) => { globalThis.stowageReady = resolve; });
-  const { instance } = await WebAssembly.instantiate(fs.readFileSync(program), go.importObject);
+  const { instance } = await WebAssembly.instantiate(fs.readFileSync(path.join(folder, name)), go.importObject);
   go.run(instance);
-  await ready;
-  const out = [];
+  return ready;
+}
+
+async function main() {
+  let loaded = 0;
+  globalThis.stowageExpressions = () => { loaded++; return load('stowage-cel.wasm'); };
+  const ask = await load('stowage.wasm');
+  const results = [];
   for (const call of JSON.parse(fs.readFileSync(calls, 'utf8'))) {
-    out.push(JSON.parse(await globalThis.stowage(JSON.stringify(call))));
+    const before = loaded;
+    results.push({ ...JSON.parse(await ask(JSON.stringify(call))), loaded: loaded > before });
   }
-  process.stdout.write(JSON.stringify(out), () => process.exit(0));
+  process.stdout.write(JSON.stringify(results), () => process.exit(0));
 }
 main().catch((err) => { console.error(err); process.exit(1); });

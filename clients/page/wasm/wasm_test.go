@@ -85,7 +85,13 @@ func TestAnswersOfWebAssembly(t *testing.T) {
 	}
 	results := run(t, program, calls)
 	answered := 0
+	expressions := slices.IndexFunc(calls, func(c call) bool {
+		return slices.ContainsFunc(c.Files, func(f file) bool { return strings.Contains(f.Text, "expression:") })
+	})
 	for i, c := range calls {
+		if loads := i == expressions; results[i].Loaded != loads {
+			t.Errorf("%s: %s: the evaluator of expressions is loaded: %t, want %t", folders[i], c.Verb, !loads, loads)
+		}
 		var out, notes bytes.Buffer
 		t.Chdir(folders[i])
 		exit := cli.Run(t.Context(), c.line(), nil, &out, &notes)
@@ -136,7 +142,33 @@ func firstPod(t *testing.T, folder string, files []file) string {
 	return name[strings.LastIndex(name, "/")+1:]
 }
 
+// TestWithoutEvaluator has no program that evaluates expressions: a question that needs it is an error, and others are answered.
+func TestWithoutEvaluator(t *testing.T) {
+	program := os.Getenv("STOWAGE_WASM")
+	if program == "" {
+		t.Skip("STOWAGE_WASM names no program: make test-ui")
+	}
+	folder := t.TempDir()
+	for _, name := range []string{filepath.Base(program), "wasm_exec.js"} {
+		must(t, os.Symlink(filepath.Join(filepath.Dir(program), name), filepath.Join(folder, name)))
+	}
+	place := questions("")[0]
+	ask := func(example string) call {
+		c := place
+		c.Files = manifests(t, filepath.Join(examples, example))
+		return c
+	}
+	results := run(t, filepath.Join(folder, filepath.Base(program)), []call{ask("49-a-gpu-and-a-nic-on-one-pcie-root"), ask("15-spread-skew")})
+	if r := results[0]; r.Exit != 2 || r.Answer != "" || len(r.Errors) != 1 || !strings.Contains(r.Errors[0].Detail, "stowage-cel.wasm") {
+		t.Errorf("%+v", r)
+	}
+	if r := results[1]; r.Exit == 2 || len(r.Errors) > 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
 type result struct {
+	Loaded bool // the program that evaluates expressions
 	Exit   int
 	Answer string
 	Notes  string
@@ -150,7 +182,7 @@ func run(t *testing.T, program string, calls []call) []result {
 	must(t, err)
 	path := filepath.Join(t.TempDir(), "calls.json")
 	must(t, os.WriteFile(path, text, 0o600))
-	node := exec.CommandContext(t.Context(), "node", "run.cjs", glue, program, path)
+	node := exec.CommandContext(t.Context(), "node", "run.cjs", glue, filepath.Dir(program), path)
 	var notes bytes.Buffer
 	node.Stderr = &notes
 	out, err := node.Output()

@@ -2,9 +2,10 @@
 //
 // Go's linker removes methods that nothing calls, unless the program looks methods up by names that it computes: then all exported methods of
 // all types stay, most of them of the types of Kubernetes. Kong, which reads the command line, is the only package that does
-// so, for a handful of names. The workspace has a copy of it with the names written out, and a copy of strategicpatch
-// without the half that reads OpenAPI documents, which stowage does not call. Each text to replace has to be found, so that a newer version of
-// a library cannot pass without it.
+// so, for a handful of names. The workspace has a copy of it with the names written out, a copy of strategicpatch
+// without the half that reads OpenAPI documents, which stowage does not call, and a copy of component-base without metrics, which bring
+// an HTTP server to the evaluator of expressions. Each text to replace has to be found, so that a newer version of a library cannot pass
+// without it.
 package main
 
 import (
@@ -76,6 +77,15 @@ var edits = []edit{
 		"\topenapi \"k8s.io/kube-openapi/pkg/util/proto\"\n", "", "\t\"k8s.io/kube-openapi/pkg/validation/spec\"\n", "", "\t\"strings\"\n", "",
 	}},
 	{module: "k8s.io/apimachinery", file: "pkg/util/strategicpatch/types.go", from: "import ("},
+	{module: "k8s.io/component-base", file: "compatibility/registry.go", replace: []string{
+		"\t\"k8s.io/component-base/metrics/prometheus/compatversion\"\n", "", "\t\"context\"\n", "",
+		"compatversion.RecordCompatVersionInfo(context.Background(), name, effectiveVersion.BinaryVersion().String(), " +
+			"effectiveVersion.EmulationVersion().String(), effectiveVersion.MinCompatibilityVersion().String())", "_ = name",
+	}},
+	{module: "k8s.io/component-base", file: "featuregate/feature_gate.go", replace: []string{
+		"\tfeaturemetrics \"k8s.io/component-base/metrics/prometheus/feature\"\n", "", "\t\"context\"\n", "",
+		"featuremetrics.RecordFeatureInfo(context.Background(), string(feature), string(featureSpec.PreRelease), f.Enabled(feature))", "_, _ = feature, featureSpec",
+	}},
 }
 
 // encoded is the module with the types of Kubernetes. The copy has no generated code that encodes them in Protocol Buffers, a fifth of the
