@@ -31,8 +31,8 @@ type FitOptions struct {
 	Units int
 	// TopologyKey requests Fit.Domains of a topology key; empty for none. FitDomains must not exceed MaxFitDomains.
 	TopologyKey string
-	// Changes requests Fit.Changes.
-	Changes bool
+	// Changes requests Fit.Changes, Explain requests Fit.Explanation.
+	Changes, Explain bool
 }
 
 // Fit counts how many more units of a mix fit. A unit is the pods of each entry, at most MaxFitPods in all. They are placed one
@@ -41,7 +41,7 @@ func (c *Cluster) Fit(ctx context.Context, mix []Pending, o FitOptions) (*verdic
 	group, decided := c.confine(ctx, mix, c.candidates(o.Candidates))
 	out, undecided, err := fit.Count(ctx, &fit.Problem{
 		Cluster: c.compiled, Framework: c.framework(o.Profile), Candidates: group.Candidates, Mix: mix,
-		Units: o.Units, Seed: o.Seed, FewestPods: o.FewestPods, Key: o.TopologyKey, Changes: o.Changes,
+		Units: o.Units, Seed: o.Seed, FewestPods: o.FewestPods, Key: o.TopologyKey, Changes: o.Changes, Explain: o.Explain,
 	})
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ type Explanation struct {
 	AttachShortages   []AttachShortage
 	// VolumeUsers are pods that use a disk of the pod, or a claim that only one pod may use.
 	VolumeUsers []PodReference
+	Devices     DeviceExplanation
 	// Truncated reports that parts are missing because the request's explanations reached MaxExplained.
 	Truncated bool
 }

@@ -15,8 +15,10 @@ type Fit struct {
 	Rejections []Rejection
 	Message    string
 	Failed     bool
-	Changes    []FitChange
-	Doubts     []Doubt
+	// Explanation is why the candidates are infeasible for that pod; nil if it was not requested.
+	Explanation *Explanation
+	Changes     []FitChange
+	Doubts      []Doubt
 }
 
 // FitPods is the pods of one entry of a mix: the nodes with pods, ascending, and the number of pods on each.

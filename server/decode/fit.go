@@ -23,6 +23,7 @@ func (r *Request) Fit(in *stowagev1.FitRequest) FitCall {
 			Units:       r.maxUnits(in),
 			TopologyKey: r.fitKey(in.GetTopologyKey()),
 			Changes:     in.GetIncludeChanges(),
+			Explain:     in.GetExplain(),
 		},
 	}
 }

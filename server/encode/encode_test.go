@@ -294,6 +294,7 @@ func TestExplanation(t *testing.T) {
 		}},
 		AttachShortages: []verdict.AttachShortage{{Node: 1, Driver: "d", Attached: 2, Adds: 3, Limit: 4}},
 		VolumeUsers:     []verdict.PodReference{{Name: "u", Node: 2, Count: 1, Template: -1, Queue: -1}},
+		Devices:         deviceExplanation(),
 
 		Truncated: true,
 	}}, nil, "")).GetExplanation()
@@ -340,6 +341,22 @@ func TestExplanation(t *testing.T) {
 		}},
 		AttachShortages: []*stowagev1.AttachShortage{{NodeIndex: 1, CsiDriver: "d", Attached: 2, Added: 3, Limit: 4}},
 		VolumeUsers:     []*stowagev1.PodReference{{Name: "u", NodeIndex: new(uint32(2)), Count: 1}},
+		DeviceRequests:  wantDeviceRequests(),
+		DeviceShortages: []*stowagev1.DeviceShortage{{
+			Nodes: &stowagev1.NodeList{Indexes: []uint32{1}}, Requests: wantDeviceRequests(), IncompletePools: 1, InvalidPools: 2,
+			Constraints: []*stowagev1.UnmetDeviceConstraint{{PodClaim: "gpu", Index: 1, Attribute: "a/b", Distinct: true}},
+		}},
+		TakenDevices: []*stowagev1.TakenDevice{
+			{
+				Driver: "d", Pool: "p", Device: "g", NodeIndex: new(uint32(1)), ClaimNamespace: "n", ClaimName: "c",
+				Pods: []*stowagev1.PodReference{{Name: "u", NodeIndex: new(uint32(1)), Count: 1}},
+			},
+			{Device: "shared"},
+		},
+		UnusableDeviceClaims: []*stowagev1.UnusableDeviceClaim{{
+			Namespace: "n", Name: "c", Nodes: &stowagev1.NodeList{Indexes: []uint32{2}},
+			Devices: []*stowagev1.DeviceAllocation{{Request: "r", Driver: "d", Pool: "p", Device: "g"}},
+		}},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -63,6 +63,7 @@ func (n Names) explanation(e *verdict.Explanation) *stowagev1.Explanation {
 	for i := range e.VolumeUsers {
 		out.VolumeUsers = append(out.VolumeUsers, podReference(&e.VolumeUsers[i]))
 	}
+	n.devices(&e.Devices, out)
 	return out
 }
 

@@ -15,6 +15,7 @@ func Fit(_ *stowagev1.FitRequest, f *verdict.Fit, names Names, address string) (
 		InternalError:   f.Failed,
 		SnapshotAddress: address,
 		Doubts:          doubts(f.Doubts),
+		Explanation:     names.explanation(f.Explanation),
 	}
 	if f.Binding >= 0 {
 		out.BindingMixIndex = new(uint32(f.Binding))

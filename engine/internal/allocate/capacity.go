@@ -87,20 +87,28 @@ func (d *Device) room(r *request, have ...[]api.CapacityRequest) (bool, error) {
 	}
 	fits := true
 	for i := range d.typ.Capacities {
-		c := &d.typ.Capacities[i]
-		requested, has := amount(r.Capacities, c.Name)
-		takes, err := consumed(requested, has, c)
+		ok, err := d.gives(r, &d.typ.Capacities[i], have...)
 		if err != nil {
-			return false, fmt.Errorf("capacity %q: %w", c.Name, err)
+			return false, err
 		}
-		sum := takes
-		for _, list := range have {
-			more, _ := amount(list, c.Name)
-			sum = saturating.Add(sum, more)
-		}
-		fits = fits && !violates(takes, c.Policy) && sum <= c.Value
+		fits = fits && ok
 	}
 	return fits, nil
+}
+
+// gives reports whether a device has a capacity for a request, in addition to what claims have of it.
+func (d *Device) gives(r *request, c *api.DeviceCapacity, have ...[]api.CapacityRequest) (bool, error) {
+	requested, has := amount(r.Capacities, c.Name)
+	takes, err := consumed(requested, has, c)
+	if err != nil {
+		return false, fmt.Errorf("capacity %q: %w", c.Name, err)
+	}
+	sum := takes
+	for _, list := range have {
+		more, _ := amount(list, c.Name)
+		sum = saturating.Add(sum, more)
+	}
+	return !violates(takes, c.Policy) && sum <= c.Value, nil
 }
 
 func (d *Device) capacity(name string) *api.DeviceCapacity {

@@ -30,14 +30,14 @@ func (d *Device) exactly(name string) *api.DeviceAttribute {
 	return nil
 }
 
-// tainted reports whether a taint keeps a device from a request.
-func (d *Device) tainted(r *request) bool {
+// tainted returns a taint that keeps a device from a request, nil if there is none.
+func (d *Device) tainted(r *request) *api.DeviceTaint {
 	for i := range d.Taints {
 		if t := &d.Taints[i]; t.Effect != api.NoDeviceEffect && !tolerated(t, r.Tolerations) {
-			return true
+			return t
 		}
 	}
-	return false
+	return nil
 }
 
 // tolerated is devicetoleration.go ToleratesTaint for several tolerations (v0.37).

@@ -70,6 +70,9 @@ type Pool struct {
 	kind      int  // of a local pool; pools of one kind differ in names alone
 }
 
+// All returns the devices of the pool, including devices of slices that the node cannot use.
+func (p *Pool) All() []*Device { return slices.Concat(p.Devices, p.elsewhere) }
+
 // mixedPool is a pool whose slices are not all of one node.
 type mixedPool struct {
 	driver, name string

@@ -34,7 +34,7 @@ func (s *search) take(r at, of *request, where place, must bool) (undo func(), e
 	if !multiple && of.admin && s.takenBy(d, r.claim) || !of.admin && s.isTaken(d) {
 		return nil, nil
 	}
-	pays := len(d.ConsumesCounters) > 0 && !(multiple && (s.taken.shared[d.ID] != nil || s.shares[d.ID] != nil))
+	pays := s.pays(d)
 	if pays && !s.consume(d) {
 		return nil, nil
 	}
@@ -47,7 +47,7 @@ func (s *search) take(r at, of *request, where place, must bool) (undo func(), e
 			s.unconsume(d)
 		}
 	}
-	if d.tainted(of) {
+	if d.tainted(of) != nil {
 		back()
 		return nil, nil
 	}
@@ -93,6 +93,12 @@ func (s *search) take(r at, of *request, where place, must bool) (undo func(), e
 		unmark()
 		back()
 	}, nil
+}
+
+// pays reports whether the next claim with a device consumes counters of its pool: of several claims that share it, the first one does.
+func (s *search) pays(d *Device) bool {
+	shared := d.typ.AllowMultipleAllocations && (s.taken.shared[d.ID] != nil || s.shares[d.ID] != nil)
+	return len(d.ConsumesCounters) > 0 && !shared
 }
 
 // share counts a share of a device more or less.

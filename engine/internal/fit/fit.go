@@ -34,8 +34,8 @@ type Problem struct {
 	FewestPods bool
 	// Key is the topology key of Fit.Domains, with at most MaxDomains domains; empty for none.
 	Key string
-	// Changes requests Fit.Changes.
-	Changes bool
+	// Changes requests Fit.Changes, Explain requests Fit.Explanation.
+	Changes, Explain bool
 
 	undecided *atomic.Bool // set once a search for devices was not decided in any count
 }
@@ -151,6 +151,11 @@ func (p *Problem) explain(ctx context.Context, q *place.Queue, result *verdict.F
 	}
 	result.Rejections, result.Message = outcome.Rejections, outcome.Message
 	result.Failed = c.Error(q.Candidates.Len()) != ""
+	if p.Explain {
+		if result.Explanation, err = c.Decision.Explain(ctx, q.Candidates); err != nil {
+			return err
+		}
+	}
 	if p.Changes && outcome.Feasible.Empty() {
 		result.Changes, err = p.changes(ctx, c.Decision, result)
 	}

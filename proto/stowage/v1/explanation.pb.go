@@ -21,6 +21,83 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// DeviceExclusion is the reason why a request cannot have a device.
+type DeviceExclusion int32
+
+const (
+	// None.
+	DeviceExclusion_DEVICE_EXCLUSION_UNSPECIFIED DeviceExclusion = 0
+	// A selector of the class excludes the device.
+	DeviceExclusion_DEVICE_EXCLUSION_CLASS_SELECTOR DeviceExclusion = 1
+	// A selector of the request excludes it.
+	DeviceExclusion_DEVICE_EXCLUSION_SELECTOR DeviceExclusion = 2
+	// A selector fails for the device, or was not evaluated.
+	DeviceExclusion_DEVICE_EXCLUSION_NOT_EVALUATED DeviceExclusion = 3
+	// It has less of a capacity than the request needs.
+	DeviceExclusion_DEVICE_EXCLUSION_TOO_SMALL DeviceExclusion = 4
+	// The request does not tolerate a taint.
+	DeviceExclusion_DEVICE_EXCLUSION_TAINT DeviceExclusion = 5
+	// A claim has the device.
+	DeviceExclusion_DEVICE_EXCLUSION_TAKEN DeviceExclusion = 6
+	// Claims have too much of a capacity of the device.
+	DeviceExclusion_DEVICE_EXCLUSION_CAPACITY_USED DeviceExclusion = 7
+	// Devices that claims have use up a counter that the device needs.
+	DeviceExclusion_DEVICE_EXCLUSION_COUNTERS_USED DeviceExclusion = 8
+)
+
+// Enum value maps for DeviceExclusion.
+var (
+	DeviceExclusion_name = map[int32]string{
+		0: "DEVICE_EXCLUSION_UNSPECIFIED",
+		1: "DEVICE_EXCLUSION_CLASS_SELECTOR",
+		2: "DEVICE_EXCLUSION_SELECTOR",
+		3: "DEVICE_EXCLUSION_NOT_EVALUATED",
+		4: "DEVICE_EXCLUSION_TOO_SMALL",
+		5: "DEVICE_EXCLUSION_TAINT",
+		6: "DEVICE_EXCLUSION_TAKEN",
+		7: "DEVICE_EXCLUSION_CAPACITY_USED",
+		8: "DEVICE_EXCLUSION_COUNTERS_USED",
+	}
+	DeviceExclusion_value = map[string]int32{
+		"DEVICE_EXCLUSION_UNSPECIFIED":    0,
+		"DEVICE_EXCLUSION_CLASS_SELECTOR": 1,
+		"DEVICE_EXCLUSION_SELECTOR":       2,
+		"DEVICE_EXCLUSION_NOT_EVALUATED":  3,
+		"DEVICE_EXCLUSION_TOO_SMALL":      4,
+		"DEVICE_EXCLUSION_TAINT":          5,
+		"DEVICE_EXCLUSION_TAKEN":          6,
+		"DEVICE_EXCLUSION_CAPACITY_USED":  7,
+		"DEVICE_EXCLUSION_COUNTERS_USED":  8,
+	}
+)
+
+func (x DeviceExclusion) Enum() *DeviceExclusion {
+	p := new(DeviceExclusion)
+	*p = x
+	return p
+}
+
+func (x DeviceExclusion) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DeviceExclusion) Descriptor() protoreflect.EnumDescriptor {
+	return file_stowage_v1_explanation_proto_enumTypes[0].Descriptor()
+}
+
+func (DeviceExclusion) Type() protoreflect.EnumType {
+	return &file_stowage_v1_explanation_proto_enumTypes[0]
+}
+
+func (x DeviceExclusion) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use DeviceExclusion.Descriptor instead.
+func (DeviceExclusion) EnumDescriptor() ([]byte, []int) {
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{0}
+}
+
 // TopologyRule is the kind of rule that counts pods per topology domain.
 type TopologyRule int32
 
@@ -70,11 +147,11 @@ func (x TopologyRule) String() string {
 }
 
 func (TopologyRule) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_explanation_proto_enumTypes[0].Descriptor()
+	return file_stowage_v1_explanation_proto_enumTypes[1].Descriptor()
 }
 
 func (TopologyRule) Type() protoreflect.EnumType {
-	return &file_stowage_v1_explanation_proto_enumTypes[0]
+	return &file_stowage_v1_explanation_proto_enumTypes[1]
 }
 
 func (x TopologyRule) Number() protoreflect.EnumNumber {
@@ -83,7 +160,7 @@ func (x TopologyRule) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TopologyRule.Descriptor instead.
 func (TopologyRule) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{0}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{1}
 }
 
 // UncountedReason is the reason why the pods of a node do not count for a spread constraint.
@@ -127,11 +204,11 @@ func (x UncountedReason) String() string {
 }
 
 func (UncountedReason) Descriptor() protoreflect.EnumDescriptor {
-	return file_stowage_v1_explanation_proto_enumTypes[1].Descriptor()
+	return file_stowage_v1_explanation_proto_enumTypes[2].Descriptor()
 }
 
 func (UncountedReason) Type() protoreflect.EnumType {
-	return &file_stowage_v1_explanation_proto_enumTypes[1]
+	return &file_stowage_v1_explanation_proto_enumTypes[2]
 }
 
 func (x UncountedReason) Number() protoreflect.EnumNumber {
@@ -140,7 +217,7 @@ func (x UncountedReason) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use UncountedReason.Descriptor instead.
 func (UncountedReason) EnumDescriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{1}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{2}
 }
 
 // Explanation is why candidate nodes are infeasible: every plugin that rejects a node, and the counts behind it.
@@ -171,9 +248,18 @@ type Explanation struct {
 	AttachShortages []*AttachShortage `protobuf:"bytes,9,rep,name=attach_shortages,json=attachShortages,proto3" json:"attach_shortages,omitempty"`
 	// The pods that use a disk of the pod on a candidate node, or that use a claim with the access mode ReadWriteOncePod of the pod on any
 	// node, at most 1,000.
-	VolumeUsers   []*PodReference `protobuf:"bytes,10,rep,name=volume_users,json=volumeUsers,proto3" json:"volume_users,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	VolumeUsers []*PodReference `protobuf:"bytes,10,rep,name=volume_users,json=volumeUsers,proto3" json:"volume_users,omitempty"`
+	// How many devices each request of the pod's claims could have of the candidate nodes without devices for the claims, each device counted
+	// once. Claims that have devices already have no requests here.
+	DeviceRequests []*DeviceRequestCounts `protobuf:"bytes,11,rep,name=device_requests,json=deviceRequests,proto3" json:"device_requests,omitempty"`
+	// The same by node.
+	DeviceShortages []*DeviceShortage `protobuf:"bytes,12,rep,name=device_shortages,json=deviceShortages,proto3" json:"device_shortages,omitempty"`
+	// The devices that a request could have if no claim had them or other devices of their pool, with the claims, at most 1,000.
+	TakenDevices []*TakenDevice `protobuf:"bytes,13,rep,name=taken_devices,json=takenDevices,proto3" json:"taken_devices,omitempty"`
+	// The claims that have devices which candidate nodes cannot use.
+	UnusableDeviceClaims []*UnusableDeviceClaim `protobuf:"bytes,14,rep,name=unusable_device_claims,json=unusableDeviceClaims,proto3" json:"unusable_device_claims,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *Explanation) Reset() {
@@ -276,6 +362,564 @@ func (x *Explanation) GetVolumeUsers() []*PodReference {
 	return nil
 }
 
+func (x *Explanation) GetDeviceRequests() []*DeviceRequestCounts {
+	if x != nil {
+		return x.DeviceRequests
+	}
+	return nil
+}
+
+func (x *Explanation) GetDeviceShortages() []*DeviceShortage {
+	if x != nil {
+		return x.DeviceShortages
+	}
+	return nil
+}
+
+func (x *Explanation) GetTakenDevices() []*TakenDevice {
+	if x != nil {
+		return x.TakenDevices
+	}
+	return nil
+}
+
+func (x *Explanation) GetUnusableDeviceClaims() []*UnusableDeviceClaim {
+	if x != nil {
+		return x.UnusableDeviceClaims
+	}
+	return nil
+}
+
+// DeviceRequestCounts is how many devices a request could have, and why it cannot have the others. It does not consider the other requests of
+// the pod, constraints, and how many devices are requested.
+type DeviceRequestCounts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entry of PodSpec.resource_claims. Empty for an extended resource.
+	PodClaim string `protobuf:"bytes,1,opt,name=pod_claim,json=podClaim,proto3" json:"pod_claim,omitempty"`
+	// The extended resource. Empty for a claim.
+	ExtendedResource string `protobuf:"bytes,2,opt,name=extended_resource,json=extendedResource,proto3" json:"extended_resource,omitempty"`
+	// The name of the request, or of the request, "/", and of the sub-request.
+	Request string `protobuf:"bytes,3,opt,name=request,proto3" json:"request,omitempty"`
+	// The class.
+	DeviceClassName string `protobuf:"bytes,4,opt,name=device_class_name,json=deviceClassName,proto3" json:"device_class_name,omitempty"`
+	// The number of requested devices, 0 for all.
+	Requested int64 `protobuf:"varint,5,opt,name=requested,proto3" json:"requested,omitempty"`
+	// The number of devices.
+	Devices uint32 `protobuf:"varint,6,opt,name=devices,proto3" json:"devices,omitempty"`
+	// The number of devices that the request could have.
+	Available uint32 `protobuf:"varint,7,opt,name=available,proto3" json:"available,omitempty"`
+	// The others.
+	Excluded      []*ExcludedDevices `protobuf:"bytes,8,rep,name=excluded,proto3" json:"excluded,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceRequestCounts) Reset() {
+	*x = DeviceRequestCounts{}
+	mi := &file_stowage_v1_explanation_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceRequestCounts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceRequestCounts) ProtoMessage() {}
+
+func (x *DeviceRequestCounts) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_explanation_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceRequestCounts.ProtoReflect.Descriptor instead.
+func (*DeviceRequestCounts) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *DeviceRequestCounts) GetPodClaim() string {
+	if x != nil {
+		return x.PodClaim
+	}
+	return ""
+}
+
+func (x *DeviceRequestCounts) GetExtendedResource() string {
+	if x != nil {
+		return x.ExtendedResource
+	}
+	return ""
+}
+
+func (x *DeviceRequestCounts) GetRequest() string {
+	if x != nil {
+		return x.Request
+	}
+	return ""
+}
+
+func (x *DeviceRequestCounts) GetDeviceClassName() string {
+	if x != nil {
+		return x.DeviceClassName
+	}
+	return ""
+}
+
+func (x *DeviceRequestCounts) GetRequested() int64 {
+	if x != nil {
+		return x.Requested
+	}
+	return 0
+}
+
+func (x *DeviceRequestCounts) GetDevices() uint32 {
+	if x != nil {
+		return x.Devices
+	}
+	return 0
+}
+
+func (x *DeviceRequestCounts) GetAvailable() uint32 {
+	if x != nil {
+		return x.Available
+	}
+	return 0
+}
+
+func (x *DeviceRequestCounts) GetExcluded() []*ExcludedDevices {
+	if x != nil {
+		return x.Excluded
+	}
+	return nil
+}
+
+// ExcludedDevices is devices that a request cannot have for one reason.
+type ExcludedDevices struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The first reason that applies.
+	Reason DeviceExclusion `protobuf:"varint,1,opt,name=reason,proto3,enum=stowage.v1.DeviceExclusion" json:"reason,omitempty"`
+	// The number of devices.
+	Devices uint32 `protobuf:"varint,2,opt,name=devices,proto3" json:"devices,omitempty"`
+	// With CLASS_SELECTOR, SELECTOR and NOT_EVALUATED: the index of the selector in the class or, with SELECTOR, in the request.
+	SelectorIndex uint32 `protobuf:"varint,3,opt,name=selector_index,json=selectorIndex,proto3" json:"selector_index,omitempty"`
+	// With these: the selector.
+	Selector *DeviceSelector `protobuf:"bytes,4,opt,name=selector,proto3" json:"selector,omitempty"`
+	// With TAINT: a taint that the request does not tolerate.
+	Taint *DeviceTaint `protobuf:"bytes,5,opt,name=taint,proto3" json:"taint,omitempty"`
+	// With TOO_SMALL and CAPACITY_USED: the name of the capacity.
+	Capacity      string `protobuf:"bytes,6,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExcludedDevices) Reset() {
+	*x = ExcludedDevices{}
+	mi := &file_stowage_v1_explanation_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExcludedDevices) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExcludedDevices) ProtoMessage() {}
+
+func (x *ExcludedDevices) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_explanation_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExcludedDevices.ProtoReflect.Descriptor instead.
+func (*ExcludedDevices) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ExcludedDevices) GetReason() DeviceExclusion {
+	if x != nil {
+		return x.Reason
+	}
+	return DeviceExclusion_DEVICE_EXCLUSION_UNSPECIFIED
+}
+
+func (x *ExcludedDevices) GetDevices() uint32 {
+	if x != nil {
+		return x.Devices
+	}
+	return 0
+}
+
+func (x *ExcludedDevices) GetSelectorIndex() uint32 {
+	if x != nil {
+		return x.SelectorIndex
+	}
+	return 0
+}
+
+func (x *ExcludedDevices) GetSelector() *DeviceSelector {
+	if x != nil {
+		return x.Selector
+	}
+	return nil
+}
+
+func (x *ExcludedDevices) GetTaint() *DeviceTaint {
+	if x != nil {
+		return x.Taint
+	}
+	return nil
+}
+
+func (x *ExcludedDevices) GetCapacity() string {
+	if x != nil {
+		return x.Capacity
+	}
+	return ""
+}
+
+// DeviceShortage is candidate nodes with equal counts.
+type DeviceShortage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The nodes.
+	Nodes *NodeList `protobuf:"bytes,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	// The counts on each node.
+	Requests []*DeviceRequestCounts `protobuf:"bytes,2,rep,name=requests,proto3" json:"requests,omitempty"`
+	// Constraints without which each node has devices for the claims: without one of them, or else without all of them. None are listed if a
+	// request has too few devices anyway, or if the search for them is too long.
+	Constraints []*UnmetDeviceConstraint `protobuf:"bytes,3,rep,name=constraints,proto3" json:"constraints,omitempty"`
+	// The number of pools on each node that give no devices, because slices are missing.
+	IncompletePools uint32 `protobuf:"varint,4,opt,name=incomplete_pools,json=incompletePools,proto3" json:"incomplete_pools,omitempty"`
+	// The number of invalid pools on each node.
+	InvalidPools  uint32 `protobuf:"varint,5,opt,name=invalid_pools,json=invalidPools,proto3" json:"invalid_pools,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceShortage) Reset() {
+	*x = DeviceShortage{}
+	mi := &file_stowage_v1_explanation_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceShortage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceShortage) ProtoMessage() {}
+
+func (x *DeviceShortage) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_explanation_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceShortage.ProtoReflect.Descriptor instead.
+func (*DeviceShortage) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *DeviceShortage) GetNodes() *NodeList {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *DeviceShortage) GetRequests() []*DeviceRequestCounts {
+	if x != nil {
+		return x.Requests
+	}
+	return nil
+}
+
+func (x *DeviceShortage) GetConstraints() []*UnmetDeviceConstraint {
+	if x != nil {
+		return x.Constraints
+	}
+	return nil
+}
+
+func (x *DeviceShortage) GetIncompletePools() uint32 {
+	if x != nil {
+		return x.IncompletePools
+	}
+	return 0
+}
+
+func (x *DeviceShortage) GetInvalidPools() uint32 {
+	if x != nil {
+		return x.InvalidPools
+	}
+	return 0
+}
+
+// UnmetDeviceConstraint is a constraint of a claim.
+type UnmetDeviceConstraint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entry of PodSpec.resource_claims.
+	PodClaim string `protobuf:"bytes,1,opt,name=pod_claim,json=podClaim,proto3" json:"pod_claim,omitempty"`
+	// The index in the constraints of the claim.
+	Index uint32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	// The attribute.
+	Attribute string `protobuf:"bytes,3,opt,name=attribute,proto3" json:"attribute,omitempty"`
+	// Whether it is distinctAttribute, and not matchAttribute.
+	Distinct      bool `protobuf:"varint,4,opt,name=distinct,proto3" json:"distinct,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnmetDeviceConstraint) Reset() {
+	*x = UnmetDeviceConstraint{}
+	mi := &file_stowage_v1_explanation_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnmetDeviceConstraint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnmetDeviceConstraint) ProtoMessage() {}
+
+func (x *UnmetDeviceConstraint) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_explanation_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnmetDeviceConstraint.ProtoReflect.Descriptor instead.
+func (*UnmetDeviceConstraint) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *UnmetDeviceConstraint) GetPodClaim() string {
+	if x != nil {
+		return x.PodClaim
+	}
+	return ""
+}
+
+func (x *UnmetDeviceConstraint) GetIndex() uint32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *UnmetDeviceConstraint) GetAttribute() string {
+	if x != nil {
+		return x.Attribute
+	}
+	return ""
+}
+
+func (x *UnmetDeviceConstraint) GetDistinct() bool {
+	if x != nil {
+		return x.Distinct
+	}
+	return false
+}
+
+// TakenDevice is a device and a claim that has it.
+type TakenDevice struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The driver.
+	Driver string `protobuf:"bytes,1,opt,name=driver,proto3" json:"driver,omitempty"`
+	// The pool.
+	Pool string `protobuf:"bytes,2,opt,name=pool,proto3" json:"pool,omitempty"`
+	// The device.
+	Device string `protobuf:"bytes,3,opt,name=device,proto3" json:"device,omitempty"`
+	// The node that alone can use the device, an index into Cluster.nodes. Absent if several can.
+	NodeIndex *uint32 `protobuf:"varint,4,opt,name=node_index,json=nodeIndex,proto3,oneof" json:"node_index,omitempty"`
+	// The claim's namespace.
+	ClaimNamespace string `protobuf:"bytes,5,opt,name=claim_namespace,json=claimNamespace,proto3" json:"claim_namespace,omitempty"`
+	// The claim's name. Empty for a claim that is created for a pod of the queue.
+	ClaimName string `protobuf:"bytes,6,opt,name=claim_name,json=claimName,proto3" json:"claim_name,omitempty"`
+	// The pods that have reserved the claim.
+	Pods          []*PodReference `protobuf:"bytes,7,rep,name=pods,proto3" json:"pods,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TakenDevice) Reset() {
+	*x = TakenDevice{}
+	mi := &file_stowage_v1_explanation_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TakenDevice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TakenDevice) ProtoMessage() {}
+
+func (x *TakenDevice) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_explanation_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TakenDevice.ProtoReflect.Descriptor instead.
+func (*TakenDevice) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *TakenDevice) GetDriver() string {
+	if x != nil {
+		return x.Driver
+	}
+	return ""
+}
+
+func (x *TakenDevice) GetPool() string {
+	if x != nil {
+		return x.Pool
+	}
+	return ""
+}
+
+func (x *TakenDevice) GetDevice() string {
+	if x != nil {
+		return x.Device
+	}
+	return ""
+}
+
+func (x *TakenDevice) GetNodeIndex() uint32 {
+	if x != nil && x.NodeIndex != nil {
+		return *x.NodeIndex
+	}
+	return 0
+}
+
+func (x *TakenDevice) GetClaimNamespace() string {
+	if x != nil {
+		return x.ClaimNamespace
+	}
+	return ""
+}
+
+func (x *TakenDevice) GetClaimName() string {
+	if x != nil {
+		return x.ClaimName
+	}
+	return ""
+}
+
+func (x *TakenDevice) GetPods() []*PodReference {
+	if x != nil {
+		return x.Pods
+	}
+	return nil
+}
+
+// UnusableDeviceClaim is a claim of the pod whose devices some nodes cannot use.
+type UnusableDeviceClaim struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The claim's namespace.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The claim's name.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The devices of the claim.
+	Devices []*DeviceAllocation `protobuf:"bytes,3,rep,name=devices,proto3" json:"devices,omitempty"`
+	// The candidate nodes that cannot use them.
+	Nodes         *NodeList `protobuf:"bytes,4,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnusableDeviceClaim) Reset() {
+	*x = UnusableDeviceClaim{}
+	mi := &file_stowage_v1_explanation_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnusableDeviceClaim) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnusableDeviceClaim) ProtoMessage() {}
+
+func (x *UnusableDeviceClaim) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_v1_explanation_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnusableDeviceClaim.ProtoReflect.Descriptor instead.
+func (*UnusableDeviceClaim) Descriptor() ([]byte, []int) {
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *UnusableDeviceClaim) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *UnusableDeviceClaim) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *UnusableDeviceClaim) GetDevices() []*DeviceAllocation {
+	if x != nil {
+		return x.Devices
+	}
+	return nil
+}
+
+func (x *UnusableDeviceClaim) GetNodes() *NodeList {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
 // ClaimConflict is the nodes on which a claim of the pod cannot be used for a reason.
 type ClaimConflict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -299,7 +943,7 @@ type ClaimConflict struct {
 
 func (x *ClaimConflict) Reset() {
 	*x = ClaimConflict{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[1]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -311,7 +955,7 @@ func (x *ClaimConflict) String() string {
 func (*ClaimConflict) ProtoMessage() {}
 
 func (x *ClaimConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[1]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -324,7 +968,7 @@ func (x *ClaimConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimConflict.ProtoReflect.Descriptor instead.
 func (*ClaimConflict) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{1}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ClaimConflict) GetNamespace() string {
@@ -395,7 +1039,7 @@ type AttachShortage struct {
 
 func (x *AttachShortage) Reset() {
 	*x = AttachShortage{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[2]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -407,7 +1051,7 @@ func (x *AttachShortage) String() string {
 func (*AttachShortage) ProtoMessage() {}
 
 func (x *AttachShortage) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[2]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -420,7 +1064,7 @@ func (x *AttachShortage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachShortage.ProtoReflect.Descriptor instead.
 func (*AttachShortage) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{2}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *AttachShortage) GetNodeIndex() uint32 {
@@ -491,7 +1135,7 @@ type TopologyCounts struct {
 
 func (x *TopologyCounts) Reset() {
 	*x = TopologyCounts{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[3]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -503,7 +1147,7 @@ func (x *TopologyCounts) String() string {
 func (*TopologyCounts) ProtoMessage() {}
 
 func (x *TopologyCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[3]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -516,7 +1160,7 @@ func (x *TopologyCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopologyCounts.ProtoReflect.Descriptor instead.
 func (*TopologyCounts) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{3}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TopologyCounts) GetRule() TopologyRule {
@@ -610,7 +1254,7 @@ type DomainCount struct {
 
 func (x *DomainCount) Reset() {
 	*x = DomainCount{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[4]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -622,7 +1266,7 @@ func (x *DomainCount) String() string {
 func (*DomainCount) ProtoMessage() {}
 
 func (x *DomainCount) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[4]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -635,7 +1279,7 @@ func (x *DomainCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DomainCount.ProtoReflect.Descriptor instead.
 func (*DomainCount) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{4}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *DomainCount) GetValue() string {
@@ -704,7 +1348,7 @@ type PodReference struct {
 
 func (x *PodReference) Reset() {
 	*x = PodReference{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[5]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -716,7 +1360,7 @@ func (x *PodReference) String() string {
 func (*PodReference) ProtoMessage() {}
 
 func (x *PodReference) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[5]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -729,7 +1373,7 @@ func (x *PodReference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodReference.ProtoReflect.Descriptor instead.
 func (*PodReference) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{5}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PodReference) GetNamespace() string {
@@ -816,7 +1460,7 @@ type UncountedNodes struct {
 
 func (x *UncountedNodes) Reset() {
 	*x = UncountedNodes{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[6]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -828,7 +1472,7 @@ func (x *UncountedNodes) String() string {
 func (*UncountedNodes) ProtoMessage() {}
 
 func (x *UncountedNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[6]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -841,7 +1485,7 @@ func (x *UncountedNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UncountedNodes.ProtoReflect.Descriptor instead.
 func (*UncountedNodes) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{6}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *UncountedNodes) GetReason() UncountedReason {
@@ -871,7 +1515,7 @@ type UntoleratedTaint struct {
 
 func (x *UntoleratedTaint) Reset() {
 	*x = UntoleratedTaint{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[7]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -883,7 +1527,7 @@ func (x *UntoleratedTaint) String() string {
 func (*UntoleratedTaint) ProtoMessage() {}
 
 func (x *UntoleratedTaint) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[7]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -896,7 +1540,7 @@ func (x *UntoleratedTaint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UntoleratedTaint.ProtoReflect.Descriptor instead.
 func (*UntoleratedTaint) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{7}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *UntoleratedTaint) GetTaint() *Taint {
@@ -926,7 +1570,7 @@ type UndeclaredFeature struct {
 
 func (x *UndeclaredFeature) Reset() {
 	*x = UndeclaredFeature{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[8]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -938,7 +1582,7 @@ func (x *UndeclaredFeature) String() string {
 func (*UndeclaredFeature) ProtoMessage() {}
 
 func (x *UndeclaredFeature) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[8]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -951,7 +1595,7 @@ func (x *UndeclaredFeature) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndeclaredFeature.ProtoReflect.Descriptor instead.
 func (*UndeclaredFeature) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{8}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *UndeclaredFeature) GetFeature() string {
@@ -987,7 +1631,7 @@ type ResourceShortage struct {
 
 func (x *ResourceShortage) Reset() {
 	*x = ResourceShortage{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[9]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -999,7 +1643,7 @@ func (x *ResourceShortage) String() string {
 func (*ResourceShortage) ProtoMessage() {}
 
 func (x *ResourceShortage) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[9]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1012,7 +1656,7 @@ func (x *ResourceShortage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResourceShortage.ProtoReflect.Descriptor instead.
 func (*ResourceShortage) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{9}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ResourceShortage) GetNodeIndex() uint32 {
@@ -1065,7 +1709,7 @@ type HostPortConflict struct {
 
 func (x *HostPortConflict) Reset() {
 	*x = HostPortConflict{}
-	mi := &file_stowage_v1_explanation_proto_msgTypes[10]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1077,7 +1721,7 @@ func (x *HostPortConflict) String() string {
 func (*HostPortConflict) ProtoMessage() {}
 
 func (x *HostPortConflict) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_v1_explanation_proto_msgTypes[10]
+	mi := &file_stowage_v1_explanation_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1090,7 +1734,7 @@ func (x *HostPortConflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostPortConflict.ProtoReflect.Descriptor instead.
 func (*HostPortConflict) Descriptor() ([]byte, []int) {
-	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{10}
+	return file_stowage_v1_explanation_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *HostPortConflict) GetNodeIndex() uint32 {
@@ -1119,7 +1763,7 @@ var File_stowage_v1_explanation_proto protoreflect.FileDescriptor
 const file_stowage_v1_explanation_proto_rawDesc = "" +
 	"\n" +
 	"\x1cstowage/v1/explanation.proto\x12\n" +
-	"stowage.v1\x1a\x18stowage/v1/cluster.proto\x1a\x18stowage/v1/verdict.proto\"\xae\x05\n" +
+	"stowage.v1\x1a\x18stowage/v1/cluster.proto\x1a\x17stowage/v1/device.proto\x1a\x18stowage/v1/verdict.proto\"\xd4\a\n" +
 	"\vExplanation\x12<\n" +
 	"\x0efailing_checks\x18\x01 \x03(\v2\x15.stowage.v1.RejectionR\rfailingChecks\x12C\n" +
 	"\x0ftopology_counts\x18\x02 \x03(\v2\x1a.stowage.v1.TopologyCountsR\x0etopologyCounts\x12K\n" +
@@ -1131,7 +1775,54 @@ const file_stowage_v1_explanation_proto_rawDesc = "" +
 	"\x0fclaim_conflicts\x18\b \x03(\v2\x19.stowage.v1.ClaimConflictR\x0eclaimConflicts\x12E\n" +
 	"\x10attach_shortages\x18\t \x03(\v2\x1a.stowage.v1.AttachShortageR\x0fattachShortages\x12;\n" +
 	"\fvolume_users\x18\n" +
-	" \x03(\v2\x18.stowage.v1.PodReferenceR\vvolumeUsers\"\x96\x02\n" +
+	" \x03(\v2\x18.stowage.v1.PodReferenceR\vvolumeUsers\x12H\n" +
+	"\x0fdevice_requests\x18\v \x03(\v2\x1f.stowage.v1.DeviceRequestCountsR\x0edeviceRequests\x12E\n" +
+	"\x10device_shortages\x18\f \x03(\v2\x1a.stowage.v1.DeviceShortageR\x0fdeviceShortages\x12<\n" +
+	"\rtaken_devices\x18\r \x03(\v2\x17.stowage.v1.TakenDeviceR\ftakenDevices\x12U\n" +
+	"\x16unusable_device_claims\x18\x0e \x03(\v2\x1f.stowage.v1.UnusableDeviceClaimR\x14unusableDeviceClaims\"\xb4\x02\n" +
+	"\x13DeviceRequestCounts\x12\x1b\n" +
+	"\tpod_claim\x18\x01 \x01(\tR\bpodClaim\x12+\n" +
+	"\x11extended_resource\x18\x02 \x01(\tR\x10extendedResource\x12\x18\n" +
+	"\arequest\x18\x03 \x01(\tR\arequest\x12*\n" +
+	"\x11device_class_name\x18\x04 \x01(\tR\x0fdeviceClassName\x12\x1c\n" +
+	"\trequested\x18\x05 \x01(\x03R\trequested\x12\x18\n" +
+	"\adevices\x18\x06 \x01(\rR\adevices\x12\x1c\n" +
+	"\tavailable\x18\a \x01(\rR\tavailable\x127\n" +
+	"\bexcluded\x18\b \x03(\v2\x1b.stowage.v1.ExcludedDevicesR\bexcluded\"\x8a\x02\n" +
+	"\x0fExcludedDevices\x123\n" +
+	"\x06reason\x18\x01 \x01(\x0e2\x1b.stowage.v1.DeviceExclusionR\x06reason\x12\x18\n" +
+	"\adevices\x18\x02 \x01(\rR\adevices\x12%\n" +
+	"\x0eselector_index\x18\x03 \x01(\rR\rselectorIndex\x126\n" +
+	"\bselector\x18\x04 \x01(\v2\x1a.stowage.v1.DeviceSelectorR\bselector\x12-\n" +
+	"\x05taint\x18\x05 \x01(\v2\x17.stowage.v1.DeviceTaintR\x05taint\x12\x1a\n" +
+	"\bcapacity\x18\x06 \x01(\tR\bcapacity\"\x8e\x02\n" +
+	"\x0eDeviceShortage\x12*\n" +
+	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12;\n" +
+	"\brequests\x18\x02 \x03(\v2\x1f.stowage.v1.DeviceRequestCountsR\brequests\x12C\n" +
+	"\vconstraints\x18\x03 \x03(\v2!.stowage.v1.UnmetDeviceConstraintR\vconstraints\x12)\n" +
+	"\x10incomplete_pools\x18\x04 \x01(\rR\x0fincompletePools\x12#\n" +
+	"\rinvalid_pools\x18\x05 \x01(\rR\finvalidPools\"\x84\x01\n" +
+	"\x15UnmetDeviceConstraint\x12\x1b\n" +
+	"\tpod_claim\x18\x01 \x01(\tR\bpodClaim\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\rR\x05index\x12\x1c\n" +
+	"\tattribute\x18\x03 \x01(\tR\tattribute\x12\x1a\n" +
+	"\bdistinct\x18\x04 \x01(\bR\bdistinct\"\xfa\x01\n" +
+	"\vTakenDevice\x12\x16\n" +
+	"\x06driver\x18\x01 \x01(\tR\x06driver\x12\x12\n" +
+	"\x04pool\x18\x02 \x01(\tR\x04pool\x12\x16\n" +
+	"\x06device\x18\x03 \x01(\tR\x06device\x12\"\n" +
+	"\n" +
+	"node_index\x18\x04 \x01(\rH\x00R\tnodeIndex\x88\x01\x01\x12'\n" +
+	"\x0fclaim_namespace\x18\x05 \x01(\tR\x0eclaimNamespace\x12\x1d\n" +
+	"\n" +
+	"claim_name\x18\x06 \x01(\tR\tclaimName\x12,\n" +
+	"\x04pods\x18\a \x03(\v2\x18.stowage.v1.PodReferenceR\x04podsB\r\n" +
+	"\v_node_index\"\xab\x01\n" +
+	"\x13UnusableDeviceClaim\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x126\n" +
+	"\adevices\x18\x03 \x03(\v2\x1c.stowage.v1.DeviceAllocationR\adevices\x12*\n" +
+	"\x05nodes\x18\x04 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\"\x96\x02\n" +
 	"\rClaimConflict\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12,\n" +
@@ -1201,7 +1892,17 @@ const file_stowage_v1_explanation_proto_rawDesc = "" +
 	"\n" +
 	"node_index\x18\x01 \x01(\rR\tnodeIndex\x12\x12\n" +
 	"\x04port\x18\x02 \x01(\x05R\x04port\x120\n" +
-	"\x06holder\x18\x03 \x01(\v2\x18.stowage.v1.PodReferenceR\x06holder*\xde\x01\n" +
+	"\x06holder\x18\x03 \x01(\v2\x18.stowage.v1.PodReferenceR\x06holder*\xbb\x02\n" +
+	"\x0fDeviceExclusion\x12 \n" +
+	"\x1cDEVICE_EXCLUSION_UNSPECIFIED\x10\x00\x12#\n" +
+	"\x1fDEVICE_EXCLUSION_CLASS_SELECTOR\x10\x01\x12\x1d\n" +
+	"\x19DEVICE_EXCLUSION_SELECTOR\x10\x02\x12\"\n" +
+	"\x1eDEVICE_EXCLUSION_NOT_EVALUATED\x10\x03\x12\x1e\n" +
+	"\x1aDEVICE_EXCLUSION_TOO_SMALL\x10\x04\x12\x1a\n" +
+	"\x16DEVICE_EXCLUSION_TAINT\x10\x05\x12\x1a\n" +
+	"\x16DEVICE_EXCLUSION_TAKEN\x10\x06\x12\"\n" +
+	"\x1eDEVICE_EXCLUSION_CAPACITY_USED\x10\a\x12\"\n" +
+	"\x1eDEVICE_EXCLUSION_COUNTERS_USED\x10\b*\xde\x01\n" +
 	"\fTopologyRule\x12\x1d\n" +
 	"\x19TOPOLOGY_RULE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19TOPOLOGY_RULE_HARD_SPREAD\x10\x01\x12\x1d\n" +
@@ -1227,55 +1928,79 @@ func file_stowage_v1_explanation_proto_rawDescGZIP() []byte {
 	return file_stowage_v1_explanation_proto_rawDescData
 }
 
-var file_stowage_v1_explanation_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_stowage_v1_explanation_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_stowage_v1_explanation_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_stowage_v1_explanation_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_stowage_v1_explanation_proto_goTypes = []any{
-	(TopologyRule)(0),         // 0: stowage.v1.TopologyRule
-	(UncountedReason)(0),      // 1: stowage.v1.UncountedReason
-	(*Explanation)(nil),       // 2: stowage.v1.Explanation
-	(*ClaimConflict)(nil),     // 3: stowage.v1.ClaimConflict
-	(*AttachShortage)(nil),    // 4: stowage.v1.AttachShortage
-	(*TopologyCounts)(nil),    // 5: stowage.v1.TopologyCounts
-	(*DomainCount)(nil),       // 6: stowage.v1.DomainCount
-	(*PodReference)(nil),      // 7: stowage.v1.PodReference
-	(*UncountedNodes)(nil),    // 8: stowage.v1.UncountedNodes
-	(*UntoleratedTaint)(nil),  // 9: stowage.v1.UntoleratedTaint
-	(*UndeclaredFeature)(nil), // 10: stowage.v1.UndeclaredFeature
-	(*ResourceShortage)(nil),  // 11: stowage.v1.ResourceShortage
-	(*HostPortConflict)(nil),  // 12: stowage.v1.HostPortConflict
-	(*Rejection)(nil),         // 13: stowage.v1.Rejection
-	(RejectionReason)(0),      // 14: stowage.v1.RejectionReason
-	(*NodeList)(nil),          // 15: stowage.v1.NodeList
-	(*Taint)(nil),             // 16: stowage.v1.Taint
+	(DeviceExclusion)(0),          // 0: stowage.v1.DeviceExclusion
+	(TopologyRule)(0),             // 1: stowage.v1.TopologyRule
+	(UncountedReason)(0),          // 2: stowage.v1.UncountedReason
+	(*Explanation)(nil),           // 3: stowage.v1.Explanation
+	(*DeviceRequestCounts)(nil),   // 4: stowage.v1.DeviceRequestCounts
+	(*ExcludedDevices)(nil),       // 5: stowage.v1.ExcludedDevices
+	(*DeviceShortage)(nil),        // 6: stowage.v1.DeviceShortage
+	(*UnmetDeviceConstraint)(nil), // 7: stowage.v1.UnmetDeviceConstraint
+	(*TakenDevice)(nil),           // 8: stowage.v1.TakenDevice
+	(*UnusableDeviceClaim)(nil),   // 9: stowage.v1.UnusableDeviceClaim
+	(*ClaimConflict)(nil),         // 10: stowage.v1.ClaimConflict
+	(*AttachShortage)(nil),        // 11: stowage.v1.AttachShortage
+	(*TopologyCounts)(nil),        // 12: stowage.v1.TopologyCounts
+	(*DomainCount)(nil),           // 13: stowage.v1.DomainCount
+	(*PodReference)(nil),          // 14: stowage.v1.PodReference
+	(*UncountedNodes)(nil),        // 15: stowage.v1.UncountedNodes
+	(*UntoleratedTaint)(nil),      // 16: stowage.v1.UntoleratedTaint
+	(*UndeclaredFeature)(nil),     // 17: stowage.v1.UndeclaredFeature
+	(*ResourceShortage)(nil),      // 18: stowage.v1.ResourceShortage
+	(*HostPortConflict)(nil),      // 19: stowage.v1.HostPortConflict
+	(*Rejection)(nil),             // 20: stowage.v1.Rejection
+	(*DeviceSelector)(nil),        // 21: stowage.v1.DeviceSelector
+	(*DeviceTaint)(nil),           // 22: stowage.v1.DeviceTaint
+	(*NodeList)(nil),              // 23: stowage.v1.NodeList
+	(*DeviceAllocation)(nil),      // 24: stowage.v1.DeviceAllocation
+	(RejectionReason)(0),          // 25: stowage.v1.RejectionReason
+	(*Taint)(nil),                 // 26: stowage.v1.Taint
 }
 var file_stowage_v1_explanation_proto_depIdxs = []int32{
-	13, // 0: stowage.v1.Explanation.failing_checks:type_name -> stowage.v1.Rejection
-	5,  // 1: stowage.v1.Explanation.topology_counts:type_name -> stowage.v1.TopologyCounts
-	9,  // 2: stowage.v1.Explanation.untolerated_taints:type_name -> stowage.v1.UntoleratedTaint
-	11, // 3: stowage.v1.Explanation.resource_shortages:type_name -> stowage.v1.ResourceShortage
-	12, // 4: stowage.v1.Explanation.host_port_conflicts:type_name -> stowage.v1.HostPortConflict
-	10, // 5: stowage.v1.Explanation.undeclared_features:type_name -> stowage.v1.UndeclaredFeature
-	3,  // 6: stowage.v1.Explanation.claim_conflicts:type_name -> stowage.v1.ClaimConflict
-	4,  // 7: stowage.v1.Explanation.attach_shortages:type_name -> stowage.v1.AttachShortage
-	7,  // 8: stowage.v1.Explanation.volume_users:type_name -> stowage.v1.PodReference
-	14, // 9: stowage.v1.ClaimConflict.reason:type_name -> stowage.v1.RejectionReason
-	15, // 10: stowage.v1.ClaimConflict.nodes:type_name -> stowage.v1.NodeList
-	0,  // 11: stowage.v1.TopologyCounts.rule:type_name -> stowage.v1.TopologyRule
-	6,  // 12: stowage.v1.TopologyCounts.domains:type_name -> stowage.v1.DomainCount
-	8,  // 13: stowage.v1.TopologyCounts.uncounted_nodes:type_name -> stowage.v1.UncountedNodes
-	15, // 14: stowage.v1.DomainCount.nodes:type_name -> stowage.v1.NodeList
-	7,  // 15: stowage.v1.DomainCount.conflicting_pods:type_name -> stowage.v1.PodReference
-	1,  // 16: stowage.v1.UncountedNodes.reason:type_name -> stowage.v1.UncountedReason
-	15, // 17: stowage.v1.UncountedNodes.nodes:type_name -> stowage.v1.NodeList
-	16, // 18: stowage.v1.UntoleratedTaint.taint:type_name -> stowage.v1.Taint
-	15, // 19: stowage.v1.UntoleratedTaint.nodes:type_name -> stowage.v1.NodeList
-	15, // 20: stowage.v1.UndeclaredFeature.nodes:type_name -> stowage.v1.NodeList
-	7,  // 21: stowage.v1.HostPortConflict.holder:type_name -> stowage.v1.PodReference
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	20, // 0: stowage.v1.Explanation.failing_checks:type_name -> stowage.v1.Rejection
+	12, // 1: stowage.v1.Explanation.topology_counts:type_name -> stowage.v1.TopologyCounts
+	16, // 2: stowage.v1.Explanation.untolerated_taints:type_name -> stowage.v1.UntoleratedTaint
+	18, // 3: stowage.v1.Explanation.resource_shortages:type_name -> stowage.v1.ResourceShortage
+	19, // 4: stowage.v1.Explanation.host_port_conflicts:type_name -> stowage.v1.HostPortConflict
+	17, // 5: stowage.v1.Explanation.undeclared_features:type_name -> stowage.v1.UndeclaredFeature
+	10, // 6: stowage.v1.Explanation.claim_conflicts:type_name -> stowage.v1.ClaimConflict
+	11, // 7: stowage.v1.Explanation.attach_shortages:type_name -> stowage.v1.AttachShortage
+	14, // 8: stowage.v1.Explanation.volume_users:type_name -> stowage.v1.PodReference
+	4,  // 9: stowage.v1.Explanation.device_requests:type_name -> stowage.v1.DeviceRequestCounts
+	6,  // 10: stowage.v1.Explanation.device_shortages:type_name -> stowage.v1.DeviceShortage
+	8,  // 11: stowage.v1.Explanation.taken_devices:type_name -> stowage.v1.TakenDevice
+	9,  // 12: stowage.v1.Explanation.unusable_device_claims:type_name -> stowage.v1.UnusableDeviceClaim
+	5,  // 13: stowage.v1.DeviceRequestCounts.excluded:type_name -> stowage.v1.ExcludedDevices
+	0,  // 14: stowage.v1.ExcludedDevices.reason:type_name -> stowage.v1.DeviceExclusion
+	21, // 15: stowage.v1.ExcludedDevices.selector:type_name -> stowage.v1.DeviceSelector
+	22, // 16: stowage.v1.ExcludedDevices.taint:type_name -> stowage.v1.DeviceTaint
+	23, // 17: stowage.v1.DeviceShortage.nodes:type_name -> stowage.v1.NodeList
+	4,  // 18: stowage.v1.DeviceShortage.requests:type_name -> stowage.v1.DeviceRequestCounts
+	7,  // 19: stowage.v1.DeviceShortage.constraints:type_name -> stowage.v1.UnmetDeviceConstraint
+	14, // 20: stowage.v1.TakenDevice.pods:type_name -> stowage.v1.PodReference
+	24, // 21: stowage.v1.UnusableDeviceClaim.devices:type_name -> stowage.v1.DeviceAllocation
+	23, // 22: stowage.v1.UnusableDeviceClaim.nodes:type_name -> stowage.v1.NodeList
+	25, // 23: stowage.v1.ClaimConflict.reason:type_name -> stowage.v1.RejectionReason
+	23, // 24: stowage.v1.ClaimConflict.nodes:type_name -> stowage.v1.NodeList
+	1,  // 25: stowage.v1.TopologyCounts.rule:type_name -> stowage.v1.TopologyRule
+	13, // 26: stowage.v1.TopologyCounts.domains:type_name -> stowage.v1.DomainCount
+	15, // 27: stowage.v1.TopologyCounts.uncounted_nodes:type_name -> stowage.v1.UncountedNodes
+	23, // 28: stowage.v1.DomainCount.nodes:type_name -> stowage.v1.NodeList
+	14, // 29: stowage.v1.DomainCount.conflicting_pods:type_name -> stowage.v1.PodReference
+	2,  // 30: stowage.v1.UncountedNodes.reason:type_name -> stowage.v1.UncountedReason
+	23, // 31: stowage.v1.UncountedNodes.nodes:type_name -> stowage.v1.NodeList
+	26, // 32: stowage.v1.UntoleratedTaint.taint:type_name -> stowage.v1.Taint
+	23, // 33: stowage.v1.UntoleratedTaint.nodes:type_name -> stowage.v1.NodeList
+	23, // 34: stowage.v1.UndeclaredFeature.nodes:type_name -> stowage.v1.NodeList
+	14, // 35: stowage.v1.HostPortConflict.holder:type_name -> stowage.v1.PodReference
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_explanation_proto_init() }
@@ -1284,8 +2009,10 @@ func file_stowage_v1_explanation_proto_init() {
 		return
 	}
 	file_stowage_v1_cluster_proto_init()
+	file_stowage_v1_device_proto_init()
 	file_stowage_v1_verdict_proto_init()
-	file_stowage_v1_explanation_proto_msgTypes[5].OneofWrappers = []any{
+	file_stowage_v1_explanation_proto_msgTypes[5].OneofWrappers = []any{}
+	file_stowage_v1_explanation_proto_msgTypes[11].OneofWrappers = []any{
 		(*PodReference_TemplateIndex)(nil),
 		(*PodReference_QueueIndex)(nil),
 	}
@@ -1294,8 +2021,8 @@ func file_stowage_v1_explanation_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_v1_explanation_proto_rawDesc), len(file_stowage_v1_explanation_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   11,
+			NumEnums:      3,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -49,7 +49,9 @@ type FitRequest struct {
 	// The order of nodes in which ties are broken, as PlaceRequest.tie_break_seed.
 	TieBreakSeed uint64 `protobuf:"varint,7,opt,name=tie_break_seed,json=tieBreakSeed,proto3" json:"tie_break_seed,omitempty"`
 	// Breaks ties between the nodes with the highest score.
-	TieBreak      TieBreak `protobuf:"varint,8,opt,name=tie_break,json=tieBreak,proto3,enum=stowage.v1.TieBreak" json:"tie_break,omitempty"`
+	TieBreak TieBreak `protobuf:"varint,8,opt,name=tie_break,json=tieBreak,proto3,enum=stowage.v1.TieBreak" json:"tie_break,omitempty"`
+	// Whether to include FitResponse.explanation.
+	Explain       bool `protobuf:"varint,9,opt,name=explain,proto3" json:"explain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -140,6 +142,13 @@ func (x *FitRequest) GetTieBreak() TieBreak {
 	return TieBreak_TIE_BREAK_UNSPECIFIED
 }
 
+func (x *FitRequest) GetExplain() bool {
+	if x != nil {
+		return x.Explain
+	}
+	return false
+}
+
 // FitPod is equal pods of a unit.
 type FitPod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -223,7 +232,10 @@ type FitResponse struct {
 	// The content address of the cluster, with the delta applied.
 	SnapshotAddress string `protobuf:"bytes,10,opt,name=snapshot_address,json=snapshotAddress,proto3" json:"snapshot_address,omitempty"`
 	// The doubts about the pods of the mix.
-	Doubts        []*Doubt `protobuf:"bytes,11,rep,name=doubts,proto3" json:"doubts,omitempty"`
+	Doubts []*Doubt `protobuf:"bytes,11,rep,name=doubts,proto3" json:"doubts,omitempty"`
+	// Why the candidate nodes are infeasible for the pod of binding_mix_index, if requested. Pods with a queue_index are counted ones, and it is
+	// their entry of the mix.
+	Explanation   *Explanation `protobuf:"bytes,12,opt,name=explanation,proto3" json:"explanation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -331,6 +343,13 @@ func (x *FitResponse) GetSnapshotAddress() string {
 func (x *FitResponse) GetDoubts() []*Doubt {
 	if x != nil {
 		return x.Doubts
+	}
+	return nil
+}
+
+func (x *FitResponse) GetExplanation() *Explanation {
+	if x != nil {
+		return x.Explanation
 	}
 	return nil
 }
@@ -523,7 +542,7 @@ var File_stowage_v1_fit_proto protoreflect.FileDescriptor
 const file_stowage_v1_fit_proto_rawDesc = "" +
 	"\n" +
 	"\x14stowage/v1/fit.proto\x12\n" +
-	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/context.proto\x1a\x16stowage/v1/doubt.proto\x1a\"stowage/v1/placement_service.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/verdict.proto\"\xb9\x03\n" +
+	"stowage.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17stowage/v1/change.proto\x1a\x18stowage/v1/context.proto\x1a\x16stowage/v1/doubt.proto\x1a\x1cstowage/v1/explanation.proto\x1a\"stowage/v1/placement_service.proto\x1a\x14stowage/v1/pod.proto\x1a\x18stowage/v1/verdict.proto\"\xd3\x03\n" +
 	"\n" +
 	"FitRequest\x12=\n" +
 	"\acontext\x18\x01 \x01(\v2\x1b.stowage.v1.DecisionContextB\x06\xbaH\x03\xc8\x01\x01R\acontext\x121\n" +
@@ -533,13 +552,14 @@ const file_stowage_v1_fit_proto_rawDesc = "" +
 	"\ftopology_key\x18\x05 \x01(\tB\b\xbaH\x05r\x03(\xbd\x02R\vtopologyKey\x12'\n" +
 	"\x0finclude_changes\x18\x06 \x01(\bR\x0eincludeChanges\x12$\n" +
 	"\x0etie_break_seed\x18\a \x01(\x04R\ftieBreakSeed\x12;\n" +
-	"\ttie_break\x18\b \x01(\x0e2\x14.stowage.v1.TieBreakB\b\xbaH\x05\x82\x01\x02\x10\x01R\btieBreakB\f\n" +
+	"\ttie_break\x18\b \x01(\x0e2\x14.stowage.v1.TieBreakB\b\xbaH\x05\x82\x01\x02\x10\x01R\btieBreak\x12\x18\n" +
+	"\aexplain\x18\t \x01(\bR\aexplainB\f\n" +
 	"\n" +
 	"_max_units\"e\n" +
 	"\x06FitPod\x12)\n" +
 	"\x03pod\x18\x01 \x01(\v2\x0f.stowage.v1.PodB\x06\xbaH\x03\xc8\x01\x01R\x03pod\x12&\n" +
 	"\x05count\x18\x02 \x01(\rB\v\xbaH\b*\x06\x18\xc0\x84=(\x01H\x00R\x05count\x88\x01\x01B\b\n" +
-	"\x06_count\"\xdd\x03\n" +
+	"\x06_count\"\x98\x04\n" +
 	"\vFitResponse\x12\x14\n" +
 	"\x05units\x18\x01 \x01(\rR\x05units\x12\x18\n" +
 	"\alimited\x18\x02 \x01(\bR\alimited\x12'\n" +
@@ -554,7 +574,8 @@ const file_stowage_v1_fit_proto_rawDesc = "" +
 	"\achanges\x18\t \x03(\v2\x15.stowage.v1.FitChangeR\achanges\x12)\n" +
 	"\x10snapshot_address\x18\n" +
 	" \x01(\tR\x0fsnapshotAddress\x12)\n" +
-	"\x06doubts\x18\v \x03(\v2\x11.stowage.v1.DoubtR\x06doubtsB\x14\n" +
+	"\x06doubts\x18\v \x03(\v2\x11.stowage.v1.DoubtR\x06doubts\x129\n" +
+	"\vexplanation\x18\f \x01(\v2\x17.stowage.v1.ExplanationR\vexplanationB\x14\n" +
 	"\x12_binding_mix_index\"M\n" +
 	"\aFitPods\x12*\n" +
 	"\x05nodes\x18\x01 \x01(\v2\x14.stowage.v1.NodeListR\x05nodes\x12\x16\n" +
@@ -594,8 +615,9 @@ var file_stowage_v1_fit_proto_goTypes = []any{
 	(*Pod)(nil),             // 9: stowage.v1.Pod
 	(*Rejection)(nil),       // 10: stowage.v1.Rejection
 	(*Doubt)(nil),           // 11: stowage.v1.Doubt
-	(*NodeList)(nil),        // 12: stowage.v1.NodeList
-	(*Change)(nil),          // 13: stowage.v1.Change
+	(*Explanation)(nil),     // 12: stowage.v1.Explanation
+	(*NodeList)(nil),        // 13: stowage.v1.NodeList
+	(*Change)(nil),          // 14: stowage.v1.Change
 }
 var file_stowage_v1_fit_proto_depIdxs = []int32{
 	6,  // 0: stowage.v1.FitRequest.context:type_name -> stowage.v1.DecisionContext
@@ -608,13 +630,14 @@ var file_stowage_v1_fit_proto_depIdxs = []int32{
 	10, // 7: stowage.v1.FitResponse.rejections:type_name -> stowage.v1.Rejection
 	5,  // 8: stowage.v1.FitResponse.changes:type_name -> stowage.v1.FitChange
 	11, // 9: stowage.v1.FitResponse.doubts:type_name -> stowage.v1.Doubt
-	12, // 10: stowage.v1.FitPods.nodes:type_name -> stowage.v1.NodeList
-	13, // 11: stowage.v1.FitChange.change:type_name -> stowage.v1.Change
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	12, // 10: stowage.v1.FitResponse.explanation:type_name -> stowage.v1.Explanation
+	13, // 11: stowage.v1.FitPods.nodes:type_name -> stowage.v1.NodeList
+	14, // 12: stowage.v1.FitChange.change:type_name -> stowage.v1.Change
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_stowage_v1_fit_proto_init() }
@@ -625,6 +648,7 @@ func file_stowage_v1_fit_proto_init() {
 	file_stowage_v1_change_proto_init()
 	file_stowage_v1_context_proto_init()
 	file_stowage_v1_doubt_proto_init()
+	file_stowage_v1_explanation_proto_init()
 	file_stowage_v1_placement_service_proto_init()
 	file_stowage_v1_pod_proto_init()
 	file_stowage_v1_verdict_proto_init()

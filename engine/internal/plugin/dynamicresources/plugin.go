@@ -19,6 +19,7 @@ var Plugin = &plugin.Plugin{
 	PreFilter: preFilter,
 	Compile:   compile,
 	Waits:     waits,
+	Explain:   explain,
 	Score:     score,
 	Weight:    func(w *api.Weights) *int64 { return &w.DynamicResources },
 }
@@ -60,6 +61,13 @@ func compile(c *plugin.Cycle, s *rule.Set) {
 		{verdict.ReasonResourceClaimUnavailable, a.Unavailable}, {verdict.ReasonDevicesUndecided, a.Undecided},
 	} {
 		reject(verdict.UnschedulableAndUnresolvable, verdict.ReasonOf(r.reason), r.nodes)
+	}
+}
+
+// explain adds how many devices of its candidates a pod could have, and why it cannot have the others.
+func explain(c *plugin.Cycle, x *plugin.Explaining) {
+	if d := c.State.DemandOf(c.Pod); d != nil && d.Left == nil {
+		c.State.ExplainDevices(c.Pod, x.Candidates, x.Explanation)
 	}
 }
 
