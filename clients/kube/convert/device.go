@@ -159,13 +159,10 @@ func (c *converter) device(d *resourcev1.Device, path *field.Path) *stowagev1.De
 		BindsToNode:       isTrue(d.BindsToNode),
 		BindingConditions: slices.Clone(d.BindingConditions),
 	}
-	if d.NodeName != nil {
-		out.NodeName = *d.NodeName
-	}
+	out.NodeName = deref(d.NodeName)
+	refuseAlpha(c, d, path)
 	for i, consumed := range d.ConsumesCounters {
-		if skew.HasCompatibilityGroups(&consumed) {
-			c.errs = append(c.errs, field.Forbidden(path.Child("consumesCounters").Index(i).Child("compatibilityGroups"), "alpha, and off in v1.37"))
-		}
+		refuseAlpha(c, &consumed, path.Child("consumesCounters").Index(i))
 		out.ConsumesCounters = append(out.ConsumesCounters, &stowagev1.DeviceCounterSet{
 			Name: consumed.CounterSet, Counters: c.counters(consumed.Counters, path.Child("consumesCounters").Index(i).Child("counters")),
 		})
@@ -174,6 +171,13 @@ func (c *converter) device(d *resourcev1.Device, path *field.Path) *stowagev1.De
 		out.Taints = append(out.Taints, deviceTaint(t))
 	}
 	return out
+}
+
+// refuseAlpha refuses the fields of alpha features.
+func refuseAlpha[T any](c *converter, of *T, path *field.Path) {
+	for _, name := range skew.AlphaFields(of) {
+		c.errs = append(c.errs, field.Forbidden(path.Child(name), "alpha, and off in v1.37"))
+	}
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }
@@ -191,9 +195,8 @@ func (c *converter) resourceSlice(s *resourcev1.ResourceSlice) *stowagev1.Resour
 		NodeSelector:           c.nodeSelector(s.Spec.NodeSelector, spec.Child("nodeSelector")),
 		PerDeviceNodeSelection: isTrue(s.Spec.PerDeviceNodeSelection),
 	}
-	if s.Spec.NodeName != nil {
-		out.NodeName = *s.Spec.NodeName
-	}
+	out.NodeName = deref(s.Spec.NodeName)
+	refuseAlpha(c, &s.Spec, spec)
 	for i, set := range s.Spec.SharedCounters {
 		out.CounterSets = append(out.CounterSets, &stowagev1.DeviceCounterSet{
 			Name: set.Name, Counters: c.counters(set.Counters, spec.Child("sharedCounters").Index(i).Child("counters")),
@@ -216,6 +219,7 @@ func (c *converter) exactly(r *resourcev1.ExactDeviceRequest, path *field.Path) 
 		AdminAccess:     isTrue(r.AdminAccess),
 		Tolerations:     deviceTolerations(r.Tolerations),
 	}
+	refuseAlpha(c, r, path)
 	if r.Capacity != nil {
 		out.Capacities = c.capacityRequests(r.Capacity.Requests, path.Child("capacity", "requests"))
 	}
@@ -240,6 +244,7 @@ func (c *converter) deviceClaimSpec(s *resourcev1.ResourceClaimSpec, path *field
 			request.Exactly = c.exactly(r.Exactly, at.Child("exactly"))
 		}
 		for j, sub := range r.FirstAvailable {
+			refuseAlpha(c, &sub, at.Child("firstAvailable").Index(j))
 			exactly := &resourcev1.ExactDeviceRequest{
 				DeviceClassName: sub.DeviceClassName, Selectors: sub.Selectors, AllocationMode: sub.AllocationMode, Count: sub.Count,
 				Tolerations: sub.Tolerations, Capacity: sub.Capacity,
@@ -293,6 +298,7 @@ func (c *converter) allocation(a *resourcev1.AllocationResult, path *field.Path)
 	}
 	out := &stowagev1.ResourceClaimAllocation{NodeSelector: c.nodeSelector(a.NodeSelector, path.Child("nodeSelector"))}
 	for i, r := range a.Devices.Results {
+		refuseAlpha(c, &r, path.Child("devices", "results").Index(i))
 		out.Devices = append(out.Devices, &stowagev1.DeviceAllocation{
 			Request: r.Request, Driver: r.Driver, Pool: r.Pool, Device: r.Device, AdminAccess: isTrue(r.AdminAccess), Shared: r.ShareID != nil,
 			ConsumedCapacity: c.capacityRequests(r.ConsumedCapacity, path.Child("devices", "results").Index(i).Child("consumedCapacity")),

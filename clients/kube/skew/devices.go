@@ -29,10 +29,40 @@ func ReadDeviceTaintRule(o metav1.Object) (*DeviceTaintRule, error) {
 	return out, readSpec(o, &out.Spec)
 }
 
-// compatibilityGroups is the index of a field that releases before v1.37 lack.
-var compatibilityGroups = index(reflect.TypeFor[resourcev1.DeviceCounterConsumption](), "CompatibilityGroups")
+// alphaField is a field of an alpha feature that is off in v1.37, and that older releases lack.
+type alphaField struct {
+	index []int
+	name  string // in JSON
+}
 
-// HasCompatibilityGroups reports whether what a device consumes has compatibility groups.
-func HasCompatibilityGroups(c *resourcev1.DeviceCounterConsumption) bool {
-	return compatibilityGroups != nil && reflect.ValueOf(c).Elem().FieldByIndex(compatibilityGroups).Len() > 0
+// alphaFields are the fields by type that kube-scheduler reads with a feature gate, or that change its decision without one: it refuses
+// derived attributes, and requires a feature of nodes for a result that skips operations.
+var alphaFields = map[reflect.Type][]alphaField{}
+
+func init() {
+	for _, of := range []struct {
+		in          reflect.Type
+		field, name string
+	}{
+		{reflect.TypeFor[resourcev1.DeviceCounterConsumption](), "CompatibilityGroups", "compatibilityGroups"},
+		{reflect.TypeFor[resourcev1.Device](), "NodeAllocatableResources", "nodeAllocatableResources"},
+		{reflect.TypeFor[resourcev1.ResourceSliceSpec](), "SkipNodeOperations", "skipNodeOperations"},
+		{reflect.TypeFor[resourcev1.DeviceRequestAllocationResult](), "SkipNodeOperations", "skipNodeOperations"},
+		{reflect.TypeFor[resourcev1.ExactDeviceRequest](), "DerivedAttributes", "derivedAttributes"},
+		{reflect.TypeFor[resourcev1.DeviceSubRequest](), "DerivedAttributes", "derivedAttributes"},
+	} {
+		if at := index(of.in, of.field); at != nil {
+			alphaFields[of.in] = append(alphaFields[of.in], alphaField{at, of.name})
+		}
+	}
+}
+
+// AlphaFields returns the names of the fields of alpha features that are off in v1.37, and that a struct sets.
+func AlphaFields[T any](of *T) (set []string) {
+	for _, f := range alphaFields[reflect.TypeFor[T]()] {
+		if reflect.ValueOf(of).Elem().FieldByIndex(f.index).Len() > 0 {
+			set = append(set, f.name)
+		}
+	}
+	return set
 }
