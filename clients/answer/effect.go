@@ -12,6 +12,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
 	"github.com/stowage-scheduler/stowage/clients/fill"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -38,7 +39,8 @@ func WithNodes(c *stowagev1.Cluster, templates []*stowagev1.NodeTemplate, names 
 	for _, t := range templates {
 		byName[t.GetNode().GetName()] = t
 	}
-	out := &stowagev1.Cluster{PodTemplates: c.PodTemplates, NodeClasses: c.NodeClasses, Nodes: slices.Clip(c.Nodes)}
+	out := compact.Shallow(c)
+	out.Nodes, out.ResourceSlices = slices.Clip(c.Nodes), slices.Clip(c.ResourceSlices)
 	for _, name := range names {
 		t := byName[name[:max(0, strings.LastIndexByte(name, '-'))]]
 		n := &stowagev1.Node{}
@@ -50,6 +52,14 @@ func WithNodes(c *stowagev1.Cluster, templates []*stowagev1.NodeTemplate, names 
 			n.Labels[key] = name
 		}
 		out.Nodes = append(out.Nodes, n)
+		for _, s := range t.GetResourceSlices() {
+			s = compact.Shallow(s)
+			s.Name, s.NodeName = name+"/"+s.Name, name
+			if s.Pool = name + "/" + s.Pool; s.Pool == name+"/"+t.GetNode().GetName() {
+				s.Pool = name
+			}
+			out.ResourceSlices = append(out.ResourceSlices, s)
+		}
 	}
 	return out
 }
@@ -164,6 +174,7 @@ func (e *Effect) Moves(d *stowagev1.NodeDrain) {
 // Add places a number of pods on a node.
 func (e *Effect) Add(node uint32, pod *stowagev1.Pod, who string, pods int) {
 	e.now().Add(node, pod, pods)
+	e.now().Estimate(node, pod, pods)
 	name := e.cluster.GetNodes()[node].GetName()
 	for range pods {
 		e.New[name] = append(e.New[name], who)

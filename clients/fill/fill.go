@@ -1,7 +1,7 @@
 // Package fill adds up what pods take of nodes, so that answers can show how full nodes are before and after them.
 //
 // Amounts are counted as NodeResourcesFit does: the requests of pods, with their overhead and what the kubelet allocated
-// during a resize, and the number of pods. A Nodes is for one goroutine.
+// during a resize, and the number of pods. Devices of ResourceSlices are counted by driver. A Nodes is for one goroutine.
 package fill
 
 import (
@@ -18,7 +18,7 @@ import (
 // Node is how full a node is.
 type Node struct {
 	// Allocatable is what the node has for pods. Requested is what its pods take, with their number as "pods"; it may be more. CPU,
-	// memory and pods are always there, also if they are 0.
+	// memory and pods are always there, also if they are 0. Devices are there under DevicesPrefix and their driver.
 	Allocatable, Requested corev1.ResourceList
 }
 
@@ -26,12 +26,14 @@ type Node struct {
 type Nodes struct {
 	cluster   *stowagev1.Cluster
 	templates map[uint32]corev1.ResourceList // what pods of a template take
+	devices   *objects                       // nil for none
+	taken     taken
 	All       []Node
 }
 
 // Of returns how full the nodes of a cluster are.
 func Of(c *stowagev1.Cluster) (*Nodes, error) {
-	out := &Nodes{cluster: c, templates: map[uint32]corev1.ResourceList{}, All: make([]Node, len(c.GetNodes()))}
+	out := &Nodes{cluster: c, templates: map[uint32]corev1.ResourceList{}, All: make([]Node, len(c.GetNodes())), devices: readDevices(c)}
 	for i, n := range c.GetNodes() {
 		whole, err := compact.WholeNode(c, n)
 		if err != nil {
@@ -52,12 +54,22 @@ func Of(c *stowagev1.Cluster) (*Nodes, error) {
 		}
 		out.All[i] = node
 	}
+	out.taken = taken{map[string]bool{}, map[place]int{}, map[place]map[string]int64{}}
+	if out.devices != nil {
+		for i := range out.All {
+			out.count(i)
+		}
+		for _, claim := range c.GetResourceClaims() {
+			out.Take(claim.GetAllocation().GetDevices())
+		}
+	}
 	return out, nil
 }
 
 // Clone returns a copy that changes apart from the original.
 func (n *Nodes) Clone() *Nodes {
 	out := *n
+	out.taken = n.taken.clone()
 	out.All = make([]Node, len(n.All))
 	for i, node := range n.All {
 		out.All[i] = Node{Allocatable: node.Allocatable, Requested: node.Requested.DeepCopy()}
@@ -65,13 +77,13 @@ func (n *Nodes) Clone() *Nodes {
 	return &out
 }
 
-// Add adds a number of pods to a node.
+// Add adds a number of pods to a node, without devices.
 func (n *Nodes) Add(node uint32, p *stowagev1.Pod, pods int) {
 	n.All[node].add(n.takes(p), int64(pods))
 }
 
 // Move takes pods off their node and adds them to others, one to each. Without others they are gone. Pods of a queue are not on
-// nodes of the cluster, and are left alone.
+// nodes of the cluster, and are left alone. Devices on other nodes are estimated.
 func (n *Nodes) Move(pods *stowagev1.PodReference, to []uint32) {
 	if _, queued := pods.GetOrigin().(*stowagev1.PodReference_QueueIndex); queued {
 		return
@@ -82,8 +94,12 @@ func (n *Nodes) Move(pods *stowagev1.PodReference, to []uint32) {
 		occupied = n.takes(p) // with its status, which does not come along
 	}
 	n.All[pods.GetNodeIndex()].add(occupied, -int64(pods.GetCount()))
+	if pods.GetName() != "" {
+		n.leave(pods.GetNamespace(), pods.GetName())
+	}
 	for _, node := range to {
 		n.All[node].add(takes, 1)
+		n.Estimate(node, &stowagev1.Pod{Source: &stowagev1.Pod_TemplateIndex{TemplateIndex: pods.GetTemplateIndex()}}, 1)
 	}
 }
 

@@ -95,6 +95,9 @@ func (a *Answer) Fill() (before, after *fill.Nodes, err error) {
 			after.Add(node, pod, 1)
 		}
 	}
+	for _, c := range a.Response.GetClaimDevices() {
+		after.Take(c.GetDevices())
+	}
 	for _, e := range a.Response.GetEvictions() {
 		for _, v := range e.GetVictims() {
 			after.Move(v, nil)

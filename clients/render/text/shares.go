@@ -59,10 +59,14 @@ func Resources(n *fill.Node) []corev1.ResourceName {
 // (pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName, v1.37, which has further rules for names that nodes do not have).
 func isExtended(name corev1.ResourceName) bool { return strings.Contains(string(name), "/") }
 
-// ShortResource is what pictures call a resource: mem, or gpu for nvidia.com/gpu.
+// ShortResource is what pictures call a resource: mem, or gpu for nvidia.com/gpu and for devices of the driver gpu.nvidia.com.
 func ShortResource(name corev1.ResourceName) string {
 	if name == corev1.ResourceMemory {
 		return "mem"
+	}
+	if driver, of := strings.CutPrefix(string(name), fill.DevicesPrefix); of {
+		short, _, _ := strings.Cut(driver, ".")
+		return short
 	}
 	return string(name[strings.LastIndexByte(string(name), '/')+1:])
 }
