@@ -31,6 +31,13 @@ const (
 	NodeOfVolume   Kind = "node-of-volume"  // a new node can use a volume that no node can
 	NewVolume      Kind = "new-volume"      // a claim is created again and gets another volume
 	DetachedVolume Kind = "detached-volume" // a pod leaves a node, and its volumes are detached
+
+	FewerDevices      Kind = "fewer-devices"      // a request asks for fewer devices
+	FewerSelectors    Kind = "fewer-selectors"    // a request has a selector of devices less
+	FewerConstraints  Kind = "fewer-constraints"  // a claim has a constraint less
+	ToleratedDevice   Kind = "tolerated-device"   // a request tolerates a taint of devices
+	AlternativeDevice Kind = "alternative-device" // a request accepts devices of another class, too
+	FreedDevice       Kind = "freed-device"       // a pod leaves its node, or an unused claim is deleted
 )
 
 // Advice is a change in words, and how it is made.
@@ -38,7 +45,7 @@ type Advice struct {
 	Kind Kind
 	Text string
 	// Rule is the term of a SoftRule, Replicas is the number of FewerReplicas, Priority the priority of HigherPriority, Pod is the MovedPod
-	// or the one of a DetachedVolume. Claim is the claim of advice about one, as NAMESPACE/NAME.
+	// or the one of a DetachedVolume or FreedDevice. Claim is the claim of advice about one, as NAMESPACE/NAME.
 	Rule     *stowagev1.PodRule
 	Replicas uint32
 	Priority int32
@@ -75,7 +82,7 @@ func (q *Question) Find(ctx context.Context) ([]Advice, error) {
 		return nil, nil
 	}
 	var out []Advice
-	for _, find := range []func(context.Context) ([]Advice, error){q.apart, q.moved, q.priority, q.detached, q.claims} {
+	for _, find := range []func(context.Context) ([]Advice, error){q.apart, q.moved, q.priority, q.detached, q.claims, q.devices} {
 		more, err := find(ctx)
 		if err != nil {
 			return nil, err

@@ -11,7 +11,7 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
-// maximumTrials bounds the changes of storage that are played.
+// maximumTrials bounds the changes of claims that are played.
 const maximumTrials = 24
 
 // trial is a change of the cluster, or of the first pod in question, that is advice if it gives this pod a node.
@@ -19,6 +19,8 @@ type trial struct {
 	Advice
 	delta *stowagev1.ClusterDelta
 	pod   *stowagev1.Pod // instead of the pod; nil for the pod as it is
+	// evicted are pods that leave their nodes.
+	evicted []kube.OnNode
 	// added says that the node is a new one, which the text names.
 	added bool
 }
@@ -32,6 +34,7 @@ func (q *Question) try(ctx context.Context, trials []trial) ([]Advice, error) {
 		var s *stowagev1.Scenario
 		s, at = q.unchanged(trials[i].pod)
 		s.Delta = trials[i].delta
+		q.evict(s, trials[i].evicted...)
 		scenarios = append(scenarios, s)
 	}
 	answers, err := q.play(ctx, q.Mode, scenarios...)

@@ -37,6 +37,11 @@ func Deleted(namespace, name string) *Fix {
 	return &Fix{Commands: []string{DeletePod(namespace, name)}, Note: unbudgeted}
 }
 
+// DeletedClaim deletes a ResourceClaim.
+func DeletedClaim(namespace, name string) *Fix {
+	return &Fix{Commands: []string{quote.Command("kubectl delete resourceclaim", []string{name}, "--namespace="+namespace)}}
+}
+
 // Prioritized gives the pods of a workload a PriorityClass.
 func Prioritized(of Workload, class string) (*Fix, error) {
 	fields, err := of.fields([]*stowagev1.Change{{}})

@@ -29,6 +29,10 @@ const (
 	PinnedClaim      review.Rule = "pinned-claim"      // no node with room can use the volume of a claim
 	AttachLimit      review.Rule = "attach-limit"      // a CSI driver can attach no more volumes to a node
 	VolumesInZone    review.Rule = "volumes-in-zone"   // the volumes of all replicas are in one zone
+	UnusedClaim      review.Rule = "unused-claim"      // a claim has devices, and no pod
+	TaintedDevice    review.Rule = "tainted-device"    // a device in use has a taint that evicts its pods
+	BrokenPool       review.Rule = "broken-pool"       // a pool gives no devices
+	DevicesTaken     review.Rule = "devices-taken"     // a node has no free device of a driver
 )
 
 // Options configure an audit.
@@ -99,6 +103,9 @@ func (a *audit) find(ctx context.Context) error {
 	a.taints()
 	a.domains()
 	a.budgets()
+	if err := a.devices(); err != nil {
+		return err
+	}
 	for _, ask := range []func(context.Context) error{a.rules, a.soft, a.overcommitted, a.losses, a.volumes} {
 		if err := ask(ctx); err != nil {
 			return err

@@ -36,9 +36,16 @@ type Part struct {
 // Kind is the kind of the document.
 const Kind = "FitReport"
 
+// fields are the fields of the document.
+type fields struct {
+	answer.Document
+	// Why is what keeps the next pod from the nodes, in a sentence.
+	Why string `json:"why,omitempty"`
+}
+
 // Answer is the document of kind FitReport. Its JSON has the fields of FitResponse after its own.
 type Answer struct {
-	answer.Document
+	fields
 
 	answer.Judgement `json:"-"`
 	Options          Options                `json:"-"`
@@ -84,8 +91,19 @@ func Ask(ctx context.Context, q *answer.Question, o Options) (*Answer, error) {
 		}
 	}
 	out.Document = answer.NewDocument(Kind, out.verdict(), out.Cluster, o.TopologyKey, e)
-	out.Findings = findings
+	out.Findings, out.Why = findings, out.Words().Why(out.Response.GetExplanation())
 	return out, nil
+}
+
+// Words describes the response.
+func (a *Answer) Words() *words.Explanation {
+	return &words.Explanation{Cluster: a.Cluster, Counting: true, PodName: func(p *stowagev1.PodReference) string {
+		if of, counted := p.GetOrigin().(*stowagev1.PodReference_QueueIndex); counted {
+			_, name, _ := strings.Cut(a.Mix[of.QueueIndex].Name, "/")
+			return name
+		}
+		return words.PodName(a.Cluster, p)
+	}}
 }
 
 // put sends the request, unless kube-scheduler does not queue a part of the mix.
@@ -99,7 +117,7 @@ func (a *Answer) put(ctx context.Context, q *answer.Question) (err error) {
 	}
 	request := q.Snapshot.FitRequest(a.Mix)
 	request.Context.Profile, request.TopologyKey, request.IncludeChanges = q.Profile(), a.Options.TopologyKey, a.Options.Changes
-	request.TieBreak, request.TieBreakSeed = q.TieBreak, q.Seed
+	request.TieBreak, request.TieBreakSeed, request.Explain = q.TieBreak, q.Seed, true
 	if a.Options.MaxUnits > 0 {
 		request.MaxUnits = &a.Options.MaxUnits
 	}
@@ -136,7 +154,7 @@ func notQueued(mix []*kube.Counted, entry int) *stowagev1.FitResponse {
 
 // Fields are the document's fields, then the fields of the response.
 func (a *Answer) Fields() (head, body any, of *answer.Judgement) {
-	return a.Document, a.Response, &a.Judgement
+	return a.fields, a.Response, &a.Judgement
 }
 
 // MarshalJSON encodes the fields.
@@ -161,7 +179,7 @@ func (a *Answer) Next() string {
 
 // Changes lists changes, each with the number of units that fit with it.
 func (a *Answer) Changes() []string {
-	x := &words.Explanation{Cluster: a.Cluster, Counting: true}
+	x := a.Words()
 	var out []string
 	for _, c := range a.Response.GetChanges() {
 		out = append(out, fmt.Sprintf("%d: %s", c.GetUnits(), x.Change(c.GetChange())))

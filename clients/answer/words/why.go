@@ -41,6 +41,7 @@ func (x *Explanation) Why(e *stowagev1.Explanation) string {
 		}
 	}
 	out = append(out, x.whyVolumes(e)...)
+	out = append(out, x.whyDevices(e)...)
 	if s := e.GetResourceShortages(); len(s) > 0 {
 		text := x.shortage(s[0])
 		if len(s) > 1 {

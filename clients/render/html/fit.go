@@ -19,6 +19,9 @@ func Fit(a *fit.Answer) *Page {
 	}
 	if next := a.Next(); next != "" {
 		s := Section{Text: []string{next}}
+		if a.Why != "" {
+			s.Text = append(s.Text, a.Why)
+		}
 		if rows := rejections(a.Response.GetRejections()); len(rows) > 0 {
 			s.Columns, s.Rows = []string{"Nodes", "Verdict", "Plugin", "Which"}, rows
 		}

@@ -34,7 +34,11 @@ func (p *placement) sections() []Section {
 			w.Namespace + "/" + w.Name, w.Kind, fmt.Sprintf("%d/%d", w.Placed, w.Pods), words.Names(nodesOf(&w)),
 		})
 	}
-	out := append([]Section{pods}, p.without()...)
+	out := []Section{pods}
+	if devices := p.Devices(); len(devices) > 0 {
+		out = append(out, Section{Title: "Devices", Columns: []string{"Pod", "Node", "Claim", "Driver/pool/device"}, Rows: devices})
+	}
+	out = append(out, p.without()...)
 	if lines := p.Evictions(); len(lines) > 0 {
 		out = append(out, Section{Title: "Evictions", List: lines})
 	}

@@ -139,6 +139,9 @@ func (s *Style) running(w io.Writer, p *explain.Pod) {
 		text = "it could not move: no other node is feasible"
 	}
 	WriteWrapped(w, "", text+"; "+here, s.Width)
+	for _, of := range words.PodDevices(p.Words.Cluster, p.On.Object.Namespace, p.On.Object.Name) {
+		WriteWrapped(w, "", "devices of "+of, s.Width)
+	}
 	fmt.Fprintln(w)
 	rows := [][]string{{"NODES", "VERDICT", "PLUGIN", "WHICH"}}
 	if len(feasible) > 0 {

@@ -41,6 +41,7 @@ func (x *Explanation) Write(w io.Writer, e *stowagev1.Explanation) {
 		tableWithin(w, x.Width, rows...)
 	}
 	x.volumes(w, e)
+	x.devices(w, e)
 	if len(e.GetResourceShortages()) > 0 {
 		fmt.Fprintln(w, "\nShortages:")
 		rows := [][]string{{"NODE", "RESOURCE", "REQUESTED", "IN USE", "ALLOCATABLE", "MISSING"}}

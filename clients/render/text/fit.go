@@ -33,6 +33,7 @@ func (s *Style) fit(w io.Writer, a *fit.Answer) {
 	}
 	fmt.Fprintln(w)
 	WriteWrapped(w, "", next, s.Width)
+	s.explanation(a.Words()).WriteWhy(w, "", a.Response.GetExplanation())
 	if len(a.Response.GetRejections()) > 0 {
 		rows := [][]string{{"NODES", "VERDICT", "PLUGIN", "WHICH"}}
 		for _, r := range a.Response.GetRejections() {

@@ -61,6 +61,7 @@ func TellPlace(w io.Writer, answer *place.Answer, s Style) {
 	if len(workloads) > 0 {
 		tableWithin(w, p.Width, rows...)
 	}
+	p.devices(w)
 	p.evictions(w)
 	p.groups(w, a.GetPodGroups())
 	var unattempted uint64
@@ -137,6 +138,27 @@ func (p *placement) leavers(w io.Writer) {
 	}
 	for _, o := range of {
 		WriteWrapped(w, "", fmt.Sprintf("pods of %s that leave: %s", o, words.Names(pods[o])), p.Width)
+	}
+}
+
+// maximumClaims bounds the claims whose devices are listed without Verbose.
+const maximumClaims = 20
+
+// devices writes which devices claims got.
+func (p *placement) devices(w io.Writer) {
+	all := p.Devices()
+	if len(all) == 0 {
+		return
+	}
+	rows := [][]string{{"DEVICES OF", "NODE", "CLAIM", "DRIVER/POOL/DEVICE"}}
+	shown := all
+	if !p.Verbose {
+		shown = all[:min(len(all), maximumClaims)]
+	}
+	fmt.Fprintln(w)
+	tableWithin(w, p.Width, append(rows, shown...)...)
+	if left := len(all) - len(shown); left > 0 {
+		quote.Fprintf(w, "and %s more, which -v lists\n", words.Plural(left, "claim"))
 	}
 }
 
