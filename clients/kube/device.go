@@ -104,7 +104,7 @@ func (b *Builder) addResourceClaims() {
 			_ = b.objects.misread(object.Of("ResourceClaim", c.object), false, err)
 			continue
 		}
-		if owner := metav1.GetControllerOfNoCopy(c.object); owner != nil && owner.Kind == "Pod" {
+		if owner := convert.ControllingPod(c.object); owner != nil {
 			if uid, there := pods[types.NamespacedName{Namespace: out.Namespace, Name: owner.Name}]; !there || uid == owner.UID {
 				out.ControllerPod = owner.Name
 			}

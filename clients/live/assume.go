@@ -21,6 +21,11 @@ func (m *model) assume(pods []Assumption, deadline time.Time) error {
 		if n := m.nodes[a.Node]; n == nil || n.message == nil {
 			return fmt.Errorf("%w: there is no node %s any more", ErrChanged, a.Node)
 		}
+		for _, claim := range a.Claims {
+			if now := m.devices.claims[keyOf(claim)]; now == nil || now.UID != claim.UID || m.takenFrom(claim) {
+				return fmt.Errorf("%w: claim %s or its devices are no longer there", ErrChanged, claim.Name)
+			}
+		}
 	}
 	m.deciding = true
 	for _, a := range pods {
@@ -30,6 +35,8 @@ func (m *model) assume(pods []Assumption, deadline time.Time) error {
 			p.until = deadline
 		}
 		m.put(a.Pod.UID, p)
+		m.releaseClaims(a.Pod.UID)
+		m.assumeClaims(a.Pod.UID, a.Claims)
 	}
 	return nil
 }
@@ -54,6 +61,7 @@ func (m *model) forget(uid types.UID) {
 	if p := m.pods[uid]; p != nil && p.assumed {
 		m.deciding = true
 		m.remove(uid)
+		m.releaseClaims(uid)
 	}
 }
 

@@ -11,10 +11,10 @@ import (
 )
 
 // PendingPod converts a pending pod of the cluster, with a template of its own. Its claims and disks are unread fields if storage objects
-// are not read.
+// are not read, and its claims of devices if their objects are not.
 func (c *Cluster) PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
 	c.mutex.Lock()
-	e := c.model.storage.environment // never changes
+	e := c.model.environment // does not change once the cluster is read
 	c.mutex.Unlock()
 	return e.PodWithClaims(p)
 }

@@ -11,12 +11,14 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 )
 
@@ -42,6 +44,8 @@ type Options struct {
 	StartTimes bool
 	// PodGroups makes the Cluster watch PodGroups.
 	PodGroups bool
+	// Selectors evaluates the expressions of DeviceClasses and ResourceClaims. Without it the Cluster reads no devices.
+	Selectors convert.Selectors
 }
 
 // DefaultAssumeFor is the default of Options.AssumeFor.
@@ -54,6 +58,7 @@ type Cluster struct {
 	log       *slog.Logger
 	assumeFor time.Duration
 	podGroups bool
+	selectors convert.Selectors
 	informers *Informers
 	synced    []cache.InformerSynced
 	expired   metric.Int64Counter
@@ -69,7 +74,7 @@ type Cluster struct {
 
 // New returns a Cluster that does not watch yet. Handlers may be added to its informers before Run.
 func New(api kubernetes.Interface, client *stowage.Client, o Options) (*Cluster, error) {
-	c := &Cluster{api: api, client: client, log: o.Log, assumeFor: o.AssumeFor, podGroups: o.PodGroups, changed: make(chan struct{})}
+	c := &Cluster{api: api, client: client, log: o.Log, assumeFor: o.AssumeFor, podGroups: o.PodGroups, selectors: o.Selectors, changed: make(chan struct{})}
 	if c.log == nil {
 		c.log = slog.Default()
 	}
@@ -207,6 +212,8 @@ type Assumption struct {
 	// Held assumptions count until Extend or Forget, because their holder knows the outcome of the binding. Other assumptions
 	// count for Options.AssumeFor.
 	Held bool
+	// Claims are the resource claims of the pod, allocated and reserved as the caller is about to write them.
+	Claims []*resourcev1.ResourceClaim
 }
 
 // Assume counts pods on nodes, all or none. It returns ErrChanged if the decision may be outdated: if at is not nil and the

@@ -2,8 +2,9 @@
 //
 // A Cluster watches nodes, pods, namespaces, PodDisruptionBudgets, and the Services, ReplicaSets, StatefulSets and
 // ReplicationControllers whose selectors default spreading reads. It also watches DeviceClasses if the API server serves
-// resource.k8s.io/v1, with Options.PodGroups the PodGroups of scheduling.k8s.io/v1beta1, and the storage objects that
-// StorageResources lists, if the process may read all of them: otherwise PendingPod lists claims and disks as unread fields. It keeps a base snapshot on the
+// resource.k8s.io/v1, with Options.PodGroups the PodGroups of scheduling.k8s.io/v1beta1, the storage objects that
+// StorageResources lists, and with Options.Selectors the objects that DeviceResources lists, of either if the process may read all of them:
+// otherwise PendingPod lists claims and disks as unread fields. It keeps a base snapshot on the
 // server and a delta, so that one request carries the current cluster as a reference and the latest changes. A large delta
 // becomes part of a new base. Events that change no field that decisions read, and repeated or late events, change nothing.
 //
@@ -26,6 +27,9 @@
 // has resolved the assumption after Options.AssumeFor, the Cluster reads the pod from the API server: a bound pod stays on its
 // node, and a pending or deleted pod is forgotten. While the API server does not answer, the pod stays assumed. A held
 // assumption is not resolved this way: it counts until its holder calls Extend or Forget.
+//
+// Resource claims of an assumed pod count as Assumption.Claims has them. A claim that was written (ClaimWritten) counts so until an event
+// shows that version, also if its pod is forgotten: events may be older than the write, and may show the devices free.
 //
 // # Objects that Stowage refuses
 //

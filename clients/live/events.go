@@ -83,7 +83,7 @@ func (m *model) podGone(o *corev1.Pod) {
 
 // podOf converts a pod on a node or nominated to it, and adds its template to the model.
 func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
-	read := m.storage.environment.OccupyingPod(o)
+	read := m.environment.OccupyingPod(o)
 	converted, unclear := read.Pod, read.Amounts != nil
 	if !m.startTimes {
 		converted.StartTime = nil
@@ -119,7 +119,7 @@ func (m *model) podOf(o *corev1.Pod, onNode string) *pod {
 		readiness: converted.Readiness,
 	}}
 	if len(converted.Labels) > 0 || converted.ResourceStatus != nil || converted.Preempted || m.startTimes ||
-		slices.ContainsFunc(kept.template.GetSpec().GetVolumes(), convert.NamedByPod) {
+		len(kept.template.GetSpec().GetResourceClaims()) > 0 || slices.ContainsFunc(kept.template.GetSpec().GetVolumes(), convert.NamedByPod) {
 		converted.Source = &stowagev1.Pod_TemplateIndex{TemplateIndex: out.counted.template}
 		if reason := m.refused.pod(o.UID, converted); reason != "" {
 			out.unclear, reasons = true, append(reasons, reason)

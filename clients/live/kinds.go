@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// storageKind is a kind of storage objects.
-type storageKind struct {
+// watchedKind is a kind of objects that is read if the API server has it, and if this process may read it.
+type watchedKind struct {
 	resource schema.GroupVersionResource
 	kind     string
 	// probe lists and watches the objects, as far as that shows whether it is possible.
@@ -28,7 +28,7 @@ type storageKind struct {
 }
 
 // storageKinds are the kinds that the rules of volumes read, all of them or none: kube-scheduler's verdict depends on each.
-var storageKinds = []storageKind{
+var storageKinds = []watchedKind{
 	newKind(storagev1.SchemeGroupVersion.WithResource("storageclasses"), "StorageClass", &storagev1.StorageClass{},
 		func(api kubernetes.Interface) lister[*storagev1.StorageClassList] {
 			return api.StorageV1().StorageClasses()
@@ -63,8 +63,13 @@ var storageKinds = []storageKind{
 }
 
 // StorageResources returns the resources that a Cluster lists and watches for volumes.
-func StorageResources() (out []schema.GroupVersionResource) {
-	for _, k := range storageKinds {
+func StorageResources() []schema.GroupVersionResource { return resourcesOf(storageKinds) }
+
+// DeviceResources returns the resources that a Cluster lists and watches for devices.
+func DeviceResources() []schema.GroupVersionResource { return resourcesOf(deviceKinds) }
+
+func resourcesOf(kinds []watchedKind) (out []schema.GroupVersionResource) {
+	for _, k := range kinds {
 		out = append(out, k.resource)
 	}
 	return out
@@ -86,8 +91,8 @@ type apiObject interface {
 func newKind[O apiObject, L interface {
 	metav1.ListInterface
 	runtime.Object
-}](resource schema.GroupVersionResource, kind string, example O, client func(kubernetes.Interface) lister[L], set, gone func(*model, O)) storageKind {
-	return storageKind{
+}](resource schema.GroupVersionResource, kind string, example O, client func(kubernetes.Interface) lister[L], set, gone func(*model, O)) watchedKind {
+	return watchedKind{
 		resource: resource, kind: kind,
 		probe: func(ctx context.Context, api kubernetes.Interface) error {
 			first, err := client(api).List(ctx, metav1.ListOptions{Limit: 1})
@@ -117,22 +122,21 @@ func newKind[O apiObject, L interface {
 // watchStorage applies the events of storage objects to the model if the API server has all of their kinds, and if this process may
 // read them. It asks once: afterwards this process needs a restart.
 func (c *Cluster) watchStorage(ctx context.Context) error {
-	var without []error
-	for _, k := range storageKinds {
-		err := c.probe(ctx, &k)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err != nil {
-			without = append(without, fmt.Errorf("%s: %w", k.resource.Resource, err))
-		}
+	without, err := c.unreadable(ctx, storageKinds)
+	if err != nil {
+		return err
 	}
 	if len(without) > 0 {
 		c.log.Warn("without volumes: claims and disks of pods are not read", "reason", errors.Join(without...))
 		return nil
 	}
 	c.update((*model).readStorage)
-	for _, k := range storageKinds {
+	return c.listenTo(storageKinds)
+}
+
+// listenTo applies the events of kinds to the model.
+func (c *Cluster) listenTo(kinds []watchedKind) error {
+	for _, k := range kinds {
 		if err := k.listen(c); err != nil {
 			return err
 		}
@@ -140,8 +144,22 @@ func (c *Cluster) watchStorage(ctx context.Context) error {
 	return nil
 }
 
+// unreadable returns why objects of some kinds cannot be read, none if all can.
+func (c *Cluster) unreadable(ctx context.Context, kinds []watchedKind) (without []error, err error) {
+	for _, k := range kinds {
+		err := c.probe(ctx, &k)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			without = append(without, fmt.Errorf("%s: %w", k.resource.Resource, err))
+		}
+	}
+	return without, nil
+}
+
 // probe returns why objects of a kind cannot be read, nil if they can. It waits for an API server that does not answer.
-func (c *Cluster) probe(ctx context.Context, k *storageKind) error {
+func (c *Cluster) probe(ctx context.Context, k *watchedKind) error {
 	for {
 		err := k.probe(ctx, c.api)
 		if err == nil || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) {

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -39,7 +40,7 @@ func (c *Cluster) measure(p metric.MeterProvider) error {
 			}
 		}
 		kinds := map[string]int{"Node": 0, "Pod": 0, "Namespace": 0, "Service": 0, "ReplicationController": 0, "ReplicaSet": 0, "StatefulSet": 0}
-		for _, k := range storageKinds {
+		for _, k := range slices.Concat(storageKinds, deviceKinds) {
 			kinds[k.kind] = 0
 		}
 		for r := range c.model.refused.reasons {

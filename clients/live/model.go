@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/compact"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -23,14 +24,17 @@ type model struct {
 	nodes     map[string]*node
 	dirty     map[string]*was // nodes that differ from the base, or may
 	pods      map[types.UID]*pod
-	nominated map[types.UID]*pod // the pending pods with a nominated node, assumed ones among them
-	held      map[types.UID]held // nominations of the caller that no event has shown
+	nominated map[types.UID]*pod      // the pending pods with a nominated node, assumed ones among them
+	owners    map[objectKey]types.UID // the pods that may control claims
+	held      map[types.UID]held      // nominations of the caller that no event has shown
 	templates templates
-	storage   storage
-	refused   refused
-	closed    map[string]*node  // nodes that are closed
-	devices   map[string]string // extended resources by DeviceClass
-	podGroups map[objectKey]*schedulingv1beta1.PodGroup
+	// environment reads pods, without their volumes and devices if these objects are not read.
+	environment *convert.Environment
+	storage     storage
+	refused     refused
+	devices     devices
+	closed      map[string]*node // nodes that are closed
+	podGroups   map[objectKey]*schedulingv1beta1.PodGroup
 	// startTimes is Options.StartTimes.
 	startTimes bool
 }
@@ -101,10 +105,11 @@ func (k selectorKey) compare(o selectorKey) int {
 func newModel(log *slog.Logger) *model {
 	return &model{
 		log: log, nodes: map[string]*node{}, dirty: map[string]*was{}, pods: map[types.UID]*pod{},
-		nominated: map[types.UID]*pod{}, held: map[types.UID]held{},
-		templates: newTemplates(), refused: newRefused(), closed: map[string]*node{}, devices: map[string]string{},
-		podGroups: map[objectKey]*schedulingv1beta1.PodGroup{},
-		objects:   newObjects(), storage: newStorage(),
+		nominated: map[types.UID]*pod{}, held: map[types.UID]held{}, owners: map[objectKey]types.UID{},
+		templates: newTemplates(), refused: newRefused(), closed: map[string]*node{},
+		podGroups:   map[objectKey]*schedulingv1beta1.PodGroup{},
+		environment: new(convert.NewEnvironment(nil, nil)),
+		objects:     newObjects(), storage: newStorage(), devices: newDevices(),
 	}
 }
 

@@ -80,6 +80,16 @@ func (p *partOf[K, M]) apply(m *model, key K, converted M, err error) bool {
 	return p.set(key, converted)
 }
 
+// removeOthers removes the objects that are not there.
+func (p *partOf[K, M]) removeOthers(there map[K]bool) {
+	var none M
+	for key := range p.now {
+		if !there[key] {
+			p.set(key, none)
+		}
+	}
+}
+
 // objectKey is the namespace and the name of an object.
 type objectKey = types.NamespacedName
 
@@ -132,15 +142,21 @@ type objects struct {
 	capacities partOf[objectKey, *stowagev1.CSIStorageCapacity]
 	volumes    partOf[string, *stowagev1.PersistentVolume]
 	claims     partOf[objectKey, *stowagev1.PersistentVolumeClaim]
+
+	deviceObjects
 }
 
 // parts returns all parts.
 func (o *objects) parts() []part {
-	return []part{&o.spaces, &o.selectors, &o.budgets, &o.groups, &o.classes, &o.drivers, &o.capacities, &o.volumes, &o.claims}
+	return []part{
+		&o.spaces, &o.selectors, &o.budgets, &o.groups, &o.classes, &o.drivers, &o.capacities, &o.volumes, &o.claims,
+		&o.deviceTypes, &o.expressions, &o.deviceClasses, &o.slices, &o.resourceClaims,
+	}
 }
 
 func newObjects() objects {
 	return objects{
+		deviceObjects: newDeviceObjects(),
 		spaces: partOf[string, *stowagev1.Namespace]{newTable[string, *stowagev1.Namespace](),
 			"namespaces", cmp.Compare[string], byName("Namespace"),
 			func(c *stowagev1.Cluster) *[]*stowagev1.Namespace { return &c.Namespaces },

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
-	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/servertest/storage"
 )
 
@@ -172,8 +171,7 @@ func (r *random) mount(p *corev1.Pod) {
 	}
 }
 
-// change changes a storage object.
+// change changes an object of storage or devices.
 func (r *random) change(step int) error {
-	of := live.StorageResources()
-	return r.storage[of[r.rng.IntN(len(of))]].change(r, step)
+	return r.storage[r.kinds[r.rng.IntN(len(r.kinds))]].change(r, step)
 }

@@ -18,7 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stowage-scheduler/stowage/clients/cel"
 	"github.com/stowage-scheduler/stowage/clients/kube"
+	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
@@ -27,41 +29,59 @@ import (
 // and become bases, with answers about a cluster built from the objects.
 func TestRandomEvents(t *testing.T) {
 	for _, startTimes := range []bool{false, true} {
-		w := start(t, live.Options{StartTimes: startTimes})
-		r := &random{
-			world: w, rng: rand.New(rand.NewPCG(5, 8)), nodes: map[string]*corev1.Node{}, pods: map[string]*corev1.Pod{},
-			spaces: map[string]bool{}, budgets: map[string]*policyv1.PodDisruptionBudget{},
-		}
-		r.storage, r.reasons = randomStorage(w), map[string]int{}
-		for step := range 800 {
-			r.step(step)
-			if step%10 == 0 {
-				r.compare(step)
-			}
-		}
+		r := newRandom(t, live.Options{StartTimes: startTimes})
+		r.storage, r.kinds, r.use = randomStorage(r.world), live.StorageResources(), (*random).mount
+		r.run(800, volumeReasons)
 		if r.victims == 0 {
 			t.Error("no pod would be evicted")
-		}
-		for _, text := range volumeReasons {
-			if !slices.ContainsFunc(slices.Collect(maps.Keys(r.reasons)), func(reason string) bool { return strings.Contains(reason, text) }) {
-				t.Errorf("of %d texts of rejections, none has %q", len(r.reasons), text)
-			}
 		}
 		t.Logf("%d candidates for preemption", r.victims)
 	}
 }
 
+// TestRandomDeviceEvents is TestRandomEvents with the objects of devices.
+func TestRandomDeviceEvents(t *testing.T) {
+	r := newRandom(t, live.Options{StartTimes: true, Selectors: cel.New()})
+	r.storage, r.kinds, r.use = randomDevices(r.world), live.DeviceResources(), (*random).claim
+	r.run(600, deviceReasons)
+}
+
+func newRandom(t *testing.T, o live.Options) *random {
+	return &random{
+		world: startWith(t, o, withDevices), rng: rand.New(rand.NewPCG(5, 8)), selectors: o.Selectors, nodes: map[string]*corev1.Node{},
+		pods: map[string]*corev1.Pod{}, spaces: map[string]bool{}, budgets: map[string]*policyv1.PodDisruptionBudget{}, reasons: map[string]int{},
+	}
+}
+
+// run makes changes, and expects that rejections with some texts were compared.
+func (r *random) run(steps int, texts []string) {
+	for step := range steps {
+		r.step(step)
+		if step%10 == 0 {
+			r.compare(step)
+		}
+	}
+	for _, text := range texts {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(r.reasons)), func(reason string) bool { return strings.Contains(reason, text) }) {
+			r.t.Errorf("of %d texts of rejections, none has %q", len(r.reasons), text)
+		}
+	}
+}
+
 type random struct {
 	*world
-	rng     *rand.Rand
-	nodes   map[string]*corev1.Node
-	pods    map[string]*corev1.Pod
-	spaces  map[string]bool
-	budgets map[string]*policyv1.PodDisruptionBudget
-	reasons map[string]int // the texts of rejections that were compared
-	storage map[schema.GroupVersionResource]randomKind
-	victims int // candidates for preemption that were compared
-	service *corev1.Service
+	rng       *rand.Rand
+	nodes     map[string]*corev1.Node
+	pods      map[string]*corev1.Pod
+	spaces    map[string]bool
+	budgets   map[string]*policyv1.PodDisruptionBudget
+	reasons   map[string]int // the texts of rejections that were compared
+	storage   map[schema.GroupVersionResource]randomKind
+	kinds     []schema.GroupVersionResource // of storage
+	use       func(*random, *corev1.Pod)    // makes a pod use some of them
+	selectors convert.Selectors
+	victims   int // candidates for preemption that were compared
+	service   *corev1.Service
 }
 
 func (r *random) step(step int) {
@@ -112,7 +132,7 @@ func (r *random) step(step int) {
 		if r.rng.IntN(5) == 0 {
 			p.Spec.NodeName, p.Status.NominatedNodeName = "", name
 		}
-		r.mount(p)
+		r.use(r, p)
 		_, err := r.api.CoreV1().Pods("default").Create(ctx, p, metav1.CreateOptions{})
 		check(err)
 		r.pods[pod] = p
@@ -177,7 +197,7 @@ func (r *random) space(name string) *corev1.Namespace {
 
 // compare waits until the live cluster answers as the objects do.
 func (r *random) compare(step int) {
-	b := kube.NewBuilder(kube.Options{WholeStorage: true})
+	b := kube.NewBuilder(kube.Options{WholeStorage: true, WholeDevices: true, Selectors: r.selectors})
 	for _, name := range slices.Sorted(maps.Keys(r.nodes)) {
 		if err := b.AddNode(r.nodes[name]); err != nil {
 			r.t.Fatal(err)
@@ -205,7 +225,7 @@ func (r *random) compare(step int) {
 			r.t.Fatal(err)
 		}
 	}
-	for _, of := range live.StorageResources() {
+	for _, of := range r.kinds {
 		if err := r.storage[of].add(b); err != nil {
 			r.t.Fatal(err)
 		}
@@ -217,7 +237,7 @@ func (r *random) compare(step int) {
 	for app := range 4 {
 		p := makePod("new", fmt.Sprintf("app-%d", app), corev1.LabelTopologyZone)
 		if app >= 2 {
-			r.mount(p)
+			r.use(r, p)
 		}
 		pod, err := r.PendingPod(p)
 		if err != nil {
@@ -264,7 +284,7 @@ func (r *random) compareVictims(step int, fresh *stowagev1.Cluster) {
 	urgent := makePod("urgent", "urgent", corev1.LabelHostname)
 	urgent.Spec.Priority, urgent.Spec.Affinity = new(int32(10)), nil
 	urgent.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("3950m")
-	r.mount(urgent)
+	r.use(r, urgent)
 	pod, err := r.PendingPod(urgent)
 	if err != nil {
 		r.t.Fatal(err)

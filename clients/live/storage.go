@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/compact"
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
@@ -15,18 +14,13 @@ import (
 
 // storage is what the model keeps of storage objects besides messages.
 type storage struct {
-	// environment reads pods, without their volumes if the storage objects are not read.
-	environment *convert.Environment
 	// claims reads claims; nil if the storage objects are not read.
 	claims      *convert.Storage
 	csiNodes    map[string]*stowagev1.CSINode
 	attachments map[string]attachment
 	toNode      map[string]map[string]bool // the names of the attachments to a node
 	ofVolume    map[string]map[string]bool // the names of the attachments of a volume
-	// owned are the claims that a pod controls, with the pod's uid, by the pod.
-	owned map[objectKey]map[objectKey]types.UID
-	// owners are the pods with ephemeral volumes.
-	owners map[objectKey]types.UID
+	owned       owned
 }
 
 // attachment is a VolumeAttachment.
@@ -34,17 +28,15 @@ type attachment struct{ node, volume, attacher string }
 
 func newStorage() storage {
 	return storage{
-		environment: new(convert.NewEnvironment(nil, nil)),
-		csiNodes:    map[string]*stowagev1.CSINode{}, attachments: map[string]attachment{},
-		toNode: map[string]map[string]bool{}, ofVolume: map[string]map[string]bool{},
-		owned: map[objectKey]map[objectKey]types.UID{}, owners: map[objectKey]types.UID{},
+		csiNodes: map[string]*stowagev1.CSINode{}, attachments: map[string]attachment{},
+		toNode: map[string]map[string]bool{}, ofVolume: map[string]map[string]bool{}, owned: owned{},
 	}
 }
 
 // readStorage makes the model read volumes. All storage objects of the cluster follow as events.
 func (m *model) readStorage() {
 	m.storage.claims = convert.NewStorage(true)
-	m.storage.environment = new(convert.NewEnvironment(m.storage.claims, nil))
+	m.environment = new(convert.NewEnvironment(m.storage.claims, m.devices.objects))
 }
 
 func (m *model) classSet(o *storagev1.StorageClass) {
@@ -93,54 +85,14 @@ func (m *model) setVolume(name string, converted *stowagev1.PersistentVolume, er
 func (m *model) claimSet(o *corev1.PersistentVolumeClaim) {
 	converted, err := m.storage.claims.Claim(o)
 	if owner := convert.ControllingPod(o); owner != nil && err == nil {
-		pod := objectKey{Namespace: o.Namespace, Name: owner.Name}
-		put(m.storage.owned, pod, keyOf(o), owner.UID)
-		converted.ControllerPod = m.storage.controller(pod, owner.UID)
+		converted.ControllerPod = m.storage.owned.put(m, keyOf(o), owner)
 	}
 	m.changed = m.claims.apply(m, keyOf(o), converted, err) || m.changed
 }
 
 func (m *model) claimGone(o *corev1.PersistentVolumeClaim) {
-	if owner := convert.ControllingPod(o); owner != nil {
-		drop(m.storage.owned, objectKey{Namespace: o.Namespace, Name: owner.Name}, keyOf(o))
-	}
+	m.storage.owned.drop(keyOf(o), convert.ControllingPod(o))
 	m.changed = m.claims.apply(m, keyOf(o), nil, nil) || m.changed
-}
-
-// controller is the name of the pod that controls a claim, "" if the cluster has another pod of that name.
-func (s *storage) controller(pod objectKey, uid types.UID) string {
-	if now, there := s.owners[pod]; there && now != uid {
-		return ""
-	}
-	return pod.Name
-}
-
-// ownerSet applies an event about a pod to the claims of its ephemeral volumes.
-func (m *model) ownerSet(o *corev1.Pod) {
-	pod := keyOf(o)
-	if m.storage.owners[pod] == o.UID || !slices.ContainsFunc(o.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }) {
-		return
-	}
-	m.storage.owners[pod] = o.UID
-	m.reown(pod)
-}
-
-func (m *model) ownerGone(o *corev1.Pod) {
-	if pod := keyOf(o); m.storage.owners[pod] == o.UID {
-		delete(m.storage.owners, pod)
-		m.reown(pod)
-	}
-}
-
-// reown sets again which claims a pod controls.
-func (m *model) reown(pod objectKey) {
-	for claim, uid := range m.storage.owned[pod] {
-		if now := m.claims.now[claim]; now != nil {
-			now = compact.Shallow(now)
-			now.ControllerPod = m.storage.controller(pod, uid)
-			m.changed = m.claims.set(claim, now) || m.changed
-		}
-	}
 }
 
 func (m *model) csiNodeSet(o *storagev1.CSINode) {

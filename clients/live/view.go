@@ -58,6 +58,7 @@ func (c *Cluster) current() (*View, error) {
 	if c.view != nil {
 		return c.view, nil
 	}
+	m.convertDevices()
 	switch {
 	case c.base == nil || !c.base.upload.inProgress() && m.templates.wasteful():
 		if err := c.rebuild(); err != nil {

@@ -1,12 +1,11 @@
 package convert
 
 import (
-	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/object"
@@ -28,63 +27,120 @@ type Selectors interface {
 type Devices struct {
 	selectors Selectors
 	whole     bool
-	slices    []*resourcev1.ResourceSlice
-	rules     []*skew.DeviceTaintRule
-	classes   map[string]bool
+	slices    map[string]*resourcev1.ResourceSlice
+	rules     map[string]*skew.DeviceTaintRule
+	classes   map[string]*resourcev1.DeviceClass
 	claims    map[string]*resourcev1.ResourceClaim         // by namespace and name
 	templates map[string]*resourcev1.ResourceClaimTemplate // by namespace and name
-	texts     map[string]bool                              // expressions
+	texts     map[string]int                               // the number of selectors with an expression
+	stale     bool
+	kept      conversions
 }
 
 // NewDevices returns devices without objects. Without selectors, claims are unread fields. whole says that all objects of the cluster
 // will be added.
 func NewDevices(selectors Selectors, whole bool) *Devices {
 	return &Devices{
-		selectors: selectors, whole: whole, classes: map[string]bool{}, claims: map[string]*resourcev1.ResourceClaim{},
-		templates: map[string]*resourcev1.ResourceClaimTemplate{}, texts: map[string]bool{},
+		selectors: selectors, whole: whole, slices: map[string]*resourcev1.ResourceSlice{}, rules: map[string]*skew.DeviceTaintRule{},
+		classes: map[string]*resourcev1.DeviceClass{}, claims: map[string]*resourcev1.ResourceClaim{},
+		templates: map[string]*resourcev1.ResourceClaimTemplate{}, texts: map[string]int{},
 	}
 }
 
-// AddClass adds a DeviceClass.
+// AddClass adds a DeviceClass, or replaces the one of its name.
 func (d *Devices) AddClass(c *resourcev1.DeviceClass) {
-	d.classes[c.Name] = true
-	d.addTexts(c.Spec.Selectors)
+	d.addTexts(c.Spec.Selectors, 1) // before the ones of the old class go: equal ones stay
+	d.RemoveClass(c.Name)
+	d.classes[c.Name] = c
 }
 
-// AddSlice adds a ResourceSlice.
-func (d *Devices) AddSlice(s *resourcev1.ResourceSlice) { d.slices = append(d.slices, s) }
+// RemoveClass removes a DeviceClass, if there is one.
+func (d *Devices) RemoveClass(name string) {
+	if c := d.classes[name]; c != nil {
+		d.addTexts(c.Spec.Selectors, -1)
+		delete(d.classes, name)
+	}
+}
 
-// AddTaintRule adds a DeviceTaintRule.
-func (d *Devices) AddTaintRule(r *skew.DeviceTaintRule) { d.rules = append(d.rules, r) }
+// AddSlice adds a ResourceSlice, or replaces the one of its name.
+func (d *Devices) AddSlice(s *resourcev1.ResourceSlice) {
+	if old := d.slices[s.Name]; old == nil || !apiequality.Semantic.DeepEqual(old.Spec, s.Spec) {
+		d.slices[s.Name], d.stale = s, true
+	}
+}
 
-// AddClaim adds a ResourceClaim.
+// RemoveSlice removes a ResourceSlice, if there is one.
+func (d *Devices) RemoveSlice(name string) {
+	if d.slices[name] != nil {
+		delete(d.slices, name)
+		d.stale = true
+	}
+}
+
+// AddTaintRule adds a DeviceTaintRule, or replaces the one of its name.
+func (d *Devices) AddTaintRule(r *skew.DeviceTaintRule) {
+	if old := d.rules[r.Name]; old == nil || !apiequality.Semantic.DeepEqual(old.Spec, r.Spec) {
+		d.rules[r.Name] = r
+		d.stale, d.kept.slices = true, nil
+	}
+}
+
+// RemoveTaintRule removes a DeviceTaintRule, if there is one.
+func (d *Devices) RemoveTaintRule(name string) {
+	if d.rules[name] != nil {
+		delete(d.rules, name)
+		d.stale, d.kept.slices = true, nil
+	}
+}
+
+// AddClaim adds a ResourceClaim, or replaces the one of its name.
 func (d *Devices) AddClaim(r *resourcev1.ResourceClaim) {
+	d.addSpec(&r.Spec, 1)
+	d.RemoveClaim(r)
 	d.claims[object.Namespace(r)+"/"+r.Name] = r
-	d.addSpec(&r.Spec)
+}
+
+// RemoveClaim removes the ResourceClaim with the namespace and the name of another one, if there is one.
+func (d *Devices) RemoveClaim(r *resourcev1.ResourceClaim) {
+	key := object.Namespace(r) + "/" + r.Name
+	if old := d.claims[key]; old != nil {
+		d.addSpec(&old.Spec, -1)
+		delete(d.claims, key)
+	}
 }
 
 // AddTemplate adds a ResourceClaimTemplate.
 func (d *Devices) AddTemplate(t *resourcev1.ResourceClaimTemplate) {
 	d.templates[object.Namespace(t)+"/"+t.Name] = t
-	d.addSpec(&t.Spec.Spec)
+	d.addSpec(&t.Spec.Spec, 1)
 }
 
-func (d *Devices) addSpec(s *resourcev1.ResourceClaimSpec) {
+// Stale reports whether the next Convert may return something else than the last one.
+func (d *Devices) Stale() bool { return d.stale }
+
+// addSpec adds a number to the uses of the expressions of a claim.
+func (d *Devices) addSpec(s *resourcev1.ResourceClaimSpec, uses int) {
 	for _, r := range s.Devices.Requests {
 		if r.Exactly != nil {
-			d.addTexts(r.Exactly.Selectors)
+			d.addTexts(r.Exactly.Selectors, uses)
 		}
 		for _, sub := range r.FirstAvailable {
-			d.addTexts(sub.Selectors)
+			d.addTexts(sub.Selectors, uses)
 		}
 	}
 }
 
-func (d *Devices) addTexts(selectors []resourcev1.DeviceSelector) {
+func (d *Devices) addTexts(selectors []resourcev1.DeviceSelector, uses int) {
 	for _, s := range selectors {
-		if s.CEL != nil {
-			d.texts[s.CEL.Expression] = true
+		if s.CEL == nil {
+			continue
 		}
+		text := s.CEL.Expression
+		before := d.texts[text]
+		if d.texts[text] += uses; d.texts[text] <= 0 {
+			delete(d.texts, text)
+		}
+		d.stale = d.stale || before == 0 || before+uses <= 0
 	}
 }
 
@@ -93,9 +149,9 @@ func (d *Devices) unread() string {
 	switch {
 	case d == nil || d.selectors == nil:
 		return readsDevices
-	case len(d.slices) == 0 && !d.whole:
+	case !d.whole && len(d.slices) == 0:
 		return "no ResourceSlice was read: " + readsDevices
-	case len(d.classes) == 0 && !d.whole:
+	case !d.whole && len(d.classes) == 0:
 		return "no DeviceClass was read: " + readsDevices
 	}
 	return ""
@@ -139,7 +195,7 @@ func (d *Devices) claimOf(p *corev1.Pod, in *corev1.PodResourceClaim) (out *stow
 	}
 	out = &stowagev1.PodResourceClaim{Name: in.Name, ResourceClaimName: deref(in.ResourceClaimName)}
 	if in.ResourceClaimTemplateName == nil {
-		if len(d.claims) == 0 && !d.whole {
+		if !d.whole && len(d.claims) == 0 {
 			return nil, "no ResourceClaim was read: " + readsDevices, nil
 		}
 		return out, "", nil
@@ -147,7 +203,7 @@ func (d *Devices) claimOf(p *corev1.Pod, in *corev1.PodResourceClaim) (out *stow
 	created := slices.ContainsFunc(p.Status.ResourceClaimStatuses, func(s corev1.PodResourceClaimStatus) bool { return s.Name == in.Name })
 	template := d.templates[object.Namespace(p)+"/"+*in.ResourceClaimTemplateName]
 	switch {
-	case created && len(d.claims) == 0 && !d.whole:
+	case created && !d.whole && len(d.claims) == 0:
 		return nil, "no ResourceClaim was read: " + readsDevices, nil
 	case object.Admitted(p) && p.Spec.NodeName == "" && !created: // it waits for the controller, as its claim is not there
 		return out, "", nil
@@ -159,147 +215,4 @@ func (d *Devices) claimOf(p *corev1.Pod, in *corev1.PodResourceClaim) (out *stow
 	c := &converter{}
 	out.Template = c.deviceClaimSpec(&template.Spec.Spec, field.NewPath("spec", "spec"))
 	return out, "", c.err()
-}
-
-// ConvertedDevices is the devices of a cluster.
-type ConvertedDevices struct {
-	Types       []*stowagev1.DeviceType
-	Expressions []*stowagev1.DeviceExpression
-	Slices      []ConvertedSlice
-}
-
-// ConvertedSlice is a slice, or why it does not convert.
-type ConvertedSlice struct {
-	Object *resourcev1.ResourceSlice
-	Slice  *stowagev1.ResourceSlice
-	Err    error
-}
-
-// example is a device of a type, without the attributes that are not the type's.
-type example struct {
-	driver string
-	device *resourcev1.Device
-}
-
-// Convert converts the slices, and evaluates each expression once for each type of devices. Without selectors, it returns nothing.
-func (d *Devices) Convert() (out ConvertedDevices) {
-	if d.selectors == nil {
-		return out
-	}
-	var compiled []string
-	for _, text := range slices.Sorted(maps.Keys(d.texts)) {
-		e := &stowagev1.DeviceExpression{Name: ExpressionName(text), Text: text}
-		if err := d.selectors.Compile(text); err != nil {
-			e.CompileError = err.Error()
-		} else {
-			compiled = append(compiled, text)
-		}
-		out.Expressions = append(out.Expressions, e)
-	}
-	attributes := d.sharedAttributes(compiled)
-	examples := map[string]example{}
-	for _, s := range d.slices {
-		c := &converter{}
-		slice := c.resourceSlice(s)
-		shared := func(name resourcev1.QualifiedName) bool { return attributes[attribute{s.Spec.Driver, name}] }
-		for i := range s.Spec.Devices {
-			in, path := &s.Spec.Devices[i], field.NewPath("spec", "devices").Index(i)
-			device := c.device(in, path)
-			kind, own := c.deviceType(s.Spec.Driver, in, shared, path)
-			device.Type, device.Attributes = kind.Name, own
-			for _, t := range d.ruled(s, in.Name) {
-				device.Taints = append(device.Taints, deviceTaint(t))
-			}
-			slice.Devices = append(slice.Devices, device)
-			if _, known := examples[kind.Name]; !known && len(c.errs) == 0 {
-				examples[kind.Name] = example{s.Spec.Driver, withoutOwn(in, shared)}
-				out.Types = append(out.Types, kind)
-			}
-		}
-		out.Slices = append(out.Slices, ConvertedSlice{s, slice, c.err()})
-	}
-	slices.SortFunc(out.Types, func(x, y *stowagev1.DeviceType) int { return strings.Compare(x.Name, y.Name) })
-	for _, e := range out.Expressions {
-		if e.CompileError == "" {
-			d.evaluate(e, out.Types, examples)
-		}
-	}
-	return out
-}
-
-// evaluate sets the outcomes of an expression.
-func (d *Devices) evaluate(e *stowagev1.DeviceExpression, kinds []*stowagev1.DeviceType, examples map[string]example) {
-	for _, kind := range kinds {
-		of := examples[kind.Name]
-		switch matches, err := d.selectors.Match(e.Text, of.driver, of.device); {
-		case err != nil:
-			e.Failures = append(e.Failures, &stowagev1.DeviceExpressionFailure{Type: kind.Name, Message: err.Error()})
-		case matches:
-			e.Matches = append(e.Matches, kind.Name)
-		default:
-			e.Mismatches = append(e.Mismatches, kind.Name)
-		}
-	}
-}
-
-// withoutOwn returns a device with its shared attributes alone.
-func withoutOwn(d *resourcev1.Device, shared func(resourcev1.QualifiedName) bool) *resourcev1.Device {
-	out := *d
-	out.Attributes = maps.Clone(d.Attributes)
-	maps.DeleteFunc(out.Attributes, func(name resourcev1.QualifiedName, _ resourcev1.DeviceAttribute) bool { return !shared(name) })
-	return &out
-}
-
-// attribute is an attribute of a driver's devices.
-type attribute struct {
-	driver string
-	name   resourcev1.QualifiedName
-}
-
-// maximumValues is how many values an attribute has at most that no expression reads and that is a part of the types. Others, such as
-// UUIDs, would give each device a type of its own.
-const maximumValues = 64
-
-// sharedAttributes returns the attributes that are parts of types: the ones that an expression reads, versions, which fail any expression if
-// they do not parse, and the ones with few values.
-func (d *Devices) sharedAttributes(expressions []string) map[attribute]bool {
-	values := map[attribute]map[string]bool{}
-	shared := map[attribute]bool{}
-	c := &converter{}
-	for _, s := range d.slices {
-		for i := range s.Spec.Devices {
-			for name, value := range s.Spec.Devices[i].Attributes {
-				a := attribute{s.Spec.Driver, name}
-				if values[a] == nil {
-					values[a] = map[string]bool{}
-					domain, id, ok := strings.Cut(string(name), "/")
-					if !ok {
-						domain, id = s.Spec.Driver, string(name)
-					}
-					shared[a] = slices.ContainsFunc(expressions, func(text string) bool { return d.selectors.Reads(text, domain, id) })
-				}
-				if !shared[a] && len(values[a]) <= maximumValues {
-					shared[a] = value.VersionValue != nil
-					values[a][c.deviceAttribute(name, value, nil).Value] = true
-				}
-			}
-		}
-	}
-	for a, seen := range values {
-		shared[a] = shared[a] || len(seen) <= maximumValues
-	}
-	return shared
-}
-
-// ruled returns the taints that DeviceTaintRules add to a device (k8s.io/dynamic-resource-allocation/resourceslice/tracker/tracker.go
-// applyPatches, v0.37).
-func (d *Devices) ruled(s *resourcev1.ResourceSlice, device string) (out []resourcev1.DeviceTaint) {
-	is := func(want *string, have string) bool { return want == nil || *want == have }
-	for _, r := range d.rules {
-		by := r.Spec.DeviceSelector
-		if by != nil && is(by.Driver, s.Spec.Driver) && is(by.Pool, s.Spec.Pool.Name) && is(by.Device, device) {
-			out = append(out, r.Spec.Taint)
-		}
-	}
-	return out
 }

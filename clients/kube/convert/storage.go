@@ -114,7 +114,7 @@ func CSINode(n *storagev1.CSINode) *stowagev1.CSINode {
 }
 
 // ControllingPod returns the pod that controls a claim, nil if another object does.
-func ControllingPod(p *corev1.PersistentVolumeClaim) *metav1.OwnerReference {
+func ControllingPod(p metav1.Object) *metav1.OwnerReference {
 	if owner := metav1.GetControllerOfNoCopy(p); owner != nil && owner.Kind == "Pod" {
 		return owner
 	}
