@@ -17,7 +17,7 @@ const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-
 	"worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Paths are the paths of the page.
-func Paths() []string { return []string{"/{$}", "/page.js", "/page.css", "/examples.json"} }
+func Paths() []string { return []string{"/", "/page.js", "/page.css", "/examples.json"} }
 
 // Handler serves the page.
 func Handler() http.Handler {

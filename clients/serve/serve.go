@@ -66,6 +66,9 @@ func NewHandler(a verbs.Answerer, o Options) (http.Handler, error) {
 	}
 	mux.HandleFunc("GET /openapi.json", document("application/json", description))
 	for _, path := range page.Paths() {
+		if path == "/" {
+			path = "/{$}" // that path alone
+		}
 		mux.Handle("GET "+path, page.Handler())
 	}
 	mux.HandleFunc("GET /healthz", document("text/plain; charset=utf-8", []byte("ok\n")))

@@ -266,6 +266,10 @@ func TestRun(t *testing.T) {
 		}{
 			{path: "/openapi.json", code: 200, withToken: 401},
 			{path: "/healthz", code: 200, withToken: 200},
+			{path: "/", code: 200, withToken: 200},
+			{path: "/page.js", code: 200, withToken: 200},
+			{path: "/page.js/", code: 404, withToken: 401},
+			{path: "/v1/place", code: 405, withToken: 401},
 			{host: "localhost:80", path: "/healthz", code: 200, withToken: 200},
 			{host: "[::1]", path: "/healthz", code: 200, withToken: 200},
 			{host: "rebound.example", path: "/healthz", code: 403, withToken: 200},

@@ -34,11 +34,14 @@ export interface PlacedPod {
 
 export interface PodReference { namespace: string; name: string; nodeIndex: number; count: number }
 
+export interface ConflictRule { plugin: string; rule: string; topologyKey: string; resource: string }
+
 export interface Place extends Header {
   pods: PlacedPod[];
   nodes: ClusterNode[];
   workloads: { namespace: string; name: string; kind: string; pods: number; placed: number; unplaced: { pods: number; reason: string; preemption?: string }[] }[];
   evictions: { nodeName: string; victims: PodReference[] }[];
+  podGroups: { name: string; message: string; unplacedCount: number; conflict?: ConflictRule[] }[];
 }
 
 export interface DomainCount { value: string; matchingPods: string; skew: string; feasible: boolean; nodes: NodeList }

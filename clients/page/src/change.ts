@@ -146,3 +146,27 @@ export function addNode(e: Editor, like: KubeObject, newDomainKeys: string[]): s
   e.add(name + '.yaml', value);
   return name;
 }
+
+// removeNode removes a node. Its pods are as after the end of the node: controllers create theirs again, and others are lost. A DaemonSet and
+// the node itself have pods for nodes that are there.
+export function removeNode(e: Editor, name: string, pods: KubeObject[]): boolean {
+  const n = e.find('Node', '', name);
+  if (!n) return false;
+  for (const p of pods) {
+    const pod = e.find('Pod', p.namespace, p.name);
+    if (!pod) continue;
+    if (!created(pod)) {
+      e.remove(pod);
+      continue;
+    }
+    e.delete(pod, ['spec', 'nodeName']);
+    if (at(pod.value, 'status') !== undefined) e.delete(pod, ['status']);
+  }
+  e.remove(n);
+  return true;
+}
+
+function created(pod: KubeObject): boolean {
+  const owners = at(pod.value, 'metadata', 'ownerReferences');
+  return Array.isArray(owners) && owners.some((o) => at(o, 'controller') === true && !['DaemonSet', 'Node'].includes(textAt(o, 'kind')));
+}

@@ -1,13 +1,9 @@
 // The picture of the cluster on a canvas: nodes by domain, how full they are, and their pods. What is small is drawn without details, so that
 // thousands of nodes can be moved at the speed of the screen.
-import type { ClusterNode } from './answers';
+import { dark, light, type Colours } from './colours';
+import { across, label, maximumPods, square, squares, type Dragged, type DrawnNode, type PodSquare } from './paint';
+import { follow, type Surface } from './pointer';
 import { share } from './quantity';
-
-export type PodState = 'there' | 'added' | 'gone';
-
-export interface PodSquare { name: string; namespace: string; kind: string; state: PodState }
-
-export interface DrawnNode { node: ClusterNode; pods: PodSquare[]; mark?: 'bad' | 'good' }
 
 interface Box { x: number; y: number; node: DrawnNode; shares: number[]; changed: boolean }
 
@@ -17,25 +13,14 @@ interface Panel { x: number; y: number; width: number; height: number; name: str
 const margin = 0.25;
 
 // Sizes in the coordinates of the picture.
-const width = 168, gap = 10, head = 34, square = 8, across = 14, maximumPods = 140;
+const width = 168, gap = 10, head = 34, titleHeight = 20;
 
 const resources = ['cpu', 'memory', 'nvidia.com/gpu', 'amd.com/gpu', 'pods'];
 const short: Record<string, string> = { cpu: 'CPU', memory: 'Mem', 'nvidia.com/gpu': 'GPU', 'amd.com/gpu': 'GPU', pods: 'Pods' };
 
-// The colours are Okabe and Ito's, which people with any colour vision can tell apart; marks and outlines repeat what they say.
-interface Colours { paper: string; panel: string; line: string; text: string; dim: string; box: string; track: string; free: string; nearly: string; full: string; there: string; added: string; gone: string; focus: string }
+function colours(): Colours { return matchMedia('(prefers-color-scheme: dark)').matches ? dark : light; }
 
-const light: Colours = {
-  paper: '#ffffff', panel: '#f1f4f8', line: '#c3ccd6', text: '#1b2530', dim: '#4d5b69', box: '#ffffff', track: '#e2e8ee', free: '#0072b2',
-  nearly: '#e69f00', full: '#d55e00', there: '#8d99a6', added: '#009e73', gone: '#d55e00', focus: '#cc3d8f',
-};
-
-const dark: Colours = {
-  paper: '#11161c', panel: '#1a212a', line: '#3a4653', text: '#e8edf2', dim: '#a7b3bf', box: '#202934', track: '#33404d', free: '#56b4e9',
-  nearly: '#e69f00', full: '#ff7f3f', there: '#77838f', added: '#1fc79a', gone: '#ff7f3f', focus: '#f08cc4',
-};
-
-export class ClusterView {
+export class ClusterView implements Surface {
   private panels: Panel[] = [];
   private boxes: Box[] = [];
   private all = new Map<string, Box>();
@@ -51,16 +36,18 @@ export class ClusterView {
   // layer has the picture with a margin around what is shown, so that moving it a little draws nothing anew.
   private layer = document.createElement('canvas');
   private drawn?: { x: number; y: number; scale: number };
+  private dragged?: Dragged;
   selected = '';
   frames: number[] = []; // the times of the last frames
   onNode: (name: string) => void = () => {};
   onPod: (pod: PodSquare, node: string) => void = () => {};
+  onOut: (node: string) => void = () => {}; // the node was dragged out of the picture
 
   constructor(private canvas: HTMLCanvasElement) {
     this.context = canvas.getContext('2d', { alpha: false }) as CanvasRenderingContext2D;
     new ResizeObserver(() => this.resize()).observe(canvas);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { this.stale(); this.redraw(); });
-    this.listen();
+    follow(canvas, this);
   }
 
   // show replaces the nodes. The view stays where it is unless fit says otherwise.
@@ -163,47 +150,42 @@ export class ClusterView {
     return box && { x: (box.x + width / 2) * this.scale + this.x, y: box.y * this.scale + this.y + 8 * this.scale };
   }
 
-  private listen(): void {
-    const c = this.canvas;
-    let from: { x: number; y: number } | undefined, moved = false;
-    c.addEventListener('pointerdown', (e) => {
-      from = { x: e.clientX, y: e.clientY };
-      moved = false;
-      c.setPointerCapture(e.pointerId);
-    });
-    c.addEventListener('pointermove', (e) => {
-      if (!from) {
-        const hit = this.hit(e.offsetX, e.offsetY);
-        c.style.cursor = hit ? 'pointer' : 'grab';
-        c.title = !hit ? '' : hit.pod ? hit.pod.namespace + '/' + hit.pod.name : hit.box.node.node.name;
-        return;
-      }
-      if (Math.abs(e.clientX - from.x) + Math.abs(e.clientY - from.y) > 3) moved = true;
-      if (moved) {
-        this.pan(e.clientX - from.x, e.clientY - from.y);
-        from = { x: e.clientX, y: e.clientY };
-      }
-    });
-    c.addEventListener('pointerup', (e) => {
-      from = undefined;
-      const hit = moved ? undefined : this.hit(e.offsetX, e.offsetY);
-      if (hit?.pod) this.onPod(hit.pod, hit.box.node.node.name);
-      else if (hit) this.onNode(hit.box.node.node.name);
-    });
-    c.addEventListener('wheel', (e) => {
-      e.preventDefault();
-      this.zoom(Math.exp(-e.deltaY / 400), e.offsetX, e.offsetY);
-    }, { passive: false });
-    c.addEventListener('keydown', (e) => this.key(e));
+  at(x: number, y: number): { node: string; pod?: PodSquare; title: boolean } | undefined {
+    const hit = this.hit(x, y);
+    return hit && { node: hit.box.node.node.name, pod: hit.pod, title: this.named() && (y - this.y) / this.scale < hit.box.y + titleHeight };
   }
 
-  private key(e: KeyboardEvent): void {
+  click(x: number, y: number): void {
+    const hit = this.hit(x, y);
+    if (hit?.pod) this.onPod(hit.pod, hit.box.node.node.name);
+    else if (hit) this.onNode(hit.box.node.node.name);
+  }
+
+  // drag has a node follow the pointer. It is out once it is on no domain.
+  drag(node: string, x: number, y: number): void {
+    const px = (x - this.x) / this.scale, py = (y - this.y) / this.scale;
+    const outside = x < 0 || y < 0 || x > this.canvas.clientWidth || y > this.canvas.clientHeight;
+    const out = outside || !this.panels.some((p) => px >= p.x && py >= p.y && px < p.x + p.width && py < p.y + p.height);
+    this.dragged = { node, x, y, out };
+    this.redraw();
+  }
+
+  // drop ends a drag.
+  drop(cancelled: boolean): void {
+    const d = this.dragged;
+    this.dragged = undefined;
+    this.redraw();
+    if (d?.out && !cancelled) this.onOut(d.node);
+  }
+
+  key(e: KeyboardEvent): void {
     const step = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[e.key];
     if (step) this.move(step[0] ?? 0, step[1] ?? 0);
     else if (e.key === 'Enter' && this.selected) this.onNode(this.selected);
     else if (e.key === '+' || e.key === '=') this.zoom(1.25);
     else if (e.key === '-') this.zoom(0.8);
     else if (e.key === '0') this.fit();
+    else if (e.key === 'Delete' && this.selected) this.onOut(this.selected);
     else return;
     e.preventDefault();
   }
@@ -269,12 +251,15 @@ export class ClusterView {
     }
     this.context.setTransform(1, 0, 0, 1, 0, 0);
     this.context.drawImage(this.layer, Math.round((this.x - d.x) * ratio) - marginX, Math.round((this.y - d.y) * ratio) - marginY);
+    if (!this.dragged) return;
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    label(this.context, colours(), this.canvas, this.dragged);
   }
 
   // paint draws the picture to the layer.
   private paint(ratio: number, marginX: number, marginY: number): void {
     const c = this.layer.getContext('2d', { alpha: false }) as CanvasRenderingContext2D;
-    const k = matchMedia('(prefers-color-scheme: dark)').matches ? dark : light;
+    const k = colours();
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.fillStyle = k.paper;
     c.fillRect(0, 0, this.layer.width, this.layer.height);
@@ -337,6 +322,9 @@ export class ClusterView {
     }
   }
 
+  // named reports whether nodes are large enough for their names.
+  private named(): boolean { return width * this.scale >= 90; }
+
   private fine(c: CanvasRenderingContext2D, k: Colours, boxes: Box[], detail: number): void {
     for (const b of boxes) {
       c.fillStyle = k.box;
@@ -351,13 +339,13 @@ export class ClusterView {
     }
     for (const state of ['there', 'added', 'gone'] as const) {
       c.beginPath();
-      for (const b of boxes) this.squares(c, b, state);
+      for (const b of boxes) squares(c, b.node.pods, state, b.x + 8, b.y + head - 8 + this.shown.length * 12);
       c.fillStyle = c.strokeStyle = k[state];
       c.lineWidth = 1.6;
       if (state === 'gone') c.stroke();
       else c.fill();
     }
-    if (detail < 90) return;
+    if (!this.named()) return;
     c.font = '600 11px ui-monospace, Menlo, Consolas, monospace';
     c.fillStyle = k.text;
     for (const b of boxes) {
@@ -379,28 +367,5 @@ export class ClusterView {
       c.fillText(short[r] ?? r, b.x + 8, y + 7);
       c.fillText(Math.round(full * 100) + '%', b.x + width - 34, y + 7);
     });
-  }
-
-  // squares adds the squares of a state to the path: full for pods that stay, with a corner for pods that come, a cross for pods that go.
-  private squares(c: CanvasRenderingContext2D, b: Box, state: PodState): void {
-    const top = b.y + head - 8 + this.shown.length * 12;
-    const n = Math.min(maximumPods, b.node.pods.length);
-    for (let i = 0; i < n; i++) {
-      if ((b.node.pods[i] as PodSquare).state !== state) continue;
-      const x = b.x + 8 + (i % across) * (square + 3), y = top + Math.floor(i / across) * (square + 3);
-      if (state === 'there') c.rect(x, y, square, square);
-      else if (state === 'added') {
-        c.moveTo(x + square / 2, y - 1);
-        c.lineTo(x + square + 1, y + square / 2);
-        c.lineTo(x + square / 2, y + square + 1);
-        c.lineTo(x - 1, y + square / 2);
-        c.closePath();
-      } else {
-        c.moveTo(x, y);
-        c.lineTo(x + square, y + square);
-        c.moveTo(x + square, y);
-        c.lineTo(x, y + square);
-      }
-    }
   }
 }

@@ -3,13 +3,15 @@ import type { Problem } from './answers';
 
 export interface ManifestFile { name: string; text: string }
 
-export interface Call { verb: string; values: Record<string, string[]>; files: ManifestFile[] }
+export interface Call { verb: string; values: Record<string, string[]>; files: ManifestFile[]; profile?: ManifestFile }
 
-export interface Result { exit: number; answer: string; errors: Problem[] }
+// Result is locked if the server wants a token.
+export interface Result { exit: number; answer: string; errors: Problem[]; locked?: boolean }
 
 export interface Engine {
   // where says where the manifests go.
   where: string;
+  unlock?(token: string): void;
   ask(call: Call): Promise<Result>;
 }
 
@@ -24,18 +26,26 @@ export async function connect(): Promise<Engine> {
   return new InWorker();
 }
 
+const tokenItem = 'stowage-token';
+
 class Served implements Engine {
   where = 'This server decides; nothing is kept.';
+
+  // unlock keeps a token until the tab is closed.
+  unlock(token: string): void { sessionStorage.setItem(tokenItem, token); }
 
   async ask(call: Call): Promise<Result> {
     const form = new FormData();
     for (const [name, values] of Object.entries(call.values)) for (const value of values) form.append(name, value);
     for (const f of call.files) form.append('file', new Blob([f.text]), f.name);
-    const response = await fetch('v1/' + encodeURIComponent(call.verb), { method: 'POST', body: form });
+    if (call.profile) form.append('profile', new Blob([call.profile.text]), call.profile.name);
+    const token = sessionStorage.getItem(tokenItem);
+    const headers: HeadersInit = token ? { Authorization: 'Bearer ' + token } : {};
+    const response = await fetch('v1/' + encodeURIComponent(call.verb), { method: 'POST', body: form, headers });
     const text = await response.text();
     if (response.ok) return { exit: Number(response.headers.get('Stowage-Exit-Status')), answer: text, errors: [] };
     try {
-      return { exit: 2, answer: '', errors: (JSON.parse(text) as { errors: Problem[] }).errors };
+      return { exit: 2, answer: '', errors: (JSON.parse(text) as { errors: Problem[] }).errors, locked: response.status === 401 };
     } catch {
       return { exit: 2, answer: '', errors: [{ detail: response.status + ' ' + response.statusText }] };
     }
@@ -62,6 +72,7 @@ class InWorker implements Engine {
   ask(call: Call): Promise<Result> {
     const id = ++this.last;
     const files = call.files.map((f) => ({ parameter: 'file', name: f.name, text: f.text }));
+    if (call.profile) files.push({ parameter: 'profile', name: call.profile.name, text: call.profile.text });
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject });
       this.worker.postMessage({ id, call: JSON.stringify({ verb: call.verb, values: call.values, files }) });

@@ -1,35 +1,35 @@
 // The page: manifests on the left, the cluster in the middle, the answer on the right.
 import type { Change, ClusterNode, Drain, Explain, Fail, Place, Score } from './answers';
-import { addNode, apply } from './change';
-import { ClusterView, type DrawnNode, type PodSquare } from './cluster';
+import { addNode, apply, removeNode } from './change';
+import { ClusterView } from './cluster';
 import { byId, h, type Child } from './dom';
-import { connect, type Engine, type ManifestFile, type Result } from './engine';
+import { differences, key, ofComparison, ofDrain, ofFailure, type Effect } from './effect';
+import { connect, type Call, type Engine, type ManifestFile, type Result } from './engine';
 import { decode, encode } from './link';
+import { Manifests } from './manifests';
 import { Editor, podsByNode, read, type KubeObject } from './objects';
+import type { DrawnNode, PodSquare } from './paint';
 import * as panel from './panel';
-
-// Effect is what a failure or a drain does to the cluster.
-interface Effect { nodes: ClusterNode[]; gone: Set<string>; added: Map<string, PodSquare[]>; bad: Set<string> }
 
 const view = new ClusterView(byId<HTMLCanvasElement>('cluster'));
 const text = byId<HTMLTextAreaElement>('text');
 const step = byId<HTMLInputElement>('step');
+const joint = byId<HTMLInputElement>('joint');
+const manifests = new Manifests();
 let engine: Engine;
-let files: ManifestFile[] = [];
-let current = 0;
-let history: ManifestFile[][] = [];
 let place: Place | undefined;
 let there = new Map<string, KubeObject[]>();
 let effect: Effect | undefined;
-let last: { call: { verb: string; values: Record<string, string[]> }; answer: string } | undefined;
+let last: { call: Call; answer: string } | undefined;
 let question = 0;
 
-async function ask<T>(verb: string, values: Record<string, string[]>): Promise<{ doc?: T; result: Result }> {
+async function ask<T>(verb: string, values: Record<string, string[]>, profile: ManifestFile | null | undefined = manifests.profile()): Promise<{ doc?: T; result: Result }> {
   document.body.classList.add('busy');
   try {
-    const result = await engine.ask({ verb, values: { output: ['json'], ...values }, files });
+    const call = { verb, values: { output: ['json'], ...values }, files: manifests.objects(), profile: profile ?? undefined };
+    const result = await engine.ask(call);
     if (!result.answer) return { result };
-    last = { call: { verb, values }, answer: result.answer };
+    last = { call, answer: result.answer };
     return { doc: JSON.parse(result.answer) as T, result };
   } catch (err) {
     return { result: { exit: 2, answer: '', errors: [{ detail: String(err) }] } };
@@ -55,25 +55,37 @@ function verdict(words: string, exit: number): void {
   v.className = ['yes', 'no', 'no', 'warn'][exit] ?? '';
 }
 
+// refused shows errors. With a token everything is decided again.
 function refused(r: Result): void {
-  verdict('No answer', 2);
-  show(...panel.errors(r.errors));
+  if (r.locked) {
+    verdict('Locked', 2);
+    show(...panel.locked(r.errors, (token) => {
+      engine.unlock?.(token);
+      void decide(true);
+    }));
+  } else {
+    show(...panel.errors(r.errors));
+  }
   settled();
 }
+
+// placing are the parameters of a placement.
+function placing(): Record<string, string[]> { return joint.checked ? { joint: ['true'] } : {}; }
 
 // decide places what is pending.
 async function decide(fit: boolean): Promise<void> {
   const mine = ++question;
   effect = undefined;
-  if (files.length === 0) return;
-  const { doc, result } = await ask<Place>('place', {});
+  if (manifests.files.length === 0) return;
+  const { doc, result } = await ask<Place>('place', placing());
   if (mine !== question) return;
   if (!doc) {
+    verdict('No answer', 2);
     refused(result);
     return;
   }
   place = doc;
-  there = podsByNode(read(files));
+  there = podsByNode(read(manifests.objects()));
   verdict(doc.verdict, result.exit);
   step.max = String(doc.pods.length);
   step.value = step.max;
@@ -94,8 +106,6 @@ function domains(d: Place): void {
     return e;
   }));
 }
-
-function key(node: string, namespace: string, name: string): string { return node + ' ' + namespace + '/' + name; }
 
 // squares are the pods of a node as they are shown now.
 function squares(node: string): PodSquare[] {
@@ -152,22 +162,13 @@ const actions: panel.Actions = {
   node: openNode,
   drain: (name) => void drain(name),
   failNode: (name) => void fail({ node: [name] }),
-  removeNode: (name) => edit((e) => {
-    const n = e.find('Node', '', name);
-    if (!n) return false;
-    for (const p of there.get(name) ?? []) {
-      const pod = e.find('Pod', p.namespace, p.name);
-      if (pod) e.remove(pod);
-    }
-    e.remove(n);
-    return true;
-  }),
+  removeNode: (name) => edit((e) => removeNode(e, name, there.get(name) ?? [])),
   likeNode: (name) => edit((e) => {
     const n = e.find('Node', '', name);
     if (n) addNode(e, n, []);
     return !!n;
   }),
-  can: (doc, change) => Object.keys(change).length > 0 && apply(change, new Editor(files), doc),
+  can: (doc, change) => Object.keys(change).length > 0 && apply(change, new Editor(manifests.files), doc),
   apply: (doc, change: Change) => edit((e) => apply(change, e, doc)),
   overview: () => {
     effect = undefined;
@@ -181,13 +182,12 @@ const actions: panel.Actions = {
 
 // edit changes the text of the files, and decides again.
 function edit(change: (e: Editor) => boolean): void {
-  const e = new Editor(files);
+  const e = new Editor(manifests.files);
   if (!change(e)) {
     show(...panel.errors([{ detail: 'the text does not have that object in a form that can be edited here' }]));
     return;
   }
-  remember();
-  setFiles(e.files(), Math.max(0, e.files().length > files.length ? e.files().length - 1 : current));
+  manifests.edited(e.files());
   void decide(true);
 }
 
@@ -198,8 +198,7 @@ async function explain(kind: string, namespace: string, name: string, running: b
     : [await ask<Explain>('explain', { pod: [of] }), (await ask<Score>('score', { pod: [of] })).doc];
   if (mine !== question) return;
   if (!doc) {
-    show(...panel.errors(result.errors));
-    settled();
+    refused(result);
     return;
   }
   show(...panel.explanation(kind + ' ' + namespace + '/' + name, doc, score, actions));
@@ -219,12 +218,10 @@ async function fail(values: Record<string, string[]>): Promise<void> {
   const { doc, result } = await ask<Fail>('fail', values);
   if (mine !== question) return;
   if (!doc) {
-    show(...panel.errors(result.errors));
-    settled();
+    refused(result);
     return;
   }
-  effect = { nodes: doc.nodes, gone: new Set(), added: new Map(), bad: new Set(doc.nodes.filter((n) => n.state === 'failed').map((n) => n.name)) };
-  for (const f of doc.failures) for (const p of f.pods) moves(effect, p.from, p.node, p.namespace, p.name);
+  effect = ofFailure(doc);
   verdict(doc.verdict, result.exit);
   show(...panel.failed(doc, actions));
   draw(false);
@@ -236,57 +233,45 @@ async function drain(name: string): Promise<void> {
   const { doc, result } = await ask<Drain>('drain', { node: [name], moves: ['true'] });
   if (mine !== question) return;
   if (!doc) {
-    show(...panel.errors(result.errors));
-    settled();
+    refused(result);
     return;
   }
-  effect = { nodes: doc.nodes, gone: new Set(), added: new Map(), bad: new Set([name]) };
-  for (const m of doc.moves) for (const to of m.to.length > 0 ? m.to : [undefined]) moves(effect, m.from, to, m.namespace, m.name);
+  effect = ofDrain(name, doc);
   verdict(doc.verdict, result.exit);
   show(...panel.drained(name, doc, actions));
   draw(false);
   settled();
 }
 
-function moves(e: Effect, from: string | undefined, to: string | undefined, namespace: string, name: string): void {
-  if (from) e.gone.add(key(from, namespace, name));
-  if (!to) return;
-  const pod: PodSquare = { name, namespace, kind: 'Pod', state: 'added' };
-  const list = e.added.get(to);
-  if (list) list.push(pod);
-  else e.added.set(to, [pod]);
-}
-
-function remember(): void {
-  history.push(files);
-  if (history.length > 50) history.shift();
-}
-
-function setFiles(to: ManifestFile[], select: number): void {
-  files = to;
-  current = Math.min(select, Math.max(0, files.length - 1));
-  byId('files').replaceChildren(...files.map((f, i) => new Option(f.name, String(i), false, i === current)));
-  const shown = files[current]?.text ?? '';
-  text.readOnly = shown.length > maximumShown;
-  text.value = text.readOnly ? shown.slice(0, 100_000) + '\n… the file is too large to edit here' : shown;
-}
-
-// maximumShown bounds the text of a file that can be edited.
-const maximumShown = 2 << 20;
-
-// keep takes over what was typed.
-function keep(): void {
-  if (text.readOnly || files[current]?.text === text.value || (files.length === 0 && text.value.trim() === '')) return;
-  remember();
-  if (files.length === 0) setFiles([{ name: 'pasted.yaml', text: text.value }], 0);
-  else files = files.map((f, i) => (i === current ? { name: f.name, text: text.value } : f));
+// compare places the pods with two profiles, and shows the second placement with what differs from the first.
+async function compare(): Promise<void> {
+  manifests.keep();
+  const added = manifests.addProfile();
+  const mine = ++question;
+  const profiles = [manifests.profile(), manifests.other()] as const;
+  const first = await ask<Place>('place', placing(), profiles[0] ?? null);
+  const second = first.doc ? await ask<Place>('place', placing(), profiles[1] ?? null) : first;
+  if (mine !== question) return;
+  if (!first.doc || !second.doc) {
+    refused(second.result);
+    return;
+  }
+  place = first.doc;
+  there = podsByNode(read(manifests.objects()));
+  step.value = step.max = String(place.pods.length);
+  effect = ofComparison(first.doc, second.doc);
+  const names = profiles.map((p) => p?.name ?? 'default') as [string, string];
+  const differ = differences(first.doc, second.doc);
+  verdict(differ.length === 0 ? 'Both profiles place the pods alike' : names[1] + ': ' + second.doc.verdict, second.result.exit);
+  show(...panel.compared(names, first.doc, second.doc, differ, actions));
+  draw(added);
+  settled();
 }
 
 async function open(list: Iterable<File>): Promise<void> {
   const read = await Promise.all([...list].map(async (f) => ({ name: f.name, text: await f.text() })));
   if (read.length === 0) return;
-  remember();
-  setFiles(read, 0);
+  manifests.replace(read);
   await decide(true);
 }
 
@@ -299,8 +284,8 @@ function download(name: string, type: string, content: string): void {
 }
 
 async function copyLink(): Promise<void> {
-  keep();
-  const fragment = await encode(files);
+  manifests.keep();
+  const fragment = await encode({ files: manifests.files, profile: manifests.profile()?.name ?? '', joint: joint.checked });
   window.history.replaceState(null, '', fragment);
   const b = byId<HTMLButtonElement>('link');
   try {
@@ -326,7 +311,8 @@ function stepTo(to: number): void {
 
 function listen(): void {
   const on = (id: string, f: () => void): void => byId(id).addEventListener('click', f);
-  on('decide', () => { keep(); void decide(true); });
+  on('decide', () => { manifests.keep(); void decide(true); });
+  on('compare', () => void compare());
   on('fail', () => void fail({ 'topology-key': [(place?.topologyKey ?? '') + '=' + byId<HTMLSelectElement>('domains').value] }));
   on('back', () => stepTo(Number(step.value) - 1));
   on('forth', () => stepTo(Number(step.value) + 1));
@@ -338,24 +324,25 @@ function listen(): void {
   on('svg', () => void (async () => {
     if (!last) return;
     const { verb, values } = last.call;
-    const r = await engine.ask({ verb: verb === 'score' ? 'explain' : verb, values: { ...values, output: ['svg'] }, files });
+    const r = await engine.ask({ ...last.call, verb: verb === 'score' ? 'explain' : verb, values: { ...values, output: ['svg'] } });
     if (r.answer) download(verb + '.svg', 'image/svg+xml', r.answer);
   })());
-  on('undo', () => {
-    const before = history.pop();
-    if (before) {
-      setFiles(before, current);
-      void decide(true);
-    }
-  });
-  on('add', () => { keep(); remember(); setFiles([...files, { name: 'file-' + (files.length + 1) + '.yaml', text: '' }], files.length); text.focus(); });
-  on('drop', () => { remember(); setFiles(files.filter((_, i) => i !== current), Math.max(0, current - 1)); void decide(true); });
+  on('undo', () => { if (manifests.undo()) void decide(true); });
+  on('add', () => manifests.add());
+  on('drop', () => { manifests.remove(); void decide(true); });
+  for (const id of ['joint', 'profile']) {
+    byId(id).addEventListener('change', () => {
+      manifests.keep();
+      manifests.use(byId<HTMLSelectElement>('profile').value);
+      void decide(false);
+    });
+  }
   step.addEventListener('input', () => stepTo(Number(step.value)));
-  byId('files').addEventListener('change', (e) => { const to = Number((e.target as HTMLSelectElement).value); keep(); setFiles(files, to); });
+  byId('files').addEventListener('change', (e) => manifests.show(Number((e.target as HTMLSelectElement).value)));
   byId('open').addEventListener('change', (e) => void open((e.target as HTMLInputElement).files ?? []));
   byId('find').addEventListener('change', (e) => find((e.target as HTMLInputElement).value.trim()));
   text.addEventListener('keydown', (e) => {
-    if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { keep(); void decide(false); }
+    if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { manifests.keep(); void decide(false); }
   });
   document.addEventListener('dragover', (e) => e.preventDefault());
   document.addEventListener('drop', (e) => {
@@ -364,6 +351,7 @@ function listen(): void {
   });
   window.addEventListener('hashchange', () => void restore());
   view.onNode = openNode;
+  view.onOut = actions.removeNode;
   view.onPod = (pod) => (pod.state === 'added' && !effect ? actions.explain(pod.kind, pod.namespace, pod.name) : actions.explainRunning(pod.namespace, pod.name));
 }
 
@@ -371,7 +359,9 @@ async function restore(): Promise<boolean> {
   try {
     const found = await decode(location.hash);
     if (!found) return false;
-    setFiles(found, 0);
+    manifests.set(found.files, 0);
+    manifests.use(found.profile);
+    joint.checked = found.joint;
     await decide(true);
     return true;
   } catch (err) {
@@ -388,8 +378,7 @@ async function examples(): Promise<void> {
   select.addEventListener('change', () => {
     const x = all.find((y) => y.name === select.value);
     if (!x) return;
-    remember();
-    setFiles(x.files.map(([name, content]) => ({ name, text: content })), 0);
+    manifests.replace(x.files.map(([name, content]) => ({ name, text: content })));
     void decide(true);
   });
 }

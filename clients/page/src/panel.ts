@@ -1,10 +1,14 @@
 // What an answer says, as elements. Sentences are the command's.
 import type { Change, ClusterNode, Drain, Explain, Fail, FilterAnswer, Finding, Header, Place, Problem, Score, TopologyCounts } from './answers';
 import { bar, button, h, table, type Child } from './dom';
+import type { Difference } from './effect';
 import { share } from './quantity';
 
 // many is how many rows of a table are shown.
 const many = 200;
+
+// restGroup is the group of the pods without a group that are placed together (kube.RestGroup).
+const restGroup = 'queue';
 
 export interface Actions {
   explain(kind: string, namespace: string, name: string): void;
@@ -60,6 +64,11 @@ export function overview(d: Place, a: Actions): Child[] {
       if (u.preemption) out.push(h('p', { class: 'note' }, u.preemption));
     }
   }
+  for (const g of d.podGroups.filter((x) => x.message).slice(0, 20)) {
+    out.push(h('p', {}, h('strong', {}, (g.name === restGroup ? 'All pods' : g.name) + ': '), g.message));
+    const conflict = new Set((g.conflict ?? []).map((r) => [rules[r.rule] ?? plugin(r.plugin), r.resource, r.topologyKey && 'by ' + r.topologyKey].filter(Boolean).join(' ')));
+    if (conflict.size > 0) out.push(h('p', { class: 'note' }, 'No placement satisfies together: ' + [...conflict].join('; ')));
+  }
   if (d.pods.length === 0) out.push(h('p', { class: 'note' }, 'No pod is pending. Click a pod or a node, fail a domain, or add a workload.'));
   if (waiting.length > 0 && d.workloads.length === 0) out.push(h('p', {}, waiting.length + ' pods have no node.'));
   return [...out, ...sayings(d)];
@@ -103,9 +112,11 @@ function tag(ok: boolean): HTMLElement {
   return h('span', { class: 'tag ' + (ok ? 'ok' : 'no') }, ok ? 'accepts' : 'rejects');
 }
 
+function plugin(name: string): string { return name.replace(/^PLUGIN_/, '').toLowerCase().replaceAll('_', ' '); }
+
 function scores(s: Score): HTMLElement | string {
   if (!s.nodes || s.totalScores.length === 0) return '';
-  const plugins = s.pluginScores.map((p) => p.plugin.replace(/^PLUGIN_/, '').toLowerCase().replaceAll('_', ' '));
+  const plugins = s.pluginScores.map((p) => plugin(p.plugin));
   const order = s.nodes.names.map((name, i) => ({ name, i, total: Number(s.totalScores[i]) })).sort((x, y) => y.total - x.total).slice(0, 20);
   const most = Math.max(1, ...order.map((o) => o.total));
   return table('Scores by plugin', ['Node', 'Total', ...plugins], order.map((o) => [
@@ -171,4 +182,33 @@ export function drained(name: string, d: Drain, a: Actions): Child[] {
 
 function moves(all: { pod: string; from: string; to: string }[]): HTMLElement {
   return table('What moves', ['Pod', 'From', 'To'], all.slice(0, many).map((m) => [m.pod, m.from, m.to]));
+}
+
+// compared shows what differs between the placements of two profiles.
+export function compared(names: [string, string], first: Place, second: Place, differ: Difference[], a: Actions): Child[] {
+  const nodes = (d: Place): string => String(new Set(d.pods.map((p) => p.node).filter(Boolean)).size);
+  const out: Child[] = [
+    title('Two profiles', a, true),
+    table('Placements', ['Profile', 'Answer', 'Nodes used'], [[names[0], first.verdict, nodes(first)], [names[1], second.verdict, nodes(second)]]),
+  ];
+  if (differ.length === 0) return out;
+  out.push(table('What differs', ['Workload', 'Node', names[0], names[1]], differ.slice(0, many).map((d) => [
+    d.pod.namespace + '/' + d.pod.name + ' (' + d.pod.kind + ')', d.node === undefined ? 'no node' : button(d.node, () => a.node(d.node ?? '')),
+    String(d.first), String(d.second),
+  ])), rest(differ.length));
+  out.push(h('p', { class: 'note' }, 'The picture has the pods of ' + names[1] + '; a cross is a pod of ' + names[0] + '.'));
+  return out;
+}
+
+// locked asks for the token of the server.
+export function locked(problems: Problem[], use: (token: string) => void): Child[] {
+  const input = h('input', { type: 'password', id: 'token' });
+  input.autocomplete = 'off';
+  const on = (): void => { if (input.value) use(input.value.trim()); };
+  input.addEventListener('keydown', (e) => { if (e.key === 'Enter') on(); });
+  return [
+    h('h2', {}, 'The server wants a token'), ...errors(problems),
+    h('p', {}, h('label', {}, 'Token ', input), ' ', button('Use it', on)),
+    h('p', { class: 'note' }, 'The token of stowage serve --token-file. This tab keeps it until it is closed.'),
+  ];
 }

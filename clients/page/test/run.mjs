@@ -15,8 +15,8 @@ const axe = fs.readFileSync(path.join(here, 'node_modules/axe-core/axe.min.js'),
 const examples = JSON.parse(fs.readFileSync(path.join(here, 'files/examples.json'), 'utf8'));
 const ended = [];
 
-function served() {
-  const p = spawn(stowage, ['serve', '--listen', '127.0.0.1:0', '--max-body', '256', '--max-in-flight', '512'], { stdio: ['ignore', 'ignore', 'pipe'] });
+function served(...flags) {
+  const p = spawn(stowage, ['serve', '--listen', '127.0.0.1:0', '--max-body', '256', '--max-in-flight', '512', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
   ended.push(() => p.kill());
   return new Promise((resolve, reject) => {
     p.stderr.on('data', (b) => { const m = /http:\/\/\S+:\d+/.exec(String(b)); if (m) resolve(m[0] + '/'); });
@@ -179,6 +179,133 @@ const tests = {
     await press(page, '#answer button:has-text("Explain")');
     assert.ok(await page.locator('#answer table:has-text("Scores by plugin")').count());
     await shot(page, 'scores');
+  },
+
+  async 'a node dragged out'(browser, url) {
+    const page = await open(browser, url);
+    await example(page, '39-a-shop-in-two-zones');
+    assert.equal(await verdict(page), '2 of 2 pods placed');
+    const at = (node) => page.evaluate((n) => { const m = window.stowageView.middle(n), r = document.getElementById('cluster').getBoundingClientRect(); return { x: m.x + r.x, y: m.y + r.y }; }, node);
+    const names = () => page.evaluate(() => window.stowageView.boxes.map((b) => b.node.node.name).sort().join(' '));
+    const pods = () => page.evaluate(() => window.stowageView.boxes.flatMap((b) => b.node.pods.map((p) => p.name + ' ' + p.state)));
+    const before = await names();
+    const lost = await page.evaluate(() => window.stowageView.boxes.find((b) => b.node.node.name === 'a1').node.pods.filter((p) => p.state === 'there').map((p) => p.name));
+    assert.ok(lost.length > 0);
+    const drag = async (to) => {
+      const from = await at('a1');
+      await page.mouse.move(from.x, from.y);
+      await page.mouse.down();
+      await page.mouse.move(from.x + 30, from.y + 30);
+      await page.mouse.move(to.x, to.y, { steps: 4 });
+    };
+    const answer = await page.locator('#answer').boundingBox();
+    const out = { x: answer.x + 60, y: answer.y + 200 };
+    // Within the domains, and after Escape, it stays.
+    await drag(await at('b1'));
+    await page.mouse.up();
+    await drag(out);
+    await shot(page, 'dragged');
+    await page.keyboard.press('Escape');
+    await page.mouse.up();
+    assert.equal(await names(), before);
+    await drag(out);
+    await after(page, () => page.mouse.up());
+    assert.equal(await names(), before.split(' ').filter((n) => n !== 'a1').join(' '));
+    // Its pods are created again, and decided.
+    const now = await pods();
+    for (const name of lost) assert.ok(!now.includes(name + ' there'), name);
+    const moved = lost.filter((name) => now.includes(name + ' added')).length;
+    assert.ok(moved > 0, now.join());
+    assert.ok(!(await page.inputValue('#text')).includes('nodeName: a1'));
+    await press(page, '#undo');
+    assert.equal(await names(), before);
+    // The keyboard removes a node, too.
+    await page.mouse.click((await at('b1')).x, (await at('b1')).y);
+    await after(page, () => page.press('#cluster', 'Delete'));
+    assert.ok(!(await names()).includes('b1'));
+    return moved + ' of ' + lost.length + ' pods have another node';
+  },
+
+  async 'two profiles'(browser, url) {
+    const page = await open(browser, url);
+    const node = (name) => 'apiVersion: v1\nkind: Node\nmetadata: {name: ' + name + ', labels: {topology.kubernetes.io/zone: z}}\nstatus: {allocatable: {cpu: "8", memory: 16Gi, pods: "110"}}\n---\n';
+    const requests = 'containers: [{name: c, image: c, resources: {requests: {cpu: "1", memory: 2Gi}}}]';
+    const running = 'apiVersion: v1\nkind: Pod\nmetadata: {name: there}\nspec: {nodeName: full, ' + requests + '}\n---\n';
+    const web = 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec: {' + requests + '}\n';
+    const placed = () => page.evaluate(() => window.stowageView.boxes.flatMap((b) => b.node.pods.filter((p) => p.state !== 'there').map((p) => b.node.node.name + ' ' + p.state)).sort().join());
+    await page.fill('#text', node('empty') + node('full') + running + web);
+    await press(page, '#decide');
+    assert.equal(await verdict(page), '2 of 2 pods placed');
+    const spread = await placed();
+    assert.match(spread, /empty added/);
+    // Without a profile to compare with, the page adds one, which fills nodes.
+    await press(page, '#compare');
+    assert.equal(await verdict(page), 'profile.yaml: 2 of 2 pods placed');
+    assert.match(await page.inputValue('#text'), /MostAllocated/);
+    const table = page.locator('#answer table:has-text("What differs")');
+    assert.match(await table.textContent(), /default\/web \(Deployment\)/);
+    assert.equal((await placed()).match(/full added/g).length, 2);
+    assert.match(await placed(), /empty gone/);
+    await axeClean(page, 'two profiles');
+    await shot(page, 'profiles');
+    // The other one decides, and a link keeps that.
+    await after(page, () => page.selectOption('#profile', 'profile.yaml'));
+    assert.equal(await placed(), 'full added,full added');
+    await page.click('#link');
+    await page.waitForFunction(() => location.hash.startsWith('#case='));
+    const other = await open(browser, page.url());
+    await other.waitForSelector('body[data-settled]');
+    assert.equal(await other.inputValue('#profile'), 'profile.yaml');
+    assert.equal(await other.evaluate(() => window.stowageView.boxes.find((b) => b.node.node.name === 'full').node.pods.length), 3);
+    // A profile with the scores of the default one places the pods as that one does.
+    await page.fill('#text', (await page.inputValue('#text')).replace('MostAllocated', 'LeastAllocated'));
+    await press(page, '#compare');
+    assert.equal(await verdict(page), 'Both profiles place the pods alike');
+    assert.equal(await table.count(), 0);
+    // What is wrong in a profile is reported with its path.
+    await page.fill('#text', (await page.inputValue('#text')).replace('LeastAllocated', 'Nothing'));
+    await press(page, '#compare');
+    assert.match(await page.textContent('#answer .error'), /scoringStrategy/);
+  },
+
+  async 'all or none'(browser, url) {
+    const page = await open(browser, url);
+    await example(page, '18-two-spread-constraints');
+    assert.equal(await verdict(page), '5 of 7 pods placed');
+    await after(page, () => page.check('#joint'));
+    assert.equal(await verdict(page), '7 of 7 pods placed');
+    await page.click('#link');
+    await page.waitForFunction(() => location.hash.startsWith('#case='));
+    const other = await open(browser, page.url());
+    await other.waitForSelector('body[data-settled]');
+    assert.equal(await verdict(other), '7 of 7 pods placed');
+    await example(page, '08-anti-affinity-to-itself');
+    assert.equal(await verdict(page), '0 of 3 pods placed');
+    assert.match(await page.textContent('#answer'), /no placement of the 3 pods required satisfies their rules together.*Anti-affinity by kind.zone/s);
+    await axeClean(page, 'all or none');
+    await after(page, () => page.uncheck('#joint'));
+    assert.equal(await verdict(page), '2 of 3 pods placed');
+    return '7 of 7 pods placed together, 5 one after another';
+  },
+
+  async 'a token'(browser) {
+    const file = path.join(os.tmpdir(), 'stowage-token-' + process.pid);
+    fs.writeFileSync(file, 'correct horse\n', { mode: 0o600 });
+    ended.push(() => fs.rmSync(file, { force: true }));
+    const page = await open(browser, await served('--token-file', file));
+    await example(page, '39-a-shop-in-two-zones');
+    assert.equal(await verdict(page), 'Locked');
+    await axeClean(page, 'locked');
+    await page.fill('#token', 'wrong');
+    await press(page, '#answer button:has-text("Use it")');
+    assert.equal(await verdict(page), 'Locked');
+    await page.fill('#token', 'correct horse');
+    await after(page, () => page.press('#token', 'Enter'));
+    assert.equal(await verdict(page), '2 of 2 pods placed');
+    await page.reload();
+    await page.waitForSelector('body[data-ready]');
+    await example(page, '39-a-shop-in-two-zones');
+    assert.equal(await verdict(page), '2 of 2 pods placed');
   },
 
   async 'links and hostile text'(browser, url) {
