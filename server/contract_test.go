@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server/telemetry"
+	"github.com/stowage-scheduler/stowage/server/version"
 )
 
 // TestCountZero has a queue with an entry of no pods, one without a count and one of two pods; and scales down to zero.
@@ -138,7 +138,7 @@ func TestGetServerInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Release != telemetry.Version() {
+	if info.Release != version.Current() {
 		t.Errorf("release %q", info.Release)
 	}
 	l := info.Limits

@@ -19,6 +19,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/enginetest/raced"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/count"
+	"github.com/stowage-scheduler/stowage/server/inprocess"
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
@@ -57,7 +58,7 @@ func TestEveryListIsCounted(t *testing.T) {
 	if raced.Detector {
 		t.Skip("the race detector takes memory itself")
 	}
-	conn, stop, err := NewEmbedded(t.Context())
+	conn, stop, err := inprocess.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

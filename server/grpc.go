@@ -1,5 +1,3 @@
-//go:build !js
-
 package server
 
 import (
@@ -28,21 +26,8 @@ import (
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
-// Buffers for large requests, one for each direction of a connection, and flow-control windows. The window of a stream is gRPC's
-// minimum. It grows to the size of a message when the message is read, so the rest of a call that is refused at its headers is never
-// sent.
-const (
-	bufferBytes    = 256 << 10
-	windowBytes    = 64 << 20
-	minWindowBytes = 64 << 10
-)
-
 // handshakeTimeout bounds the TLS and HTTP/2 handshakes of a connection. A stopping server waits for unfinished handshakes.
 const handshakeTimeout = 10 * time.Second
-
-// streamWorkers is the number of long-lived handler goroutines, whose stacks have already grown. A call that finds all
-// of them busy gets a goroutine of its own.
-const streamWorkers = 16
 
 // leastReceiving is the minimum limit for requests that are being received, where few bytes may be in flight: open calls count even
 // before they receive any.
@@ -71,7 +56,7 @@ func newGRPC(
 	if isPlacement {
 		codec.Plain = wire.PlainBytes
 	}
-	options := []grpc.ServerOption{
+	options := append(wire.Transport(),
 		grpc.ChainUnaryInterceptor(interceptor.Unary(chain)...),
 		grpc.ChainStreamInterceptor(streams...),
 		grpc.ForceServerCodecV2(codec),
@@ -80,14 +65,8 @@ func newGRPC(
 		grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.MaxConcurrentStreams(c.MaxConcurrentStreams),
 		grpc.ConnectionTimeout(handshakeTimeout),
-		grpc.ReadBufferSize(bufferBytes),
-		grpc.WriteBufferSize(bufferBytes),
-		grpc.InitialWindowSize(minWindowBytes),
-		grpc.InitialConnWindowSize(windowBytes),
-		grpc.NumStreamWorkers(streamWorkers),
-		grpc.WaitForHandlers(true), // Stop returns only after the last handler reported its metrics
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
-	}
+	)
 	if c.MaxConnectionAge > 0 {
 		options = append(options, grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: c.MaxConnectionAge}))
 	}
@@ -204,19 +183,4 @@ func limits(c *config.Config) placement.Limits {
 		out.InFlightBytes = c.MaxInFlightBytes
 	}
 	return out
-}
-
-// newEmbedded returns the server of ServeEmbedded.
-func newEmbedded() *grpc.Server {
-	c := config.Config{
-		MaxReceiveMessageBytes: math.MaxInt32,
-		MaxInFlightBytes:       math.MaxInt64,
-		MaxConcurrentStreams:   math.MaxUint32,
-		MaxSnapshotBytes:       maxEmbeddedSnapshotBytes,
-		Seats:                  -1,
-	}
-	inFlight := interceptor.NewInFlight(c.MaxInFlightBytes)
-	s, h := newGRPC(&c, slog.New(slog.DiscardHandler), nil, nil, nil, nil, inFlight, placement.New(c.MaxSnapshotBytes, nil))
-	h.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)
-	return s
 }

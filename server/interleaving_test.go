@@ -62,19 +62,19 @@ func TestInterleaving(t *testing.T) {
 type world struct {
 	r     *running
 	mutex sync.Mutex
-	known []*version
+	known []*revision
 
 	answers, puts, deltas, gone atomic.Int64
 }
 
-type version struct {
+type revision struct {
 	cluster *stowagev1.Cluster
 	address string
 	put     atomic.Bool // successfully, at least once
 }
 
-func (w *world) add(t *testing.T, c *stowagev1.Cluster) *version {
-	v := &version{cluster: c, address: addressOf(t, c)}
+func (w *world) add(t *testing.T, c *stowagev1.Cluster) *revision {
+	v := &revision{cluster: c, address: addressOf(t, c)}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	for _, old := range w.known {
@@ -86,8 +86,8 @@ func (w *world) add(t *testing.T, c *stowagev1.Cluster) *version {
 	return v
 }
 
-// any returns a version, one of the last ones more often.
-func (w *world) any(rng *rand.Rand) *version {
+// any returns a revision, one of the last ones more often.
+func (w *world) any(rng *rand.Rand) *revision {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	return w.known[max(rng.IntN(len(w.known)), rng.IntN(len(w.known)))]

@@ -1,5 +1,3 @@
-//go:build !js
-
 package server
 
 import (
@@ -25,6 +23,7 @@ import (
 	"github.com/stowage-scheduler/stowage/server/ledger"
 	"github.com/stowage-scheduler/stowage/server/placement"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
+	"github.com/stowage-scheduler/stowage/server/version"
 )
 
 // flushTimeout bounds the telemetry flush at shutdown.
@@ -66,7 +65,7 @@ func newServer(
 	heap := debug.SetMemoryLimit(-1)
 	c.FitMemory(heap)
 	s.config = c
-	if s.telemetry, err = telemetry.New(ctx, "stowage", telemetry.Version()); err != nil {
+	if s.telemetry, err = telemetry.New(ctx, "stowage", version.Current()); err != nil {
 		return nil, err
 	}
 	log = s.telemetry.Log(log)
@@ -164,7 +163,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	group.Go(func() error { return ignore(http.ErrServerClosed, s.admin.Serve(s.adminListener)) })
 	s.setReady(true)
-	fields := []any{"version", telemetry.Version(), "address", s.Address().String(), "admin_address", s.AdminAddress().String()}
+	fields := []any{"version", version.Current(), "address", s.Address().String(), "admin_address", s.AdminAddress().String()}
 	if s.http != nil {
 		fields = append(fields, "http_address", s.http.listener.Addr().String())
 	}

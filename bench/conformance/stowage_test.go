@@ -11,13 +11,13 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/engine/enginetest/raced"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server"
+	"github.com/stowage-scheduler/stowage/server/inprocess"
 	"github.com/stowage-scheduler/stowage/server/placement"
 )
 
 // TestStowage holds Stowage to kube-scheduler's recorded answers, in this process and over gRPC.
 func TestStowage(t *testing.T) {
-	conn, stop, err := server.NewEmbedded(t.Context())
+	conn, stop, err := inprocess.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

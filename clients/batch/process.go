@@ -15,7 +15,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/process"
 	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
-	"github.com/stowage-scheduler/stowage/server/telemetry"
+	"github.com/stowage-scheduler/stowage/server/version"
 )
 
 // Run schedules with a valid configuration until the context ends. Every replica watches the cluster, so that it can take over
@@ -67,7 +67,7 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	log.Info("started", "version", telemetry.Version(), "scheduler_name", c.SchedulerName,
+	log.Info("started", "version", version.Current(), "scheduler_name", c.SchedulerName,
 		"admin_address", admin.Addr().String(), "stowage", c.StowageAddress)
 	err = c.serve(ctx, scheduler, lock, admin)
 	log.Info("stopped")

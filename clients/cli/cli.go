@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/stowage-scheduler/stowage/clients/quote"
-	"github.com/stowage-scheduler/stowage/server/telemetry"
+	"github.com/stowage-scheduler/stowage/server/version"
 )
 
 const description = `Stowage answers scheduling questions as kube-scheduler would, for a live cluster or for manifests. It never changes a cluster.
@@ -46,7 +46,7 @@ type exited int
 
 // newParser returns the parser of the command line. It leaves by exited after printing help or the version.
 func newParser(called string, stdout, stderr io.Writer) (*kong.Kong, error) {
-	parser, err := kong.New(&commands{}, kong.Name(called), kong.Vars{"version": telemetry.Version()},
+	parser, err := kong.New(&commands{}, kong.Name(called), kong.Vars{"version": version.Current()},
 		kong.Description(description), kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Help(printHelp), kong.ExplicitGroups(flagGroups))

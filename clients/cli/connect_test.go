@@ -17,7 +17,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/cli"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server"
+	"github.com/stowage-scheduler/stowage/server/inprocess"
 )
 
 // placing answers Place by a server inside the process.
@@ -33,7 +33,7 @@ func (p *placing) Place(ctx context.Context, r *stowagev1.PlaceRequest) (*stowag
 // listen serves on loopback, in plain text if the configuration is nil.
 func listen(t *testing.T, config *tls.Config) (address string) {
 	t.Helper()
-	conn, stop, err := server.NewEmbedded(t.Context())
+	conn, stop, err := inprocess.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

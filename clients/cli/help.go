@@ -7,7 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/stowage-scheduler/stowage/server/telemetry"
+	"github.com/stowage-scheduler/stowage/server/version"
 )
 
 // flagGroups are the flags that many commands share. A command prints its own before them.
@@ -35,7 +35,7 @@ type versionCommand struct{}
 
 // Run is called by kong.
 func (*versionCommand) Run(s *session) error {
-	_, err := fmt.Fprintln(s.stdout, telemetry.Version())
+	_, err := fmt.Fprintln(s.stdout, version.Current())
 	return err
 }
 

@@ -10,7 +10,7 @@ import (
 	mangokong "github.com/alecthomas/mango-kong"
 	"github.com/muesli/roff"
 
-	"github.com/stowage-scheduler/stowage/server/telemetry"
+	"github.com/stowage-scheduler/stowage/server/version"
 )
 
 // manCommand prints the manual page, which is generated from the grammar.
@@ -23,7 +23,7 @@ func (*manCommand) Run(s *session) error {
 	node.Help = title + "\n" + strings.Join(strings.Fields(rest), " ") // roff breaks the lines
 	a.Node = &node
 	text := mangokong.NewManPage(1, &a).Build(undated{roff.NewDocument()})
-	text = strings.Replace(text, noDay.Format(time.DateOnly), telemetry.Version(), 1)
+	text = strings.Replace(text, noDay.Format(time.DateOnly), version.Current(), 1)
 	_, err := fmt.Fprint(s.stdout, text)
 	return err
 }

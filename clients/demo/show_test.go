@@ -8,12 +8,12 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/scenarios"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server"
+	"github.com/stowage-scheduler/stowage/server/inprocess"
 )
 
 func decider(t *testing.T) scenarios.Decider {
 	t.Helper()
-	conn, stop, err := server.NewEmbedded(t.Context())
+	conn, stop, err := inprocess.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,13 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	"github.com/stowage-scheduler/stowage/proto/answersize"
-	"github.com/stowage-scheduler/stowage/server"
+	"github.com/stowage-scheduler/stowage/server/inprocess"
 )
 
 // Dial starts a server in process and returns a client of it. Messages have no size limits. stop closes the client and stops the
 // server, which also stops when ctx is done.
 func Dial(ctx context.Context, options ...grpc.DialOption) (client *stowage.Client, stop func() error, err error) {
-	dial, end := server.ServeEmbedded(ctx)
+	dial, end := inprocess.Serve(ctx)
 	all := []grpc.DialOption{
 		grpc.WithContextDialer(dial),
 		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(math.MaxInt32)),

@@ -17,7 +17,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/process"
 	"github.com/stowage-scheduler/stowage/proto/grpcplugin"
-	"github.com/stowage-scheduler/stowage/server/telemetry"
+	"github.com/stowage-scheduler/stowage/server/version"
 )
 
 // Run serves with a valid configuration until the context ends, then stops in order.
@@ -72,7 +72,7 @@ func (c *Config) run(ctx context.Context, log *slog.Logger, api kubernetes.Inter
 		return errors.Join(err, s.admin.Close())
 	}
 	listening(s.listener.Addr(), s.admin.Addr())
-	log.Info("serving", "version", telemetry.Version(), "address", s.listener.Addr().String(), "tls", transport != nil,
+	log.Info("serving", "version", version.Current(), "address", s.listener.Addr().String(), "tls", transport != nil,
 		"admin_address", s.admin.Addr().String(), "stowage", c.StowageAddress, "cluster", c.Cluster)
 	return s.run(ctx)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/lease"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/process"
-	"github.com/stowage-scheduler/stowage/server/telemetry"
+	"github.com/stowage-scheduler/stowage/server/version"
 )
 
 // Run serves with a valid configuration until the context ends, then stops in order.
@@ -102,7 +102,7 @@ func (c *Config) run(ctx context.Context, log *slog.Logger, k clients, listening
 		return errors.Join(err, s.admin.Close())
 	}
 	listening(s.listener.Addr(), s.admin.Addr())
-	log.Info("serving", "version", telemetry.Version(), "address", s.listener.Addr().String(), "tls", s.server.TLSConfig != nil,
+	log.Info("serving", "version", version.Current(), "address", s.listener.Addr().String(), "tls", s.server.TLSConfig != nil,
 		"admin_address", s.admin.Addr().String(), "stowage", c.StowageAddress, "decide", c.Decide, "scores", c.Scores)
 	return s.run(ctx)
 }

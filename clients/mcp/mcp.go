@@ -17,7 +17,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/answer/schema"
 	"github.com/stowage-scheduler/stowage/clients/verbs"
-	"github.com/stowage-scheduler/stowage/server/telemetry"
+	"github.com/stowage-scheduler/stowage/server/version"
 )
 
 // Bounds of a session.
@@ -54,7 +54,7 @@ type server struct {
 // New returns a server with a tool for each verb. sourced says that the answerer has objects of its own.
 func New(a verbs.Answerer, sourced bool) *sdk.Server {
 	s := &server{answerer: a, sourced: sourced, kept: &kept{maximum: maximumKept}}
-	out := sdk.NewServer(&sdk.Implementation{Name: "stowage", Version: telemetry.Version()}, &sdk.ServerOptions{
+	out := sdk.NewServer(&sdk.Implementation{Name: "stowage", Version: version.Current()}, &sdk.ServerOptions{
 		Instructions: instructions, Capabilities: &sdk.ServerCapabilities{},
 	})
 	closed := false

@@ -14,7 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/stowage-scheduler/stowage/server/logwriter"
-	"github.com/stowage-scheduler/stowage/server/telemetry"
+	"github.com/stowage-scheduler/stowage/server/version"
 )
 
 // Command is a struct of flags that embeds Settings.
@@ -36,7 +36,7 @@ func Main(name, description string, c Command) {
 	_, _ = memlimit.Set()
 	parser := kong.Must(c, kong.Name(name), kong.Description(description),
 		kong.DefaultEnvars(strings.ToUpper(strings.ReplaceAll(name, "-", "_"))),
-		kong.Vars{"version": telemetry.Version()})
+		kong.Vars{"version": version.Current()})
 	if _, err := parser.Parse(os.Args[1:]); err != nil {
 		parser.FatalIfErrorf(invalidSettings{err})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	"github.com/stowage-scheduler/stowage/server/admin"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
+	"github.com/stowage-scheduler/stowage/server/version"
 )
 
 // flushTimeout bounds how long Close waits for telemetry to be sent.
@@ -35,7 +36,7 @@ type Process struct {
 
 // Start opens telemetry under a service name, and the Stowage client. The caller must Close the process.
 func Start(ctx context.Context, service string, s *Settings, log *slog.Logger) (*Process, error) {
-	tel, err := telemetry.New(ctx, service, telemetry.Version())
+	tel, err := telemetry.New(ctx, service, version.Current())
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"maps"
 
 	"github.com/stowage-scheduler/stowage/clients/verbs"
-	"github.com/stowage-scheduler/stowage/server/telemetry"
+	"github.com/stowage-scheduler/stowage/server/version"
 )
 
 type object = map[string]any
@@ -19,7 +19,7 @@ func openAPI(all []verbs.Verb) ([]byte, error) {
 	return json.MarshalIndent(object{
 		"openapi": "3.1.0",
 		"info": object{
-			"title": "Stowage", "version": telemetry.Version(),
+			"title": "Stowage", "version": version.Current(),
 			"description": "Scheduling questions about Kubernetes objects, which are the body of a request: as kubectl get -o json prints them, or manifests.",
 		},
 		"paths": paths,

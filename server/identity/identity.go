@@ -1,5 +1,9 @@
-//go:build !js
-
+// Package identity authenticates and authorizes callers.
+//
+// An access file names callers and the methods that they may call. Callers are the subjects of verified client certificates, and the
+// holders of tokens: tokens that the file lists by their hashes, tokens that an OpenID Connect issuer signed, and tokens that a
+// Kubernetes API server reviews. A call that no rule allows is refused. Rules put callers into tenants: snapshots of one tenant do
+// not exist for another.
 package identity
 
 import (
@@ -15,6 +19,7 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"github.com/stowage-scheduler/stowage/server/admission"
+	"github.com/stowage-scheduler/stowage/server/caller"
 	"github.com/stowage-scheduler/stowage/server/certificates"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 )
@@ -48,41 +53,41 @@ func (a *Access) Admit(ctx context.Context, method string) (context.Context, err
 		return ctx, nil
 	}
 	rules := a.rules.Load()
-	caller, err := a.caller(ctx, rules, method)
+	c, err := a.caller(ctx, rules, method)
 	if err != nil {
 		return nil, err
 	}
-	tenant := caller.Tenant
+	tenant := c.Tenant
 	if q := rules.quotas[tenant]; q != nil {
-		caller.MaxSnapshotBytes = int64(q.MaxSnapshotBytes)
+		c.MaxSnapshotBytes = int64(q.MaxSnapshotBytes)
 		if q.calls != nil {
 			if wait := q.calls.Admit(); wait > 0 {
 				return nil, rpcerror.QuotaExceeded(tenant, q.CallsPerSecond, wait)
 			}
 		}
 	}
-	return admission.WithClient(context.WithValue(ctx, callerKey{}, caller), caller.Name), nil
+	return admission.WithClient(caller.With(ctx, c), c.Name), nil
 }
 
 // Caller returns the caller of a call that the rules allow, or the error of a refused call. It counts no call of a quota.
-func (a *Access) Caller(ctx context.Context, method string) (*Caller, error) {
+func (a *Access) Caller(ctx context.Context, method string) (*caller.Caller, error) {
 	return a.caller(ctx, a.rules.Load(), method)
 }
 
-func (a *Access) caller(ctx context.Context, rules *Rules, method string) (*Caller, error) {
+func (a *Access) caller(ctx context.Context, rules *Rules, method string) (*caller.Caller, error) {
 	principals, err := a.principals(ctx, rules, func(r Reviewer, token string) ([]string, error) { return r.Review(ctx, token) })
 	if err != nil {
 		return nil, err
 	}
 	tenant, known, may := rules.decide(principals, short(method))
-	caller := &Caller{Name: principals[0], Tenant: tenant}
+	c := &caller.Caller{Name: principals[0], Tenant: tenant}
 	switch {
 	case !known:
-		return nil, rpcerror.Forbidden(caller.Name, "")
+		return nil, rpcerror.Forbidden(c.Name, "")
 	case !may:
-		return nil, rpcerror.Forbidden(caller.Name, short(method))
+		return nil, rpcerror.Forbidden(c.Name, short(method))
 	}
-	return caller, nil
+	return c, nil
 }
 
 // Known returns the name of a caller whose credentials are known without a review, otherwise an empty name.

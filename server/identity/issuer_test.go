@@ -23,6 +23,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/stowage-scheduler/stowage/server/caller"
 )
 
 // issuing is an OpenID Connect issuer whose keys change and which can be down. Tokens are for its clock.
@@ -242,7 +244,7 @@ rules: [{callers: ["oidc-group:corp:team", "user:*"], tenant: t, methods: ["*"]}
 		if err != nil {
 			return "", status.Code(err)
 		}
-		return From(ctx).Name, codes.OK
+		return caller.From(ctx).Name, codes.OK
 	}
 	foreign := s.token("k", key, oidc.ES256, `, "iss": "https://kubernetes.default.svc"`)
 	for _, test := range []struct {

@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/stowage-scheduler/stowage/server/caller"
 )
 
 func TestParseRules(t *testing.T) {
@@ -122,13 +124,13 @@ quotas: [{tenant: t, callsPerSecond: 0.01, burst: 3, maxSnapshotBytes: 1Ki}]
 		t.Fatal(err)
 	}
 	a := New(r, named{})
-	call := func(token, method string) (*Caller, error) {
+	call := func(token, method string) (*caller.Caller, error) {
 		ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("authorization", "Bearer "+token))
 		ctx, err := a.Admit(ctx, "/stowage.v1.PlacementService/"+method)
 		if err != nil {
 			return nil, err
 		}
-		return From(ctx), nil
+		return caller.From(ctx), nil
 	}
 	if _, err := call("a", "Place"); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("a forbidden call: %v", err)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/config"
+	"github.com/stowage-scheduler/stowage/server/instruments"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
-	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
 // retryOverloaded is the RetryInfo delay of OVERLOADED: about the duration of a large call.
@@ -196,7 +196,7 @@ func (f *InFlight) intercept(ctx context.Context, r any, _ *grpc.UnaryServerInfo
 // trace adds what receiving the request took to the span of the call, if that is recorded.
 func (c *call) trace(ctx context.Context) {
 	if !c.whole.IsZero() {
-		telemetry.Phase(ctx, "receive", c.began, c.whole, attribute.Int64("stowage.request.bytes", c.received.Load()))
+		instruments.Phase(ctx, "receive", c.began, c.whole, attribute.Int64("stowage.request.bytes", c.received.Load()))
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
-	"github.com/stowage-scheduler/stowage/server/identity"
+	"github.com/stowage-scheduler/stowage/server/caller"
 )
 
 // logCalls logs each finished call: method, code, duration, peer, request bytes, trace ID, and the cause of an internal
@@ -62,7 +62,7 @@ func (r *reporter) PostCall(err error, took time.Duration) {
 	if hasPeer {
 		fields = append(fields, slog.String("peer.address", p.Addr.String()))
 	}
-	if c := identity.From(r.ctx); c != nil {
+	if c := caller.From(r.ctx); c != nil {
 		fields = append(fields, slog.String("caller", c.Name), slog.String("tenant", c.Tenant))
 	}
 	if s := trace.SpanContextFromContext(r.ctx); s.HasTraceID() {

@@ -5,9 +5,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/caller"
 	"github.com/stowage-scheduler/stowage/server/count"
 	"github.com/stowage-scheduler/stowage/server/decode"
-	"github.com/stowage-scheduler/stowage/server/identity"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/wire"
 	"github.com/stowage-scheduler/stowage/server/work"
@@ -46,7 +46,7 @@ func (s *Service) get(in *stowagev1.GetSnapshotRequest, stream grpc.ServerStream
 	if err != nil {
 		return statusOf(err)
 	}
-	cluster := s.snapshots.Get(identity.Tenant(stream.Context()), address)
+	cluster := s.snapshots.Get(caller.Tenant(stream.Context()), address)
 	if cluster == nil { // whether another tenant has it is not reported
 		return rpcerror.UnknownSnapshot(in.GetAddress())
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stowage-scheduler/stowage/engine"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/decode"
-	"github.com/stowage-scheduler/stowage/server/telemetry"
+	"github.com/stowage-scheduler/stowage/server/version"
 )
 
 // Limits are the limits of the server around a service. 0 is no limit.
@@ -73,7 +73,7 @@ func (s *Service) GetServerInfo(_ context.Context, in *stowagev1.GetServerInfoRe
 		limits.MaxRequestsPerSecond = &r
 	}
 	return &stowagev1.GetServerInfoResponse{
-		Release:  telemetry.Version(),
+		Release:  version.Current(),
 		Profiles: []*stowagev1.ProfileInfo{decode.ProfileInfo()},
 		Limits:   limits,
 		Features: features,

@@ -9,9 +9,9 @@ import (
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admission"
+	"github.com/stowage-scheduler/stowage/server/caller"
 	"github.com/stowage-scheduler/stowage/server/count"
 	"github.com/stowage-scheduler/stowage/server/decode"
-	"github.com/stowage-scheduler/stowage/server/identity"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/snapshots"
 	"github.com/stowage-scheduler/stowage/server/wire"
@@ -58,7 +58,7 @@ func (s *Service) put(stream grpc.ServerStream, table *count.Table) error {
 // ownerOf returns the owner of a snapshot that a call puts.
 func ownerOf(ctx context.Context) snapshots.Owner {
 	of := snapshots.Owner{Client: admission.Client(ctx)}
-	if c := identity.From(ctx); c != nil {
+	if c := caller.From(ctx); c != nil {
 		of.Tenant, of.Limit = c.Tenant, c.MaxSnapshotBytes
 	}
 	return of

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/caller"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/encode"
-	"github.com/stowage-scheduler/stowage/server/identity"
 	"github.com/stowage-scheduler/stowage/server/interceptor"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/wire"
@@ -54,7 +54,7 @@ func respond[M request, C, R any](
 	r.Ask(ask.pods)
 	key := ""
 	if snapshot != nil {
-		defer s.snapshots.Recount(identity.Tenant(ctx), snapshot)
+		defer s.snapshots.Recount(caller.Tenant(ctx), snapshot)
 	}
 	if snapshot != nil && in.GetContext().GetSnapshot().GetDelta() == nil {
 		key = m.key(in, ask.pods)
@@ -115,7 +115,7 @@ func respondInParts[M request, C any](
 	}
 	ctx := turn.ctx
 	if snapshot != nil {
-		defer s.snapshots.Recount(identity.Tenant(ctx), snapshot)
+		defer s.snapshots.Recount(caller.Tenant(ctx), snapshot)
 	}
 	r.Ask(ask.pods)
 	call := m.read(r, in)
@@ -188,7 +188,7 @@ func (s *Service) snapshot(ctx context.Context, address, field string) (*decode.
 	if err != nil {
 		return nil, err
 	}
-	c := s.snapshots.Get(identity.Tenant(ctx), a)
+	c := s.snapshots.Get(caller.Tenant(ctx), a)
 	if c == nil {
 		return nil, rpcerror.UnknownSnapshot(address)
 	}

@@ -15,9 +15,9 @@ import (
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admission"
 	"github.com/stowage-scheduler/stowage/server/decode"
+	"github.com/stowage-scheduler/stowage/server/instruments"
 	"github.com/stowage-scheduler/stowage/server/rpcerror"
 	"github.com/stowage-scheduler/stowage/server/snapshots"
-	"github.com/stowage-scheduler/stowage/server/telemetry"
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
@@ -28,7 +28,7 @@ type Service struct {
 	stowagev1.UnimplementedSimulationServiceServer
 	snapshots *snapshots.Cache
 	nodeless  decode.Nodeless
-	decisions *telemetry.Decisions
+	decisions *instruments.Decisions
 	limits    Limits
 	admission *admission.Limiter // nil for none
 	places    places
@@ -40,14 +40,14 @@ type Service struct {
 func (s *Service) SetEnvelope(check func(proto.Message) error) { s.envelope = check }
 
 // New returns a service with a memory budget for snapshots. decisions may be nil.
-func New(snapshotBytes int64, decisions *telemetry.Decisions) *Service {
+func New(snapshotBytes int64, decisions *instruments.Decisions) *Service {
 	return &Service{snapshots: snapshots.New(snapshotBytes), decisions: decisions}
 }
 
 // Snapshots returns counts of the kept snapshots.
-func (s *Service) Snapshots() telemetry.Snapshots {
+func (s *Service) Snapshots() instruments.Snapshots {
 	kept, bytes := s.snapshots.Len()
-	return telemetry.Snapshots{
+	return instruments.Snapshots{
 		Kept: int64(kept), Bytes: bytes, Limit: s.snapshots.Limit(), Evicted: s.snapshots.Evictions(),
 	}
 }

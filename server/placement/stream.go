@@ -10,10 +10,10 @@ import (
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admission"
+	"github.com/stowage-scheduler/stowage/server/caller"
 	"github.com/stowage-scheduler/stowage/server/count"
 	"github.com/stowage-scheduler/stowage/server/decode"
 	"github.com/stowage-scheduler/stowage/server/encode"
-	"github.com/stowage-scheduler/stowage/server/identity"
 	"github.com/stowage-scheduler/stowage/server/wire"
 )
 
@@ -73,7 +73,7 @@ func (s *Service) placeStream(
 	}
 	ctx := turn.ctx
 	if snapshot != nil {
-		defer s.snapshots.Recount(identity.Tenant(ctx), snapshot)
+		defer s.snapshots.Recount(caller.Tenant(ctx), snapshot)
 	}
 	r.Ask(ask.pods)
 	call := r.Place(place)

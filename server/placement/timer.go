@@ -4,18 +4,18 @@ import (
 	"context"
 	"time"
 
-	"github.com/stowage-scheduler/stowage/server/telemetry"
+	"github.com/stowage-scheduler/stowage/server/instruments"
 )
 
 // timer measures the phases of one decision.
 type timer struct {
-	telemetry.Decision
-	decisions *telemetry.Decisions
+	instruments.Decision
+	decisions *instruments.Decisions
 	last      time.Time
 }
 
 func (s *Service) startTimer(method string) timer {
-	return timer{telemetry.Decision{Method: method}, s.decisions, time.Now()}
+	return timer{instruments.Decision{Method: method}, s.decisions, time.Now()}
 }
 
 func (t *timer) decodeDone()  { t.Decode = t.lap() }

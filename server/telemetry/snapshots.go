@@ -1,16 +1,16 @@
-//go:build !js
-
 package telemetry
 
 import (
 	"context"
 
 	metricapi "go.opentelemetry.io/otel/metric"
+
+	"github.com/stowage-scheduler/stowage/server/instruments"
 )
 
 // WatchSnapshots adds the metrics of kept snapshots, whose counts the function returns.
-func (t *Telemetry) WatchSnapshots(counts func() Snapshots) error {
-	meter := t.metrics.Meter(scope)
+func (t *Telemetry) WatchSnapshots(counts func() instruments.Snapshots) error {
+	meter := t.metrics.Meter(instruments.Scope)
 	kept, err := meter.Int64ObservableGauge("stowage.snapshots.kept", metricapi.WithUnit("{snapshot}"),
 		metricapi.WithDescription("Snapshots that are kept."))
 	if err != nil {

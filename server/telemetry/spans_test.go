@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/stowage-scheduler/stowage/server/admin"
+	"github.com/stowage-scheduler/stowage/server/instruments"
 )
 
 // recorded returns telemetry whose spans are all recorded.
@@ -24,7 +25,7 @@ func recorded(t *testing.T) (*Telemetry, *tracetest.SpanRecorder) {
 	}
 	spans := tracetest.NewSpanRecorder()
 	tel.traces = trace.NewTracerProvider(trace.WithSpanProcessor(spans))
-	if tel.Decisions, err = newDecisions(tel.metrics); err != nil {
+	if tel.Decisions, err = instruments.NewDecisions(tel.metrics); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tel.Shutdown(context.Background()) })
@@ -36,7 +37,7 @@ func TestSpans(t *testing.T) {
 	tel, spans := recorded(t)
 	ctx, call := tel.traces.Tracer("test").Start(t.Context(), "call")
 	end := time.Unix(1000, 0)
-	tel.Decisions.Record(ctx, Decision{
+	tel.Decisions.Record(ctx, instruments.Decision{
 		Method: "Place", Decode: time.Second, Compile: 8 * time.Second, Engine: 2 * time.Second, Encode: 4 * time.Second, End: end, Nodes: 5, Feasible: 3, Scanned: 1,
 	})
 	call.End()
@@ -67,7 +68,7 @@ func TestSpans(t *testing.T) {
 func TestExemplars(t *testing.T) {
 	tel, _ := recorded(t)
 	ctx, call := tel.traces.Tracer("test").Start(t.Context(), "call")
-	tel.Decisions.Record(ctx, Decision{Method: "Filter", Engine: time.Second, End: time.Unix(1000, 0)})
+	tel.Decisions.Record(ctx, instruments.Decision{Method: "Filter", Engine: time.Second, End: time.Unix(1000, 0)})
 	call.End()
 	handler := admin.Handler(admin.Settings{Metrics: tel.Gatherer(), Ready: func(context.Context) error { return nil }})
 	for accept, want := range map[string]bool{"application/openmetrics-text; version=1.0.0": true, "text/plain": false} {

@@ -1,5 +1,3 @@
-//go:build !js
-
 // Package telemetry sets up OpenTelemetry metrics, traces and logs.
 //
 // The standard OTEL_* variables select exporters and propagators. Without them, or with OTEL_SDK_DISABLED, nothing is
@@ -31,14 +29,16 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
 	"google.golang.org/grpc/stats"
+
+	"github.com/stowage-scheduler/stowage/server/instruments"
 )
 
 // Telemetry holds the meter and tracer providers of a process. It is safe for concurrent use.
 type Telemetry struct {
 	// Decisions are the metrics of decisions.
-	Decisions *Decisions
+	Decisions *instruments.Decisions
 	// Admission are the metrics of requests that wait or are refused.
-	Admission  *Admission
+	Admission  *instruments.Admission
 	registry   *prometheus.Registry
 	traces     *trace.TracerProvider
 	metrics    *metric.MeterProvider
@@ -97,8 +97,8 @@ func (t *Telemetry) startMetrics(ctx context.Context, res *resource.Resource) er
 		}
 	}
 	t.metrics = metric.NewMeterProvider(metering...)
-	if t.Decisions, err = newDecisions(t.metrics); err == nil {
-		t.Admission, err = newAdmission(t.metrics)
+	if t.Decisions, err = instruments.NewDecisions(t.metrics); err == nil {
+		t.Admission, err = instruments.NewAdmission(t.metrics)
 	}
 	return err
 }
@@ -127,7 +127,7 @@ func (t *Telemetry) Meter() *metric.MeterProvider { return t.metrics }
 
 // WatchLog adds the metric of log lines that were dropped; the function returns their number so far.
 func (t *Telemetry) WatchLog(dropped func() int64) error {
-	_, err := t.metrics.Meter(scope).Int64ObservableCounter("stowage.log.dropped",
+	_, err := t.metrics.Meter(instruments.Scope).Int64ObservableCounter("stowage.log.dropped",
 		metricapi.WithUnit("{line}"), metricapi.WithDescription("Log lines that were dropped because the log did not take them."),
 		metricapi.WithInt64Callback(func(_ context.Context, o metricapi.Int64Observer) error {
 			o.Observe(dropped())
@@ -139,7 +139,7 @@ func (t *Telemetry) WatchLog(dropped func() int64) error {
 // WatchConnections adds the metrics of a listener's connections. The function returns how many are open, and how many were refused
 // so far.
 func (t *Telemetry) WatchConnections(counts func() (open, refused int64)) error {
-	meter := t.metrics.Meter(scope)
+	meter := t.metrics.Meter(instruments.Scope)
 	open, err := meter.Int64ObservableGauge("stowage.connections.open", metricapi.WithUnit("{connection}"),
 		metricapi.WithDescription("Open connections."))
 	if err != nil {
@@ -167,7 +167,7 @@ type Memory struct {
 
 // WatchMemory adds the metrics of memory. The function returns the same kinds each time.
 func (t *Telemetry) WatchMemory(counts func() []Memory) error {
-	meter := t.metrics.Meter(scope)
+	meter := t.metrics.Meter(instruments.Scope)
 	held, err := meter.Int64ObservableGauge("stowage.memory.held", metricapi.WithUnit("By"),
 		metricapi.WithDescription("Bytes of connections, of requests that are being received and those in flight, and of answers that are not read."))
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
 
+	"github.com/stowage-scheduler/stowage/server/instruments"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
@@ -20,7 +21,7 @@ func TestDecisionsAreScraped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tel.Decisions.Record(t.Context(), telemetry.Decision{
+	tel.Decisions.Record(t.Context(), instruments.Decision{
 		Method: "Filter", Decode: time.Millisecond, Engine: 2 * time.Second, Encode: time.Microsecond, Nodes: 5000,
 		Feasible: 7, Scanned: 5,
 	})

@@ -24,7 +24,7 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/parity/expect"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server"
+	"github.com/stowage-scheduler/stowage/server/inprocess"
 )
 
 // volumeTable is a table of kube-scheduler's tests about volumes.
@@ -87,7 +87,7 @@ func recorded[T any](t *testing.T, name string) (file T) {
 
 // A plugin of a whole kube-scheduler answers what its own test records, and Stowage the same, field by field, in this process and over gRPC.
 func TestVolumeRows(t *testing.T) {
-	conn, stop, err := server.NewEmbedded(t.Context())
+	conn, stop, err := inprocess.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,7 @@ import (
 	"github.com/stowage-scheduler/stowage/proto/grpcplugin"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/admission"
+	"github.com/stowage-scheduler/stowage/server/instruments"
 	"github.com/stowage-scheduler/stowage/server/telemetry"
 )
 
@@ -94,7 +95,7 @@ func (m touchingMeter) Int64Counter(name string, o ...metric.Int64CounterOption)
 func (w *work) serve() {
 	ctx := w.t.Context()
 	tel := w.telemetry
-	tel.Decisions.Record(ctx, telemetry.Decision{
+	tel.Decisions.Record(ctx, instruments.Decision{
 		Method: "Place", Decode: 1, Engine: 1, Encode: 1, Nodes: 1, Feasible: 1, Scanned: 1,
 	})
 	tel.Decisions.CacheHit(ctx, "Filter", 1, 1)
@@ -106,7 +107,7 @@ func (w *work) serve() {
 	if err := tel.WatchLog(func() int64 { return 1 }); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := tel.WatchSnapshots(func() telemetry.Snapshots { return telemetry.Snapshots{} }); err != nil {
+	if err := tel.WatchSnapshots(func() instruments.Snapshots { return instruments.Snapshots{} }); err != nil {
 		w.t.Fatal(err)
 	}
 	if err := tel.WatchMemory(func() []telemetry.Memory { return []telemetry.Memory{{Kind: "unread"}} }); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/stowage-scheduler/stowage/server/config"
-	"github.com/stowage-scheduler/stowage/server/telemetry"
+	"github.com/stowage-scheduler/stowage/server/version"
 )
 
 type commandLine struct {
@@ -27,7 +27,7 @@ func main() {
 	options := append(config.Options(),
 		kong.Name("stowage-server"),
 		kong.Description("Scheduling decisions as a service."),
-		kong.Vars{"version": telemetry.Version()},
+		kong.Vars{"version": version.Current()},
 		kong.BindTo(ctx, (*context.Context)(nil)),
 	)
 	parser := kong.Must(&commandLine{}, options...)

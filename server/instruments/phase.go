@@ -1,4 +1,4 @@
-package telemetry
+package instruments
 
 import (
 	"context"
@@ -8,13 +8,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// scope is the instrumentation scope of the server.
-const scope = "github.com/stowage-scheduler/stowage/server"
+// Scope is the instrumentation scope of the server.
+const Scope = "github.com/stowage-scheduler/stowage/server"
 
 // Phase adds a part of a call as a child of the call's span, if the span is recorded.
 func Phase(ctx context.Context, name string, from, to time.Time, attributes ...attribute.KeyValue) {
 	if call := trace.SpanFromContext(ctx); call.IsRecording() {
-		_, span := call.TracerProvider().Tracer(scope).Start(ctx, name, trace.WithTimestamp(from), trace.WithAttributes(attributes...))
+		_, span := call.TracerProvider().Tracer(Scope).Start(ctx, name, trace.WithTimestamp(from), trace.WithAttributes(attributes...))
 		span.End(trace.WithTimestamp(to))
 	}
 }

@@ -1,4 +1,4 @@
-package telemetry
+package instruments
 
 // Snapshots are counts of kept snapshots.
 type Snapshots struct {

@@ -1,10 +1,5 @@
-// Package identity authenticates and authorizes callers.
-//
-// An access file names callers and the methods that they may call. Callers are the subjects of verified client certificates, and the
-// holders of tokens: tokens that the file lists by their hashes, tokens that an OpenID Connect issuer signed, and tokens that a
-// Kubernetes API server reviews. A call that no rule allows is refused. Rules put callers into tenants: snapshots of one tenant do
-// not exist for another.
-package identity
+// Package caller knows who calls: identity authenticates the caller, and a call's context carries it.
+package caller
 
 import "context"
 
@@ -18,11 +13,14 @@ type Caller struct {
 	MaxSnapshotBytes int64
 }
 
-type callerKey struct{}
+type key struct{}
+
+// With returns the context of a call of a caller.
+func With(ctx context.Context, c *Caller) context.Context { return context.WithValue(ctx, key{}, c) }
 
 // From returns the caller of a call, nil if the server knows no identities.
 func From(ctx context.Context) *Caller {
-	c, _ := ctx.Value(callerKey{}).(*Caller)
+	c, _ := ctx.Value(key{}).(*Caller)
 	return c
 }
 

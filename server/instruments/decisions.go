@@ -1,4 +1,4 @@
-package telemetry
+package instruments
 
 import (
 	"context"
@@ -45,8 +45,8 @@ func attributesOf(method string) *attributes {
 	return &attributes{metric.WithAttributeSet(attribute.NewSet(named)), part("decode"), part("compile"), part("engine"), part("encode")}
 }
 
-func newDecisions(p metric.MeterProvider) (*Decisions, error) {
-	meter := p.Meter(scope)
+func NewDecisions(p metric.MeterProvider) (*Decisions, error) {
+	meter := p.Meter(Scope)
 	d := Decisions{byMethod: map[string]*attributes{}}
 	for _, method := range []string{
 		"Filter", "Score", "Place", "PlaceStream", "Preempt", "ScaleDown", "WhatIf", "Drain", "Fit", "Provision", "Consolidate",

@@ -1,6 +1,4 @@
-//go:build !js
-
-package telemetry
+package instruments
 
 import (
 	"context"
@@ -20,8 +18,8 @@ type Admission struct {
 	watch    func(*admission.Limiter) error
 }
 
-func newAdmission(p metric.MeterProvider) (*Admission, error) {
-	meter := p.Meter(scope)
+func NewAdmission(p metric.MeterProvider) (*Admission, error) {
+	meter := p.Meter(Scope)
 	var a Admission
 	for r := range a.reasons {
 		a.reasons[r] = metric.WithAttributeSet(attribute.NewSet(attribute.String("reason", admission.Reason(r).String())))

@@ -11,10 +11,11 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
+	"github.com/stowage-scheduler/stowage/server/inprocess"
 )
 
 func TestEmbeddedAnswersAsTheServerDoes(t *testing.T) {
-	conn, stop, err := NewEmbedded(t.Context())
+	conn, stop, err := inprocess.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestEmbeddedReportsNowhere(t *testing.T) {
 			stdout, stderr := os.Stdout, os.Stderr
 			os.Stdout, os.Stderr = output, output
 			defer func() { os.Stdout, os.Stderr = stdout, stderr }()
-			conn, stop, err := NewEmbedded(t.Context())
+			conn, stop, err := inprocess.Connect(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
