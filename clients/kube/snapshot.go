@@ -143,7 +143,7 @@ func (s *Snapshot) PodsOn(node int) (iter.Seq2[*corev1.Pod, *stowagev1.Pod], err
 // PendingPod converts a further pending pod, with a template of its own, as Build converts the pods of the queue. It may be called
 // concurrently.
 func (s *Snapshot) PendingPod(p *corev1.Pod) (*stowagev1.Pod, error) {
-	of := convert.Source{Object: object.OfPod(p), Path: convert.SpecPath, Pod: p, Named: p.Name != ""}
+	of := convert.Source{Object: object.OfPod(p), Path: convert.SpecPath, Pod: p, Named: p.Name != "", Pending: true}
 	out, err := s.environment.PendingPod(of)
 	if err != nil {
 		return nil, err

@@ -503,7 +503,7 @@ const (
 	pluginReason    = "a plugin of the test rejects nodes or fails, and profiles have kube-scheduler's own"
 	resizeReason    = "a pod on a node that asks to be resized is not placed"
 	limitReason     = "a part of the nodes is evaluated, from an offset on; Stowage evaluates all"
-	claimReason     = "resource claims are Pod.unread"
+	claimReason     = "resources of nodes that claims consume: DRANodeAllocatableResources is alpha, and off"
 	groupReason     = "pod groups as victims or preemptors: the rows of this test that are not replayed have them"
 	// GenericWorkload alone does not have it.
 	groupPolicyReason = "the preemption policy of a group: its feature gate is alpha, and off"

@@ -50,6 +50,11 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 		storage, devices = &s.Storage, &s.Devices
 		nodes, pods, nominated, namespaces, queue, groups = s.Nodes, s.Pods, s.Nominated, s.Namespaces, s.Queue, s.PodGroups
 	}
+	for i, q := range c.Queue {
+		if oracle.CreatesClaims(q.Pod) {
+			queue[i] = q.Pod
+		}
+	}
 	pods, nominated, queue = owners(pods, s.Pods), owners(nominated, s.Nominated), owners(queue, s.Queue)
 	b := kube.NewBuilder(kube.Options{
 		CountPods: form.CountPods, SchedulerName: kube.AnyScheduler, GivenOrder: true, WholeStorage: true, WholeDevices: true, Selectors: selectors,
@@ -151,11 +156,11 @@ func finish(b *kube.Builder, c *scenario.Case, queue, nominated []*corev1.Pod) (
 	return r, nil
 }
 
-// owners returns pods of which the ones with ephemeral volumes are as the API server stores them: the owner of a claim is a pod with a uid.
+// owners returns pods of which the ones that own claims are as the API server stores them, because the owner of a claim is a pod with a uid.
 func owners(pods, stored []*corev1.Pod) []*corev1.Pod {
 	out := slices.Clone(pods)
 	for i, p := range pods {
-		if oracle.NamesClaims(p) {
+		if oracle.NamesClaims(p) || p.UID != "" {
 			out[i] = stored[i]
 		}
 	}

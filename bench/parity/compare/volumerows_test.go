@@ -2,14 +2,8 @@ package compare_test
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -29,15 +23,9 @@ import (
 
 // volumeTable is a table of kube-scheduler's tests about volumes.
 type volumeTable struct {
-	// File is in k8s.io/kubernetes, or in k8s.io/component-helpers.
-	File   string      `json:"file"`
-	Test   string      `json:"test"`
+	tableOf
 	Plugin string      `json:"plugin"`
 	Rows   []volumeRow `json:"rows"`
-	Listed []struct {
-		Reason string   `json:"reason"`
-		Rows   []string `json:"rows"`
-	} `json:"listed"`
 }
 
 // volumeRow is one situation, and what kube-scheduler's code answers.
@@ -60,11 +48,7 @@ type volumeRow struct {
 // volumeFile has the tables, and the tests that are not run.
 type volumeFile struct {
 	Tables []volumeTable `json:"tables"`
-	Others []struct {
-		File   string   `json:"file"`
-		Reason string   `json:"reason"`
-		Tests  []string `json:"tests"`
-	} `json:"others"`
+	Others []otherTests  `json:"others"`
 }
 
 func volumeRows(t *testing.T) volumeFile {
@@ -277,125 +261,14 @@ func (r *volumeRow) checkScores(t *testing.T, nodes []uint32, scores []int64) {
 // Every row about volumes in kube-scheduler's tests is run, or listed with the reason why it is not.
 func TestEveryVolumeRowIsRunOrListed(t *testing.T) {
 	file := volumeRows(t)
-	left := map[string]map[string][]string{} // rows by file and test
-	rows := func(path, test string) []string {
-		if left[path] == nil {
-			left[path] = volumeTests(t, path)
+	var tables []runTable
+	for i := range file.Tables {
+		of := &file.Tables[i]
+		run := runTable{tableOf: of.tableOf}
+		for j := range of.Rows {
+			run.run = append(run.run, of.Rows[j].Row)
 		}
-		found, ok := left[path][test]
-		if delete(left[path], test); !ok {
-			t.Errorf("%s has no test %s, or it is named twice", path, test)
-		}
-		return found
+		tables = append(tables, run)
 	}
-	for _, table := range file.Tables {
-		known := map[string]bool{}
-		for i := range table.Rows {
-			known[table.Rows[i].Row] = true
-		}
-		for _, l := range table.Listed {
-			for _, name := range l.Rows {
-				if known[name] || l.Reason == "" {
-					t.Errorf("%s, %s: run as well as listed, or listed without a reason", table.Test, name)
-				}
-				known[name] = true
-			}
-		}
-		for _, name := range rows(table.File, table.Test) {
-			if !known[name] {
-				t.Errorf("%s, %s: neither run nor listed", table.Test, name)
-			}
-			delete(known, name)
-		}
-		for name := range known {
-			t.Errorf("%s has no row %s", table.Test, name)
-		}
-	}
-	for _, o := range file.Others {
-		for _, test := range o.Tests {
-			rows(o.File, test)
-		}
-	}
-	for path, tests := range left {
-		for test := range tests {
-			t.Errorf("%s %s is neither run nor listed", path, test)
-		}
-	}
-}
-
-// volumeTests returns the rows of a file's tests, by test.
-func volumeTests(t *testing.T, path string) map[string][]string {
-	t.Helper()
-	module := "k8s.io/kubernetes"
-	if strings.HasPrefix(path, "storage/") {
-		module = "k8s.io/component-helpers"
-	}
-	root, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(strings.TrimSpace(string(root)), path), nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string][]string{}
-	for _, d := range parsed.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
-			out[f.Name.Name] = volumeRowsOf(f)
-		}
-	}
-	return out
-}
-
-// volumeRowsOf returns the names of the rows of a test's table: the names in a list, or the keys of a map of rows.
-func volumeRowsOf(f *ast.FuncDecl) (rows []string) {
-	unquoted := func(e ast.Expr, field string) {
-		pair, ok := e.(*ast.KeyValueExpr)
-		if !ok {
-			return
-		}
-		of := pair.Key
-		if field != "" {
-			if key, ok := pair.Key.(*ast.Ident); !ok || key.Name != field {
-				return
-			}
-			of = pair.Value
-		}
-		if literal, ok := of.(*ast.BasicLit); ok && literal.Kind == token.STRING {
-			name, _ := strconv.Unquote(literal.Value)
-			rows = append(rows, name)
-		}
-	}
-	ast.Inspect(f.Body, func(n ast.Node) bool {
-		table, ok := n.(*ast.CompositeLit)
-		if !ok || len(rows) > 0 {
-			return len(rows) == 0
-		}
-		switch of := table.Type.(type) {
-		case *ast.MapType:
-			if key, ok := of.Key.(*ast.Ident); !ok || key.Name != "string" {
-				return true
-			}
-			switch of.Value.(type) {
-			case *ast.StructType, *ast.Ident:
-				for _, e := range table.Elts {
-					if _, row := e.(*ast.KeyValueExpr).Value.(*ast.CompositeLit); row {
-						unquoted(e, "")
-					}
-				}
-			}
-		case *ast.ArrayType:
-			if _, ok := of.Elt.(*ast.StructType); !ok {
-				return true
-			}
-			for _, e := range table.Elts {
-				for _, field := range e.(*ast.CompositeLit).Elts {
-					unquoted(field, "name")
-					unquoted(field, "test")
-				}
-			}
-		}
-		return len(rows) == 0
-	})
-	return rows
+	checkTables(t, tables, file.Others)
 }

@@ -33,7 +33,7 @@ func Case(profile string, seed uint64) *scenario.Case {
 	if d.focus(storing) {
 		d.alsoFull()
 	} else {
-		d.alsoStores()
+		d.alsoBinds()
 	}
 	d.config()
 	d.namespaces()

@@ -22,6 +22,9 @@ type draw struct {
 	// terminate.
 	roomy   bool
 	leaving float64
+	// crowded says that pools may have more devices than a claim can get. wanted is how many devices the pod wants that is drawn.
+	crowded bool
+	wanted  int
 }
 
 func newDraw(profile string, seed uint64) *draw {

@@ -128,11 +128,16 @@ func (d *draw) alsoFull() {
 	}
 }
 
-// alsoStores makes a part of the cases have volumes whose profile is about pods that come and go.
-func (d *draw) alsoStores() {
-	about := d.focus(queueing) || d.focus(preemption) || d.focus(longQueue) || d.focus(simulation) || d.focus(grouping)
-	if about && d.chance(0.15) {
+// alsoBinds makes a part of the cases have volumes or devices whose profile is about pods that come and go.
+func (d *draw) alsoBinds() {
+	if !d.focus(queueing) && !d.focus(preemption) && !d.focus(longQueue) && !d.focus(simulation) && !d.focus(grouping) {
+		return
+	}
+	switch x := d.Float64(); {
+	case x < 0.15:
 		d.likelihood[storing] = 0.7
+	case x > 0.85 && !d.focus(queueing) && !d.focus(grouping):
+		d.likelihood[devicing] = 0.7
 	}
 }
 

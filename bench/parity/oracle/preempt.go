@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -105,9 +106,10 @@ func (s *Scheduler) dryRun(
 	p *Preemption, state fwk.CycleState, pod *corev1.Pod, fit *framework.FitError, result *fwk.PostFilterResult,
 ) error {
 	evaluator, nodes := s.preemption.Evaluator, fit.Diagnosis.NodeToStatus
+	prefix := deallocation(p.Message) + "preemption: "
 	eligible, text := s.preemption.PodEligibleToPreemptOthers(s.ctx, pod, nodes.Get(pod.Status.NominatedNodeName))
 	if !eligible {
-		if p.Message != "preemption: "+text {
+		if p.Message != prefix+text {
 			return fmt.Errorf("the pod may not preempt, %q; preemption says %q", text, p.Message)
 		}
 		return nil
@@ -150,13 +152,23 @@ func (s *Scheduler) dryRun(
 		return s.nominates(p, result)
 	}
 	none := &framework.FitError{Pod: pod, NumAllNodes: fit.NumAllNodes, Diagnosis: framework.Diagnosis{NodeToStatus: statuses}}
-	message := "preemption: " + none.Error()
+	message := prefix + none.Error()
 	if s.candidates == nil && message != p.Message {
 		return fmt.Errorf("the nodes say %q, preemption %q", message, p.Message)
 	}
 	// With candidates given, kube-scheduler's text still counts all nodes of the cluster. It never runs preemption so.
 	p.Message = message
 	return nil
+}
+
+// deallocation is what DynamicResources says before DefaultPreemption, which is in the text only if no node is found; empty for nothing.
+func deallocation(message string) string {
+	for _, own := range []string{"deallocation of ResourceClaim completed, ", "deletion of ResourceClaim completed, "} {
+		if strings.HasPrefix(message, own) {
+			return own
+		}
+	}
+	return ""
 }
 
 // notHelpful is what evaluate says of nodes that it does not run dry (preemption.go, v1.37).

@@ -229,7 +229,7 @@ func (s *Scheduler) start(c *scenario.Case, profile *config.KubeSchedulerProfile
 	}
 	s.schedulePod = s.scheduler.SchedulePod
 	s.framework = s.scheduler.Profiles[profile.SchedulerName]
-	if err := s.devices.fill(&s.Devices); err != nil {
+	if err := errors.Join(s.devices.fill(&s.Devices), s.createClaims(c)); err != nil {
 		return err
 	}
 	s.findDynamic()

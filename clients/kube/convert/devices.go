@@ -162,7 +162,7 @@ func (e *Environment) setDevices(out *stowagev1.Pod, of Source) []*stowagev1.Unr
 	p, u, spec := of.Pod, &unreads{object: of.Object}, out.GetTemplate().GetSpec()
 	spec.ResourceClaims, out.ResourceClaimStatuses = nil, nil
 	for i := range p.Spec.ResourceClaims {
-		claim, why, err := e.devices.claimOf(p, &p.Spec.ResourceClaims[i])
+		claim, why, err := e.devices.claimOf(of, &p.Spec.ResourceClaims[i])
 		if err != nil {
 			why = err.Error()
 		}
@@ -189,7 +189,8 @@ func deref(s *string) string {
 }
 
 // claimOf converts a claim of a pod, or returns why it is unread.
-func (d *Devices) claimOf(p *corev1.Pod, in *corev1.PodResourceClaim) (out *stowagev1.PodResourceClaim, why string, err error) {
+func (d *Devices) claimOf(of Source, in *corev1.PodResourceClaim) (out *stowagev1.PodResourceClaim, why string, err error) {
+	p := of.Pod
 	if why := d.unread(); why != "" {
 		return nil, why, nil
 	}
@@ -205,7 +206,7 @@ func (d *Devices) claimOf(p *corev1.Pod, in *corev1.PodResourceClaim) (out *stow
 	switch {
 	case created && !d.whole && len(d.claims) == 0:
 		return nil, "no ResourceClaim was read: " + readsDevices, nil
-	case object.Admitted(p) && p.Spec.NodeName == "" && !created: // it waits for the controller, as its claim is not there
+	case object.Admitted(p) && (of.Pending || p.Spec.NodeName == "") && !created: // it waits for the controller, as its claim is not there
 		return out, "", nil
 	case template == nil && !created:
 		return nil, "the ResourceClaimTemplate was not read: " + readsDevices, nil

@@ -46,6 +46,8 @@ type Source struct {
 	Claims []corev1.PersistentVolumeClaim
 	// Named says that the pod has the name that it has in the cluster, by which controllers name its claims.
 	Named bool
+	// Pending says that the pod is pending, also if it names a node.
+	Pending bool
 	// Adds is what the controller adds to a template without showing it, and the consequence.
 	Adds string
 }

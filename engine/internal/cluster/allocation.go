@@ -200,8 +200,8 @@ func (s *State) findAllocation(d *DeviceDemand) *Allocation {
 				a.Unavailable.Add(node)
 			}
 			score := of.Score
-			if wanting || len(served) > 0 {
-				score += allocated // kube-scheduler scores nodes where a claim gets devices
+			if wanting || len(d.Extended) > 0 {
+				score += allocated // kube-scheduler scores if a claim has no devices, also one for extended resources of a device plugin
 			}
 			if score > 0 && a.Scores == nil {
 				a.Scores = make([]int64, s.Len())
@@ -216,26 +216,35 @@ func (s *State) findAllocation(d *DeviceDemand) *Allocation {
 
 // usable returns whether a pod's allocated claims can be used on a node.
 func (s *State) usable(d *DeviceDemand) func(node uint32) bool {
-	var all []nodeset.Set
-	failed := false
+	var all []func(uint32) bool
 	for i := range d.Claims {
-		c := &d.Claims[i]
-		if g := s.allocationOf(c); g != nil {
-			for _, by := range g.by {
-				all = append(all, s.available(by))
-			}
-			if g.node != "" {
-				only := nodeset.New(s.Len())
-				if node, found := s.Node(g.node); found {
-					only.Add(node)
-				}
-				all = append(all, only)
-			}
-			failed = failed || g.failed
+		if g := s.allocationOf(&d.Claims[i]); g != nil {
+			all = append(all, s.usableOn(g))
 		}
 	}
 	return func(node uint32) bool {
-		return !failed && !slices.ContainsFunc(all, func(n nodeset.Set) bool { return !n.Has(node) })
+		return !slices.ContainsFunc(all, func(usable func(uint32) bool) bool { return !usable(node) })
+	}
+}
+
+// usableOn returns whether the devices of a claim can be used on a node.
+func (s *State) usableOn(g *grant) func(node uint32) bool {
+	if g.failed {
+		return func(uint32) bool { return false }
+	}
+	var all []nodeset.Set
+	for _, by := range g.by {
+		all = append(all, s.available(by))
+	}
+	if g.node != "" {
+		only := nodeset.New(s.Len())
+		if node, found := s.Node(g.node); found {
+			only.Add(node)
+		}
+		all = append(all, only)
+	}
+	return func(node uint32) bool {
+		return !slices.ContainsFunc(all, func(n nodeset.Set) bool { return !n.Has(node) })
 	}
 }
 

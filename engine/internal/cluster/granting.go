@@ -23,16 +23,15 @@ func (s *State) grantDevices(p *Pending, node uint32) {
 	if of.Status != allocate.Found {
 		return
 	}
-	grants := s.grantsOf(of, node)
-	pod, next := len(s.assumed)-1, 0
+	grants, pod := s.grantsOf(of, node), len(s.assumed)-1
 	wanting := slices.DeleteFunc(slices.Clone(d.Claims), func(c DeviceClaim) bool { return s.allocationOf(&c) != nil })
 	for i := range wanting {
 		c := &wanting[i]
-		next++
-		if slices.ContainsFunc(wanting[next:], func(o DeviceClaim) bool { return c.Object != nil && o.Name == c.Name }) {
-			continue // a claim that a pod has twice is allocated twice, and has what the last one got
+		if slices.ContainsFunc(wanting[:i], func(o DeviceClaim) bool { return c.Object != nil && o.Name == c.Name }) {
+			// A claim that a pod has twice is allocated twice, and has what it got first (dra_manager.go SignalClaimPendingAllocation, v1.37).
+			continue
 		}
-		g := grants[next-1]
+		g := grants[i]
 		if s.take(g); c.Object == nil {
 			s.hold(pod, held{grant: g})
 		} else {
@@ -44,7 +43,7 @@ func (s *State) grantDevices(p *Pending, node uint32) {
 	}
 	s.reserve(p, pod, d)
 	if len(served) > 0 {
-		g := grants[next]
+		g := grants[len(wanting)]
 		s.take(g)
 		s.hold(pod, held{grant: g})
 		s.report(madeGrant{namespace: p.Template.Namespace, node: node, pod: pod, grant: g})

@@ -55,6 +55,7 @@ func FindVictims(
 		return nil, nil, ctx.Err()
 	}
 	rejected, disabled := d.PreFilter().Rejected, d.DisabledPostFilters()
+	said := prefix
 	switch {
 	case rejected != nil && rejected.Code == verdict.Error,
 		slices.ContainsFunc(rejections, func(r verdict.Rejection) bool { return r.Code == verdict.Error }):
@@ -63,11 +64,18 @@ func FindVictims(
 		return &verdict.Preemption{Message: notFound}, nil, ctx.Err()
 	case disabled.DynamicResources && disabled.DefaultPreemption:
 		return nil, nil, ctx.Err()
-	case disabled.DefaultPreemption:
-		return &verdict.Preemption{}, nil, ctx.Err()
+	}
+	if !disabled.DynamicResources {
+		own := d.State.Deallocation(d.Pod, claimed(rejections))
+		if disabled.DefaultPreemption {
+			return &verdict.Preemption{Message: own}, nil, ctx.Err()
+		}
+		if own != "" {
+			said = own + ", " + prefix
+		}
 	}
 	if reason := ineligible(d, rejections); reason != "" {
-		return &verdict.Preemption{Message: prefix + reason}, nil, ctx.Err()
+		return &verdict.Preemption{Message: said + reason}, nil, ctx.Err()
 	}
 	potential := potentialNodes(d, rejections)
 	s, err := newSearch(ctx, d, potential, o)
@@ -84,7 +92,7 @@ func FindVictims(
 	p := &verdict.Preemption{Rejections: s.rejections.List, Candidates: s.all}
 	if s.best.node == none {
 		p.ClearsNomination = true
-		p.Message = prefix + verdict.FitError(candidates.Len(), s.rejections.List)
+		p.Message = said + verdict.FitError(candidates.Len(), s.rejections.List)
 		return p, nil, ctx.Err()
 	}
 	p.Best, p.Nominated = s.ties, s.candidate(&s.best)
@@ -104,6 +112,16 @@ func potentialNodes(d *decide.Decision, rejections []verdict.Rejection) nodeset.
 		}
 	}
 	return potential
+}
+
+// claimed returns the nodes that are rejected because of a claim that has devices.
+func claimed(rejections []verdict.Rejection) (nodes []uint32) {
+	for i := range rejections {
+		if r := &rejections[i]; r.Plugin == verdict.DynamicResources && r.Reasons[0].Type == verdict.ReasonResourceClaimUnavailable {
+			nodes = append(nodes, r.Nodes...)
+		}
+	}
+	return nodes
 }
 
 // ineligible returns why the pod may not preempt, empty if it may
