@@ -173,6 +173,9 @@ func (d *draw) queue() {
 		if d.claimsDevices() {
 			d.claimDevices(pod)
 		}
+		if pod.UID != "" {
+			count = 1
+		}
 		d.c.Queue = append(d.c.Queue, scenario.Pending{Pod: pod, Count: count})
 	}
 }

@@ -58,7 +58,7 @@ func (s *State) reserve(p *Pending, pod int, d *DeviceDemand) {
 			continue
 		}
 		own := p.Name != "" && c.Object.ControllerPod == p.Name
-		if now := s.claimNow(c.Name); !own && (p.Name == "" || !slices.Contains(c.Object.ReservedFor, p.Name)) {
+		if now := s.claimNow(c.Name); p.Name == "" || !slices.Contains(c.Object.ReservedFor, p.Name) {
 			now.reserved++
 			s.setClaim(c.Name, now)
 		}
