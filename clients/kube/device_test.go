@@ -185,6 +185,49 @@ func TestUnreadDevices(t *testing.T) {
 	}
 }
 
+// A class that manifests do not have may be in the cluster. The classes of a cluster are all of them: a claim of another class is rejected
+// as kube-scheduler rejects it.
+func TestUnknownDeviceClass(t *testing.T) {
+	const (
+		class    = `{metadata: {name: other%s}, spec: {selectors: [{cel: {expression: gpu/model=big}}]}}`
+		template = `{metadata: {name: %s}, spec: {spec: {devices: {requests: [{name: r, %s}]}}}}`
+	)
+	unread := []string{
+		"Pod default/exactly spec.resourceClaims[0]", "Pod default/list spec.resourceClaims[0]", "Pod default/named spec.resourceClaims[0]",
+		"Pod default/implied spec.containers[0].resources.requests[deviceclass.resource.kubernetes.io/absent]",
+	}
+	for name, c := range map[string]struct {
+		o    kube.Options
+		uid  string
+		want []string
+	}{
+		"manifests": {kube.Options{Selectors: fakeSelectors{}}, "", unread}, "a cluster's classes": {kube.Options{Selectors: fakeSelectors{}}, ", uid: u", nil},
+		"whole": {kube.Options{Selectors: fakeSelectors{}, WholeDevices: true}, "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := kube.NewBuilder(c.o)
+			must(t, b.AddDeviceClass(parse[resourcev1.DeviceClass](t, fmt.Sprintf(class, c.uid))))
+			must(t, b.AddResourceSlice(parse[resourcev1.ResourceSlice](t, fmt.Sprintf(gpuSlices, "n0"))))
+			for name, request := range map[string]string{
+				"exactly": `exactly: {deviceClassName: absent}`, "known": `exactly: {deviceClassName: other}`,
+				"list": `firstAvailable: [{name: a, deviceClassName: other}, {name: b, deviceClassName: absent}]`,
+			} {
+				must(t, b.AddResourceClaimTemplate(parse[resourcev1.ResourceClaimTemplate](t, fmt.Sprintf(template, name, request))))
+			}
+			for _, name := range []string{"exactly", "known", "list"} {
+				must(t, b.AddPod(parse[corev1.Pod](t, fmt.Sprintf(`{metadata: {name: %[1]s}, spec: {resourceClaims: [{name: g, resourceClaimTemplateName: %[1]s}]}}`, name))))
+			}
+			must(t, b.AddResourceClaim(parse[resourcev1.ResourceClaim](t, `{metadata: {name: free}, spec: {devices: {requests: [{name: r, exactly: {deviceClassName: absent}}]}}}`)))
+			must(t, b.AddResourceClaim(parse[resourcev1.ResourceClaim](t, `{metadata: {name: taken}, spec: {devices: {requests: [{name: r, exactly: {deviceClassName: absent}}]}},
+  status: {allocation: {devices: {results: [{request: r, driver: gpu, pool: n0, device: a}]}}}}`)))
+			must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: named}, spec: {resourceClaims: [{name: g, resourceClaimName: free}]}}`)))
+			must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: shares}, spec: {resourceClaims: [{name: g, resourceClaimName: taken}]}}`)))
+			must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: implied}, spec: {containers: [{name: c, resources: {requests: {deviceclass.resource.kubernetes.io/absent: 1, deviceclass.resource.kubernetes.io/other: 1}}}]}}`)))
+			diff(t, c.want, told(build(t, b).Unread))
+		})
+	}
+}
+
 // Fields of alpha features, which kube-scheduler ignores by default together with the pool, are refused.
 func TestAlphaDevices(t *testing.T) {
 	if !newest {

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -157,6 +158,52 @@ func (d *Devices) unread() string {
 	return ""
 }
 
+// lacks reports whether a class was not added, and may exist: the classes of a cluster are all that it has.
+func (d *Devices) lacks(class string) bool {
+	if d.whole || d.classes[class] != nil {
+		return false
+	}
+	for _, c := range d.classes {
+		if object.Admitted(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// lackedClass returns why a claim is unread that requests devices of a class that was not added, empty if none is.
+func (d *Devices) lackedClass(s *resourcev1.ResourceClaimSpec) string {
+	lacked := ""
+	note := func(class string) {
+		if lacked == "" && d.lacks(class) {
+			lacked = fmt.Sprintf("the DeviceClass %s was not read: %s", class, readsDevices)
+		}
+	}
+	for _, r := range s.Devices.Requests {
+		if r.Exactly != nil {
+			note(r.Exactly.DeviceClassName)
+		}
+		for _, sub := range r.FirstAvailable {
+			note(sub.DeviceClassName)
+		}
+	}
+	return lacked
+}
+
+// implied returns the requests of extended resources that name a class which is not read, or not known.
+func (e *Environment) implied(out *stowagev1.Pod, of Source) []*stowagev1.UnreadField {
+	u, spec := &unreads{object: of.Object}, out.GetTemplate().GetSpec()
+	if e.devices.unread() != "" {
+		u.devices(spec, of.Path, readsExtended, impliedClass)
+		return u.fields
+	}
+	u.devices(spec, of.Path, readsLacked, func(resource string) (string, bool) {
+		class, implied := impliedClass(resource)
+		return class, implied && e.devices.lacks(class)
+	})
+	return u.fields
+}
+
 // setDevices sets the claims of devices of a converted pod, once all objects are added, and returns the ones that are left out.
 func (e *Environment) setDevices(out *stowagev1.Pod, of Source) []*stowagev1.UnreadField {
 	p, u, spec := of.Pod, &unreads{object: of.Object}, out.GetTemplate().GetSpec()
@@ -199,6 +246,9 @@ func (d *Devices) claimOf(of Source, in *corev1.PodResourceClaim) (out *stowagev
 		if !d.whole && len(d.claims) == 0 {
 			return nil, "no ResourceClaim was read: " + readsDevices, nil
 		}
+		if claim := d.claims[object.Namespace(p)+"/"+out.ResourceClaimName]; claim != nil && claim.Status.Allocation == nil {
+			return out, d.lackedClass(&claim.Spec), nil
+		}
 		return out, "", nil
 	}
 	created := slices.ContainsFunc(p.Status.ResourceClaimStatuses, func(s corev1.PodResourceClaimStatus) bool { return s.Name == in.Name })
@@ -212,6 +262,9 @@ func (d *Devices) claimOf(of Source, in *corev1.PodResourceClaim) (out *stowagev
 		return nil, "the ResourceClaimTemplate was not read: " + readsDevices, nil
 	case template == nil:
 		return out, "", nil
+	}
+	if why := d.lackedClass(&template.Spec.Spec); why != "" && !created { // a claim that was created has devices, or its own class
+		return nil, why, nil
 	}
 	c := &converter{}
 	out.Template = c.deviceClaimSpec(&template.Spec.Spec, field.NewPath("spec", "spec"))

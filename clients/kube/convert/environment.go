@@ -107,7 +107,7 @@ func (e *Environment) PendingPod(of Source) (*stowagev1.Pod, error) {
 	spec := out.GetTemplate().Spec
 	spec.NodeName = pod.Spec.NodeName
 	out.NominatedNodeName = pod.Status.NominatedNodeName
-	out.Unread = e.unread(of, pod, spec)
+	out.Unread = e.unread(of, pod)
 	return out, c.err()
 }
 
@@ -142,7 +142,7 @@ func (e *Environment) RunningPod(p *corev1.Pod) Occupant {
 
 // SetUnread sets all unread fields of a converted pod on a node, and its claims and disks.
 func (e *Environment) SetUnread(out *stowagev1.Pod, of Source) {
-	out.Unread = e.unread(of, e.StoredOrGiven(of.Pod), out.GetTemplate().GetSpec())
+	out.Unread = e.unread(of, e.StoredOrGiven(of.Pod))
 	e.AddClaims(out, of)
 	e.Complete(out, of)
 }
@@ -151,7 +151,7 @@ func (e *Environment) SetUnread(out *stowagev1.Pod, of Source) {
 func (e *Environment) Complete(out *stowagev1.Pod, of Source) {
 	u := &unreads{object: of.Object, fields: out.Unread}
 	if e.devices.unread() != "" {
-		u.devices(out.GetTemplate().GetSpec(), of.Path, e.deviceClasses)
+		u.devices(out.GetTemplate().GetSpec(), of.Path, readsExtended, servedBy(e.deviceClasses))
 	}
 	u.fields = append(u.fields, e.groups[of.PodGroup()]...)
 	if e.running != nil {
@@ -179,6 +179,7 @@ const (
 	readsDevices  = "kube-scheduler only takes a node that has the devices of the claim (DynamicResources)"
 	readsExtended = "kube-scheduler serves this resource with devices of the DeviceClass %s where a node has it not in its " +
 		"allocatable (DynamicResources)"
+	readsLacked  = "the DeviceClass %s was not read: kube-scheduler serves this resource with devices of the class (DynamicResources)"
 	readsFeature = "kube-scheduler only takes a node that declares the feature %s (NodeDeclaredFeatures)"
 	readsRuntime = "the API server adds the RuntimeClass's overhead, nodeSelector and tolerations to the pod, which " +
 		"kube-scheduler then reads"
@@ -232,14 +233,11 @@ func (u *unreads) add(path *field.Path, consequence string) {
 	u.fields = append(u.fields, &stowagev1.UnreadField{Object: u.object.String(), Field: path.String(), Consequence: consequence})
 }
 
-// unread returns the fields of a stored pod, except volumes, that kube-scheduler reads and the contract does not have, as far as the
+// unread returns the fields of a stored pod, except volumes and devices, that kube-scheduler reads and the contract does not have, as far as the
 // pod itself shows them, and the classes that were not added.
-func (e *Environment) unread(of Source, p *corev1.Pod, converted *stowagev1.PodSpec) []*stowagev1.UnreadField {
+func (e *Environment) unread(of Source, p *corev1.Pod) []*stowagev1.UnreadField {
 	u := &unreads{object: of.Object}
 	s, path := &p.Spec, of.Path
-	if e.devices.unread() != "" {
-		u.devices(converted, path, nil)
-	}
 	if !skew.HasDeclaredFeatures() {
 		u.features(s, path)
 	}
@@ -273,16 +271,28 @@ func (u *unreads) features(s *corev1.PodSpec, path *field.Path) {
 }
 
 // ServedByDevices returns the requests of a pending pod that DeviceClasses serve. classes are the names of DeviceClasses by
-// extended resource, not nil.
+// extended resource.
 func ServedByDevices(p *corev1.Pod, converted *stowagev1.Pod, classes map[string]string) []*stowagev1.UnreadField {
 	u := &unreads{object: object.OfPod(p)}
-	u.devices(converted.GetTemplate().GetSpec(), SpecPath, classes)
+	u.devices(converted.GetTemplate().GetSpec(), SpecPath, readsExtended, servedBy(classes))
 	return u.fields
 }
 
-// devices adds the requested resources that a DeviceClass serves: the resources of classes, and resources with a
-// class's name (k8s.io/api/resource/v1 ResourceDeviceClassPrefix).
-func (u *unreads) devices(s *stowagev1.PodSpec, path *field.Path, classes map[string]string) {
+// servedBy returns the class of an extended resource by a map.
+func servedBy(classes map[string]string) func(resource string) (class string, served bool) {
+	return func(resource string) (class string, served bool) {
+		class, served = classes[resource]
+		return class, served
+	}
+}
+
+// impliedClass returns the class in the name of an extended resource (k8s.io/api/resource/v1 ResourceDeviceClassPrefix).
+func impliedClass(resource string) (class string, served bool) {
+	return strings.CutPrefix(resource, resourcev1.ResourceDeviceClassPrefix)
+}
+
+// devices adds the requested resources that a DeviceClass serves, with a consequence that names the class.
+func (u *unreads) devices(s *stowagev1.PodSpec, path *field.Path, consequence string, served func(resource string) (class string, served bool)) {
 	seen := map[string]bool{}
 	list := func(cs []*stowagev1.Container, containers string) {
 		for i, c := range cs {
@@ -290,13 +300,9 @@ func (u *unreads) devices(s *stowagev1.PodSpec, path *field.Path, classes map[st
 				continue
 			}
 			for _, name := range slices.Sorted(maps.Keys(c.Requests.Scalars)) {
-				class, ok := classes[name]
-				if !ok && classes == nil {
-					class, ok = strings.CutPrefix(name, resourcev1.ResourceDeviceClassPrefix)
-				}
-				if ok && c.Requests.Scalars[name] > 0 && !seen[name] {
+				if class, ok := served(name); ok && c.Requests.Scalars[name] > 0 && !seen[name] {
 					seen[name] = true
-					u.add(path.Child(containers).Index(i).Child("resources", "requests").Key(name), fmt.Sprintf(readsExtended, class))
+					u.add(path.Child(containers).Index(i).Child("resources", "requests").Key(name), fmt.Sprintf(consequence, class))
 				}
 			}
 		}

@@ -287,7 +287,8 @@ func UsesStorage(s *corev1.PodSpec) bool {
 
 // AddClaims sets the claims of volumes and devices and the disks of a converted pod, once all objects are added, and adds unread fields.
 func (e *Environment) AddClaims(out *stowagev1.Pod, of Source) {
-	if unread := e.SetClaims(out, of); len(unread) > 0 {
+	unread := append(e.SetClaims(out, of), e.implied(out, of)...)
+	if len(unread) > 0 {
 		out.Unread = append(unread, out.Unread...)
 		out.Unread = out.Unread[:min(len(out.Unread), maximumUnread)]
 	}
