@@ -51,7 +51,7 @@ func BenchmarkDevicesOfGang(b *testing.B) {
 		group engine.PodGroup
 	}{
 		{"in order", pods, engine.PodGroup{}}, {"in a domain", 500, engine.PodGroup{Keys: []string{zone}, Constrained: true}},
-		{"jointly", pods, engine.PodGroup{Joint: true, Steps: 1 << 16}},
+		{"jointly", pods, engine.PodGroup{Joint: true}},
 	} {
 		b.Run(k.name, func(b *testing.B) {
 			k.group.Name, k.group.Entries, k.group.Minimum = "default/gang", []int{0}, k.count

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/joint"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
@@ -16,16 +17,14 @@ func (j *Joining) consider(ctx context.Context, nodes []uint32) (valid bool, err
 	}
 	p := &placed{nodes: nodes, scores: make([]int64, len(nodes))}
 	known := make(map[joint.Assignment]int64)
-	defer j.state.Undo(j.state.Mark())
-	assumed := 0 // the first pods, which all later ones see first
+	first := j.front()
+	defer first.undo()
 	for i, n := range nodes {
 		at := joint.Assignment{Replicas: j.pods[i].replicas, Node: n}
 		total, ok := known[at]
 		if !ok {
-			for ; assumed < i; assumed++ {
-				j.assume(j.pods[assumed].replicas, j.pods[assumed].entry, nodes[assumed])
-			}
-			score, err := j.score(ctx, nodes, i, assumed)
+			first.assume(nodes, i)
+			score, err := j.score(ctx, nodes, i)
 			if err != nil {
 				return false, err
 			}
@@ -54,13 +53,36 @@ func (j *Joining) spots(nodes []uint32) []joint.Assignment {
 	return spots
 }
 
-// score scores the nodes for a pod, all others being where they go. The first pods are assumed already, not including the pod.
-func (j *Joining) score(ctx context.Context, nodes []uint32, i, assumed int) (*verdict.Score, error) {
+// front is the pods before the one that is scored, which stay assumed for the next one.
+type front struct {
+	*Joining
+	mark cluster.Mark
+	pods int
+}
+
+func (j *Joining) front() *front { return &front{Joining: j, mark: j.state.Mark()} }
+
+// assume assumes the first pods of a placement, of which the ones that are assumed have not moved.
+func (f *front) assume(nodes []uint32, pods int) {
+	if pods < f.pods {
+		f.undo()
+	}
+	for ; f.pods < pods; f.pods++ {
+		f.Joining.assume(f.Joining.pods[f.pods].replicas, f.Joining.pods[f.pods].entry, nodes[f.pods])
+	}
+}
+
+func (f *front) undo() {
+	f.state.Undo(f.mark)
+	f.pods = 0
+}
+
+// score scores the nodes for a pod, all others being where they go. The pods before it are assumed.
+func (j *Joining) score(ctx context.Context, nodes []uint32, i int) (*verdict.Score, error) {
 	defer j.state.Undo(j.state.Mark())
-	for other := assumed; other < len(nodes); other++ {
-		if p := j.pods[other]; other != i {
-			j.assume(p.replicas, p.entry, nodes[other])
-		}
+	for other := i + 1; other < len(nodes); other++ {
+		p := j.pods[other]
+		j.assume(p.replicas, p.entry, nodes[other])
 	}
 	d := j.decisions[j.pods[i].replicas]
 	outcome, err := d.Filter(ctx, j.Candidates)
@@ -72,12 +94,14 @@ func (j *Joining) score(ctx context.Context, nodes []uint32, i, assumed int) (*v
 
 // improve moves pods as long as a move raises the sum of scores, and reports whether no such move is left.
 func (j *Joining) improve(ctx context.Context) (optimal bool, err error) {
+	first := j.front()
+	defer first.undo()
 	for unmoved, i := 0, 0; unmoved < len(j.pods); i = (i + 1) % len(j.pods) {
 		if !j.Budget.Spend(1 + len(j.pods)) {
 			return false, ctx.Err()
 		}
 		before := j.best
-		if err := j.move(ctx, i); err != nil {
+		if err := j.move(ctx, first, i); err != nil {
 			return false, err
 		}
 		if unmoved++; j.best != before {
@@ -88,8 +112,9 @@ func (j *Joining) improve(ctx context.Context) (optimal bool, err error) {
 }
 
 // move moves a pod to the best node that keeps the placement valid, if that raises the sum of scores.
-func (j *Joining) move(ctx context.Context, i int) error {
-	score, err := j.score(ctx, j.best.nodes, i, 0)
+func (j *Joining) move(ctx context.Context, first *front, i int) error {
+	first.assume(j.best.nodes, i)
+	score, err := j.score(ctx, j.best.nodes, i)
 	if err != nil {
 		return err
 	}
@@ -99,6 +124,10 @@ func (j *Joining) move(ctx context.Context, i int) error {
 	}
 	better := slices.DeleteFunc(slices.Clone(j.Order), func(n uint32) bool { return total[n] <= j.best.scores[i] })
 	slices.SortStableFunc(better, func(a, b uint32) int { return cmp.Compare(total[b], total[a]) })
+	if len(better) == 0 {
+		return nil
+	}
+	first.undo()
 	nodes := slices.Clone(j.best.nodes)
 	for _, n := range better {
 		nodes[i] = n
