@@ -2,6 +2,7 @@ package kube
 
 import (
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -31,12 +32,24 @@ var sameMachine = [][]string{
 // labels, as Cluster Autoscaler takes a node of the group (KEP-5030). csiNode returns the CSINode of a node, nil if there is none. drivers
 // are the names of the CSIDrivers.
 func StorageOf(n *corev1.Node, nodes []*corev1.Node, csiNode func(name string) *storagev1.CSINode, drivers []string) NodeStorage {
-	var like *corev1.Node
-	var of *storagev1.CSINode
+	like := NodeLike(n, nodes, func(name string) bool { return csiNode(name) != nil })
+	if like == nil {
+		out := NodeStorage{CSINode: &stowagev1.CSINode{}}
+		for _, name := range drivers {
+			out.CSINode.Drivers = append(out.CSINode.Drivers, &stowagev1.CSINodeDriver{Name: name})
+		}
+		return out
+	}
+	of := csiNode(like.Name)
+	return NodeStorage{CSINode: convert.CSINode(of), Labels: topologyLabels(n, like, of), Like: like.Name}
+}
+
+// NodeLike returns a node like a new one, with the same instance type, operating system and architecture, that shares the most labels; nil if
+// there is none that counts.
+func NodeLike(n *corev1.Node, nodes []*corev1.Node, counts func(name string) bool) (like *corev1.Node) {
 	most := -1
 	for _, o := range nodes {
-		c := csiNode(o.Name)
-		if c == nil || !isLike(n, o) {
+		if !isLike(n, o) || !counts(o.Name) {
 			continue
 		}
 		shared := 0
@@ -46,17 +59,10 @@ func StorageOf(n *corev1.Node, nodes []*corev1.Node, csiNode func(name string) *
 			}
 		}
 		if shared > most || shared == most && o.Name < like.Name {
-			like, of, most = o, c, shared
+			like, most = o, shared
 		}
 	}
-	if like == nil {
-		out := NodeStorage{CSINode: &stowagev1.CSINode{}}
-		for _, name := range drivers {
-			out.CSINode.Drivers = append(out.CSINode.Drivers, &stowagev1.CSINodeDriver{Name: name})
-		}
-		return out
-	}
-	return NodeStorage{CSINode: convert.CSINode(of), Labels: topologyLabels(n, like, of), Like: like.Name}
+	return like
 }
 
 func isLike(n, o *corev1.Node) bool {
@@ -115,6 +121,32 @@ func (b *Builder) storeTemplate(t nodeTemplate, out *Snapshot) {
 	if added.Like == "" {
 		out.UnlimitedTemplates = append(out.UnlimitedTemplates, t.node.Name)
 	}
+}
+
+// equipTemplate gives the nodes of a template their devices: of the slices for the template's name, or else of a node like it. Without an
+// instance type, it takes the node that shares the most labels, with devices or without.
+func (b *Builder) equipTemplate(t nodeTemplate, out *Snapshot) {
+	equipped := map[string]bool{}
+	for _, s := range b.cluster.ResourceSlices {
+		equipped[s.NodeName] = true
+	}
+	if len(equipped) == 0 {
+		return
+	}
+	like := t.node.Name
+	if _, exists := b.nodes.index[like]; exists || !equipped[like] {
+		typed := firstLabel(t.node, sameMachine[0]) != ""
+		node := NodeLike(t.node, b.nodes.objects, func(name string) bool { return equipped[name] || !typed })
+		if node == nil {
+			claiming := func(s slot) bool { return len(s.source.Pod.Spec.ResourceClaims) > 0 }
+			if slices.ContainsFunc(b.queue.slots, claiming) {
+				out.BareTemplates = append(out.BareTemplates, t.node.Name)
+			}
+			return
+		}
+		like = node.Name
+	}
+	t.out.ResourceSlices = slicesLike(b.cluster, like, t.node.Name)
 }
 
 func namesOf(drivers []*stowagev1.CSIDriver) (out []string) {

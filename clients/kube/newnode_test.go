@@ -1,12 +1,14 @@
 package kube_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
@@ -64,6 +66,41 @@ func TestStorageOfTemplates(t *testing.T) {
 	if !slices.Equal(s.UnlimitedTemplates, []string{"unlike"}) {
 		t.Errorf("without a limit: %v", s.UnlimitedTemplates)
 	}
+}
+
+// TestTemplatesHaveDevices has templates like nodes with devices and without, one with slices of its own, and one without an instance type.
+func TestTemplatesHaveDevices(t *testing.T) {
+	b := kube.NewBuilder(kube.Options{Selectors: fakeSelectors{}, WholeDevices: true})
+	for _, n := range []string{
+		`{metadata: {name: n0, uid: a, labels: {node.kubernetes.io/instance-type: p5, pool: x}}}`,
+		`{metadata: {name: n1, uid: b, labels: {node.kubernetes.io/instance-type: p5, pool: y}}}`,
+		`{metadata: {name: n2, uid: c, labels: {node.kubernetes.io/instance-type: m5, pool: x}}}`,
+		`{metadata: {name: plain, uid: d, labels: {pool: z}}}`, `{metadata: {name: n3, uid: e}}`,
+	} {
+		must(t, b.AddNode(parse[corev1.Node](t, n)))
+	}
+	for _, name := range []string{"n0", "n1", "n3", "own"} {
+		must(t, b.AddResourceSlice(parse[resourcev1.ResourceSlice](t, fmt.Sprintf(gpuSlices, name))))
+	}
+	must(t, b.AddResourceClaimTemplate(parse[resourcev1.ResourceClaimTemplate](t, `{metadata: {name: t}}`)))
+	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: p}, spec: {resourceClaims: [{name: c, resourceClaimTemplateName: t}]}}`)))
+	for _, n := range []string{
+		`{metadata: {name: like-n1, labels: {node.kubernetes.io/instance-type: p5, pool: y}}}`, `{metadata: {name: own, labels: {node.kubernetes.io/instance-type: m5}}}`,
+		`{metadata: {name: unlike, labels: {node.kubernetes.io/instance-type: m5, pool: x}}}`, `{metadata: {name: untyped, labels: {pool: z}}}`,
+	} {
+		template := parse[corev1.Node](t, n)
+		template.Annotations = map[string]string{"stowage.scheduling/price": "1"}
+		must(t, b.AddNodeTemplate(template))
+	}
+	s := build(t, b)
+	got := map[string]string{}
+	for _, template := range s.NodeTemplates {
+		for _, of := range template.ResourceSlices {
+			got[template.Node.Name] += fmt.Sprint(of.Name, " ", of.Pool, " ", of.NodeName, len(of.Devices))
+		}
+	}
+	diff(t, map[string]string{"like-n1": "n1 like-n1 3", "own": "own own 3"}, got)
+	diff(t, []string{"unlike"}, s.BareTemplates)
 }
 
 func equalLimits(d *stowagev1.CSINodeDriver, want *int32) bool {

@@ -112,6 +112,7 @@ func (b *Builder) nodeTemplates(to *Snapshot, share func(...*stowagev1.Pod) erro
 	var out []*stowagev1.NodeTemplate
 	for _, t := range b.nodes.templates {
 		b.storeTemplate(t, to)
+		b.equipTemplate(t, to)
 		for _, ds := range b.workloads.daemonSets {
 			stamps, err := controller.DaemonPods(ds, []*corev1.Node{t.node})
 			if err != nil {

@@ -69,6 +69,9 @@ type Assumptions struct {
 	// UnlimitedTemplates are the names of node templates to which any number of volumes can be attached, because no node of the cluster
 	// with a CSINode is like them.
 	UnlimitedTemplates []string
+	// BareTemplates are the names of node templates whose nodes have no devices, because no node of the cluster with devices is like them.
+	// They are listed if pods of the queue claim devices.
+	BareTemplates []string
 }
 
 // Workloads are the workloads that need attention.

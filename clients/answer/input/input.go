@@ -128,6 +128,9 @@ func (in *Input) noteAssumed(a *kube.Assumptions) {
 		in.notef("no node with a CSINode is like these templates, so that no limit of attached volumes counts there: %s",
 			words.Names(a.UnlimitedTemplates))
 	}
+	if len(a.BareTemplates) > 0 {
+		in.notef("no node with devices is like these templates, so that their nodes have none: %s", words.Names(a.BareTemplates))
+	}
 	if len(of) > 0 {
 		in.notef("not in the input, so that volumes are assumed to be provisioned for any node: %s", words.Names(of))
 	}
