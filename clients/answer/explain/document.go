@@ -26,6 +26,8 @@ type Report struct {
 	Preemption string `json:"preemptionText,omitempty"`
 	// Rollout is the progress of the rollout that creates the pod; absent if none is under way, or the pod has a node.
 	Rollout *whatif.Rollout `json:"rollout,omitempty"`
+	// Devices are the ClaimDevices of the pod if it is placed now, alone, on its best node; absent if it gets none.
+	Devices answer.Protos[*stowagev1.ClaimDevices] `json:"devices,omitempty"`
 	// Remedies are, in words, the changes each of which would place it.
 	Remedies []string `json:"remedies"`
 	// Edits are the changes that Remedies describe, in the same order: one of no kind for a remedy that is not a change of the contract.
@@ -48,7 +50,7 @@ func (p *Pod) Report() (*Report, error) {
 	out := &Report{
 		Header: answer.NewHeader(Kind, p.Verdict()), Pod: answer.ObjectOf(p.Pending[0].Origin),
 		Why: p.Words.Why(p.Response.GetExplanation()), Preemption: p.Words.Preemption(p.Response.GetPreemption()),
-		Rollout: p.Words.Rollout, TopologyKey: key, Nodes: nodes, of: *p,
+		Rollout: p.Words.Rollout, TopologyKey: key, Nodes: nodes, Devices: p.Devices, of: *p,
 	}
 	out.Findings = p.Findings
 	changes, preemption := p.Response.GetChanges(), p.Response.GetPreemption()

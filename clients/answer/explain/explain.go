@@ -50,6 +50,8 @@ type Pod struct {
 	Response *stowagev1.FilterResponse
 	// After is the fate of the pod after other pending pods; nil if they do not count.
 	After *words.After
+	// Devices are the devices that the claims of a pending pod get if it is placed now, alone, on its best node.
+	Devices []*stowagev1.ClaimDevices
 	// Advice are changes of the workload that place the pods.
 	Advice []advice.Advice
 	// Findings are the findings of the answer, if it is about this pod alone.

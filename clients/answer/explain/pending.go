@@ -62,12 +62,39 @@ func (a *asker) pending(ctx context.Context, p *Pod) error {
 	if p.After, err = a.after(ctx, p.Pending, p.Feasible()); err != nil {
 		return err
 	}
-	for _, find := range []func(context.Context, *Pod) error{a.advise, a.continueRollout, a.forAll, a.replacements} {
+	for _, find := range []func(context.Context, *Pod) error{a.devices, a.advise, a.continueRollout, a.forAll, a.replacements} {
 		if err := find(ctx, p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// devices finds the devices of a pod that has a node, in a cluster with devices.
+func (a *asker) devices(ctx context.Context, p *Pod) error {
+	if !p.Feasible() || len(a.Snapshot.Cluster.GetResourceSlices()) == 0 {
+		return nil
+	}
+	request := &stowagev1.PlaceRequest{
+		Context: a.Context(a.Snapshot.Cluster), Queue: []*stowagev1.PendingPods{{Pod: p.Pending[0].Pods.GetPod()}},
+		TieBreak: a.TieBreak, TieBreakSeed: a.Seed,
+	}
+	response, err := a.Client.Place(ctx, request)
+	if err != nil {
+		return answer.Refused(request, err)
+	}
+	p.Devices = response.GetClaimDevices()
+	return nil
+}
+
+// Given lists the devices that the claims of a pending pod get.
+func (p *Pod) Given() []string {
+	var out []string
+	for _, c := range p.Devices {
+		node := p.Words.Cluster.GetNodes()[c.GetNodeIndex()].GetName()
+		out = append(out, "on "+node+", claim "+words.ClaimOf(c)+" gets "+words.Devices(c.GetDevices()))
+	}
+	return out
 }
 
 // advise finds changes of a workload that give its pods a node which have none, alone or after the other pending pods.

@@ -252,6 +252,17 @@ func PodDevices(c *stowagev1.Cluster, namespace, pod string) []string {
 	return out
 }
 
+// ClaimOf names the claim of a placed pod: the entry of the pod, with the claim if it has a name of its own.
+func ClaimOf(c *stowagev1.ClaimDevices) string {
+	switch {
+	case c.GetPodClaim() == "":
+		return "(extended resources)"
+	case c.GetName() != "" && c.GetName() != c.GetPodClaim():
+		return c.GetPodClaim() + " (" + c.GetName() + ")"
+	}
+	return c.GetPodClaim()
+}
+
 // Holders names the pods that have taken devices, and the claims that no pod has reserved.
 func (x *Explanation) Holders(e *stowagev1.Explanation) string {
 	var out []string

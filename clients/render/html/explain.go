@@ -27,6 +27,7 @@ func Explain(r *explain.Report) *Page {
 			out.Notes = append(out.Notes, note)
 		}
 	}
+	out.Notes = append(out.Notes, p.Given()...)
 	if len(r.Remedies) > 0 {
 		out.Sections = append(out.Sections, Section{Title: "Any one of these would place it", List: r.Remedies})
 	}

@@ -3,6 +3,7 @@ package html
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/clients/answer"
@@ -142,6 +143,10 @@ func NodeTable(key string, nodes []answer.Node) Section {
 		Title: fmt.Sprintf("Nodes (%d)", len(nodes)), Folded: true,
 		Columns: []string{"Node", key, "CPU", "Memory", "Pods", "Pods before", "Verdict"},
 	}
+	devices := slices.ContainsFunc(nodes, func(n answer.Node) bool { return text.Devices(filled(&n)) != "" })
+	if devices {
+		out.Columns = slices.Insert(out.Columns, 4, "Devices")
+	}
 	for i := range nodes {
 		n := &nodes[i]
 		f := filled(n)
@@ -160,6 +165,9 @@ func NodeTable(key string, nodes []answer.Node) Section {
 			n.Name, n.Domain, text.Share(f, corev1.ResourceCPU), text.Share(f, corev1.ResourceMemory),
 			text.Share(f, corev1.ResourcePods), before.String(), verdict,
 		})
+		if last := len(out.Rows) - 1; devices {
+			out.Rows[last] = slices.Insert(out.Rows[last], 4, text.Devices(f))
+		}
 	}
 	return out
 }

@@ -76,6 +76,9 @@ func (s *Style) pending(w io.Writer, p *explain.Pod) {
 		fmt.Fprintln(w, "\nBefore the other pending pods:")
 		WriteWrapped(w, "", p.Now(), s.Width)
 	}
+	for _, given := range p.Given() {
+		WriteWrapped(w, "", given, s.Width)
+	}
 	x.WriteWhy(w, "", a.GetExplanation())
 	if text := words.UnderWay(p.Words.Rollout); text != "" {
 		WriteWrapped(w, "", text, s.Width)
