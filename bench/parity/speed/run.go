@@ -110,7 +110,7 @@ func (r *run) sections() error {
 		{"requests with their cluster, and streams", onBig(r.inline)},
 		{"volumes", onBig(func() error { return r.volumes(nodes) })},
 	}
-	all = append(all, section{"queues", r.placing}, section{"simulation", r.simulation}, section{"affinity surge", r.surge})
+	all = append(all, section{"queues", r.placing}, section{"simulation", r.simulation}, section{"affinity surge", r.surge}, section{"devices", r.devices})
 	for _, n := range r.KubeNodes {
 		all = append(all, section{fmt.Sprintf("kube-scheduler, %d nodes", n), onBig(func() error { return r.versus(n) })})
 	}

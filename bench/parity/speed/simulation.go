@@ -135,7 +135,8 @@ func kubeDrain(cluster *stowagev1.Cluster, plain *scenario.Case, d *stowagev1.No
 		return took, err
 	}
 	defer kube.Close()
-	return chosen(kube, c.Queue, nodes)
+	took, _, err = chosen(kube, c.Queue, nodes)
+	return took, err
 }
 
 func withoutController(t *stowagev1.PodTemplate) *stowagev1.PodTemplate {
@@ -145,30 +146,31 @@ func withoutController(t *stowagev1.PodTemplate) *stowagev1.PodTemplate {
 }
 
 // chosen has kube-scheduler place pods one after the other on the nodes that Stowage chose, and returns how long it takes to choose
-// and to assume them.
-func chosen(kube *oracle.Scheduler, queue []scenario.Pending, nodes []uint32) (took timing, err error) {
+// and to assume them, and the devices that they get.
+func chosen(kube *oracle.Scheduler, queue []scenario.Pending, nodes []uint32) (took timing, granted []oracle.Granted, err error) {
 	for i, entry := range queue {
 		for range entry.Count {
 			decided, err := kube.Decide(kube.Queue[i])
 			if err != nil {
-				return took, err
+				return took, nil, err
 			}
 			if !slices.Contains(decided.Best, nodes[0]) {
-				return took, fmt.Errorf("a pod of entry %d goes to node %d, kube-scheduler's best are %v", i, nodes[0], decided.Best)
+				return took, nil, fmt.Errorf("a pod of entry %d goes to node %d, kube-scheduler's best are %v", i, nodes[0], decided.Best)
 			}
 			start, cpu := time.Now(), loopback.CPUTime()
 			if _, err := kube.Choose(kube.Queue[i]); err != nil {
-				return took, err
+				return took, nil, err
 			}
-			if _, _, err := kube.Assume(kube.Queue[i], nodes[0]); err != nil {
-				return took, err
+			_, given, err := kube.Assume(kube.Queue[i], nodes[0])
+			if err != nil {
+				return took, nil, err
 			}
 			took.wall += time.Since(start)
 			took.cpu += loopback.CPUTime() - cpu
-			nodes = nodes[1:]
+			nodes, granted = nodes[1:], append(granted, given...)
 		}
 	}
-	return took, nil
+	return took, granted, nil
 }
 
 // scenarios asks WhatIf for 1,000 scenarios, each of which drains another node and places its pods, and for as many that only

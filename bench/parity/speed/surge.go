@@ -154,7 +154,7 @@ func (r *run) surgeAgainst(key string, c *scenario.Case, answer *stowagev1.Place
 		return err
 	}
 	defer scheduler.Close()
-	took, err := chosen(scheduler, c.Queue, nodes)
+	took, _, err := chosen(scheduler, c.Queue, nodes)
 	if err != nil {
 		return err
 	}
