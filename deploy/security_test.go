@@ -70,9 +70,13 @@ func TestSecurityNamesItsTests(t *testing.T) {
 // TestRights expects each command to have the rights that SECURITY.md lists, and no others: what it may do besides reading, what it may read,
 // and the roles of Kubernetes itself that it gets.
 func TestRights(t *testing.T) {
-	read := []string{"deviceclasses", "namespaces", "nodes", "poddisruptionbudgets", "pods", "replicasets", "replicationcontrollers", "services", "statefulsets"}
+	read := []string{"namespaces", "nodes", "poddisruptionbudgets", "pods", "replicasets", "replicationcontrollers", "services", "statefulsets"}
 	for _, r := range live.StorageResources() {
 		read = append(read, r.Resource)
+	}
+	devices := []string{}
+	for _, r := range live.DeviceResources() {
+		devices = append(devices, r.Resource)
 	}
 	for _, test := range []struct {
 		dirs                 []string
@@ -81,13 +85,17 @@ func TestRights(t *testing.T) {
 	}{
 		{[]string{"kubernetes"}, "stowage-server", nil, nil, []string{"system:auth-delegator"}},
 		{[]string{"kubernetes", "kubernetes/insecure"}, "stowage-server", nil, nil, nil},
-		{[]string{"extender"}, "stowage-extender", []string{"create pods/binding"}, append([]string{"leases kube-scheduler-stowage"}, read...), nil},
+		{[]string{"extender"}, "stowage-extender", []string{"create pods/binding"}, slices.Concat([]string{"leases kube-scheduler-stowage", "deviceclasses"}, read), nil},
 		{[]string{"extender"}, "stowage-extender-kube-scheduler", []string{"create leases", "update leases kube-scheduler-stowage"},
 			[]string{"leases kube-scheduler-stowage"},
 			[]string{"extension-apiserver-authentication-reader", "system:kube-scheduler", "system:volume-scheduler"}},
 		{[]string{"batch"}, "stowage-batch", []string{
 			"create events", "create leases", "create pods/binding", "delete pods", "patch events", "patch pods/status", "update leases stowage-batch",
-		}, append([]string{"leases stowage-batch", "podgroups"}, read...), nil},
+		}, slices.Concat([]string{"leases stowage-batch", "podgroups", "deviceclasses"}, read), nil},
+		{[]string{"batch", "batch/devices"}, "stowage-batch", []string{
+			"create events", "create leases", "create pods/binding", "delete pods", "patch events", "patch pods/status", "update leases stowage-batch",
+			"update resourceclaims", "update resourceclaims/binding", "update resourceclaims/status",
+		}, slices.Concat([]string{"leases stowage-batch", "podgroups"}, read, devices), nil},
 	} {
 		rules, bound := map[string][]rbacv1.PolicyRule{}, []string{}
 		objects := deploytest.Kustomize(t, ".", test.dirs...)

@@ -34,7 +34,15 @@ var (
 func (s *Scheduler) bind(ctx context.Context, v verdict) {
 	s.reports.settle(ctx, v.pod.UID)
 	begin := time.Now()
-	unclear, err := s.untilKnown(ctx, v)
+	unclear, err := false, error(nil)
+	if len(v.claims) > 0 {
+		if err = s.leads(ctx); err == nil {
+			unclear, err = s.reserve(ctx, v)
+		}
+	}
+	if err == nil {
+		unclear, err = s.untilKnown(ctx, v)
+	}
 	s.metrics.took(ctx, "bind", begin)
 	switch {
 	case errors.Is(err, errTakenBack):

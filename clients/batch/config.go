@@ -24,6 +24,8 @@ type Config struct {
 	Binders       int           `default:"16" help:"Number of concurrent bindings."`
 	Preempt       bool          `default:"true" negatable:"" help:"Evict pods of lower priority for an unschedulable pod, as kube-scheduler does. No pods are evicted if the profile has no DefaultPreemption."`
 
+	AllocateDevices bool `help:"Allocate devices for the resource claims of pods. Only if no other scheduler allocates devices of the same nodes. Without it, pods with resource claims stay pending."`
+
 	LeaderElect    bool   `default:"true" negatable:"" help:"Schedule only while holding the lease. Required with several replicas."`
 	LeaseNamespace string `default:"stowage" help:"Namespace of the lease."`
 	LeaseName      string `default:"stowage-batch" help:"Name of the lease."`

@@ -27,6 +27,11 @@
 // decisions about all waiting members hold together or not at all: if one is outdated, all are made again. A binding that the API
 // server rejects or loses afterwards can leave a group incomplete.
 //
+// # Devices
+//
+// With Options.AllocateDevices, the resource claims of a pod are written before the pod is bound, as kube-scheduler's PreBind does. A pod that keeps
+// devices of an earlier attempt is placed where they are. If it does not fit there, they are taken back, and the pod is retried.
+//
 // # Preemption
 //
 // With Options.Preempt, an unschedulable pod evicts pods of lower priority where kube-scheduler's DefaultPreemption does. The pod
@@ -39,9 +44,9 @@
 //
 // # Unsupported pods
 //
-// These pods stay pending, and belong to kube-scheduler: pods with volumes or resource claims that must be bound with them, pods with claims
-// where the cluster does not read volumes, pods
-// that request an extended resource of a DeviceClass, pods with other fields that Pod.unread lists, and pods of composite pod
+// These pods stay pending, and belong to kube-scheduler: pods with volumes that must be bound with them, pods with claims
+// where the cluster does not read volumes, pods with resource claims without Options.AllocateDevices, or with devices that have binding
+// conditions, pods that request an extended resource of a DeviceClass, pods with other fields that Pod.unread lists, and pods of composite pod
 // groups.
 //
 // # Restarts

@@ -263,7 +263,7 @@ func (s *Scheduler) write(ctx context.Context, holds func() error, call func(con
 		if apierrors.IsConflict(err) {
 			conflicts++
 		}
-		if err == nil || errors.Is(err, errOutdated) || live.IsRefusal(err) || conflicts == conflictsAllowed ||
+		if err == nil || errors.Is(err, errOutdated) || errors.Is(err, errTakenBack) || live.IsRefusal(err) || conflicts == conflictsAllowed ||
 			time.Since(since) > bindFor {
 			return err
 		}

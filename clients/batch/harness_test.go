@@ -29,6 +29,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/stowage-scheduler/stowage/clients/batch"
+	"github.com/stowage-scheduler/stowage/clients/cel"
 	"github.com/stowage-scheduler/stowage/clients/connect"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/servertest"
@@ -82,7 +83,7 @@ func startAssuming(t *testing.T, assumeFor time.Duration, o batch.Options, objec
 	t.Helper()
 	w := &world{t: t, api: fake.NewClientset(objects...), events: events.NewFakeRecorder(100_000), ended: make(chan struct{})}
 	w.api.Resources = []*metav1.APIResourceList{
-		{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "deviceclasses"}}},
+		{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "deviceclasses"}, {Name: "resourceclaims"}}},
 		{GroupVersion: "scheduling.k8s.io/v1beta1", APIResources: []metav1.APIResource{{Name: "podgroups"}}},
 	}
 	client, err := stowage.Dial([]string{servertest.Start(t).Address}, grpc.WithChainUnaryInterceptor(w.call))
@@ -91,7 +92,9 @@ func startAssuming(t *testing.T, assumeFor time.Duration, o batch.Options, objec
 	}
 	t.Cleanup(func() { client.Close() })
 	log := slog.New(slog.DiscardHandler)
-	if w.cluster, err = live.New(w.api, client, live.Options{Log: log, AssumeFor: assumeFor, StartTimes: o.Preempt, PodGroups: true}); err != nil {
+	if w.cluster, err = live.New(w.api, client, live.Options{
+		Log: log, AssumeFor: assumeFor, StartTimes: o.Preempt, PodGroups: true, Selectors: cel.New(),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	o.SchedulerName, o.Events, o.Log = "stowage", w.events, log

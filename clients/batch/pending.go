@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -84,10 +85,12 @@ func (q *pendingPods) put(pod *corev1.Pod, now time.Time) {
 	p.pod = pod
 }
 
-// changed reports whether a field has changed on which decisions depend. In the status, only the nominated node counts.
+// changed reports whether a field has changed on which decisions depend. In the status, only the nominated node and the
+// names of resource claims count.
 func changed(from, to *corev1.Pod) bool {
 	return from.Generation != to.Generation || !maps.Equal(from.Labels, to.Labels) ||
-		from.Status.NominatedNodeName != to.Status.NominatedNodeName
+		from.Status.NominatedNodeName != to.Status.NominatedNodeName ||
+		!apiequality.Semantic.DeepEqual(from.Status.ResourceClaimStatuses, to.Status.ResourceClaimStatuses)
 }
 
 // remove removes a bound or deleted pod.

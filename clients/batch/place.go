@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage-scheduler/stowage/clients/live"
@@ -104,6 +105,8 @@ func (s *Scheduler) settle(ctx context.Context, verdicts []verdict, term, epoch 
 			s.bindings <- v
 		case v.soon:
 			s.leave(ctx, v, anyEpoch)
+		case v.why == unschedulable && len(s.heldBy(v.pod)) > 0:
+			s.giveBack(v, s.heldBy(v.pod), epoch)
 		default:
 			s.leave(ctx, v, epoch)
 		}
@@ -191,6 +194,7 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 	defer cancel()
 	var view *live.View
 	var answer *stowagev1.PlaceResponse
+	var claims map[types.UID][]*resourcev1.ResourceClaim
 	includePreemption := false
 	q, refused := s.ask(ctx, pods)
 	for len(q.queue) > 0 {
@@ -208,6 +212,10 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 		more := q.binding(answer)
 		if err != nil {
 			more = q.without(err)
+		} else if len(more) == 0 {
+			if claims, more, err = s.claimsOf(q, answer, view.NodeName); err != nil {
+				return nil, nil, err
+			}
 		}
 		if len(more) == 0 && err != nil {
 			return nil, nil, err
@@ -225,33 +233,41 @@ func (s *Scheduler) place(ctx context.Context, pods []candidate, term uint64, ch
 	verdicts := q.verdicts(answer, view.NodeName, s.evicts())
 	verdicts, behind := s.untilPreemptor(verdicts, includePreemption || wholeGroups(pods, 1) >= len(pods))
 	s.metrics.placed.Record(ctx, int64(len(verdicts)))
-	var assumed []live.Assumption
-	var placed []candidate
 	decided := time.Now()
-	for i := range verdicts {
-		v := &verdicts[i]
-		v.version, v.term, v.decided = view.Version(), term, decided
-		if v.node != "" {
-			assumed = append(assumed, live.Assumption{Pod: v.pod, Node: v.node, Held: true})
-			placed = append(placed, v.candidate)
-		}
-	}
-	at := view
-	if !checked {
-		at = nil
-	}
-	if err := s.cluster.Assume(at, assumed...); err != nil {
+	if err := s.assume(view, checked, verdicts, claims, term, decided); err != nil {
 		return nil, nil, err
 	}
 	s.gangs.join(verdicts, q.needs)
-	s.pending.bind(placed...)
-	for _, c := range placed {
-		s.reports.drop(c.pod.UID)
+	for _, v := range verdicts {
+		if v.node != "" {
+			s.pending.bind(v.candidate)
+			s.reports.drop(v.pod.UID)
+		}
 	}
 	if len(behind) > 0 {
 		preempt = func() (*eviction, []verdict) { return s.preempt(behind, view, term, decided) }
 	}
 	return append(verdicts, refused...), preempt, nil
+}
+
+// assume counts the placed pods of a response on their nodes, with their claims. If checked, it returns live.ErrChanged if the cluster has changed since
+// the request.
+func (s *Scheduler) assume(
+	view *live.View, checked bool, verdicts []verdict, claims map[types.UID][]*resourcev1.ResourceClaim, term uint64, decided time.Time,
+) error {
+	var assumed []live.Assumption
+	for i := range verdicts {
+		v := &verdicts[i]
+		v.version, v.term, v.decided = view.Version(), term, decided
+		if v.node != "" {
+			v.claims = claims[v.pod.UID]
+			assumed = append(assumed, live.Assumption{Pod: v.pod, Node: v.node, Held: true, Claims: v.claims})
+		}
+	}
+	if !checked {
+		view = nil
+	}
+	return s.cluster.Assume(view, assumed...)
 }
 
 var violationPath = regexp.MustCompile(`^(queue|pod_groups)\[(\d+)\]\.?(?:pod\.)?(?:template\.)?(.*)$`)

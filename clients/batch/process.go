@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 
+	"github.com/stowage-scheduler/stowage/clients/cel"
 	"github.com/stowage-scheduler/stowage/clients/connect"
 	"github.com/stowage-scheduler/stowage/clients/lease"
 	"github.com/stowage-scheduler/stowage/clients/live"
@@ -31,14 +32,18 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	cluster, err := live.New(api, p.Stowage, live.Options{Log: log, Meter: p.Meter(), StartTimes: c.Preempt, PodGroups: true})
+	reading := live.Options{Log: log, Meter: p.Meter(), StartTimes: c.Preempt, PodGroups: true}
+	if c.AllocateDevices {
+		reading.Selectors = cel.New()
+	}
+	cluster, err := live.New(api, p.Stowage, reading)
 	if err != nil {
 		return err
 	}
 	o := Options{
 		SchedulerName: c.SchedulerName, MaxBatch: c.MaxBatchPods, Binders: c.Binders, GroupMode: c.groupMode(),
 		JointTime: c.JointTime, MaxJointSteps: c.MaxJointSteps,
-		TieBreak: c.tieBreak(), Preempt: c.Preempt, Log: log, Meter: p.Meter(),
+		TieBreak: c.tieBreak(), Preempt: c.Preempt, AllocateDevices: c.AllocateDevices, Log: log, Meter: p.Meter(),
 	}
 	configured, err := c.scheduler()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
@@ -126,6 +127,9 @@ func whyOf(err error) why {
 func (s *Scheduler) convertPods(pods []candidate, classes map[string]string) ([]*stowagev1.Pod, error) {
 	var out []*stowagev1.Pod
 	for _, c := range pods {
+		if err := s.allocatesNoDevices(c.pod); err != nil {
+			return nil, err
+		}
 		p, err := s.cluster.PendingPod(c.pod)
 		if err != nil {
 			return nil, err
@@ -138,7 +142,7 @@ func (s *Scheduler) convertPods(pods []candidate, classes map[string]string) ([]
 		}
 		// Equal pods share an entry. A nominated pod needs its name, as it does not count against itself, and so does a pod whose claims
 		// are named after it.
-		if p.NominatedNodeName == "" && !slices.ContainsFunc(p.GetTemplate().GetSpec().GetVolumes(), convert.NamedByPod) {
+		if p.NominatedNodeName == "" && len(c.pod.Spec.ResourceClaims) == 0 && !slices.ContainsFunc(p.GetTemplate().GetSpec().GetVolumes(), convert.NamedByPod) {
 			p.Name = ""
 		}
 		out = append(out, p)
@@ -193,7 +197,9 @@ func (q *question) single() (n int) {
 // verdict is a pod's node, or the reason why it has none.
 type verdict struct {
 	candidate
-	node    string
+	node string
+	// claims are the pod's resource claims to write before it is bound.
+	claims  []*resourcev1.ResourceClaim
 	message string
 	why     why
 	// preempts is the result of preemption for an unschedulable pod, nil if the response has none.

@@ -44,6 +44,9 @@ type Options struct {
 	JointTime time.Duration
 	// MaxJointSteps bounds the steps that a PodGroup may request for its search. 65,536 if 0.
 	MaxJointSteps uint32
+	// AllocateDevices allocates devices for resource claims before their pods are bound. No other scheduler may allocate devices of the same
+	// nodes. The cluster needs live.Options.Selectors.
+	AllocateDevices bool
 	// Bindings and Statuses are the clients for bindings and status updates, so that neither waits for other calls. New's client if
 	// nil. Bindings checks before it sends (connect.Looking).
 	Bindings, Statuses kubernetes.Interface

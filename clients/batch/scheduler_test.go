@@ -155,7 +155,7 @@ func TestAPodThatCannotBeDecidedDoesNotStopTheOthers(t *testing.T) {
 	grouped.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &grouped.Name}
 	w := start(t, batch.Options{}, node("a", "8"), claims, refused, minimum, grouped, pod("good"))
 	w.bound("good")
-	w.waits("claims", "spec.resourceClaims[0] of Pod default/claims")
+	w.waits("claims", "because it allocates no devices")
 	w.waits("refused", "spec.topology_spread_constraints[0].max_skew: is 0")
 	w.waits("minimum", `Invalid value: "many"`)
 	w.waits("grouped", `waiting for pods's pod group "grouped" to appear in scheduling queue`)

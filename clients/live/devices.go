@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/kube/convert"
 	"github.com/stowage-scheduler/stowage/clients/kube/skew"
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // discoverAgain is the interval between attempts to discover an API.
@@ -105,6 +107,20 @@ func (c *Cluster) ReadsDevices() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.model.devices.objects != nil
+}
+
+// SlicesOf returns the slices of the pools that a node has alone, by name. They must not be changed.
+func (c *Cluster) SlicesOf(node string) (out []*stowagev1.ResourceSlice) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.model.convertDevices()
+	type pool struct{ driver, name string }
+	shared := map[pool]bool{}
+	_, all := c.model.slices.all(cmp.Compare[string])
+	for _, s := range all {
+		shared[pool{s.Driver, s.Pool}] = shared[pool{s.Driver, s.Pool}] || s.NodeName != node
+	}
+	return slices.DeleteFunc(all, func(s *stowagev1.ResourceSlice) bool { return shared[pool{s.Driver, s.Pool}] })
 }
 
 // DeviceClasses returns the extended resources of DeviceClasses, each with the name of one of its classes. It is never nil.

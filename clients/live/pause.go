@@ -61,8 +61,8 @@ func (c *Cluster) beats(ctx context.Context) {
 }
 
 // CatchUp adds the pods that other schedulers bound while this process was stopped, throttled or moved to another machine:
-// informers deliver these events late. It lists all bound pods, and does nothing if the process has been running. Call it
-// before each decision to bind a pod.
+// informers deliver these events late. It lists all bound pods, and all resource claims if devices are read, and does nothing if the process has
+// been running. Call it before each decision to bind a pod.
 func (c *Cluster) CatchUp(ctx context.Context) error {
 	if !c.pulse.beat(time.Now()) {
 		return nil
@@ -99,8 +99,13 @@ func (c *Cluster) reread(ctx context.Context) *try {
 	return t
 }
 
-// readBound lists all bound pods.
+// readBound lists all bound pods, and the claims that may have got devices meanwhile.
 func (c *Cluster) readBound(ctx context.Context) error {
+	if c.ReadsDevices() {
+		if err := c.readClaims(ctx); err != nil {
+			return err
+		}
+	}
 	o := metav1.ListOptions{FieldSelector: "spec.nodeName!=," + unendedPods, Limit: catchUpPage}
 	for {
 		asking, cancel := context.WithTimeout(ctx, catchUpTimeout)
@@ -112,6 +117,30 @@ func (c *Cluster) readBound(ctx context.Context) error {
 		c.update(func(m *model) {
 			for i := range page.Items {
 				m.foundBound(&page.Items[i], time.Now().Add(c.assumeFor))
+			}
+		})
+		if o.Continue = page.Continue; o.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// readClaims lists all resource claims.
+func (c *Cluster) readClaims(ctx context.Context) error {
+	o := metav1.ListOptions{Limit: catchUpPage}
+	for {
+		asking, cancel := context.WithTimeout(ctx, catchUpTimeout)
+		page, err := c.api.ResourceV1().ResourceClaims(metav1.NamespaceAll).List(asking, o)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("reading the claims that were allocated while this process was paused: %w", err)
+		}
+		c.update(func(m *model) {
+			for i := range page.Items {
+				found := &page.Items[i]
+				if known := m.devices.claims[keyOf(found)]; known == nil || known.UID != found.UID || older(known, found) {
+					m.resourceClaimSet(found)
+				}
 			}
 		})
 		if o.Continue = page.Continue; o.Continue == "" {

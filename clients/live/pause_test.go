@@ -16,6 +16,9 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/stowage-scheduler/stowage/clients/cel"
+	"github.com/stowage-scheduler/stowage/clients/servertest/devices"
 )
 
 // The informers are not started, so they report nothing, as during a pause.
@@ -75,6 +78,35 @@ func TestCatchingUpAfterAPause(t *testing.T) {
 	c.pulse.last = time.Now().Round(0).Add(-time.Hour)
 	c.pulse.beat(time.Now())
 	catchUp("after another one", 4, false)
+}
+
+// Another scheduler may have allocated devices meanwhile.
+func TestCatchingUpReadsClaims(t *testing.T) {
+	claim := devices.Claim("one", 1)
+	api := fake.NewClientset(devices.Allocated(devices.Claim("one", 1), "a", nil, "gpu-0"), devices.Claim("new", 1))
+	c, err := New(api, nil, Options{Log: slog.New(slog.DiscardHandler), Selectors: cel.New()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.update(func(m *model) {
+		m.readDevices(c.selectors)
+		m.resourceClaimSet(claim)
+	})
+	c.ready = true
+	for _, paused := range []bool{false, true} {
+		if paused {
+			c.pulse.last = time.Now().Add(-pauseLimit - time.Second)
+		}
+		if err := c.CatchUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.ResourceClaim("default", "one"); (got.Status.Allocation != nil) != paused || (c.ResourceClaim("default", "new") != nil) != paused {
+			t.Errorf("paused %v: %+v", paused, got)
+		}
+	}
+	if !c.DevicesTaken(devices.Allocated(devices.Claim("other", 1), "a", nil, "gpu-0")) {
+		t.Error("the device is free")
+	}
 }
 
 // Reading all pods may take longer than any one call: each page has the whole time.
