@@ -16,6 +16,9 @@
 //
 // New nodes have the CSI drivers, and the limits of attached volumes, of a node of the cluster with the same instance type (kube.StorageOf).
 //
-// Limits: pods of a PodGroup are placed one by one; resource claims are not supported, and Option.debug counts the pods that have some;
-// without Options.Cluster, pods on existing nodes and DaemonSets do not count, and volumes are not read.
+// They also have the devices of such a node, of the pools that it has alone: Cluster Autoscaler sends no ResourceSlices. Option.debug names the node,
+// or reports that there is none, where pods have resource claims.
+//
+// Limits: pods of a PodGroup are placed one by one; without Options.Cluster, pods on existing nodes and DaemonSets do not count, and volumes
+// and devices are not read.
 package expander

@@ -139,6 +139,10 @@ func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (
 		if storage, err = e.storage(); err != nil {
 			return nil, nil, err
 		}
+		var devices func(*corev1.Node) (string, []*stowagev1.ResourceSlice)
+		if devices, err = e.devices(); err != nil {
+			return nil, nil, err
+		}
 		err = e.o.Cluster.Ask(ctx, func(ctx context.Context, v *live.View) (err error) {
 			all, err = e.verified(ctx, r, &surroundings{
 				context: &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Snapshot{Snapshot: v.Reference()}},
@@ -147,7 +151,7 @@ func (e *Expander) best(ctx context.Context, r *grpcplugin.BestOptionsRequest) (
 					_, there := v.NodeIndex(name)
 					return there
 				},
-				pending: e.o.Cluster.PendingPod, storage: storage,
+				pending: e.o.Cluster.PendingPod, storage: storage, devices: devices, classes: e.o.Cluster.DeviceClasses(),
 			})
 			return err
 		})
@@ -190,14 +194,34 @@ func (e *Expander) storage() (func(*corev1.Node) kube.NodeStorage, error) {
 	return func(n *corev1.Node) kube.NodeStorage { return kube.StorageOf(n, nodes, e.o.Cluster.CSINode, drivers) }, nil
 }
 
+// devices returns a function that finds a node with devices like a new one, and its slices; nil if devices are not read.
+func (e *Expander) devices() (func(*corev1.Node) (string, []*stowagev1.ResourceSlice), error) {
+	if !e.o.Cluster.ReadsDevices() {
+		return nil, nil
+	}
+	nodes, err := e.o.Cluster.Informers().CoreV1().Nodes().Lister().List(labels.Everything())
+	if err != nil {
+		return nil, err
+	}
+	return func(n *corev1.Node) (string, []*stowagev1.ResourceSlice) {
+		like := kube.NodeLike(n, nodes, func(name string) bool { return len(e.o.Cluster.SlicesOf(name)) > 0 })
+		if like == nil {
+			return "", nil
+		}
+		return like.Name, e.o.Cluster.SlicesOf(like.Name)
+	}, nil
+}
+
 // surroundings is the cluster to which options add nodes.
 type surroundings struct {
 	context *stowagev1.DecisionContext
 	// The numbers of existing nodes and templates, which precede an option's.
 	nodes, templates uint32
-	taken            func(string) bool                         // whether a node has the name
-	pending          func(*corev1.Pod) (*stowagev1.Pod, error) // converts a pod
-	storage          func(*corev1.Node) kube.NodeStorage       // of a new node; nil if volumes are not read
+	taken            func(string) bool                                       // whether a node has the name
+	pending          func(*corev1.Pod) (*stowagev1.Pod, error)               // converts a pod
+	storage          func(*corev1.Node) kube.NodeStorage                     // of a new node; nil if volumes are not read
+	devices          func(*corev1.Node) (string, []*stowagev1.ResourceSlice) // of a node like a new one; nil if devices are not read
+	classes          map[string]string                                       // DeviceClasses by extended resource
 	daemons          []*appsv1.DaemonSet
 }
 
@@ -241,7 +265,7 @@ func (e *Expander) ask(ctx context.Context, s *surroundings, options []*option) 
 	}
 	request := &stowagev1.WhatIfRequest{Context: s.context}
 	for _, o := range options {
-		delta := &stowagev1.ClusterDelta{PodTemplates: o.templates, Nodes: o.nodes}
+		delta := &stowagev1.ClusterDelta{PodTemplates: o.templates, Nodes: o.nodes, ResourceSlices: o.devices.slices}
 		request.Scenarios = append(request.Scenarios, &stowagev1.Scenario{Delta: delta, Queue: o.queue})
 	}
 	stream, err := e.client.WhatIf(ctx, request)

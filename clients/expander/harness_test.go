@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/stowage-scheduler/stowage/clients/cel"
 	"github.com/stowage-scheduler/stowage/clients/embedded"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
@@ -122,7 +123,7 @@ func encoded(t testing.TB, options ...expansion) *grpcplugin.BestOptionsRequest 
 // beside returns an Expander of a live cluster, and what starts it.
 func beside(t testing.TB, client *stowage.Client, api kubernetes.Interface, o Options) (e *Expander, start func()) {
 	t.Helper()
-	cluster, err := live.New(api, client, live.Options{Log: quiet()})
+	cluster, err := live.New(api, client, live.Options{Log: quiet(), Selectors: cel.New()})
 	must(t, err)
 	o.Cluster, o.DaemonSets, o.Log = cluster, cluster.Informers().AppsV1().DaemonSets(), quiet()
 	o.DaemonSets.Informer()

@@ -37,10 +37,11 @@ type option struct {
 	// templates are the templates of the nodes' DaemonSet pods.
 	templates []*stowagev1.IndexedPodTemplate
 
-	total  int // pods
-	unread int // pods with unsupported fields
-	odd    int // pods that do not convert
-	claims int // pods with claims
+	total   int // pods
+	unread  int // pods with unsupported fields
+	odd     int // pods that do not convert
+	claims  int // pods with claims
+	devices newDevices
 	// unlimited: how many volumes can be attached to the nodes is not known.
 	unlimited bool
 	problem   error
@@ -51,6 +52,14 @@ type option struct {
 	placed, used int
 	waste        float64
 	message      string // of the first pod without a node
+}
+
+// newDevices are the devices of the nodes of an option.
+type newDevices struct {
+	slices   []*stowagev1.ResourceSlice
+	like     string                     // a node with such devices, "" if there is none
+	template []*stowagev1.ResourceSlice // of that node
+	claims   int                        // pods with resource claims, or with extended resources of DeviceClasses
 }
 
 // read reads an option of a request. The result reports problems of the option.
@@ -112,8 +121,27 @@ func (o *option) addNodes(ctx context.Context, s *surroundings) error {
 		n.Pods, n.NominatedPods = nil, nil
 		n.Labels[corev1.LabelHostname] = name
 		o.nodes = append(o.nodes, n)
+		o.addDevices(name, s)
 	}
 	return nil
+}
+
+// addDevices gives a new node the devices of a node like it.
+func (o *option) addDevices(name string, s *surroundings) {
+	if s.devices == nil {
+		return
+	}
+	if len(o.nodes) == 1 {
+		o.devices.like, o.devices.template = s.devices(o.node)
+	}
+	for _, of := range o.devices.template {
+		slice := compact.Shallow(of)
+		slice.Name, slice.NodeName = name+"-"+of.Name, name
+		if slice.Pool = name; of.Pool != o.devices.like {
+			slice.Pool += "-" + of.Pool
+		}
+		o.devices.slices = append(o.devices.slices, slice)
+	}
 }
 
 // newNode converts the node of the group under a name, with its DaemonSet pods, each with its own template. The nodes of a group
@@ -190,6 +218,9 @@ func (o *option) readPods(ctx context.Context, raw [][]byte, s *surroundings) er
 			return v.GetPersistentVolumeClaim() != nil || v.GetEphemeral() != nil
 		}) {
 			o.claims++
+		}
+		if s.devices != nil && (len(p.Spec.ResourceClaims) > 0 || len(convert.ServedByDevices(p, out, s.classes)) > 0) {
+			o.devices.claims++
 		}
 		pods = append(pods, pending{p, out})
 	}
@@ -281,6 +312,12 @@ func (o *option) String() string {
 	}
 	if o.claims > 0 && o.unlimited {
 		fmt.Fprintf(&b, "; no node of the cluster is like the new ones: no limit of attached volumes counts for the %d pods with claims", o.claims)
+	}
+	switch {
+	case o.devices.claims > 0 && o.devices.like == "":
+		fmt.Fprintf(&b, "; no node of the cluster with devices is like the new ones: they count without devices for the %d pods with resource claims", o.devices.claims)
+	case o.devices.claims > 0:
+		fmt.Fprintf(&b, "; the new nodes are assumed to have the devices of %s", o.devices.like)
 	}
 	if o.message != "" {
 		fmt.Fprintf(&b, "; %s", o.message)

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/stowage-scheduler/stowage/clients/cel"
 	"github.com/stowage-scheduler/stowage/clients/live"
 	"github.com/stowage-scheduler/stowage/clients/process"
 	"github.com/stowage-scheduler/stowage/proto/grpcplugin"
@@ -86,7 +87,7 @@ func (c *Config) options(p *process.Process, log *slog.Logger, api kubernetes.In
 	if o.Prices, err = c.prices(); err != nil || api == nil {
 		return o, err
 	}
-	if o.Cluster, err = live.New(api, p.Stowage, live.Options{Log: log, Meter: p.Meter()}); err != nil {
+	if o.Cluster, err = live.New(api, p.Stowage, live.Options{Log: log, Meter: p.Meter(), Selectors: cel.New()}); err != nil {
 		return o, err
 	}
 	o.DaemonSets = o.Cluster.Informers().AppsV1().DaemonSets()
