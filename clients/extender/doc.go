@@ -30,6 +30,9 @@
 // kube-scheduler may also be ahead: if Filter rejects all nodes, and some by rules that kube-scheduler's own plugins have just evaluated, it
 // waits for events, up to Options.EventWait, and evaluates again.
 //
+// Devices are kube-scheduler's alone: it allocates them in memory, and writes a claim between Filter and Bind. So this process reads no slices and no
+// claims, evaluates no DynamicResources, and its scores lack that plugin's, for prioritised lists (docs/0039-devices-in-clients.md).
+//
 // # One call a pod
 //
 // Filter calls Score. If no node is feasible, it calls again for the reasons, which kube-scheduler reads only in this case.

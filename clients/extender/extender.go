@@ -153,8 +153,8 @@ type evaluation struct {
 	refused  []string // nodes that Stowage rejects
 }
 
-// pending converts a pod for a request. It ignores fields that the contract does not have, such as resource claims, because
-// kube-scheduler's own plugins have filtered the nodes by them. For the same reason it leaves out resources of DeviceClasses, and the
+// pending converts a pod for a request. It ignores fields that are not read, such as resource claims, because kube-scheduler's own plugins have
+// filtered the nodes by them: it has allocated devices in memory before a claim shows them. For the same reason it leaves out resources of DeviceClasses, and the
 // volumes of a pod with a claim that no event has shown yet, and that kube-scheduler therefore knows better. It also leaves out the
 // nominated node, which kube-scheduler evaluates first.
 func (e *Extender) pending(o *corev1.Pod) (*stowagev1.Pod, error) {
