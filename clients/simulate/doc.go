@@ -32,7 +32,8 @@
 //
 // Decisions equal kube-scheduler v1.37's within the limits of docs/semantics.md; among several best nodes the first one wins. A pod
 // with the name of a pod on a node is an error. Pods of other schedulers are scheduled as well. Result.Doubts lists the undecided
-// aspects of a pod, such as its resource claims: with doubts, kube-scheduler may reject the node.
+// aspects of a pod, such as its resource claims: with doubts, kube-scheduler may reject the node. Devices pass from pod to pod within one
+// call. Later calls do not count them, which is a doubt about each pod with claims.
 //
 // The call that adds an object refuses it if Stowage cannot read it. If the server rejects it, later calls fail with the path of its
 // field until the change is reverted.

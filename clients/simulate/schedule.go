@@ -147,6 +147,12 @@ func (q *queue) pending(p *corev1.Pod) (*stowagev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
+	if q.s.now.pods.root != nil && len(out.GetTemplate().GetSpec().GetResourceClaims()) > 0 {
+		out.Unread = append(out.Unread, &stowagev1.UnreadField{
+			Object: "Pod " + keyOfPod(p), Field: "spec.resourceClaims",
+			Consequence: "pods that were scheduled or evicted before have the devices that they had in the cluster (DynamicResources)",
+		})
+	}
 	key, err := encoding(out.GetTemplate())
 	if err != nil {
 		return nil, err
