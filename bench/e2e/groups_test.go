@@ -83,17 +83,14 @@ func (g group) label(u *unstructured.Unstructured) error {
 func TestGroupScenarios(t *testing.T) {
 	c := start(t)
 	startServer(t, c)
-	must(t, c.StartBatch(t.Context()))
+	must(t, c.StartBatch(t.Context(), "--allocate-devices"))
 	const jointly = "stowage-joint"
-	_, _, err := c.NewBatch(t.Context(), jointly, "--pod-group-mode=joint", "--scheduler-name="+jointly, "--no-leader-elect")
+	_, _, err := c.NewBatch(t.Context(), jointly, "--pod-group-mode=joint", "--scheduler-name="+jointly, "--no-leader-elect", "--allocate-devices")
 	must(t, err)
 	cases, err := scenarios.Load(filepath.Join(repository, "clients", "examples"))
 	must(t, err)
 	ran := 0
 	for i := range cases {
-		if apart[cases[i].Name()] == noDevices {
-			continue
-		}
 		for j := range cases[i].Steps {
 			k, step := &cases[i], &cases[i].Steps[j]
 			var all []*unstructured.Unstructured

@@ -59,7 +59,7 @@ func asApplied(u *unstructured.Unstructured) {
 	}
 }
 
-// deleteAll deletes all workloads, pods, PodDisruptionBudgets, nodes, PriorityClasses and storage objects, and waits until they are gone.
+// deleteAll deletes all workloads, pods, PodDisruptionBudgets, nodes, PriorityClasses, and objects of storage and devices, and waits until they are gone.
 func deleteAll(t *testing.T, c *stack.Stack) {
 	t.Helper()
 	ctx := t.Context()
@@ -83,6 +83,8 @@ func deleteAll(t *testing.T, c *stack.Stack) {
 			c.Client.BatchV1().Jobs(n.Name).DeleteCollection(ctx, at, all),
 			core.Pods(n.Name).DeleteCollection(ctx, at, all),
 			core.PersistentVolumeClaims(n.Name).DeleteCollection(ctx, at, all), // once no pod uses them
+			c.Client.ResourceV1().ResourceClaimTemplates(n.Name).DeleteCollection(ctx, at, all),
+			c.Client.ResourceV1().ResourceClaims(n.Name).DeleteCollection(ctx, at, all), // likewise
 			c.Client.StorageV1().CSIStorageCapacities(n.Name).DeleteCollection(ctx, at, all),
 			c.Client.PolicyV1().PodDisruptionBudgets(n.Name).DeleteCollection(ctx, at, all),
 		} {
@@ -98,6 +100,8 @@ func deleteAll(t *testing.T, c *stack.Stack) {
 	for _, err := range []error{
 		storage.StorageClasses().DeleteCollection(ctx, at, all), storage.CSIDrivers().DeleteCollection(ctx, at, all),
 		storage.CSINodes().DeleteCollection(ctx, at, all), storage.VolumeAttachments().DeleteCollection(ctx, at, all),
+		c.Client.ResourceV1().ResourceSlices().DeleteCollection(ctx, at, all), c.Client.ResourceV1().DeviceClasses().DeleteCollection(ctx, at, all),
+		c.Client.ResourceV1().DeviceTaintRules().DeleteCollection(ctx, at, all),
 	} {
 		must(t, err)
 	}
@@ -129,6 +133,13 @@ func deleteAll(t *testing.T, c *stack.Stack) {
 		claims, err := c.Client.CoreV1().PersistentVolumeClaims("").List(ctx, all)
 		if err != nil {
 			return err
+		}
+		devices, err := c.Client.ResourceV1().ResourceClaims("").List(ctx, all)
+		if err != nil {
+			return err
+		}
+		if n := len(devices.Items); n > 0 {
+			return fmt.Errorf("%d ResourceClaims are still there", n)
 		}
 		if n, m, k, l := len(sets.Items), len(jobs.Items), len(pods.Items), len(claims.Items); n+m+k+l > 0 {
 			return fmt.Errorf("%d ReplicaSets, %d Jobs, %d pods and %d claims are still there", n, m, k, l)

@@ -27,7 +27,7 @@ var schedulers = []scheduler{
 	{"stowage-batch", stack.BatchPods, func(t *testing.T, s *stack.Stack) {
 		t.Helper()
 		startServer(t, s)
-		must(t, s.StartBatch(t.Context()))
+		must(t, s.StartBatch(t.Context(), "--allocate-devices"))
 	}},
 }
 

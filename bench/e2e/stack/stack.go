@@ -53,7 +53,7 @@ func New(ctx context.Context, c *controlplane.ControlPlane, commands, repository
 	if s.Objects, err = NewObjects(c.Client.Discovery(), config); err != nil {
 		return nil, err
 	}
-	for _, files := range []string{"kubernetes/namespace.yaml", "*/serviceaccount.yaml", "*/*role*.yaml", "*/*rbac.yaml", "*/flowschemas.yaml"} {
+	for _, files := range []string{"kubernetes/namespace.yaml", "*/serviceaccount.yaml", "*/*role*.yaml", "*/*/role.yaml", "*/*rbac.yaml", "*/flowschemas.yaml"} {
 		paths, err := filepath.Glob(filepath.Join(repository, "deploy", files))
 		if err != nil {
 			return nil, err
