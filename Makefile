@@ -270,6 +270,8 @@ wasm: ## Build the answers for browsers, the conversion of Kubernetes objects an
 
 # What is committed is clients/page/files; build/page is the same page with the engine in the browser, for any server of files.
 PAGE := clients/page
+# How hard brotli tries to make the programs small: 11 takes two minutes, 5 some seconds.
+BROTLI ?= 11
 $(PAGE)/node_modules: $(PAGE)/package-lock.json
 	npm --prefix $(PAGE) ci --ignore-scripts --no-fund --no-audit && touch $@
 
@@ -277,7 +279,7 @@ $(PAGE)/node_modules: $(PAGE)/package-lock.json
 page: wasm $(PAGE)/node_modules ## Build the page: for stowage serve, and into build/page for a server of files.
 	cd $(PAGE) && npx tsc -p . && node build.mjs $(CURDIR)/build/page
 	install -m 0644 "$$(go env GOROOT)/lib/wasm/wasm_exec.js" build/page/
-	for program in stowage stowage-cel; do gzip -9 -n -c build/page/$$program.wasm > build/page/$$program.wasm.gz || exit 1; done
+	node $(PAGE)/pack.mjs build/page $(BROTLI)
 
 .PHONY: test-ui
 test-ui: page ## Test the answers of WebAssembly under Node.js, and the page in headless Chromium. Needs Node.js, npm and Chromium.

@@ -32,7 +32,7 @@ function examples() {
 async function bundle(entry, to, format) {
   await build({
     entryPoints: [path.join(here, 'src', entry)], outfile: to, bundle: true, minify: true, format, target: 'es2022', charset: 'utf8',
-    legalComments: 'inline', absWorkingDir: here,
+    legalComments: 'inline', absWorkingDir: here, define: { 'import.meta.url': '""' },
   });
 }
 
@@ -46,4 +46,7 @@ fs.writeFileSync(path.join(out, 'SOURCES'), digest() + '\n');
 if (process.argv[2]) {
   for (const f of ['index.html', 'page.js', 'page.css', 'examples.json']) fs.copyFileSync(path.join(out, f), path.join(process.argv[2], f));
   await bundle('worker.ts', path.join(process.argv[2], 'worker.js'), 'iife');
+  const decoder = path.join(here, 'node_modules/brotli-dec-wasm');
+  fs.copyFileSync(path.join(decoder, 'pkg/brotli_dec_wasm_bg.wasm'), path.join(process.argv[2], 'brotli.wasm'));
+  fs.copyFileSync(path.join(decoder, 'LICENSE-MIT.txt'), path.join(process.argv[2], 'brotli.LICENSE.txt'));
 }

@@ -1,6 +1,7 @@
 // The manifests of the page: the files, the text that is edited, what was there before, and the profile of the scheduler.
 import { byId } from './dom';
 import type { ManifestFile } from './engine';
+import { json, textAt } from './objects';
 
 // maximumShown bounds the text of a file that can be edited.
 const maximumShown = 2 << 20;
@@ -8,10 +9,12 @@ const maximumShown = 2 << 20;
 // maximumProfile bounds the text of a profile.
 const maximumProfile = 1 << 20;
 
-const profileKind = /(^|[\s,{])["']?kind["']?\s*:\s*["']?KubeSchedulerConfiguration\b/;
-
-// isProfile reports whether a file configures kube-scheduler. It is no manifest then.
-export function isProfile(f: ManifestFile): boolean { return f.text.length < maximumProfile && profileKind.test(f.text); }
+// isProfile reports whether a file configures kube-scheduler, and is no manifest. A ConfigMap may have such a text, indented.
+export function isProfile(f: ManifestFile): boolean {
+  if (f.text.length > maximumProfile) return false;
+  const value = json(f.text);
+  return value === undefined ? /^kind:\s*["']?KubeSchedulerConfiguration\b/m.test(f.text) : textAt(value, 'kind') === 'KubeSchedulerConfiguration';
+}
 
 // newProfile is a profile that fills nodes one after another.
 const newProfile = `apiVersion: kubescheduler.config.k8s.io/v1

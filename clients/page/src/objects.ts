@@ -40,7 +40,7 @@ export function textAt(v: unknown, ...path: Path): string {
 }
 
 // json is the value of a text in JSON, undefined for others.
-function json(text: string): unknown {
+export function json(text: string): unknown {
   if (!/^\s*[{[]\s*["{}[\]]/.test(text)) return undefined;
   try {
     return JSON.parse(text);

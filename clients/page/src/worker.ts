@@ -1,4 +1,6 @@
 // The worker that runs the engine. wasm_exec.js is of the Go release that the engine is built with.
+import { unpacker } from './unpack';
+
 type Ask = (text: string) => unknown;
 
 interface Scope {
@@ -16,25 +18,21 @@ const scope = globalThis as unknown as Scope;
 async function load(name: string): Promise<Ask> {
   const go = new scope.Go();
   const ready = new Promise<Ask>((resolve) => { scope.stowageReady = resolve; });
-  let response = await fetch(name);
-  let body = response.body;
-  if (response.ok && body && !/\bgzip\b/.test(response.headers.get('Content-Encoding') ?? '')) {
-    body = body.pipeThrough(new DecompressionStream('gzip') as unknown as TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>);
-  }
-  if (!response.ok || !body) throw new Error(name + ': ' + response.status);
-  response = new Response(body, { headers: { 'Content-Type': 'application/wasm' } });
-  const { instance } = await WebAssembly.instantiateStreaming(response, go.importObject);
+  const [response, unpack] = await Promise.all([fetch(name + '.br'), unpacker('brotli.wasm')]);
+  if (!response.ok || !response.body) throw new Error(name + '.br: ' + response.status);
+  // Some servers say how the file is packed, so that the browser unpacks it.
+  const body = /\bbr\b/.test(response.headers.get('Content-Encoding') ?? '') ? response.body : unpack(response.body);
+  const program = new Response(body, { headers: { 'Content-Type': 'application/wasm' } });
+  const { instance } = await WebAssembly.instantiateStreaming(program, go.importObject);
   void go.run(instance);
   return ready;
 }
 
 scope.importScripts('wasm_exec.js');
 // Most manifests have no expressions: their program is loaded for the first one.
-scope.stowageExpressions = () => load('stowage-cel.wasm.gz');
-const started = load('stowage.wasm.gz');
+scope.stowageExpressions = () => load('stowage-cel.wasm');
+const started = load('stowage.wasm');
 started.catch((err: unknown) => { setTimeout(() => { throw err; }); });
 scope.onmessage = (e) => {
   void started.then((ask) => ask(e.data.call)).then((result) => scope.postMessage({ id: e.data.id, result }));
 };
-
-export {};

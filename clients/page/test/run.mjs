@@ -24,7 +24,7 @@ function served(...flags) {
   });
 }
 
-const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.json': 'application/json', '.gz': 'application/gzip' };
+const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.json': 'application/json', '.wasm': 'application/wasm' };
 
 function folderServer() {
   const s = http.createServer((q, r) => {
@@ -233,7 +233,8 @@ const tests = {
     const running = 'apiVersion: v1\nkind: Pod\nmetadata: {name: there}\nspec: {nodeName: full, ' + requests + '}\n---\n';
     const web = 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec: {' + requests + '}\n';
     const placed = () => page.evaluate(() => window.stowageView.boxes.flatMap((b) => b.node.pods.filter((p) => p.state !== 'there').map((p) => b.node.node.name + ' ' + p.state)).sort().join());
-    await page.fill('#text', node('empty') + node('full') + running + web);
+    const config = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kube-scheduler}\ndata:\n  config: |\n    kind: KubeSchedulerConfiguration\n---\n';
+    await page.fill('#text', config + node('empty') + node('full') + running + web);
     await press(page, '#decide');
     assert.equal(await verdict(page), '2 of 2 pods placed');
     const spread = await placed();
@@ -325,9 +326,11 @@ const tests = {
     await broken.waitForSelector('#answer .error');
   },
 
-  async 'without a server'(browser, _, url) {
+  async 'without a server'(browser, served, url) {
     const start = Date.now();
     const page = await open(browser, url);
+    const loaded = [];
+    page.on('request', (r) => loaded.push(path.basename(r.url())));
     assert.match(await page.textContent('#where'), /in this browser/);
     await example(page, '18-two-spread-constraints');
     const first = Date.now() - start;
@@ -337,6 +340,16 @@ const tests = {
     const second = Date.now() - again;
     await press(page, '#answer .remedy button:has-text("maxSkew 2")');
     assert.equal(await verdict(page), '7 of 7 pods placed');
+    // The evaluator of expressions is loaded for the first of the examples with devices.
+    assert.ok(!loaded.includes('stowage-cel.wasm.br'));
+    const devices = examples.filter((x) => x.files.some(([, text]) => text.includes('expression:')));
+    assert.ok(devices.length > 3);
+    for (const x of devices) {
+      await example(page, x.name);
+      const want = await placeOf(served, x.files);
+      assert.equal(await verdict(page), want ? want.verdict : 'No answer', x.name);
+    }
+    assert.equal(loaded.filter((f) => f === 'stowage-cel.wasm.br').length, 1);
     const phone = await open(browser, url, { viewport: { width: 412, height: 900 }, isMobile: true, hasTouch: true });
     const session = await phone.context().newCDPSession(phone);
     await session.send('Emulation.setCPUThrottlingRate', { rate: 4 });
