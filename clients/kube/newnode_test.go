@@ -99,7 +99,7 @@ func TestTemplatesHaveDevices(t *testing.T) {
 			got[template.Node.Name] += fmt.Sprint(of.Name, " ", of.Pool, " ", of.NodeName, len(of.Devices))
 		}
 	}
-	diff(t, map[string]string{"like-n1": "n1 like-n1 3", "own": "own own 3"}, got)
+	diff(t, map[string]string{"like-n1": "n1 like-n1 3", "own": "own " + "own 3"}, got)
 	diff(t, []string{"unlike"}, s.BareTemplates)
 }
 
