@@ -84,9 +84,9 @@ func (c *Cluster) Provision(ctx context.Context, queue []Pending, o ProvisionOpt
 	return c.provision(ctx, queue, o, groups)
 }
 
-// undecided returns whether a pod demands devices, if a search for devices was not decided.
-func (c *Cluster) undecided(any bool) doubt.Undecided {
-	if !any {
+// undecided returns whether a pod demands devices, if there is a search for devices that was not decided.
+func (c *Cluster) undecided(search bool) doubt.Undecided {
+	if !search {
 		return nil
 	}
 	return c.compiled.Demands

@@ -18,6 +18,7 @@ type Admission struct {
 	watch    func(*admission.Limiter) error
 }
 
+// NewAdmission creates the metrics.
 func NewAdmission(p metric.MeterProvider) (*Admission, error) {
 	meter := p.Meter(Scope)
 	var a Admission

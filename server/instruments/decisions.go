@@ -45,6 +45,7 @@ func attributesOf(method string) *attributes {
 	return &attributes{metric.WithAttributeSet(attribute.NewSet(named)), part("decode"), part("compile"), part("engine"), part("encode")}
 }
 
+// NewDecisions creates the metrics.
 func NewDecisions(p metric.MeterProvider) (*Decisions, error) {
 	meter := p.Meter(Scope)
 	d := Decisions{byMethod: map[string]*attributes{}}

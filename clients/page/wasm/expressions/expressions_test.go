@@ -63,7 +63,7 @@ func TestAnswersOfAnotherProgram(t *testing.T) {
 
 // TestErrors has a program that does not start, and one that answers nothing.
 func TestErrors(t *testing.T) {
-	var broken error = errors.New("not found")
+	broken := errors.New("not found")
 	s := &expressions.Selectors{Start: func() (func(string) string, error) {
 		return func(string) string { return "<undefined>" }, broken
 	}}
