@@ -36,6 +36,9 @@ func assign(u *unstructured.Unstructured, schedulerName string) error {
 // matchLabelKeys have been turned into, which are refused when they are there already.
 func asApplied(u *unstructured.Unstructured) {
 	u.SetUID("")
+	if u.GetKind() == "DeviceTaintRule" { // by default, v1.37 serves it in v1 alone
+		u.SetAPIVersion("resource.k8s.io/v1")
+	}
 	if u.GetKind() != "Pod" {
 		return
 	}

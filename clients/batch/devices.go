@@ -30,6 +30,17 @@ func (s *Scheduler) allocatesNoDevices(p *corev1.Pod) error {
 		strings.Join(names, ", "))
 }
 
+// awaitsClaims keeps a pod pending until the controller of claims has created the ones of its templates, as kube-scheduler does
+// (dynamicresources.go PreEnqueue, v1.37).
+func awaitsClaims(p *corev1.Pod) error {
+	for _, c := range p.Spec.ResourceClaims {
+		if c.ResourceClaimTemplateName != nil && !slices.ContainsFunc(p.Status.ResourceClaimStatuses, func(s corev1.PodResourceClaimStatus) bool { return s.Name == c.Name }) {
+			return because(gated, "pod %q: ResourceClaim not created yet", p.Namespace+"/"+p.Name)
+		}
+	}
+	return nil
+}
+
 // claimNames returns the names of a pod's resource claims, in order, as far as they are created and needed.
 func claimNames(p *corev1.Pod) (out []string) {
 	for _, c := range p.Spec.ResourceClaims {

@@ -136,6 +136,7 @@ func TestAClaimFromATemplate(t *testing.T) {
 	p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "made", ResourceClaimTemplateName: new("template")}}
 	w.create(p)
 	w.waits("p", "ResourceClaim not created yet")
+	w.because("p", corev1.PodReasonSchedulingGated)
 	p = w.pod("p")
 	p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "made", ResourceClaimName: new("p-made")}}
 	if _, err := w.api.CoreV1().Pods("default").UpdateStatus(t.Context(), p, metav1.UpdateOptions{}); err != nil {

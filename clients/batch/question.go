@@ -130,6 +130,9 @@ func (s *Scheduler) convertPods(pods []candidate, classes map[string]string) ([]
 		if err := s.allocatesNoDevices(c.pod); err != nil {
 			return nil, err
 		}
+		if err := awaitsClaims(c.pod); err != nil {
+			return nil, err
+		}
 		p, err := s.cluster.PendingPod(c.pod)
 		if err != nil {
 			return nil, err
