@@ -70,10 +70,16 @@ func (s *Scheduler) Preempt(pod *corev1.Pod) (*Preemption, error) {
 		Message: status.Message(),
 		Clears:  result != nil && result.Mode() == fwk.ModeOverride && result.NominatedNodeName == "",
 	}
-	if status.Code() != fwk.Error && !slices.Contains(s.config.DisabledPostFilters, names.DefaultPreemption) {
-		if err := s.dryRun(p, state, pod, fit, result); err != nil {
-			return nil, err
-		}
+	err = nil
+	switch {
+	case slices.Contains(s.config.DisabledPostFilters, names.DefaultPreemption):
+	case status.Code() != fwk.Error:
+		err = s.dryRun(p, state, pod, fit, result)
+	case strings.HasPrefix(p.Message, "preemption: "):
+		err = s.failedRun(p, state, pod, fit)
+	}
+	if err != nil {
+		return nil, err
 	}
 	fit.Diagnosis.PostFilterMsg = p.Message
 	p.Whole = fit.Error()
@@ -125,7 +131,7 @@ func (s *Scheduler) dryRun(
 	statuses := framework.NewDefaultNodeToStatus()
 	if n := int32(len(potential)); n > 0 {
 		found, refused, err := evaluator.DryRunPreemption(s.ctx, state, pod, potential, budgets, 0, n)
-		if err != nil {
+		if err != nil && len(found) == 0 {
 			return err
 		}
 		statuses = refused
@@ -161,6 +167,21 @@ func (s *Scheduler) dryRun(
 	return nil
 }
 
+// failedRun gives the errors of filters in the dry run the order of the nodes. kube-scheduler begins with any node.
+func (s *Scheduler) failedRun(p *Preemption, state fwk.CycleState, pod *corev1.Pod, fit *framework.FitError) error {
+	potential, err := fit.Diagnosis.NodeToStatus.NodesForStatusCode(s.snapshot.NodeInfos(), fwk.Unschedulable)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(potential, func(a, b fwk.NodeInfo) int { return cmp.Compare(s.index[a.Node().Name], s.index[b.Node().Name]) })
+	found, _, failed := s.preemption.Evaluator.DryRunPreemption(s.ctx, state, pod, potential, nil, 0, int32(len(potential)))
+	if failed == nil || len(found) > 0 || len(failed.Error()) != len(strings.TrimPrefix(p.Message, "preemption: ")) {
+		return fmt.Errorf("the nodes fail with %w, preemption says %q", failed, p.Message)
+	}
+	p.Message = "preemption: " + failed.Error()
+	return nil
+}
+
 // deallocation is what DynamicResources says before DefaultPreemption, which is in the text only if no node is found; empty for nothing.
 func deallocation(message string) string {
 	for _, own := range []string{"deallocation of ResourceClaim completed, ", "deletion of ResourceClaim completed, "} {
@@ -186,7 +207,11 @@ func (s *Scheduler) refusals(p *Preemption, statuses *framework.NodeToStatus) er
 			continue
 		}
 		status := statuses.Get(n.Node().Name)
-		refusal, err := refusalOf(cmp.Or(status.Plugin(), names.DefaultPreemption), status)
+		refused := refusalOf
+		if status.Code() == fwk.Error {
+			refused = failed
+		}
+		refusal, err := refused(cmp.Or(status.Plugin(), names.DefaultPreemption), status)
 		if err != nil {
 			return err
 		}

@@ -9,9 +9,11 @@
 package preempt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/decide"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
@@ -89,6 +91,9 @@ func FindVictims(
 		s.rejections.Add(ownRejection(verdict.ReasonPreemptionNotHelpful, others.Indexes()...))
 	}
 	d.SortRejections(s.rejections.List)
+	if text := failure(s.rejections.List); text != "" && s.best.node == none {
+		return &verdict.Preemption{Message: prefix + text}, nil, ctx.Err()
+	}
 	p := &verdict.Preemption{Rejections: s.rejections.List, Candidates: s.all}
 	if s.best.node == none {
 		p.ClearsNomination = true
@@ -112,6 +117,21 @@ func potentialNodes(d *decide.Decision, rejections []verdict.Rejection) nodeset.
 		}
 	}
 	return potential
+}
+
+// failure returns the errors of filters on nodes without victims, in the order of the nodes, empty if there are none. They end preemption
+// without candidates (pkg/scheduler/framework/preemption/preemption.go DryRunPreemption, v1.37).
+func failure(rejections []verdict.Rejection) string {
+	failed := slices.DeleteFunc(slices.Clone(rejections), func(r verdict.Rejection) bool { return r.Code != verdict.Error })
+	slices.SortFunc(failed, func(a, b verdict.Rejection) int { return cmp.Compare(slices.Min(a.Nodes), slices.Min(b.Nodes)) })
+	texts := make([]string, len(failed))
+	for i, r := range failed {
+		texts[i] = fmt.Sprintf("running %q filter plugin: %s", r.Plugin, r.Reasons[0].Message)
+	}
+	if len(texts) > 1 {
+		return "[" + strings.Join(texts, ", ") + "]"
+	}
+	return strings.Join(texts, "")
 }
 
 // claimed returns the nodes that are rejected because of a claim that has devices.
