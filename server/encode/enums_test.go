@@ -30,6 +30,30 @@ func every[E protoreflect.Enum](t *testing.T, prefix string, got map[string]E) {
 	}
 }
 
+// TestDeviceEnumsAgree is TestEnumsAgree for devices.
+func TestDeviceEnumsAgree(t *testing.T) {
+	every(t, "DEVICE_EXCLUSION_", map[string]stowagev1.DeviceExclusion{
+		"CLASS_SELECTOR": deviceExclusion(verdict.DeviceOfOtherClass),
+		"SELECTOR":       deviceExclusion(verdict.DeviceNotSelected),
+		"NOT_EVALUATED":  deviceExclusion(verdict.DeviceNotEvaluated),
+		"TOO_SMALL":      deviceExclusion(verdict.DeviceTooSmall),
+		"TAINT":          deviceExclusion(verdict.DeviceTainted),
+		"TAKEN":          deviceExclusion(verdict.DeviceTaken),
+		"CAPACITY_USED":  deviceExclusion(verdict.DeviceCapacityUsed),
+		"COUNTERS_USED":  deviceExclusion(verdict.DeviceCountersUsed),
+	})
+	every(t, "DEVICE_ATTRIBUTE_KIND_", map[string]stowagev1.DeviceAttributeKind{
+		"STRING":  deviceAttributeKind(api.StringAttribute),
+		"INTEGER": deviceAttributeKind(api.IntegerAttribute),
+		"BOOLEAN": deviceAttributeKind(api.BooleanAttribute),
+		"VERSION": deviceAttributeKind(api.VersionAttribute),
+	})
+	every(t, "DEVICE_TAINT_EFFECT_", map[string]stowagev1.DeviceTaintEffect{
+		"NO_SCHEDULE": deviceTaintEffect(api.DeviceNoSchedule),
+		"NO_EXECUTE":  deviceTaintEffect(api.DeviceNoExecute),
+	})
+}
+
 func TestEnumsAgree(t *testing.T) {
 	every(t, "PLUGIN_", map[string]stowagev1.Plugin{
 		"SCHEDULING_GATES":                   Plugin(verdict.SchedulingGates),
@@ -71,26 +95,6 @@ func TestEnumsAgree(t *testing.T) {
 		"MISSING_TOPOLOGY_KEY": uncountedReason(verdict.MissingTopologyKey),
 		"NODE_AFFINITY_POLICY": uncountedReason(verdict.NodeAffinityPolicy),
 		"NODE_TAINTS_POLICY":   uncountedReason(verdict.NodeTaintsPolicy),
-	})
-	every(t, "DEVICE_EXCLUSION_", map[string]stowagev1.DeviceExclusion{
-		"CLASS_SELECTOR": deviceExclusion(verdict.DeviceOfOtherClass),
-		"SELECTOR":       deviceExclusion(verdict.DeviceNotSelected),
-		"NOT_EVALUATED":  deviceExclusion(verdict.DeviceNotEvaluated),
-		"TOO_SMALL":      deviceExclusion(verdict.DeviceTooSmall),
-		"TAINT":          deviceExclusion(verdict.DeviceTainted),
-		"TAKEN":          deviceExclusion(verdict.DeviceTaken),
-		"CAPACITY_USED":  deviceExclusion(verdict.DeviceCapacityUsed),
-		"COUNTERS_USED":  deviceExclusion(verdict.DeviceCountersUsed),
-	})
-	every(t, "DEVICE_ATTRIBUTE_KIND_", map[string]stowagev1.DeviceAttributeKind{
-		"STRING":  deviceAttributeKind(api.StringAttribute),
-		"INTEGER": deviceAttributeKind(api.IntegerAttribute),
-		"BOOLEAN": deviceAttributeKind(api.BooleanAttribute),
-		"VERSION": deviceAttributeKind(api.VersionAttribute),
-	})
-	every(t, "DEVICE_TAINT_EFFECT_", map[string]stowagev1.DeviceTaintEffect{
-		"NO_SCHEDULE": deviceTaintEffect(api.DeviceNoSchedule),
-		"NO_EXECUTE":  deviceTaintEffect(api.DeviceNoExecute),
 	})
 	every(t, "TAINT_EFFECT_", map[string]stowagev1.TaintEffect{
 		"NO_SCHEDULE":        taintEffect(api.NoSchedule),
