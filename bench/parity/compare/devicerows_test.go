@@ -16,7 +16,7 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/parity/compare"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server"
+	"github.com/stowage-scheduler/stowage/server/inprocess"
 )
 
 // deviceTable is a table of the tests of kube-scheduler's plugin DynamicResources.
@@ -53,7 +53,7 @@ type deviceFile struct {
 // The plugin of a whole kube-scheduler answers what its own test records, and Stowage the same, field by field, in this process and over
 // gRPC.
 func TestDeviceRows(t *testing.T) {
-	conn, stop, err := server.NewEmbedded(t.Context())
+	conn, stop, err := inprocess.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,7 @@ func TestServerSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := []string{"help", "listen-address", "admin-address", "tls-cert-file", "tls-key-file", "tls-client-ca-file", "access-file",
+	own := []string{"help", "listen-address", "admin-address", "http-address", "tls-cert-file", "tls-key-file", "tls-client-ca-file", "access-file",
 		"token-review-url", "token-review-ca-file", "token-review-token-file", "token-review-audiences",
 	}
 	for _, f := range parser.Model.Flags {
