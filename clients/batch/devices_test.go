@@ -41,12 +41,11 @@ func (w *world) allocated(claim, pod string) (out []string) {
 	return out
 }
 
-// versions makes the API server refuse to update a claim unless the request has its version, and give it another one.
+// versions makes the API server refuse to update a claim unless the request has its version, and give it another one. The fake API server
+// holds its lock while a reactor runs.
 func (w *world) versions() {
 	resource := resourcev1.SchemeGroupVersion.WithResource("resourceclaims")
 	w.api.PrependReactor("update", "resourceclaims", func(a clienttesting.Action) (bool, runtime.Object, error) {
-		w.changing.Lock()
-		defer w.changing.Unlock()
 		to := a.(clienttesting.UpdateAction).GetObject().(*resourcev1.ResourceClaim).DeepCopy()
 		now, err := w.api.Tracker().Get(resource, to.Namespace, to.Name)
 		if err != nil {
