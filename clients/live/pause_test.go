@@ -18,7 +18,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/stowage-scheduler/stowage/clients/cel"
-	"github.com/stowage-scheduler/stowage/clients/servertest/devices"
+	published "github.com/stowage-scheduler/stowage/clients/servertest/devices"
 )
 
 // The informers are not started, so they report nothing, as during a pause.
@@ -82,8 +82,8 @@ func TestCatchingUpAfterAPause(t *testing.T) {
 
 // Another scheduler may have allocated devices meanwhile.
 func TestCatchingUpReadsClaims(t *testing.T) {
-	claim := devices.Claim("one", 1)
-	api := fake.NewClientset(devices.Allocated(devices.Claim("one", 1), "a", nil, "gpu-0"), devices.Claim("new", 1))
+	claim := published.Claim("one", 1)
+	api := fake.NewClientset(published.Allocated(published.Claim("one", 1), "a", nil, "gpu-0"), published.Claim("new", 1))
 	c, err := New(api, nil, Options{Log: slog.New(slog.DiscardHandler), Selectors: cel.New()})
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestCatchingUpReadsClaims(t *testing.T) {
 			t.Errorf("paused %v: %+v", paused, got)
 		}
 	}
-	if !c.DevicesTaken(devices.Allocated(devices.Claim("other", 1), "a", nil, "gpu-0")) {
+	if !c.DevicesTaken(published.Allocated(published.Claim("other", 1), "a", nil, "gpu-0")) {
 		t.Error("the device is free")
 	}
 }
