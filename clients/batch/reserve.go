@@ -137,15 +137,11 @@ func (s *Scheduler) giveBack(v verdict, claims []*resourcev1.ResourceClaim, epoc
 		for _, c := range claims {
 			err := s.write(ctx, s.inTerm(v.term), func(ctx context.Context) error {
 				now, err := s.api.ResourceV1().ResourceClaims(c.Namespace).Get(ctx, c.Name, metav1.GetOptions{})
-				switch n := 0; {
-				case err != nil:
+				if err != nil || now.Status.Allocation == nil || now.UID != c.UID {
 					return err
-				case now.Status.Allocation == nil || now.UID != c.UID:
-					return nil
-				default:
-					if n = len(now.Status.ReservedFor); n > 1 || n == 1 && !isReserved(now, v.pod) {
-						return nil // another pod uses it by now
-					}
+				}
+				if n := len(now.Status.ReservedFor); n > 1 || n == 1 && !isReserved(now, v.pod) {
+					return nil // another pod uses it by now
 				}
 				now.Status.Allocation, now.Status.ReservedFor = nil, nil
 				stored, err := s.options.Bindings.ResourceV1().ResourceClaims(c.Namespace).UpdateStatus(ctx, now, metav1.UpdateOptions{})
