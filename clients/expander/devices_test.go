@@ -1,7 +1,6 @@
 package expander
 
 import (
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,11 +37,7 @@ func TestDevicesOfOptions(t *testing.T) {
 	api.Resources = append(api.Resources, served)
 	e, start := beside(t, dial(t), api, Options{})
 	start()
-	for _, c := range []struct {
-		what   string
-		option expansion
-		want   string
-	}{
+	expectText(t, e, "devices", []explained{
 		{"a device for each node", expansion{"g", 2, node("t", "z1", "4", "8Gi"), using("one", "two")}, "places 2 of 2 pods, and uses 2 of 2"},
 		{"one node", expansion{"g", 1, node("t", "z1", "4", "8Gi"), using("one", "two")},
 			"places 1 of 2 pods, and uses 1 of 1 new nodes; wastes 81.2 %; the new nodes are assumed to have the devices of a; pod default/with-two: " +
@@ -51,14 +46,5 @@ func TestDevicesOfOptions(t *testing.T) {
 			"places 0 of 1 pods, and uses 0 of 1 new nodes; wastes 100.0 %; no node of the cluster with devices is like the new ones: they count " +
 				"without devices for the 1 pods with resource claims; pod default/with-one: 0/3 nodes are available: 3 cannot allocate all claims."},
 		{"no claims", expansion{"g", 1, node("t", "z1", "16", "8Gi"), pods(1, "1", "1Gi")}, "places 1 of 1 pods"},
-	} {
-		_, all, err := e.best(t.Context(), encoded(t, c.option))
-		if err != nil {
-			t.Fatalf("%s: %v", c.what, err)
-		}
-		text := all[0].String()
-		if !strings.Contains(text, c.want) || c.what == "no claims" && strings.Contains(text, "devices") {
-			t.Errorf("%s: %s\nwant %s", c.what, text, c.want)
-		}
-	}
+	})
 }

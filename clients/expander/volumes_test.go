@@ -46,11 +46,7 @@ func TestVolumesOfOptions(t *testing.T) {
 		inTopology, storage.Claim("nine", "v9"), storage.Claim("later", ""))
 	e, start := beside(t, dial(t), api, Options{})
 	start()
-	for _, c := range []struct {
-		what   string
-		option expansion
-		want   string
-	}{
+	expectText(t, e, "volumes", []explained{
 		{"the limit of a node like it", expansion{"g", 1, node("t", "z1", "4", "8Gi"), using("one", "two")},
 			"places 1 of 2 pods, and uses 1 of 1 new nodes; wastes 81.2 %; pod default/with-two: 0/3 nodes are available: 1 node(s) exceed max volume count, 2 Insufficient cpu."},
 		{"another instance type", expansion{"g", 1, node("t", "z1", "8", "8Gi"), using("one", "two")}, "places 2 of 2 pods, and uses 1 of 1"},
@@ -63,13 +59,26 @@ func TestVolumesOfOptions(t *testing.T) {
 			"places 2 of 2 pods, and uses 1 of 1 new nodes; wastes 81.2 %; no node of the cluster is like the new ones: " +
 				"no limit of attached volumes counts for the 2 pods with claims"},
 		{"no claims", expansion{"g", 1, node("t", "z1", "16", "8Gi"), pods(1, "1", "1Gi")}, "places 1 of 1 pods"},
-	} {
+	})
+}
+
+// explained is an option of a cluster, and a part of the text about it.
+type explained struct {
+	what   string
+	option expansion
+	want   string
+}
+
+// expectText expects the text of each option. That of pods without claims has no word about them.
+func expectText(t *testing.T, e *Expander, word string, options []explained) {
+	t.Helper()
+	for _, c := range options {
 		_, all, err := e.best(t.Context(), encoded(t, c.option))
 		if err != nil {
 			t.Fatalf("%s: %v", c.what, err)
 		}
 		text := all[0].String()
-		if !strings.Contains(text, c.want) || c.what == "no claims" && strings.Contains(text, "volumes") {
+		if !strings.Contains(text, c.want) || c.what == "no claims" && strings.Contains(text, word) {
 			t.Errorf("%s: %s\nwant %s", c.what, text, c.want)
 		}
 	}
