@@ -69,7 +69,7 @@ type explained struct {
 	want   string
 }
 
-// expectText expects the text of each option. That of pods without claims has no word about them.
+// expectText expects the text of each option. The text of an option without claims does not contain word.
 func expectText(t *testing.T, e *Expander, word string, options []explained) {
 	t.Helper()
 	for _, c := range options {
