@@ -3,6 +3,9 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+# Tests, commands and images share what is compiled, because all are built alike: only the race detector needs C.
+export CGO_ENABLED := 0
+RACED = CGO_ENABLED=1 $(GOTEST) -race
 
 # The modules of go.work, whose packages the go command's pattern "work" means. Each has to be in order without the others' versions, too.
 LIBRARIES := clients/cel clients/kube clients/simulate clients/stowage engine proto
@@ -22,20 +25,20 @@ FUZZTIME ?= 30s
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# Only what the demo runs is built, and by one command: other flags for one of the two would compile every dependency twice.
+# Only what the demo runs is built.
 DEMO := ./server/cmd/stowage-server ./clients/demo
 .PHONY: demo
 demo: ## Start a server and show decisions about ordinary manifests, over gRPC.
 	@echo "demo: building the server and the demo; with empty caches this takes two to three minutes on two cores"
 	@packages=$$(go list -deps $(DEMO) | wc -l) && \
-	CGO_ENABLED=0 go build -v -trimpath -o build/demo/ $(DEMO) 2>&1 | awk -v all="$$packages" \
+	go build -v -o build/demo/ $(DEMO) 2>&1 | awk -v all="$$packages" \
 	  '/ / {print; next} ++n % 50 == 0 {printf "demo: %d packages compiled, at most %d\n", n, all; fflush()}'
 	@echo "demo: starting the server on loopback"
 	@build/demo/demo -server build/demo/stowage-server -examples clients/examples
 
 .PHONY: build
 build: ## Build the commands into bin/.
-	@CGO_ENABLED=0 go build -trimpath -o bin/ ./server/cmd/... ./clients/cmd/...
+	@go build -o bin/ ./server/cmd/... ./clients/cmd/...
 
 # Some tests wait for deadlines of seconds: more of them run at a time than there are processors.
 GOTEST := go test -parallel 8
@@ -59,8 +62,8 @@ RACE ?=
 CONCURRENT := ./server/... ./clients/batch ./clients/extender ./clients/live ./clients/stowage
 .PHONY: unit
 unit: ## Run all tests with all their cases, and with the race detector.
-	$(GOTEST) -race $(RACE) -timeout 1h $(CONCURRENT)
-	$(GOTEST) -race -short -timeout 1h $$(comm -23 <(go list work | sort) <(go list $(CONCURRENT) | sort))
+	$(RACED) $(RACE) -timeout 1h $(CONCURRENT)
+	$(RACED) -short -timeout 1h $$(comm -23 <(go list work | sort) <(go list $(CONCURRENT) | sort))
 	@$(MAKE) --no-print-directory test SHORT=
 	$(APART) deploy/image test -timeout 5m ./...
 	@$(MAKE) --no-print-directory chart
@@ -140,7 +143,7 @@ TYPESCRIPT := clients/typescript
 PYTHON := clients/python
 .PHONY: clients
 clients: $(PROTOVALIDATE) ## Generate, build and test the clients in TypeScript and Python; needs their tools. CLIENT_CASES=10 for a tenth of the cases.
-	CGO_ENABLED=0 go build -trimpath -o bin/ ./server/cmd/stowage-server ./clients/cmd/stowage
+	go build -o bin/ ./server/cmd/stowage-server ./clients/cmd/stowage
 	npm --prefix $(TYPESCRIPT) ci --no-fund --no-audit
 	$(TYPESCRIPT)/scripts/audit.sh
 	$(BUF) generate --template $(TYPESCRIPT)/buf.gen.yaml --path proto/stowage/v1
@@ -217,12 +220,12 @@ security: ## Print who may call what on a server with an access file: callers by
 MINUTES ?= 1
 .PHONY: chaos
 chaos: ## Kill, stop and slow one of three replicas under load, for MINUTES: no call fails, no answer is wrong.
-	@CGO_ENABLED=0 go build -o build/chaos/ ./server/cmd/stowage-server ./bench/chaos
+	@go build -o build/chaos/ ./server/cmd/stowage-server ./bench/chaos
 	@build/chaos/chaos -server build/chaos/stowage-server -minutes $(MINUTES)
 
 .PHONY: hostile
 hostile: ## Attack a server of 2 GiB in every way that is known to take memory, beside a neighbour whose calls must be fast.
-	@CGO_ENABLED=0 go build -o build/hostile/ ./server/cmd/stowage-server ./bench/hostile
+	@go build -o build/hostile/ ./server/cmd/stowage-server ./bench/hostile
 	@build/hostile/hostile -server build/hostile/stowage-server
 
 # Callers of a million pods each beside a neighbour; 0 overloads a server with ordinary calls. How long each load lasts.
@@ -230,7 +233,7 @@ HOSTILE ?= 0
 OVERLOAD_DURATION ?= 3s
 .PHONY: overload
 overload: ## Put up to four times the load on a server that it can answer; HOSTILE=1000 for a neighbour of hostile callers.
-	@CGO_ENABLED=0 go build -o build/overload/ ./server/cmd/stowage-server ./bench/overload
+	@go build -o build/overload/ ./server/cmd/stowage-server ./bench/overload
 	@build/overload/overload -server build/overload/stowage-server -hostile $(HOSTILE) -duration $(OVERLOAD_DURATION)
 
 # How many cases `make parity` compares, and from which seed on; a run that was stopped goes on from the seed it printed.
@@ -284,7 +287,7 @@ page: wasm $(PAGE)/node_modules ## Build the page: for stowage serve, and into b
 .PHONY: test-ui
 test-ui: page ## Test the answers of WebAssembly under Node.js, and the page in headless Chromium. Needs Node.js, npm and Chromium.
 	STOWAGE_WASM=$(CURDIR)/build/page/stowage.wasm go test -count=1 -timeout 20m -v $(SHORT) ./$(PAGE)/wasm
-	@CGO_ENABLED=0 go build -o build/page-test/ ./clients/cmd/stowage
+	@go build -o build/page-test/ ./clients/cmd/stowage
 	cd $(PAGE) && node test/run.mjs $(CURDIR)/build/page-test/stowage $(CURDIR)/build/page
 
 .PHONY: image
