@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-# Tests, commands and images share what is compiled, because all are built alike: only the race detector needs C.
+# Tests, commands and images share what is compiled, because all are built alike: only the race detector and vale need C.
 export CGO_ENABLED := 0
 RACED = CGO_ENABLED=1 $(GOTEST) -race
 
@@ -89,7 +89,7 @@ importers: ## Test each library with the oldest versions that it supports, and i
 
 .PHONY: prose
 prose: ## Check the English of Markdown files and of comments in Go code and protos.
-	@git ls-files '*.md' '*.go' '*.proto' | grep -v '\.pb\.\(gw\.\)\?go$$' | xargs $$(GOWORK=off go tool -modfile=go.prose.mod -n vale) --output=line
+	@git ls-files '*.md' '*.go' '*.proto' | grep -v '\.pb\.\(gw\.\)\?go$$' | xargs $$(CGO_ENABLED=1 GOWORK=off go tool -modfile=go.prose.mod -n vale) --output=line
 
 .PHONY: lint
 lint: prose $(PROTOVALIDATE) ## Check format and style of protos and Go code, and the English of both.
