@@ -213,8 +213,9 @@ faults: ## Test a server whose log stalls, whose disk is full, that has few desc
 	$(GOTEST) -count=1 -v -run 'TestStalledLog|TestFullDisk|TestFewDescriptors|TestLittleMemory|TestPause' ./server/cmd/stowage-server
 
 .PHONY: security
-security: ## Print who may call what on a server with an access file: callers by methods, and snapshots of other tenants.
+security: ## Print who may call what on a server with an access file, over gRPC and over HTTP, and on stowage serve.
 	$(GOTEST) -count=1 -v -run 'TestIdentitiesByMethods|TestTenantsDoNotSeeEachOther|TestAccess|TestACertificateIsReplaced' ./server
+	$(GOTEST) -count=1 -v -run 'TestIdentitiesByPaths|TestListen|TestOtherOrigins' ./clients/serve
 
 # For how long `make chaos` fails replicas; all faults come in any case.
 MINUTES ?= 1

@@ -30,6 +30,10 @@ func (s *server) read(ctx context.Context, w http.ResponseWriter, r *http.Reques
 		return nil, done, &httpError{http.StatusBadRequest, fmt.Sprintf("the query: %v", err)}
 	}
 	c = &verbs.Call{Verb: v.Name, Values: query, Files: map[string][]verbs.Content{}, MaximumBytes: s.MaximumBody}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" && coding != "gzip" {
+		w.Header().Set("Accept-Encoding", "gzip")
+		return nil, done, &httpError{http.StatusUnsupportedMediaType, fmt.Sprintf("a body may be compressed by gzip, not by %q", coding)}
+	}
 	if r.ContentLength > s.MaximumBody {
 		return nil, done, &http.MaxBytesError{Limit: s.MaximumBody}
 	}

@@ -72,8 +72,7 @@ func NewHandler(a verbs.Answerer, o Options) (http.Handler, error) {
 		mux.Handle("GET "+path, page.Handler())
 	}
 	mux.HandleFunc("GET /healthz", document("text/plain; charset=utf-8", []byte("ok\n")))
-	// A page of another origin must not have the browser of its reader send requests here.
-	return http.NewCrossOriginProtection().Handler(hardened(mux)), nil
+	return hardened(sameOrigin(routed(mux))), nil
 }
 
 // hardened sets the headers of all answers: answers that are pages need no script and nothing of another origin. The page sets its own policy.
