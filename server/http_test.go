@@ -296,6 +296,9 @@ func TestHTTPPaths(t *testing.T) {
 		if err != nil || response.StatusCode != x.code || response.Header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s %s: %d, %v, want %d: %.200s", x.method, x.path, response.StatusCode, err, x.code, text)
 		}
+		if allow := response.Header.Get("Allow"); (allow != "") != (x.code == http.StatusMethodNotAllowed) {
+			t.Errorf("%s %s: %d with Allow %q", x.method, x.path, x.code, allow)
+		}
 		if err := response.Body.Close(); err != nil {
 			t.Error(err)
 		}

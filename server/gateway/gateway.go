@@ -136,7 +136,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	c := &call{caller: callerOf(r.Context())}
 	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
-	if err := g.check(r); err != nil {
+	if err := g.check(w, r); err != nil {
 		g.refuse(w, r, err)
 		return
 	}
@@ -164,7 +164,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // check returns the error of a request that is none of the gateway.
-func (g *Gateway) check(r *http.Request) error {
+func (g *Gateway) check(w http.ResponseWriter, r *http.Request) error {
 	if g.settings.Local && !local(r.Host) {
 		return httpError(http.StatusForbidden, codes.PermissionDenied, "this host name is none of this machine")
 	}
@@ -180,6 +180,7 @@ func (g *Gateway) check(r *http.Request) error {
 		return httpError(http.StatusNotFound, codes.NotFound, "there is no such method; /openapi.json has all")
 	}
 	if r.Method != method {
+		w.Header().Set("Allow", method)
 		return httpError(http.StatusMethodNotAllowed, codes.Unimplemented, "the HTTP method has to be "+method)
 	}
 	return nil
