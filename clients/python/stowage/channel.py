@@ -96,10 +96,15 @@ class _Stream:
     """The messages of an answer. Until the first one arrives the call is made again."""
 
     def __init__(self, interceptor: _Interceptor, continuation: Any, d: Any, request: Any) -> None:
-        self._make: Callable[[], Any] = lambda: continuation(interceptor._with_headers(d, d.timeout), request)
+        self._end = None if d.timeout is None else time.monotonic() + d.timeout
+        self._make: Callable[[], Any] = lambda: continuation(interceptor._with_headers(d, self._left()), request)
         self._retries = interceptor._retries
         self._call = self._make()
         self._attempt: int | None = 0
+
+    def _left(self) -> float | None:
+        """The seconds until the deadline, which all attempts have in common."""
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -112,7 +117,8 @@ class _Stream:
                 return message
             except grpc.RpcError as error:
                 delay = None if self._attempt is None else self._retries.delay(error, self._attempt)
-                if self._attempt is None or delay is None:
+                left = self._left()
+                if self._attempt is None or delay is None or (left is not None and delay >= left):
                     raise
                 time.sleep(delay)
                 self._attempt += 1

@@ -41,7 +41,7 @@ class Answer:
 
 
 class Objects:
-    """A client of `stowage serve`."""
+    """A client of `stowage serve`. The timeout is the seconds that a question may take, with its retries."""
 
     def __init__(self, url: str, token: str | None = None, timeout: float = 300.0, attempts: int = 5) -> None:
         self._url, self._token, self._timeout, self._attempts = url.rstrip("/"), token, timeout, attempts
@@ -57,19 +57,22 @@ class Objects:
         body = objects if isinstance(objects, str) else json.dumps(objects)
         headers = {"Authorization": "Bearer " + self._token} if self._token else {}
         request = urllib.request.Request(f"{self._url}/v1/{verb}?{query}", body.encode(), headers)
+        end = time.monotonic() + self._timeout
         for attempt in range(self._attempts + 1):
             try:
-                with urllib.request.urlopen(request, timeout=self._timeout) as response:
+                with urllib.request.urlopen(request, timeout=max(0.001, end - time.monotonic())) as response:
                     return Answer(json.load(response), int(response.headers["Stowage-Exit-Status"]))
             except urllib.error.HTTPError as error:
                 found = _error(error)
-                if attempt == self._attempts or found.retry_after is None or found.retry_after > MAXIMUM_DELAY:
+                after = found.retry_after
+                if attempt == self._attempts or after is None or after > MAXIMUM_DELAY or time.monotonic() + after >= end:
                     raise found from None
-                time.sleep(found.retry_after)
+                time.sleep(after)
             except urllib.error.URLError:  # there is no server, or none yet
-                if attempt == self._attempts:
+                delay = 0.1 * 2.0**attempt
+                if attempt == self._attempts or time.monotonic() + delay >= end:
                     raise
-                time.sleep(0.1 * 2.0**attempt)
+                time.sleep(delay)
         raise AssertionError
 
 

@@ -132,6 +132,8 @@ class ContractTest(unittest.TestCase):
         began = time.monotonic()
         with self.assertRaises(grpc.RpcError):
             stub.GetServerInfo(server_info_pb2.GetServerInfoRequest(), timeout=0.5)
+        with self.assertRaises(grpc.RpcError):
+            next(stub.PlaceStream(placement_service_pb2.PlaceStreamRequest(), timeout=0.5))
         self.assertLess(time.monotonic() - began, 5)
 
 
@@ -174,7 +176,8 @@ class Proxy(BaseHTTPRequestHandler):
     def do_POST(self) -> None:  # pylint: disable=invalid-name
         """Refuses a request."""
         self.send_response(503)
-        self.send_header("Retry-After", "3600" if "drain" in self.path else "Wed, 21 Oct 2026 07:28:00 GMT")
+        after = {"/v1/drain": "3600", "/v1/fit": "1"}.get(self.path.rstrip("?"), "Wed, 21 Oct 2026 07:28:00 GMT")
+        self.send_header("Retry-After", after)
         self.end_headers()
         self.wfile.write(b"<html>")
 
@@ -195,6 +198,10 @@ class ObjectsTest(unittest.TestCase):
             with self.assertRaises(ObjectsError) as raised:
                 Objects(f"http://127.0.0.1:{proxy.server_port}").ask(verb, "x")
             self.assertEqual(raised.exception.status, 503)
+        began = time.monotonic()
+        with self.assertRaises(ObjectsError):  # the second attempt would begin after the timeout
+            Objects(f"http://127.0.0.1:{proxy.server_port}", timeout=0.9).ask("fit", "x")
+        self.assertLess(time.monotonic() - began, 0.9)
 
     def test_scheduler(self) -> None:
         """The scheduler binds the pods of its name, each on a node of its own."""

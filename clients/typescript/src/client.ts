@@ -1,7 +1,7 @@
 import { create, fromJson, toJsonString } from "@bufbuild/protobuf";
 import type { DescMessage, DescMethod, DescService, JsonValue, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { StowageError, type StatusJson } from "./error.js";
-import { defaultRetries, retrying, type Retries } from "./retry.js";
+import { Deadline, defaultRetries, retrying, type Retries } from "./retry.js";
 
 /** Where a server is, and how to call it. */
 export interface Options {
@@ -16,7 +16,11 @@ export interface Options {
 }
 
 /** Options of a call. */
-export interface CallOptions { signal?: AbortSignal; timeoutMs?: number }
+export interface CallOptions {
+  signal?: AbortSignal;
+  /** How long the call may take, with its retries and the messages of its answer. Then it fails with code 4, DEADLINE_EXCEEDED. */
+  timeoutMs?: number;
+}
 
 type Input<M extends DescMethod> = MessageInitShape<M["input"]>;
 type Output<M extends DescMethod> = MessageShape<M["output"]>;
@@ -52,20 +56,14 @@ function encode(d: DescMessage, messages: Iterable<object>): string {
 }
 
 /** Posts a body, and returns a response without an error. */
-async function post(o: Options, path: string, body: string, call?: CallOptions): Promise<Response> {
+async function post(o: Options, path: string, body: string, deadline: Deadline): Promise<Response> {
   const headers: Record<string, string> = {
     "Content-Type": "application/json", "Stowage-Max-Answer-Bytes": String(o.maximumAnswerBytes ?? defaultAnswerBytes),
   };
   const token = typeof o.token === "function" ? await o.token() : o.token;
   if (token) headers["Authorization"] = `Bearer ${token}`;
-  const init: RequestInit = { method: "POST", headers, body };
-  if (call?.timeoutMs !== undefined) {
-    headers["Grpc-Timeout"] = `${Math.max(1, Math.round(call.timeoutMs))}m`;
-    const timeout = AbortSignal.timeout(call.timeoutMs);
-    init.signal = call.signal ? AbortSignal.any([call.signal, timeout]) : timeout;
-  } else if (call?.signal) {
-    init.signal = call.signal;
-  }
+  const init: RequestInit = { method: "POST", headers, body, ...(deadline.signal && { signal: deadline.signal }) };
+  if (deadline.left !== Infinity) headers["Grpc-Timeout"] = `${Math.max(1, Math.round(deadline.left))}m`;
   const response = await (o.fetch ?? globalThis.fetch)(path, init);
   if (!response.ok) throw await errorOf(response);
   return response;
@@ -84,20 +82,28 @@ async function errorOf(response: Response): Promise<StowageError> {
 }
 
 async function one(o: Options, path: string, m: DescMethod, requests: Iterable<object>, call?: CallOptions): Promise<unknown> {
-  const body = encode(m.input, requests);
-  const response = await retrying({ ...defaultRetries, ...o.retries }, call?.signal, () => post(o, path, body, call));
-  // A field of a newer server is no error, as in protobuf's binary form.
-  return fromJson(m.output, (await response.json()) as JsonValue, { ignoreUnknownFields: true });
+  const body = encode(m.input, requests), deadline = new Deadline(call?.timeoutMs, call?.signal);
+  try {
+    const response = await retrying({ ...defaultRetries, ...o.retries }, deadline, () => post(o, path, body, deadline));
+    // A field of a newer server is no error, as in protobuf's binary form.
+    return fromJson(m.output, (await response.json()) as JsonValue, { ignoreUnknownFields: true });
+  } catch (e) {
+    throw deadline.errorOf(e);
+  }
 }
 
 async function* several(o: Options, path: string, m: DescMethod, request: object, call?: CallOptions): AsyncIterable<unknown> {
-  const body = encode(m.input, [request]);
-  // Until the first message arrives a call may be made again.
-  const response = await retrying({ ...defaultRetries, ...o.retries }, call?.signal, () => post(o, path, body, call));
-  for await (const line of lines(response)) {
-    const part = JSON.parse(line) as { result?: JsonValue; error?: StatusJson };
-    if (part.error) throw new StowageError(part.error);
-    yield fromJson(m.output, part.result ?? {}, { ignoreUnknownFields: true });
+  const body = encode(m.input, [request]), deadline = new Deadline(call?.timeoutMs, call?.signal);
+  try {
+    // Until the first message arrives a call may be made again.
+    const response = await retrying({ ...defaultRetries, ...o.retries }, deadline, () => post(o, path, body, deadline));
+    for await (const line of lines(response)) {
+      const part = JSON.parse(line) as { result?: JsonValue; error?: StatusJson };
+      if (part.error) throw new StowageError(part.error);
+      yield fromJson(m.output, part.result ?? {}, { ignoreUnknownFields: true });
+    }
+  } catch (e) {
+    throw deadline.errorOf(e);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Documents } from "./gen/documents.js";
 import { StowageError } from "./error.js";
-import { defaultRetries, retrying, type Retries } from "./retry.js";
+import { Deadline, defaultRetries, retrying, type Retries } from "./retry.js";
 
 /** The questions of the command. */
 export type Verb = keyof Documents;
@@ -26,7 +26,8 @@ export interface Answer<V extends Verb> {
 
 /** A client of `stowage serve`, which takes Kubernetes objects. */
 export class Objects {
-  constructor(private readonly options: { url: string; token?: string; retries?: Partial<Retries>; fetch?: typeof globalThis.fetch }) {}
+  /** timeoutMs is how long a question may take, with its retries. */
+  constructor(private readonly options: { url: string; token?: string; timeoutMs?: number; retries?: Partial<Retries>; fetch?: typeof globalThis.fetch }) {}
 
   /**
    * Asks a question about objects: YAML or JSON text, or the objects themselves. Parameters have the names of the command's flags and
@@ -37,14 +38,22 @@ export class Objects {
     for (const [name, value] of Object.entries(parameters)) for (const v of Array.isArray(value) ? value : [value]) query.append(name, String(v));
     const body = typeof objects === "string" ? objects : JSON.stringify(Array.isArray(objects) ? { apiVersion: "v1", kind: "List", items: objects } : objects);
     const headers: Record<string, string> = this.options.token ? { Authorization: `Bearer ${this.options.token}` } : {};
-    const response = await retrying({ ...defaultRetries, ...this.options.retries }, signal, async () => {
-      const r = await (this.options.fetch ?? globalThis.fetch)(`${this.options.url.replace(/\/$/, "")}/v1/${verb}?${query}`, { method: "POST", headers, body, ...(signal && { signal }) });
-      if (r.ok) return r;
-      const text = await r.text(), after = r.headers.get("Retry-After");
-      let problems: Problem[];
-      try { problems = (JSON.parse(text) as { errors: Problem[] }).errors; } catch { problems = [{ detail: `HTTP status ${r.status}: ${text.slice(0, 200)}` }]; }
-      throw new ObjectsError(r.status, problems, after !== null && /^\d+$/.test(after) ? Number(after) : undefined); // of a proxy, it may be a date
-    });
-    return { document: (await response.json()) as Documents[V], exitStatus: Number(response.headers.get("Stowage-Exit-Status")) };
+    const path = `${this.options.url.replace(/\/$/, "")}/v1/${verb}?${query}`, deadline = new Deadline(this.options.timeoutMs, signal);
+    const init: RequestInit = { method: "POST", headers, body, ...(deadline.signal && { signal: deadline.signal }) };
+    try {
+      const response = await retrying({ ...defaultRetries, ...this.options.retries }, deadline, () => this.post(path, init));
+      return { document: (await response.json()) as Documents[V], exitStatus: Number(response.headers.get("Stowage-Exit-Status")) };
+    } catch (e) {
+      throw deadline.errorOf(e);
+    }
+  }
+
+  private async post(path: string, init: RequestInit): Promise<Response> {
+    const r = await (this.options.fetch ?? globalThis.fetch)(path, init);
+    if (r.ok) return r;
+    const text = await r.text(), after = r.headers.get("Retry-After");
+    let problems: Problem[];
+    try { problems = (JSON.parse(text) as { errors: Problem[] }).errors; } catch { problems = [{ detail: `HTTP status ${r.status}: ${text.slice(0, 200)}` }]; }
+    throw new ObjectsError(r.status, problems, after !== null && /^\d+$/.test(after) ? Number(after) : undefined); // of a proxy, it may be a date
   }
 }

@@ -5,7 +5,7 @@ export interface Retries { attempts: number; maximumDelay: number }
 
 export const defaultRetries: Retries = { attempts: 5, maximumDelay: 10_000 };
 
-const RESOURCE_EXHAUSTED = 8, UNAVAILABLE = 14;
+const DEADLINE_EXCEEDED = 4, RESOURCE_EXHAUSTED = 8, UNAVAILABLE = 14;
 
 /** The delay before a call is made again after an error, in milliseconds; undefined if it is not. */
 export function delayOf(error: unknown, attempt: number, r: Retries): number | undefined {
@@ -27,15 +27,36 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** Makes a call, and makes it again after errors that a retry may help. */
-export async function retrying<T>(r: Retries, signal: AbortSignal | undefined, call: () => Promise<T>): Promise<T> {
+/** The end of a call, with all its attempts. */
+export class Deadline {
+  readonly signal: AbortSignal | undefined;
+  readonly #end: number;
+  readonly #timeout: AbortSignal | undefined;
+
+  constructor(readonly timeoutMs?: number, signal?: AbortSignal) {
+    this.#end = timeoutMs === undefined ? Infinity : performance.now() + timeoutMs;
+    this.#timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
+    this.signal = this.#timeout && signal ? AbortSignal.any([signal, this.#timeout]) : this.#timeout ?? signal;
+  }
+
+  /** The milliseconds that are left. */
+  get left(): number { return this.#end - performance.now(); }
+
+  /** The error of the call: the timeout has the code that it has if the server notices it first. */
+  errorOf(e: unknown): unknown {
+    return this.#timeout && e === this.#timeout.reason ? new StowageError({ code: DEADLINE_EXCEEDED, message: `the call took more than ${this.timeoutMs} ms` }) : e;
+  }
+}
+
+/** Makes a call, and makes it again after errors that a retry may help, unless the deadline comes before that. */
+export async function retrying<T>(r: Retries, deadline: Deadline, call: () => Promise<T>): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {
       return await call();
     } catch (e) {
-      const delay = signal?.aborted ? undefined : delayOf(e, attempt, r);
-      if (delay === undefined) throw e;
-      await sleep(delay, signal);
+      const delay = deadline.signal?.aborted ? undefined : delayOf(e, attempt, r);
+      if (delay === undefined || delay >= deadline.left) throw e;
+      await sleep(delay, deadline.signal);
     }
   }
 }

@@ -115,6 +115,36 @@ test("a date of a proxy is not waited for", async () => {
   assert.equal(asked, 1);
 });
 
+test("a call has one deadline with all its attempts", async () => {
+  const timeouts: number[] = [];
+  const overloaded = { code: 8, message: "later", details: [info("OVERLOADED"), { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "0.200s" }] };
+  await serving((r, w) => {
+    timeouts.push(parseInt(String(r.headers["grpc-timeout"])));
+    if (r.url!.endsWith("Filter")) w.writeHead(429).end(JSON.stringify(overloaded)); // others have no answer
+    if (r.url!.endsWith("PlaceStream")) w.write('{"result":{}}\n');
+  }, async (url) => {
+    const client = createClient(PlacementService, { url });
+    const took = async (call: Promise<unknown>, code: number) => {
+      const began = performance.now();
+      await assert.rejects(call, (e: StowageError) => e.code === code);
+      return performance.now() - began;
+    };
+    // The third attempt would come after the deadline: its reason is the answer, and nobody waits for it.
+    await took(client.filter({}, { timeoutMs: 450 }), 8);
+    assert.ok(timeouts.length <= 2 && timeouts[0]! <= 450 && (timeouts.length < 2 || timeouts[1]! <= 250), String(timeouts));
+    assert.ok(await took(client.score({}, { timeoutMs: 200 }), 4) < 2000);
+    const parts: unknown[] = [];
+    await took((async () => { for await (const part of client.placeStream({}, { timeoutMs: 200 })) parts.push(part); })(), 4);
+    assert.equal(parts.length, 1);
+    const objects = new Objects({ url, timeoutMs: 200 });
+    assert.ok(await took(objects.ask("place", "x"), 4) < 2000);
+    const none = createClient(PlacementService, { url: "http://127.0.0.1:1", retries: { attempts: 1000 } });
+    const began = performance.now();
+    await assert.rejects(none.getServerInfo({}, { timeoutMs: 300 }));
+    assert.ok(performance.now() - began < 3000);
+  });
+});
+
 test("a call without a server is made again, and ends with its signal", async () => {
   const client = createClient(PlacementService, { url: "http://127.0.0.1:1", retries: { attempts: 1 } });
   await assert.rejects(client.getServerInfo({}), TypeError);
