@@ -61,7 +61,7 @@ func (p *Problem) Constraints() (out []Constraint) {
 
 // Without returns the problem without constraints.
 func (p *Problem) Without(all ...Constraint) *Problem {
-	out := &Problem{slices.Clone(p.claims)}
+	out := &Problem{slices.Clone(p.claims), p.reads, p.forAll}
 	for i := range out.claims {
 		c := &out.claims[i]
 		var left []constraint

@@ -48,7 +48,11 @@ type Claim struct {
 }
 
 // Problem is the claims of a pod that are allocated together. It is immutable.
-type Problem struct{ claims []claim }
+type Problem struct {
+	claims []claim
+	reads  []string // the attributes of a device that matter beside its type's
+	forAll bool     // a request is for all devices
+}
 
 type claim struct {
 	name        string
@@ -118,6 +122,15 @@ func NewProblem(claims []Claim, by Classes) *Problem {
 				names[name] = true
 			}
 			to.constraints = append(to.constraints, constraint{c, names})
+			p.reads = append(p.reads, c.Attribute)
+		}
+	}
+	for _, r := range p.all() {
+		p.forAll = p.forAll || r.All
+		for i := range r.matchers {
+			if a := r.matchers[i].Attribute; a != nil {
+				p.reads = append(p.reads, a.Name)
+			}
 		}
 	}
 	return p

@@ -34,6 +34,8 @@ type Choice struct {
 	Admin        bool
 	Shared       bool
 	Consumed     []api.CapacityRequest
+
+	at at
 }
 
 // Result is the outcome of an allocation. It is immutable.
@@ -64,7 +66,8 @@ type search struct {
 	node    *Node
 	pools   []*Pool
 	taken   *Taken
-	steps   int
+	limit   int
+	steps   int // left
 
 	all    [][][][]place              // by claim, request and sub-request: the devices of a request for all
 	made   [][]Choice                 // by claim
@@ -72,6 +75,8 @@ type search struct {
 	shares map[int32]*use             // capacities that the search chose
 	used   map[*Pool]*counters        // of pools with counters
 	values [][][]*api.DeviceAttribute // by claim and constraint: the values of the chosen devices
+
+	failures failures
 }
 
 // place is where a device is.
@@ -82,16 +87,21 @@ type counters struct{ available, consumed []int64 }
 // Search allocates devices for claims on a node. It subtracts its steps from the steps of the request, except for about as many as the node
 // has devices, which a search takes that finds devices at once.
 func Search(p *Problem, node *Node, pools []*Pool, taken *Taken, steps *int) Result {
+	return run(p, node, pools, taken, steps, rememberAfter)
+}
+
+// run is Search with the number of steps after which it remembers failures.
+func run(p *Problem, node *Node, pools []*Pool, taken *Taken, steps *int, after int) Result {
 	free := MaxResults
 	for _, p := range pools {
 		free += len(p.Devices)
 	}
 	limit := min(MaxSteps, *steps+free)
 	s := &search{
-		problem: p, node: node, pools: pools, taken: taken, steps: limit,
+		problem: p, node: node, pools: pools, taken: taken, limit: limit, steps: limit,
 		all: make([][][][]place, len(p.claims)), made: make([][]Choice, len(p.claims)),
 		inUse: make(map[int32]uint64), shares: make(map[int32]*use), used: make(map[*Pool]*counters),
-		values: make([][][]*api.DeviceAttribute, len(p.claims)),
+		values: make([][][]*api.DeviceAttribute, len(p.claims)), failures: failures{after: after},
 	}
 	defer func() { *steps -= max(0, limit-max(0, s.steps)-free) }()
 	done, err := false, s.validate()
@@ -306,9 +316,14 @@ func (s *search) firstAvailable(r at, subs int) (bool, error) {
 
 // any tries one device after the other, from a place on.
 func (s *search) any(r at, of *request, inSub bool, from place) (bool, error) {
+	known, key := s.failed(r, inSub, from)
+	if known {
+		return false, nil
+	}
 	c := &s.problem.claims[r.claim]
 	next := r
 	next.device++
+	var tried []*Device
 	for i := from.pool; i < len(s.pools); i++ {
 		p := s.pools[i]
 		first := 0
@@ -320,7 +335,7 @@ func (s *search) any(r at, of *request, inSub bool, from place) (bool, error) {
 				return false, errUndecided
 			}
 			d := p.Devices[j]
-			if of.admin && s.takenBy(d, r.claim) || !of.admin && s.isTaken(d) {
+			if of.admin && s.takenBy(d, r.claim) || !of.admin && s.isTaken(d) || s.hasTwin(d, tried) {
 				continue
 			}
 			if ok, err := s.selects(of, d); err != nil {
@@ -348,7 +363,11 @@ func (s *search) any(r at, of *request, inSub bool, from place) (bool, error) {
 			if err != nil {
 				return false, err
 			}
+			if s.remembers() && !s.problem.forAll && !of.admin {
+				tried = append(tried, d)
+			}
 		}
 	}
+	s.failures.remember(key)
 	return false, nil
 }

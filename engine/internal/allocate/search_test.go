@@ -218,10 +218,36 @@ func TestSearch(t *testing.T) {
 func TestSearchIsBounded(t *testing.T) {
 	var devices []api.Device
 	for i := range 30 {
-		devices = append(devices, device(fmt.Sprint("a-", i), "a"))
+		d := device(fmt.Sprint("a-", i), "a")
+		d.Taints = []api.DeviceTaint{{Key: fmt.Sprint(i), Effect: api.NoDeviceEffect}} // each is another one
+		devices = append(devices, d)
 	}
 	o := on{[]api.ResourceSlice{slice(devices...)}, []api.ResourceClaimSpec{spec(exactly("r", count(15)), exactly("q", selects("is-b")))}, nil}
 	if got := o.result(); got != "undecided" {
 		t.Error(got)
+	}
+}
+
+// TestSearchesOfEqualDevicesEnd: that one request has no device is found without all combinations of equal devices for the other one, and
+// without all orders of different devices.
+func TestSearchesOfEqualDevicesEnd(t *testing.T) {
+	var equal, different []api.Device
+	for i := range 64 {
+		equal = append(equal, device(fmt.Sprint("a-", i), "a"))
+	}
+	for i := range 12 {
+		d := device(fmt.Sprint("a-", i), "a")
+		d.Taints = []api.DeviceTaint{{Key: fmt.Sprint(i), Effect: api.NoDeviceEffect}}
+		different = append(different, d)
+	}
+	none := exactly("q", selects("is-b"))
+	nine := spec(exactly("r0"), exactly("r1"), exactly("r2"), exactly("r3"), exactly("r4"), exactly("r5"), exactly("r6"), exactly("r7"), exactly("r8"), none)
+	for name, o := range map[string]on{
+		"equal":     {[]api.ResourceSlice{slice(equal...)}, []api.ResourceClaimSpec{spec(exactly("r", count(24)), none)}, nil},
+		"different": {[]api.ResourceSlice{slice(different...)}, []api.ResourceClaimSpec{nine}, nil},
+	} {
+		if got := o.result(); got != "impossible" {
+			t.Errorf("%s devices: %s", name, got)
+		}
 	}
 }

@@ -78,7 +78,7 @@ func (s *search) take(r at, of *request, where place, must bool) (undo func(), e
 		}
 		return nil, err
 	}
-	choice := Choice{Pool: where.pool, Device: where.device, Request: of.full(), Admin: of.admin, Shared: multiple}
+	choice := Choice{Pool: where.pool, Device: where.device, Request: of.full(), Admin: of.admin, Shared: multiple, at: r}
 	if multiple {
 		choice.Consumed = d.consumes(of)
 		s.share(d, choice.Consumed, 1)
