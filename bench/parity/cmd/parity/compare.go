@@ -89,6 +89,7 @@ func compareCases(ctx context.Context, o *options) (bool, error) {
 			tally.AddPreemptions(compare.PreemptionsOf(f.c, f.result.Answers))
 		}
 		if d := f.result.Differences; len(d) > 0 {
+			fmt.Printf("%s: %v\n", f.c.Name, kinds(d))
 			if kept[d[0].Kind]++; kept[d[0].Kind] <= o.keep {
 				if err := o.report(ctx, f); err != nil {
 					return false, err
@@ -130,7 +131,6 @@ func (o *options) report(ctx context.Context, f finding) error {
 		return err
 	}
 	path := filepath.Join(o.differences, fileName(kind)+"-"+strings.ReplaceAll(f.c.Name, "/", "-")+".yaml")
-	fmt.Printf("%s: %v\n", f.c.Name, kinds(f.result.Differences))
 	var comment []string
 	for _, d := range r.Differences {
 		fmt.Println(d)
