@@ -214,6 +214,29 @@ func TestClaimsThatWereNotRead(t *testing.T) {
 	}
 }
 
+// A claim that waits for a node whose name is empty is unread: kube-scheduler takes no node for its pods.
+func TestClaimOfNoNode(t *testing.T) {
+	for claim, unread := range map[string]int{
+		`{metadata: {name: c, uid: u, annotations: {volume.kubernetes.io/selected-node: ""}}, spec: {storageClassName: late}}`:                1,
+		`{metadata: {name: c, uid: u, annotations: {volume.kubernetes.io/selected-node: "a"}}, spec: {storageClassName: late}}`:               0,
+		`{metadata: {name: c, uid: u}, spec: {storageClassName: late}}`:                                                                       0,
+		`{metadata: {name: c, uid: u, annotations: {volume.kubernetes.io/selected-node: ""}}, spec: {storageClassName: hasty}}`:               0,
+		`{metadata: {name: c, uid: u, annotations: {volume.kubernetes.io/selected-node: ""}}, spec: {storageClassName: late, volumeName: v}}`: 0,
+	} {
+		b := kube.NewBuilder(kube.Options{})
+		must(t, b.AddNode(parse[corev1.Node](t, `{metadata: {name: a}}`)))
+		must(t, b.AddPersistentVolume(parse[corev1.PersistentVolume](t, `{metadata: {name: v, uid: v}, spec: {capacity: {storage: 1}, hostPath: {path: /v}}}`)))
+		must(t, b.AddStorageClass(parse[storagev1.StorageClass](t, `{metadata: {name: late, uid: l}, provisioner: p, volumeBindingMode: WaitForFirstConsumer}`)))
+		must(t, b.AddStorageClass(parse[storagev1.StorageClass](t, `{metadata: {name: hasty, uid: h}, provisioner: p, volumeBindingMode: Immediate}`)))
+		must(t, b.AddPersistentVolumeClaim(parse[corev1.PersistentVolumeClaim](t, claim)))
+		must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: p, uid: u}, spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}`)))
+		s := build(t, b)
+		if len(s.Unread) != unread || len(compact.Template(s.Cluster, s.Queue[0].Pods.Pod).Spec.Volumes) != 1-unread {
+			t.Errorf("%s: unread is %v", claim, told(s.Unread))
+		}
+	}
+}
+
 // With all storage objects of a cluster added, none is assumed, no field is unread, and kube-scheduler's verdict about missing ones counts.
 func TestWholeStorage(t *testing.T) {
 	missing := `{"persistentVolumeClaim": {"claimName": "c"}}`

@@ -167,6 +167,7 @@ const maximumUnread = 1000
 const (
 	readsClaim = "kube-scheduler only takes a node that can use the claim's volume " +
 		"(VolumeBinding, VolumeZone, VolumeRestrictions, NodeVolumeLimits)"
+	readsNoNode  = "kube-scheduler takes no node as long as the claim's annotation " + selectedNodeAnnotation + " is empty (VolumeBinding)"
 	readsBound   = "no PersistentVolume was read: " + readsClaim
 	readsClass   = "the StorageClass was not read: a volume is assumed to be provisioned for any node (VolumeBinding)"
 	readsMissing = "no PersistentVolumeClaim was read: a volume is assumed to be provisioned for any node (VolumeBinding)"

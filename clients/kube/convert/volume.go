@@ -232,6 +232,9 @@ func (s *Storage) use(of *Source, claim string, template *corev1.PersistentVolum
 		if s.boundBefore(existing, class) != nil {
 			return use{}, nil
 		}
+		if s.selectsNoNode(existing, class) {
+			return use{unread: readsNoNode}, nil
+		}
 		if s.isTemplate(existing, class) {
 			return s.create(existing)
 		}
@@ -262,6 +265,16 @@ func (s *Storage) use(of *Source, claim string, template *corev1.PersistentVolum
 		return out, err
 	}
 	return use{}, nil
+}
+
+// selectsNoNode reports whether a claim that waits for its node has an annotation that names none: it equals no node's name, whereas the
+// contract's claim without a selected node suits all (k8s.io/kubernetes pkg/scheduler/framework/plugins/volumebinding/binder.go
+// FindPodVolumes, v1.37). Pods of a whole cluster are not converted again when such an annotation changes.
+func (s *Storage) selectsNoNode(p *corev1.PersistentVolumeClaim, class string) bool {
+	node, selected := p.Annotations[selectedNodeAnnotation]
+	of := s.classes[class]
+	return selected && node == "" && !s.whole && p.Spec.VolumeName == "" && !rejects(p) &&
+		of != nil && of.VolumeBindingMode != nil && *of.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
 }
 
 // create returns the use of a claim that a controller creates or binds before the pod.
