@@ -91,7 +91,7 @@ func (f *failures) remember(key string) {
 	f.seen[key] = struct{}{}
 }
 
-// hasTwin reports whether a device equals one of those that were tried in vain for the same request from the same state: whatever could be had
+// hasTwin reports whether a device equals a device that was tried in vain for the same request from the same state: whatever could be had
 // with it could be had with the other one, which comes before it. That holds for requests that take free devices in any order: not with
 // administrator access, which takes devices of others, and not beside a request for all.
 func (s *search) hasTwin(d *Device, tried []*Device) bool {
