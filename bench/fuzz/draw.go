@@ -1,13 +1,9 @@
 package main
 
 import (
-	"iter"
-	"math"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -25,74 +21,6 @@ type drawer struct {
 func (d *drawer) chance(n int) bool { return d.IntN(n) == 0 }
 
 func pick[T any](d *drawer, from []T) T { return from[d.IntN(len(from))] }
-
-// pools are the values of strings by the field's name.
-var pools = map[protoreflect.Name][]string{
-	"namespace":            {"", "default", "prod"},
-	"namespaces":           {"default", "prod"},
-	"node":                 {"n0", "n1"},
-	"node_name":            {"n0", "n1", "n2"},
-	"cordoned_nodes":       {"n0", "n1"},
-	"removed_nodes":        {"n0", "n1"},
-	"nominated_node_name":  {"n0", "n1"},
-	"topology_key":         {hostname, zone, zone, "disk"},
-	"keys":                 {hostname, zone},
-	"match_label_keys":     {"version"},
-	"mismatch_label_keys":  {"version"},
-	"name_label_keys":      {hostname},
-	"key":                  {"app", "disk", zone, hostname, "metadata.name"},
-	"value":                {"", "a", "web"},
-	"values":               {"a", "b", "web", "db", "3", "n1"},
-	"image":                {"", "example.com/a:v1", "b"},
-	"host_ip":              {"", "127.0.0.1", "0.0.0.0"},
-	"pod_group":            {"", "", "group"},
-	"scheduling_gates":     {"gate"},
-	"kind":                 {"ReplicaSet", "Job"},
-	"api_version":          {"apps/v1", "batch/v1"},
-	"ignored_resources":    {"example.com/gpu"},
-	"disrupted_pods":       {"p0", "p1"},
-	"removed_namespaces":   {"default"},
-	"address":              {"", "0000000000000000000000000000000000000000000000000000000000000000"},
-	"feature_gates.name":   {"MatchLabelKeysInPodTopologySpread"},
-	"resource_weight.name": {"cpu", "memory", "example.com/gpu"},
-}
-
-const (
-	hostname = "kubernetes.io/hostname"
-	zone     = "topology.kubernetes.io/zone"
-)
-
-// labels are the keys and values of maps from strings to strings.
-var labels = map[string][]string{
-	"app": {"web", "db"}, "disk": {"ssd", "3"}, "version": {"1", "2"}, zone: {"a", "b"}, hostname: {"n0", "n1"},
-}
-
-var (
-	labelKeys   = []string{"app", "disk", "version", zone, hostname}
-	quantities  = []int64{0, 1, 1, 2, 3, 100, 1000}
-	allocatable = []int64{0, 3, 4, 110, 4000, 4000}
-	small       = []int64{1, 1, 2, 3}
-	extremes    = []uint64{
-		0, 1, math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32, math.MaxUint32 + 1, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64,
-	}
-)
-
-// often are fields that are set nearly always, because without them a message is refused or says little.
-var often = map[protoreflect.Name]bool{
-	"context": true, "cluster": true, "pod": true, "pods": true, "nodes": true, "queue": true, "spec": true, "name": true, "pod_templates": true,
-	"mix": true, "candidates": true, "templates": true, "scenarios": true, "containers": true, "requests": true, "allocatable": true,
-	"label_selector": true, "topology_key": true, "max_skew": true, "count": true, "weight": true, "term": true, "preference": true,
-	"place": true, "terms": true, "match_expressions": true, "operator": true, "key": true, "replicas": true, "labels": true, "node": true,
-	"when_unsatisfiable": true, "port": true, "enabled": true, "cpu_millis": true, "memory_bytes": true, "effect": true, "plugin": true,
-	"kind": true, "node_class": true, "template": true, "object": true, "field": true, "node_name": true, "shape": true, "selector": true,
-	"pod_counts": true, "node_classes": true, "mode": true, "type": true,
-}
-
-// seldom are fields that refuse most requests, or that turn off much of what is to be compared.
-var seldom = map[protoreflect.Name]bool{
-	"unread": true, "resource_status": true, "profile": true, "delta": true, "preempted": true, "start_time": true, "readiness": true, "gone": true, "volumes": true,
-	"disabled_filters": true, "disabled_post_filters": true, "disabled_pod_group_post_filters": true, "feature_gates": true, "scheduling_gates": true, "nominated_node_name": true, "added_affinity": true,
-}
 
 // message draws the fields of a message. depth bounds how deep messages are within each other.
 func (d *drawer) message(m protoreflect.Message, depth int) {
@@ -311,99 +239,4 @@ func (d *drawer) request(m *method) proto.Message {
 	context := of.Mutable(of.Descriptor().Fields().ByName("context")).Message()
 	context.Set(context.Descriptor().Fields().ByName("cluster"), protoreflect.ValueOfMessage(c.ProtoReflect()))
 	return r.Interface()
-}
-
-// spoil changes a field somewhere in a message: to an extreme value, to nothing, to an element twice, to one that the contract does
-// not have.
-func (d *drawer) spoil(m protoreflect.Message) {
-	m = pick(d, slices.Collect(messages(m)))
-	fields := m.Descriptor().Fields()
-	if d.chance(20) || fields.Len() == 0 {
-		m.SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 1999, protowire.VarintType), 1))
-		return
-	}
-	f := fields.Get(d.IntN(fields.Len()))
-	switch {
-	case d.chance(4):
-		m.Clear(f)
-	case f.IsMap():
-		if f.MapValue().Kind() == protoreflect.Int64Kind {
-			m.Mutable(f).Map().Set(protoreflect.ValueOfString(pick(d, []string{"", "cpu", "pods", "a b", "x"})).MapKey(),
-				protoreflect.ValueOfInt64(int64(pick(d, extremes))))
-			return
-		}
-		m.Mutable(f).Map().Set(protoreflect.ValueOfString(d.odd()).MapKey(), protoreflect.ValueOfString(d.odd()))
-	case f.IsList():
-		into := m.Mutable(f).List()
-		if n := into.Len(); n > 0 && d.chance(2) {
-			i, j := d.IntN(n), d.IntN(n)
-			a, b := into.Get(i), into.Get(j)
-			if f.Message() != nil {
-				a, b = copied(a), copied(b)
-			}
-			if d.chance(2) {
-				into.Set(i, b)
-			}
-			into.Set(j, a)
-			return
-		}
-		if f.Message() != nil {
-			d.message(into.AppendMutable().Message(), 3)
-		} else {
-			into.Append(d.extreme(f))
-		}
-	case f.Message() != nil:
-		d.message(m.Mutable(f).Message(), 3)
-	default:
-		m.Set(f, d.extreme(f))
-	}
-}
-
-func copied(v protoreflect.Value) protoreflect.Value {
-	return protoreflect.ValueOfMessage(proto.Clone(v.Message().Interface()).ProtoReflect())
-}
-
-func (d *drawer) odd() string {
-	return pick(d, []string{"", "a b", "-x", "é", "app", zone, hostname, "\x00", string(make([]byte, 400))})
-}
-
-func (d *drawer) extreme(f protoreflect.FieldDescriptor) protoreflect.Value {
-	switch f.Kind() {
-	case protoreflect.BoolKind:
-		return protoreflect.ValueOfBool(d.chance(2))
-	case protoreflect.EnumKind:
-		return protoreflect.ValueOfEnum(pick(d, []protoreflect.EnumNumber{-1, 0, 1, 2, 99, math.MaxInt32}))
-	case protoreflect.StringKind:
-		return protoreflect.ValueOfString(d.odd())
-	case protoreflect.BytesKind:
-		return protoreflect.ValueOfBytes(nil)
-	}
-	return number(f.Kind(), pick(d, extremes))
-}
-
-// messages iterates over a message and those in it, in the order of the descriptor: Range has another one in each binary.
-func messages(m protoreflect.Message) iter.Seq[protoreflect.Message] {
-	return func(yield func(protoreflect.Message) bool) { each(m, yield) }
-}
-
-func each(m protoreflect.Message, yield func(protoreflect.Message) bool) (more bool) {
-	if !yield(m) {
-		return false
-	}
-	more = true
-	fields := m.Descriptor().Fields()
-	for i := 0; more && i < fields.Len(); i++ {
-		f := fields.Get(i)
-		switch {
-		case f.Message() == nil || f.IsMap() || !m.Has(f):
-		case f.IsList():
-			list := m.Get(f).List()
-			for j := 0; more && j < list.Len(); j++ {
-				more = each(list.Get(j).Message(), yield)
-			}
-		default:
-			more = each(m.Get(f).Message(), yield)
-		}
-	}
-	return more
 }
