@@ -165,13 +165,13 @@ func (m *model) readDevices(selectors convert.Selectors) {
 
 func (m *model) sliceSet(o *resourcev1.ResourceSlice) {
 	m.devices.objects.AddSlice(o)
-	m.changed = m.changed || m.devices.objects.Stale()
+	m.markDevices()
 }
 
 func (m *model) sliceGone(o *resourcev1.ResourceSlice) {
 	m.refused.clear("ResourceSlice", o.Name)
 	m.devices.objects.RemoveSlice(o.Name)
-	m.changed = m.changed || m.devices.objects.Stale()
+	m.markDevices()
 }
 
 func (m *model) taintRuleSet(o *resourcev1.DeviceTaintRule) {
@@ -183,14 +183,17 @@ func (m *model) taintRuleSet(o *resourcev1.DeviceTaintRule) {
 	} else {
 		m.devices.objects.AddTaintRule(r)
 	}
-	m.changed = m.changed || m.devices.objects.Stale()
+	m.markDevices()
 }
 
 func (m *model) taintRuleGone(o *resourcev1.DeviceTaintRule) {
 	m.refused.clear("DeviceTaintRule", o.Name)
 	m.devices.objects.RemoveTaintRule(o.Name)
-	m.changed = m.changed || m.devices.objects.Stale()
+	m.markDevices()
 }
+
+// markDevices marks the model as changed if slices and expressions have to be converted again.
+func (m *model) markDevices() { m.changed = m.changed || m.devices.objects.Stale() }
 
 // deviceClassSet applies a DeviceClass.
 func (m *model) deviceClassSet(o *resourcev1.DeviceClass) {
