@@ -7,9 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -156,33 +154,14 @@ func claimsOfPod(p *corev1.Pod) (out []string) {
 // TestDevices takes pods with resource claims through every scheduler, and expects of each the nodes, the reasons and the allocations that
 // plain kube-scheduler writes, with configurations, tolerations, shares and the nodes of network-attached devices.
 func TestDevices(t *testing.T) {
-	c := start(t)
-	for _, s := range schedulers {
-		s.start(t, c)
-	}
-	var said []string
-	var allocations map[string]*resourcev1.AllocationResult
-	for _, s := range schedulers {
-		t.Run(s.name, func(t *testing.T) {
-			gotSaid, got := claimants(t, c, s.pods)
-			if s.pods == stack.PlainPods {
-				said, allocations = gotSaid, got
-				t.Log(strings.Join(said, "\n"))
-			}
-			if d := gocmp.Diff(said, gotSaid); d != "" {
-				t.Errorf("plain kube-scheduler (-) and %s (+) differ:\n%s", s.name, d)
-			}
-			if d := gocmp.Diff(allocations, got, cmpopts.IgnoreFields(resourcev1.AllocationResult{}, "AllocationTimestamp"),
-				cmpopts.IgnoreFields(resourcev1.DeviceRequestAllocationResult{}, "ShareID")); d != "" {
-				t.Errorf("the allocations of plain kube-scheduler (-) and of %s (+) differ:\n%s", s.name, d)
-			}
-		})
-	}
+	compareSchedulers(t, claimants, cmpopts.IgnoreFields(resourcev1.AllocationResult{}, "AllocationTimestamp"),
+		cmpopts.IgnoreFields(resourcev1.DeviceRequestAllocationResult{}, "ShareID"))
 }
 
 // claimants creates pods with claims, one after the other, and returns what became of the pods and of their claims.
-func claimants(t *testing.T, s *stack.Stack, schedulerName string) (said []string, got map[string]*resourcev1.AllocationResult) {
+func claimants(t *testing.T, s *stack.Stack, schedulerName string) observed {
 	t.Helper()
+	var said []string
 	deviceWorld(t, s, 2, 3)
 	settle := func(what, has string, pods int) {
 		t.Helper()
@@ -235,7 +214,7 @@ func claimants(t *testing.T, s *stack.Stack, schedulerName string) (said []strin
 	// What a pod gives back, a pod that waits gets.
 	must(t, s.Client.CoreV1().Pods("default").Delete(t.Context(), "pair-0", metav1.DeleteOptions{}))
 	settle("more", "never", 1)
-	return said, devicesIntact(t, s)
+	return observed{said, devicesIntact(t, s)}
 }
 
 // killedClaimants is the number of pods in a burst, each with two devices of its own.
@@ -275,17 +254,7 @@ func TestDevicesKilled(t *testing.T) {
 					}
 					return err
 				})
-				killed := []*controlplane.Process{c.Batch}
-				if s.pods == stack.ExtenderPods {
-					killed = []*controlplane.Process{c.Extended, c.Extender}
-				}
-				for _, p := range killed {
-					p.Kill()
-				}
-				time.Sleep(time.Second) // what has been sent arrives
-				for _, p := range slices.Backward(killed) {
-					must(t, p.Start(t.Context()))
-				}
+				s.kill(t, c)
 			}
 			pods := outcomeOf(t, c, "burst-", killedClaimants, "never")
 			given := devicesIntact(t, c)

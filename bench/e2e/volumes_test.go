@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -212,27 +210,14 @@ func claimsIntact(t *testing.T, s *stack.Stack, claims int) {
 // StatefulSets with provisioned and with existing volumes, a drain of each node, attach limits, and a ReadWriteOncePod claim. The batch
 // scheduler binds no volumes: it gets the pods once kube-scheduler has bound their claims.
 func TestVolumes(t *testing.T) {
-	c := start(t)
-	for _, s := range schedulers {
-		s.start(t, c)
-	}
-	var reference []string
-	for _, s := range schedulers {
-		t.Run(s.name, func(t *testing.T) {
-			var got []string
-			for _, class := range []string{delayedClass, existingClass} {
-				got = append(got, drainedStatefulSet(t, c, class, s.pods)...)
-			}
-			got = append(got, limitedPods(t, c, s.pods)...)
-			if s.pods == stack.PlainPods {
-				reference = got
-				t.Log(strings.Join(got, "\n"))
-			}
-			if d := gocmp.Diff(reference, got); d != "" {
-				t.Errorf("plain kube-scheduler (-) and %s (+) differ:\n%s", s.name, d)
-			}
-		})
-	}
+	compareSchedulers(t, func(t *testing.T, c *stack.Stack, schedulerName string) (out observed) {
+		t.Helper()
+		for _, class := range []string{delayedClass, existingClass} {
+			out.said = append(out.said, drainedStatefulSet(t, c, class, schedulerName)...)
+		}
+		out.said = append(out.said, limitedPods(t, c, schedulerName)...)
+		return out
+	})
 }
 
 // drainedStatefulSet creates a StatefulSet, drains each node, and makes it schedulable again. It returns what became of the pods.
@@ -335,17 +320,7 @@ func TestVolumesKilled(t *testing.T) {
 				}
 				return err
 			})
-			killed := []*controlplane.Process{c.Batch}
-			if s.pods == stack.ExtenderPods {
-				killed = []*controlplane.Process{c.Extended, c.Extender}
-			}
-			for _, p := range killed {
-				p.Kill()
-			}
-			time.Sleep(time.Second) // controllers go on
-			for _, p := range slices.Backward(killed) {
-				must(t, p.Start(t.Context()))
-			}
+			s.kill(t, c)
 			pods := outcomeOf(t, c, "", len(of.Items), "never")
 			claimsIntact(t, c, len(of.Items))
 			t.Logf("%d pods are bound", len(pods))
