@@ -18,6 +18,9 @@ func (x *Explanation) whyVolumes(e *stowagev1.Explanation) []string {
 	for _, c := range ClaimConflicts(e) {
 		out = append(out, x.claimConflict(c))
 	}
+	if text := unusableClaim(e); text != "" {
+		out = append(out, text+": it leaves out all nodes")
+	}
 	if all := e.GetAttachShortages(); len(all) > 0 {
 		s := all[0]
 		text := fmt.Sprintf("%s has %d of %d volumes of %s attached, and the pod adds %d", x.Node(s.GetNodeIndex()), s.GetAttached(), s.GetLimit(),
@@ -31,6 +34,23 @@ func (x *Explanation) whyVolumes(e *stowagev1.Explanation) []string {
 		out = append(out, x.volumeUsers(e, users))
 	}
 	return out
+}
+
+// unusableClaim is kube-scheduler's text for a claim that does not exist, is lost or is being deleted, empty if there is none: it is no
+// conflict with nodes (k8s.io/kubernetes pkg/scheduler/framework/plugins/volumebinding/volume_binding.go podHasPVCs, v1.37).
+func unusableClaim(e *stowagev1.Explanation) string {
+	isClaim := func(t stowagev1.RejectionReason) bool { return t == stowagev1.RejectionReason_REJECTION_REASON_CLAIM }
+	if slices.ContainsFunc(e.GetClaimConflicts(), func(c *stowagev1.ClaimConflict) bool { return isClaim(c.GetReason()) }) {
+		return "" // an unbound one, of which the conflict says more
+	}
+	for _, check := range e.GetFailingChecks() {
+		for _, r := range check.GetReasons() {
+			if check.GetPlugin() == stowagev1.Plugin_PLUGIN_VOLUME_BINDING && isClaim(r.GetType()) {
+				return r.GetMessage()
+			}
+		}
+	}
+	return ""
 }
 
 // ClaimConflicts are the conflicts of claims, each once: VolumeZone repeats conflicts of VolumeBinding.
