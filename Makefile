@@ -175,16 +175,29 @@ SEEDS ?= 1000
 simulate: ## Simulate servers, clients and schedulers of SEEDS seeds from SEED on, while what they talk to fails.
 	go test -count=1 -timeout 10h -v ./bench/simulate -seed $(SEED) -seeds $(SEEDS)
 
-# Where `make bench` writes its table and picture.
+# Where `make bench` writes its table and picture, and the command that it measures.
 BENCH_OUT ?= build
+BENCH_COMMAND := build/bench/stowage
+.PHONY: bench-command
+bench-command:
+	@go build -o $(BENCH_COMMAND) ./clients/cmd/stowage
+
 .PHONY: bench
-bench: ## Measure Stowage against floors and kube-scheduler's own plugins, in one table of ratios.
+bench: bench-command ## Measure Stowage against floors and kube-scheduler's own plugins, in one table of ratios.
 	@mkdir -p $(BENCH_OUT)
-	$(APART) bench/parity run ./cmd/bench -markdown $(abspath $(BENCH_OUT))/figures.md -chart $(abspath $(BENCH_OUT))/figures.svg
+	$(APART) bench/parity run ./cmd/bench -stowage $(abspath $(BENCH_COMMAND)) \
+	  -markdown $(abspath $(BENCH_OUT))/figures.md -chart $(abspath $(BENCH_OUT))/figures.svg
 
 .PHONY: bench-small
-bench-small: ## The same on 1,000 nodes, in a minute and a half; fails where an order of magnitude is lost.
-	$(APART) bench/parity run ./cmd/bench -small
+bench-small: bench-command ## The same on 1,000 nodes, in two minutes and a half; fails where an order of magnitude is lost.
+	$(APART) bench/parity run ./cmd/bench -small -stowage $(abspath $(BENCH_COMMAND))
+
+# The commit that `make bench-against` compares with, and its flags: those of bench/parity/cmd/bench.
+REF ?=
+AGAINST_FLAGS ?= -kube-nodes= -huge=false
+.PHONY: bench-against
+bench-against: ## Measure this tree and REF=commit in turn; fails if a row lost more than 5 %. AGAINST_FLAGS='-only queues' for a section.
+	bench/against.sh $(REF) $(AGAINST_FLAGS)
 
 # The time that each answer has in `make bench-solver`, and the instances of each kind.
 SOLVER_BUDGET ?= 1s

@@ -76,7 +76,7 @@ func (w *Workload) add(pod *stowagev1.PodTemplate) {
 	w.Queue = append(w.Queue, &stowagev1.PendingPods{Pod: &stowagev1.Pod{Source: &stowagev1.Pod_Template{Template: pod}}})
 }
 
-// share lets pods of the queue share the cluster's templates: each pod is of the template that of returns.
+// share lets pods of the queue share the templates of the cluster, by the index that the last function returns for each pod.
 func (w *Workload) share(pods, templates int, make func(i int) *stowagev1.PodTemplate, of func(pod int) int) {
 	first := len(w.Cluster.PodTemplates)
 	for i := range templates {

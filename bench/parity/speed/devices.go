@@ -269,6 +269,6 @@ func (r *run) devicesAgainst(key string, objects *scenario.Case, devices int64, 
 	}
 	scale := float64(answer.PlacedCount) / float64(sample)
 	f := r.at(key)
-	f.Value, f.Wall, f.CPURatio = ratio(took.wall, t.wall)*scale, t.wall, ratio(took.cpu, t.cpu)*scale
+	f.Value, f.Wall, f.Processor = ratio(took.wall, t.wall)*scale, t.wall, ratio(took.cpu, t.cpu)*scale
 	return nil
 }

@@ -165,11 +165,10 @@ func (r *run) place(c placingCase, p *placed) error {
 	if !slices.Equal(fast[:c.plain], plain) {
 		return errors.New("the plain way gives other nodes")
 	}
-	rate := r.at(c.key)
-	rate.Value, rate.Wall = queueLength/t[0].wall.Seconds(), t[0].wall
+	r.setRate(c.key, queueLength, t[0])
 	f := r.at(c.key + "-plain")
 	scale := float64(queueLength) / float64(c.plain)
-	f.Value, f.Wall, f.CPURatio = ratio(t[1].wall, t[0].wall)*scale, t[0].wall, ratio(t[1].cpu, t[0].cpu)*scale
+	f.Value, f.Wall, f.Processor = ratio(t[1].wall, t[0].wall)*scale, t[0].wall, ratio(t[1].cpu, t[0].cpu)*scale
 	return nil
 }
 
@@ -294,6 +293,6 @@ func (r *run) placeAgainst() error {
 	}
 	const scale = queueLength / kubePods
 	f := r.at("place-kube")
-	f.Value, f.Wall, f.CPURatio = ratio(took.wall, t[0].wall)*scale, t[0].wall, ratio(took.cpu, t[0].cpu)*scale
+	f.Value, f.Wall, f.Processor = ratio(took.wall, t[0].wall)*scale, t[0].wall, ratio(took.cpu, t[0].cpu)*scale
 	return nil
 }

@@ -93,7 +93,7 @@ func (r *run) preemptingQueue(target *target, scheduler *oracle.Scheduler, pods 
 	}
 	scale := float64(preemptingPods) / float64(len(pods))
 	f := r.at("queue-preempts")
-	f.Value, f.Wall, f.CPURatio = ratio(took.wall, t[0].wall)*scale, t[0].wall, ratio(took.cpu, t[0].cpu)*scale
+	f.Value, f.Wall, f.Processor = ratio(took.wall, t[0].wall)*scale, t[0].wall, ratio(took.cpu, t[0].cpu)*scale
 	return nil
 }
 

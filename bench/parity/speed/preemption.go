@@ -91,7 +91,7 @@ func (r *run) preempt(key string, target *target, scheduler *oracle.Scheduler, p
 		return err
 	}
 	f := r.at(key)
-	f.Value, f.Wall, f.CPURatio = ratio(t[0].wall, t[1].wall), t[1].wall, ratio(t[0].cpu, t[1].cpu)
+	f.Value, f.Wall, f.Processor = ratio(t[0].wall, t[1].wall), t[1].wall, ratio(t[0].cpu, t[1].cpu)
 	return nil
 }
 

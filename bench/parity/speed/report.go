@@ -48,9 +48,9 @@ func (p *promise) keeps(value, bound float64) bool {
 type Figure struct {
 	promise *promise
 	Value   float64
-	// Wall is the time on the clock, and CPURatio the ratio in processor time; 0 where there is none.
-	Wall     time.Duration
-	CPURatio float64
+	// Wall is the time on the clock, and Processor the value in processor time; 0 where there is none.
+	Wall      time.Duration
+	Processor float64
 
 	measured bool
 }
@@ -77,7 +77,7 @@ func (f *Figure) verdict(small bool) string {
 		return notMeasured
 	case bound == 0:
 		return noPromise
-	case !p.keeps(f.Value, bound) && (f.CPURatio == 0 || !p.keeps(f.CPURatio, inProcessor)):
+	case !p.keeps(f.Value, bound) && (f.Processor == 0 || !p.keeps(f.Processor, inProcessor)):
 		return mustBroken
 	case !small && p.Aim != 0 && p.keeps(f.Value, p.Aim):
 		return aimKept
@@ -141,11 +141,17 @@ func (r *Report) set(key string, value float64) { r.at(key).Value = value }
 // setRatio fills in a ratio of times.
 func (r *Report) setRatio(key string, of, to timing) {
 	f := r.at(key)
-	f.Value, f.Wall, f.CPURatio = ratio(of.wall, to.wall), of.wall, ratio(of.cpu, to.cpu)
+	f.Value, f.Wall, f.Processor = ratio(of.wall, to.wall), of.wall, ratio(of.cpu, to.cpu)
 }
 
-// setTime fills in a time on the clock, in milliseconds.
+// setTime fills in a time, in milliseconds.
 func (r *Report) setTime(key string, of timing) {
 	f := r.at(key)
-	f.Value, f.Wall = of.wall.Seconds()*1000, of.wall
+	f.Value, f.Wall, f.Processor = of.wall.Seconds()*1000, of.wall, of.cpu.Seconds()*1000
+}
+
+// setRate fills in how much is done in a second.
+func (r *Report) setRate(key string, amount float64, in timing) {
+	f := r.at(key)
+	f.Value, f.Wall, f.Processor = amount/in.wall.Seconds(), in.wall, amount/max(1e-9, in.cpu.Seconds())
 }

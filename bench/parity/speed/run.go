@@ -24,6 +24,8 @@ type Options struct {
 	Turns int
 	// Only is part of the name of the one section to measure, empty for all. Most need "calls by address" before them.
 	Only string
+	// Command is the path of the stowage command, empty to leave it out.
+	Command string
 }
 
 // Sizes. The promises are about the big cluster; kube-scheduler's are judged at its size.
@@ -111,6 +113,10 @@ func (r *run) sections() error {
 		{"volumes", onBig(func() error { return r.volumes(nodes) })},
 	}
 	all = append(all, section{"queues", r.placing}, section{"simulation", r.simulation}, section{"affinity surge", r.surge}, section{"devices", r.devices})
+	all = append(all,
+		section{"queues of diverse pods", r.diverse}, section{"deltas", func() error { return r.watched(nodes) }}, section{"growth", r.growth},
+		section{"command", r.command},
+	)
 	for _, n := range r.KubeNodes {
 		all = append(all, section{fmt.Sprintf("kube-scheduler, %d nodes", n), onBig(func() error { return r.versus(n) })})
 	}

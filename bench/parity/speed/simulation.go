@@ -101,7 +101,7 @@ func (r *run) drains(cluster *stowagev1.Cluster, plain *scenario.Case, target *t
 	}
 	scale := float64(drainedNodes) / float64(sample)
 	f := r.at("drain-kube")
-	f.Value, f.Wall, f.CPURatio = ratio(took.wall, t[0].wall)*scale, t[0].wall, ratio(took.cpu, t[0].cpu)*scale
+	f.Value, f.Wall, f.Processor = ratio(took.wall, t[0].wall)*scale, t[0].wall, ratio(took.cpu, t[0].cpu)*scale
 	return nil
 }
 

@@ -160,6 +160,6 @@ func (r *run) surgeAgainst(key string, c *scenario.Case, answer *stowagev1.Place
 	}
 	scale := float64(2*len(answer.Placements)) / kubeSurge
 	f := r.at(key)
-	f.Value, f.Wall, f.CPURatio = ratio(took.wall, t.wall)*scale, t.wall, ratio(took.cpu, t.cpu)*scale
+	f.Value, f.Wall, f.Processor = ratio(took.wall, t.wall)*scale, t.wall, ratio(took.cpu, t.cpu)*scale
 	return nil
 }

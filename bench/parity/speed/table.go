@@ -75,8 +75,8 @@ func (r *Report) figures() table {
 		if f.Wall > 0 && p.Unit != "ms" {
 			row[6] = duration(f.Wall)
 		}
-		if f.CPURatio > 0 {
-			row[7] = number(f.CPURatio) + "x"
+		if f.Processor > 0 {
+			row[7] = p.quantity(f.Processor)
 		}
 		t.rows = append(t.rows, row)
 	}

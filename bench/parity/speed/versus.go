@@ -112,6 +112,6 @@ func (r *run) judge(nodes int) {
 	for _, kind := range []string{plain, "spread", "anti-affinity", "affinity"} {
 		key, v := "kube-"+kind, worst[kind]
 		f := r.at(key)
-		f.Value, f.Wall, f.CPURatio = ratio(v.Kube.wall, v.Seen.wall), v.Seen.wall, ratio(v.Kube.cpu, v.Seen.cpu)
+		f.Value, f.Wall, f.Processor = ratio(v.Kube.wall, v.Seen.wall), v.Seen.wall, ratio(v.Kube.cpu, v.Seen.cpu)
 	}
 }

@@ -264,6 +264,6 @@ func (r *run) volumesAgainst(w *world, objects *scenario.Case, cases []*podCase)
 	at := slices.IndexFunc(r.Report.Versus, func(v *Versus) bool { return v.Case == cases[1].Name && v.Procs == 2 })
 	v := r.Report.Versus[at]
 	f := r.at("kube-volumes")
-	f.Value, f.Wall, f.CPURatio = ratio(v.Kube.wall, v.First.wall), v.First.wall, ratio(v.Kube.cpu, v.First.cpu)
+	f.Value, f.Wall, f.Processor = ratio(v.Kube.wall, v.First.wall), v.First.wall, ratio(v.Kube.cpu, v.First.cpu)
 	return nil
 }
