@@ -87,6 +87,8 @@ type Queue struct {
 	numbers []int // by which the state knows the entries of a queue of Of; nil for others
 	scratch *scratch
 	commons map[commonKey]*Class // of pods without names; nil until needed
+	// infeasible is the outcome of the last search for a node, if that filtered every node and none was feasible; otherwise nil.
+	infeasible *decide.Outcome
 }
 
 // pass is what a queue counts while it is placed.
@@ -203,6 +205,7 @@ func (q *Queue) Assume(entry int, node uint32) {
 
 // best returns the best node for the next pod of a class, and whether one is feasible.
 func (q *Queue) best(ctx context.Context, c *Class, result *verdict.Placement) (uint32, bool, error) {
+	q.infeasible = nil
 	if err := ctx.Err(); err != nil {
 		return 0, false, err
 	}
@@ -320,13 +323,13 @@ const maxBoardBytes = 1 << 29
 
 // scan evaluates every node for a pod of a class.
 func (q *Queue) scan(ctx context.Context, c *Class) (uint32, bool, error) {
-	c.failure = nil
+	c.failure, q.infeasible = nil, nil
 	outcome, err := c.Decision.Filter(ctx, q.Candidates)
 	if err != nil {
 		return 0, false, err
 	}
 	if outcome.Feasible.Empty() {
-		c.failure = outcome.Failure
+		c.failure, q.infeasible = outcome.Failure, outcome
 		return 0, false, nil
 	}
 	feasible := outcome.Feasible.AppendIndexes(q.scratch.feasible[:0])

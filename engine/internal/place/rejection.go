@@ -8,15 +8,17 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// explain records why the pods of an entry, which is of a class, have no feasible node.
+// explain records why the pods of an entry, which is of a class, have no feasible node. It follows the search for their node.
 func (q *Queue) explain(ctx context.Context, c *Class, entry int, result *verdict.Placement) error {
 	if q.silent {
 		return nil
 	}
 	var err error
 	if c.rejected == nil || c.rejectedAt != q.moves {
-		if c.rejected, err = q.Rejected(ctx, c); err != nil {
-			return err
+		if c.rejected = q.infeasible; c.rejected == nil {
+			if c.rejected, err = q.Rejected(ctx, c); err != nil {
+				return err
+			}
 		}
 		c.rejectedAt, c.preemption = q.moves, nil
 	}
