@@ -109,6 +109,18 @@ func (w *Word) Full(lane int, amount int64) (full uint64) {
 	return full
 }
 
+// Below returns the nodes with less than an amount in a column, by their positions. It may have nodes behind the last one.
+func (w *Word) Below(c Column, amount int64) (below uint64) {
+	for at, has := range w.amounts[c] {
+		var bit uint64
+		if has < amount {
+			bit = 1
+		}
+		below |= bit << (at % PageNodes)
+	}
+	return below
+}
+
 // measure computes the free amounts of the words that the owner changed.
 func (r *Resources) measure(nodes int) {
 	for i := range r.words.own.All() {

@@ -187,32 +187,6 @@ func (n *Need) on(node uint32) (allocatable, used int64) {
 	return 0, n.added
 }
 
-// reject returns the rejections of nodes without room, grouped by missing resources.
-func (f *Fit) reject(by verdict.Plugin, full nodeset.Set) []verdict.Rejection {
-	var rejections []verdict.Rejection
-	groups := make(map[string]int) // by missing resources
-	var key []byte
-	for n := range full.All() {
-		key = key[:0]
-		code := verdict.Unschedulable
-		for i := range f.shortages(n, nil) {
-			key = binary.AppendUvarint(key, uint64(i))
-			if f.Unresolvable(i, n) {
-				code = verdict.UnschedulableAndUnresolvable
-			}
-		}
-		key = append(key, byte(code))
-		i, ok := groups[string(key)]
-		if !ok {
-			i = len(rejections)
-			groups[string(key)] = i
-			rejections = append(rejections, verdict.Rejection{Plugin: by, Code: code, Reasons: f.reasons(n, nil)})
-		}
-		rejections[i].Nodes = append(rejections[i].Nodes, n)
-	}
-	return rejections
-}
-
 // Unresolvable reports whether no pod that leaves a node can meet a need there, by its index in Needs.
 func (f *Fit) Unresolvable(need int, n uint32) bool {
 	return f.needs[need].beyond(n)
@@ -250,28 +224,7 @@ func (f *Fit) fullOf(in nodeset.Set) nodeset.Set {
 func (f *Fit) Full() nodeset.Set {
 	full := nodeset.New(f.nodes)
 	for i := range f.needs {
-		n := &f.needs[i]
-		if n.words != nil {
-			for w := range n.words {
-				full[w] |= n.words[w].Full(n.lane, n.Amount)
-			}
-			continue
-		}
-		lacking := nodeset.New(f.nodes)
-		if !n.byDevices {
-			lacking = nodeset.Full(f.nodes)
-		}
-		if n.scalar != nil {
-			for j, node := range n.scalar.Nodes {
-				switch a := n.scalar.Values[j]; {
-				case n.Amount <= a.Allocatable-a.Requested:
-					lacking.Remove(node)
-				case n.byDevices && a.Allocatable > 0:
-					lacking.Add(node)
-				}
-			}
-		}
-		full.Or(lacking)
+		f.needs[i].lack(f.nodes, full)
 	}
 	return full.Cut(f.nodes)
 }
