@@ -170,7 +170,8 @@ func statefulOwner(ss *appsv1.StatefulSet) Owner {
 	return Owner{"apps/v1", "StatefulSet", ss.Name, object.Namespace(ss)}
 }
 
-// WithClaims returns a template with the volumes of claim templates before its own.
+// WithClaims returns a template with the volumes of claim templates before its own. Volumes of the template with their names are left out
+// (pkg/controller/statefulset/stateful_set_utils.go updateStorage, v1.37): they stay without a source, so that the others keep their indexes.
 func WithClaims(t *corev1.PodTemplateSpec, claims []corev1.PersistentVolumeClaim) *corev1.PodTemplateSpec {
 	var volumes []corev1.Volume
 	for i := range claims {
@@ -179,6 +180,12 @@ func WithClaims(t *corev1.PodTemplateSpec, claims []corev1.PersistentVolumeClaim
 		}})
 	}
 	out := t.DeepCopy()
+	for i := range out.Spec.Volumes {
+		v := &out.Spec.Volumes[i]
+		if slices.ContainsFunc(claims, func(c corev1.PersistentVolumeClaim) bool { return c.Name == v.Name }) {
+			v.VolumeSource = corev1.VolumeSource{}
+		}
+	}
 	out.Spec.Volumes = append(volumes, out.Spec.Volumes...)
 	return out
 }

@@ -53,9 +53,9 @@ func fits(v *corev1.PersistentVolume, p *corev1.PersistentVolumeClaim) bool {
 }
 
 // satisfies reports whether a volume has what a claim of a class requires of a volume that it names (pv_controller.go
-// checkVolumeSatisfyClaim, v1.37).
+// checkVolumeSatisfyClaim, v1.37). A default class that is assumed is the class of the volume: the author of both expects the claim to be bound.
 func satisfies(v *corev1.PersistentVolume, p *corev1.PersistentVolumeClaim, class string) bool {
-	return fits(v, p) && classOf(v, &v.Spec.StorageClassName) == class &&
+	return fits(v, p) && (class == AssumedDefault || classOf(v, &v.Spec.StorageClassName) == class) &&
 		!slices.ContainsFunc(p.Spec.AccessModes, func(m corev1.PersistentVolumeAccessMode) bool { return !slices.Contains(v.Spec.AccessModes, m) })
 }
 
