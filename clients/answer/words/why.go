@@ -42,7 +42,9 @@ func (x *Explanation) Why(e *stowagev1.Explanation) string {
 	}
 	out = append(out, x.whyVolumes(e)...)
 	out = append(out, x.whyDevices(e)...)
-	if s := e.GetResourceShortages(); len(s) > 0 {
+	absent, s := x.absent(e.GetResourceShortages())
+	out = append(out, absent...)
+	if len(s) > 0 {
 		text := x.shortage(s[0])
 		if len(s) > 1 {
 			text += fmt.Sprintf(", and so on, %d shortages in all", len(s))
@@ -53,6 +55,28 @@ func (x *Explanation) Why(e *stowagev1.Explanation) string {
 		out = append(out, fmt.Sprintf("host port %d is taken on %s by %s", c[0].GetPort(), x.Node(c[0].GetNodeIndex()), x.Pod(c[0].GetHolder())))
 	}
 	return strings.Join(out, "; ")
+}
+
+// absent says which resources nodes do not have at all, and returns the other shortages.
+func (x *Explanation) absent(all []*stowagev1.ResourceShortage) (texts []string, others []*stowagev1.ResourceShortage) {
+	var order []*stowagev1.ResourceShortage // the first one of each resource
+	nodes := map[string][]string{}
+	for _, s := range all {
+		name := s.GetResource()
+		if s.GetAllocatable() != 0 || name == string(corev1.ResourcePods) {
+			others = append(others, s)
+			continue
+		}
+		if nodes[name] == nil {
+			order = append(order, s)
+		}
+		nodes[name] = append(nodes[name], x.Node(s.GetNodeIndex()))
+	}
+	for _, s := range order {
+		name := s.GetResource()
+		texts = append(texts, fmt.Sprintf("asks for %s %s, and there is none on %s", Quantity(name, s.GetRequested()), name, some(&stowagev1.NodeList{Names: nodes[name]})))
+	}
+	return texts, others
 }
 
 // shortage says what a node lacks.
