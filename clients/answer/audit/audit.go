@@ -19,6 +19,7 @@ const (
 	RuleBroken       review.Rule = "rule-broken"       // a required rule of pods does not hold on their node
 	UntoleratedTaint review.Rule = "untolerated-taint" // pods do not tolerate a taint of their node
 	Overcommitted    review.Rule = "overcommitted"     // the requests on a node exceed its allocatable amount
+	Cordoned         review.Rule = "cordoned"          // a node accepts no new pods
 	NoOtherNode      review.Rule = "no-other-node"     // pods have no other node if their node is lost
 	NoController     review.Rule = "no-controller"     // no controller replaces the pods
 	OneNode          review.Rule = "one-node"          // all replicas are on one node
@@ -101,6 +102,7 @@ func (a *audit) find(ctx context.Context) error {
 		return err
 	}
 	a.taints()
+	a.cordoned()
 	a.domains()
 	a.budgets()
 	if err := a.devices(); err != nil {
