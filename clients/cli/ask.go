@@ -19,33 +19,37 @@ import (
 
 // open reads what the flags name and connects. stop closes the connection.
 func (q *question) open(s *session, queue answer.QueueMode) (out *answer.Question, stop func(), err error) {
+	return q.openBy(s, queue, q.File, q.read)
+}
+
+// openBy is open for a command that reads more than its --file. It reads the paths.
+func (q *question) openBy(
+	s *session, queue answer.QueueMode, paths []string, read func(*session) (*kube.Snapshot, *schedulerconfig.Scheduler, error),
+) (out *answer.Question, stop func(), err error) {
 	if err := errors.Join(q.check(), q.format(s.command)); err != nil {
 		return nil, nil, err
 	}
 	q.dress(s)
 	var snapshot *kube.Snapshot
 	var scheduler *schedulerconfig.Scheduler
-	err = s.progress.during("reading", slices.Contains(q.File, "-"), func() (err error) {
-		snapshot, scheduler, err = q.read(s)
+	err = s.progress.during("reading", slices.Contains(paths, "-"), func() (err error) {
+		snapshot, scheduler, err = read(s)
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	out = q.about(s, snapshot, scheduler)
-	out.Queue = queue
+	out = &answer.Question{
+		Snapshot: snapshot, Scheduler: scheduler, Queue: queue, InputNotes: q.notes,
+		Gaps: answer.Gaps{Forbidden: len(q.forbidden), Workloads: q.workloads, Deciding: q.deciding, Incomplete: !q.live()},
+		Note: func(note string) { quote.Fprintf(s.stderr, "stowage: %s\n", note) },
+	}
 	out.Client, stop, err = q.dial(s)
 	return out, stop, err
 }
 
-// about returns the question about a snapshot, without a client.
-func (q *question) about(s *session, snapshot *kube.Snapshot, scheduler *schedulerconfig.Scheduler) *answer.Question {
-	return &answer.Question{
-		Snapshot: snapshot, Scheduler: scheduler, InputNotes: q.notes,
-		Gaps: answer.Gaps{Forbidden: len(q.forbidden), Workloads: q.workloads, Deciding: q.deciding, Incomplete: !q.live()},
-		Note: func(note string) { quote.Fprintf(s.stderr, "stowage: %s\n", note) },
-	}
-}
+// naming are the flags that choose a pending pod.
+var naming = map[string]string{"filter": "--pod: ", "score": "--pod: ", "preempt": "--pod: ", "fit": "--mix: "}
 
 // decided returns the answer of ask. An error names the files and flags of the fields that the server refuses.
 func decided[A any](s *session, q *question, of *answer.Question, ask func() (A, error)) (out A, err error) {
@@ -55,6 +59,8 @@ func decided[A any](s *session, q *question, of *answer.Question, ask func() (A,
 	})
 	if refused, ok := errors.AsType[*answer.RequestError](err); ok {
 		err = q.located(refused.Err, of.Snapshot, refused.Request)
+	} else if ambiguous, ok := errors.AsType[kube.AmbiguousError](err); ok {
+		err = errors.New(naming[s.command] + ambiguous.Error())
 	}
 	return out, err
 }
@@ -78,6 +84,14 @@ func ask[T any, A judged[T]](
 		return err
 	}
 	defer stop()
+	return askAbout(s, c, code, q, put, write, page)
+}
+
+// askAbout is ask for a question that is read and connected.
+func askAbout[T any, A judged[T]](
+	s *session, c *question, code *answered, q *answer.Question, put func(*answer.Question) (A, error),
+	write func(io.Writer, A, text.Style), page func(A) *html.Page,
+) error {
 	a, err := decided(s, c, q, func() (A, error) { return put(q) })
 	if a != nil && (c.Output == table || c.drawn()) {
 		c.writeFindings(s, a.Found())

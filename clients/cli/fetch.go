@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -15,11 +14,8 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 )
 
-// Bounds of a manifest that is read from a URL.
-const (
-	fetchTimeout      = time.Minute
-	maximumFetchBytes = 256 << 20
-)
+// fetchTimeout bounds the time of reading a URL. The reader bounds the text, as for any file.
+const fetchTimeout = time.Minute
 
 func isURL(path string) bool {
 	return strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://")
@@ -61,7 +57,7 @@ func fetch(ctx context.Context, r *manifest.Reader, from string) (err error) {
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: %s", name, answer.Status)
 	}
-	return r.Read(name, &limited{in: answer.Body, left: maximumFetchBytes})
+	return r.Read(name, answer.Body)
 }
 
 // reason is an error without the URL that it is about.
@@ -70,18 +66,4 @@ func reason(err error) error {
 		return e.Err
 	}
 	return err
-}
-
-// limited is a reader that fails after a number of bytes.
-type limited struct {
-	in   io.Reader
-	left int64
-}
-
-func (b *limited) Read(p []byte) (int, error) {
-	n, err := b.in.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, fmt.Errorf("more than %d bytes", maximumFetchBytes)
-	}
-	return n, err
 }

@@ -17,21 +17,14 @@ type mcpCommand struct {
 
 // Run is called by kong.
 func (c *mcpCommand) Run(s *session, _ *answered) error {
-	if err := c.check(); err != nil {
-		return err
-	}
 	if slices.Contains(c.File, "-") {
 		return errors.New("--file: standard input has the messages of the agent")
 	}
-	client, stop, err := c.dial(s)
+	a, stop, err := c.answerer(s)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	a, err := NewAnswerer(client)
-	if err != nil {
-		return err
-	}
 	sourced := c.Cluster || c.Kubeconfig != "" || c.Context != "" || len(c.File)+len(c.Kustomize) > 0
 	if sourced {
 		a.before = &c.inputs

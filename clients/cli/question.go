@@ -10,13 +10,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/input"
 	"github.com/stowage-scheduler/stowage/clients/apply"
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
-
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -104,6 +104,19 @@ func (t *ties) tieBreak() stowagev1.TieBreak {
 		return stowagev1.TieBreak_TIE_BREAK_FEWEST_PODS
 	}
 	return stowagev1.TieBreak_TIE_BREAK_UNSPECIFIED
+}
+
+// queueFlag is the flag that all verbs have that place a queue. Its default follows the cluster, not the verb.
+type queueFlag struct {
+	Queue string `enum:"auto,kube-scheduler,in-order" default:"auto" help:"Place pods by kube-scheduler's queue, which preempts and retries, or once, in order: ${enum}. auto means kube-scheduler if the nodes come from a cluster."`
+}
+
+// mode is the value of --queue.
+func (f *queueFlag) mode() answer.QueueMode {
+	if f.Queue == "auto" {
+		return ""
+	}
+	return answer.QueueMode(f.Queue)
 }
 
 // read reads the profile and the manifests. Whose pods are placed follows from the profile if no flag says it.

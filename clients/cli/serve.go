@@ -25,9 +25,6 @@ type serveCommand struct {
 
 // Run is called by kong.
 func (c *serveCommand) Run(s *session, _ *answered) error {
-	if err := c.check(); err != nil {
-		return err
-	}
 	if c.MaxBody < 1 || c.MaxInFlight < c.MaxBody {
 		return errors.New("--max-body must be at least 1, and --max-in-flight at least --max-body")
 	}
@@ -41,15 +38,11 @@ func (c *serveCommand) Run(s *session, _ *answered) error {
 			return fmt.Errorf("%s: is empty", c.TokenFile)
 		}
 	}
-	client, stop, err := c.dial(s)
+	a, stop, err := c.answerer(s)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	a, err := NewAnswerer(client)
-	if err != nil {
-		return err
-	}
 	o := serve.Defaults()
 	o.MaximumBody, o.MaximumBodies = c.MaxBody*mebibyte, c.MaxInFlight*mebibyte
 	handler, err := serve.NewHandler(a, o)

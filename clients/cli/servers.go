@@ -28,3 +28,20 @@ func (r *remote) open(s *session) (*stowage.Client, func(), error) {
 	c, stop, err := embedded.Dial(s.ctx)
 	return c, func() { _ = stop() }, err
 }
+
+// answerer returns an Answerer that uses the given servers, or a server inside the process.
+func (r *remote) answerer(s *session) (*Answerer, func(), error) {
+	if err := r.check(); err != nil {
+		return nil, nil, err
+	}
+	client, stop, err := r.dial(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := NewAnswerer(client)
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return a, stop, nil
+}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stowage-scheduler/stowage/clients/answer"
 	"github.com/stowage-scheduler/stowage/clients/answer/target"
 	"github.com/stowage-scheduler/stowage/clients/answer/whatif"
 	"github.com/stowage-scheduler/stowage/clients/answer/words"
@@ -15,6 +16,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/render/html"
 	"github.com/stowage-scheduler/stowage/clients/render/text"
+	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
 )
 
 type whatIfCommand struct {
@@ -44,45 +46,26 @@ func (c *whatIfCommand) edits() bool { return len(c.Apply)+len(c.Scale)+len(c.Ad
 
 // Run is called by kong.
 func (c *whatIfCommand) Run(s *session, code *answered) error {
-	if err := errors.Join(c.check(), c.format(s.command)); err != nil {
-		return err
-	}
-	c.dress(s)
-	scheduler, err := c.scheduler(s)
-	if err != nil {
-		return err
-	}
 	c.rollouts = len(c.WithoutNode)+len(c.Cordon)+len(c.Evict) == 0
 	o := whatif.Options{
 		Source: c.source(), Lost: c.WithoutNode, Cordoned: c.Cordon, Evicted: c.Evict, Namespace: c.Namespace,
 	}
-	var after *kube.Snapshot
-	o.Before, after, o.Changes, err = c.snapshots(s, cmp.Or(c.SchedulerName, scheduler.Name))
-	if err != nil {
-		return err
+	read := func(s *session) (after *kube.Snapshot, scheduler *schedulerconfig.Scheduler, err error) {
+		if scheduler, err = c.scheduler(s); err != nil {
+			return nil, nil, err
+		}
+		o.Before, after, o.Changes, err = c.snapshots(s, cmp.Or(c.SchedulerName, scheduler.Name))
+		return after, scheduler, err
 	}
-	o.Scaled = c.scaled
-	q := c.about(s, after, scheduler)
-	q.Queue, q.TieBreak, q.Seed = c.mode(), c.tieBreak(), c.Seed
-	client, stop, err := c.dial(s)
+	q, stop, err := c.openBy(s, c.mode(), slices.Concat(c.File, c.Apply), read)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	q.Client = client
-	a, err := decided(s, &c.question, q, func() (*whatif.Answer, error) { return whatif.Ask(s.ctx, q, o) })
-	if a != nil && c.Output == table {
-		c.writeFindings(s, a.Found())
-	}
-	if err != nil {
-		return err
-	}
-	*code = c.exit(s, &a.Judgement)
-	if c.Output == table {
-		text.WhatIf(s.stdout, a, c.style(s))
-		return nil
-	}
-	return c.document(s.stdout, a, func() *html.Page { return html.WhatIf(a) })
+	q.TieBreak, q.Seed, o.Scaled = c.tieBreak(), c.Seed, c.scaled
+	return askAbout(s, &c.question, code, q, func(q *answer.Question) (*whatif.Answer, error) {
+		return whatif.Ask(s.ctx, q, o)
+	}, text.WhatIf, html.WhatIf)
 }
 
 // snapshots reads the cluster with and without the changed objects. before is nil if no objects change.

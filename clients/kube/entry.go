@@ -77,9 +77,9 @@ func (s *Snapshot) Pending(name string) ([]Entry, error) {
 		}
 		return nil, noPending(fmt.Sprintf("there is no pending pod %q, only %s%s", name, object.Arguments(objects), object.DidYouMean(name, slices.Values(objects))))
 	case name == "":
-		return nil, fmt.Errorf("there are several pending pods, name one of %s", object.Arguments(objects))
+		return nil, AmbiguousError("there are several pending pods, name one of " + object.Arguments(objects))
 	}
-	return nil, fmt.Errorf("there are several pending pods %q, name one of %s", name, object.Arguments(objects))
+	return nil, AmbiguousError(fmt.Sprintf("there are several pending pods %q, name one of %s", name, object.Arguments(objects)))
 }
 
 // named returns the object by whose name an entry is found.
@@ -106,6 +106,11 @@ func (e *Entry) named(name string) (found Origin, ok bool) {
 type noPending string
 
 func (e noPending) Error() string { return string(e) }
+
+// AmbiguousError is the error of Pending for a name that the pods of several objects have.
+type AmbiguousError string
+
+func (e AmbiguousError) Error() string { return string(e) }
 
 // SpecOf identifies the spec of an entry's pods. The pods of a DaemonSet have one: each requires a node of its own.
 func (s *Snapshot) SpecOf(e Entry) string {
