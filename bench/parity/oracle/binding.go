@@ -3,7 +3,6 @@ package oracle
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -11,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/storage/volume"
 	"k8s.io/klog/v2"
-	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
 )
 
@@ -40,24 +38,8 @@ func (s *Scheduler) reserve(pod *corev1.Pod, entry int, node uint32) ([]Binding,
 	if !Claims(pod) || s.volumes == nil {
 		return nil, nil
 	}
-	info, err := s.snapshot.Get(s.Nodes[node].Name)
-	if err != nil {
+	if _, err := s.reserveBy(s.volumes, pod, node); err != nil {
 		return nil, err
-	}
-	all, err := s.snapshot.List()
-	if err != nil {
-		return nil, err
-	}
-	state := framework.NewCycleState()
-	_, status := s.volumes.PreFilter(s.ctx, state, pod, all)
-	if status.IsSuccess() {
-		status = s.volumes.Filter(s.ctx, state, pod, info)
-	}
-	if status.IsSuccess() {
-		status = s.volumes.Reserve(s.ctx, state, pod, info.Node().Name)
-	}
-	if !status.IsSuccess() {
-		return nil, fmt.Errorf("reserving %s: %w", info.Node().Name, status.AsError())
 	}
 	return s.boundBy(pod.UID, entry), nil
 }

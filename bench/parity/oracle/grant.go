@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
@@ -38,27 +37,8 @@ func (s *Scheduler) grant(pod *corev1.Pod, entry int, node uint32) ([]Granted, e
 	if s.dynamic == nil || !usesDevices(pod, &s.Devices) {
 		return nil, nil
 	}
-	info, err := s.snapshot.Get(s.Nodes[node].Name)
-	if err != nil {
+	if reserved, err := s.reserveBy(s.dynamic, pod, node); err != nil || !reserved {
 		return nil, err
-	}
-	all, err := s.snapshot.List()
-	if err != nil {
-		return nil, err
-	}
-	state := framework.NewCycleState()
-	_, status := s.dynamic.(fwk.PreFilterPlugin).PreFilter(s.ctx, state, pod, all)
-	if status.IsSkip() {
-		return nil, nil
-	}
-	if status.IsSuccess() {
-		status = s.dynamic.Filter(s.ctx, state, pod, info)
-	}
-	if status.IsSuccess() {
-		status = s.dynamic.(fwk.ReservePlugin).Reserve(s.ctx, state, pod, info.Node().Name)
-	}
-	if !status.IsSuccess() {
-		return nil, fmt.Errorf("reserving devices of %s: %w", info.Node().Name, status.AsError())
 	}
 	var out []Granted
 	for i := range pod.Spec.ResourceClaims {
@@ -193,6 +173,6 @@ func (s *Scheduler) inFlight() map[types.UID]*resourcev1.ResourceClaim {
 func (s *Scheduler) findDynamic() {
 	at := slices.IndexFunc(s.framework.EnqueueExtensions(), func(p fwk.EnqueueExtensions) bool { return p.Name() == names.DynamicResources })
 	if at >= 0 {
-		s.dynamic, _ = s.framework.EnqueueExtensions()[at].(fwk.FilterPlugin)
+		s.dynamic, _ = s.framework.EnqueueExtensions()[at].(reserver)
 	}
 }

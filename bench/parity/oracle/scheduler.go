@@ -61,7 +61,7 @@ type Scheduler struct {
 	cycle      *groupCycle         // the one that runs
 	whole      *Queue              // nil unless a whole kube-scheduler runs
 	volumes    *volumebinding.VolumeBinding
-	dynamic    fwk.FilterPlugin // DynamicResources
+	dynamic    reserver // DynamicResources
 	devices    *deviceInformers
 	bound      map[types.UID][]Binding // what pods have last assumed
 	begun      int                     // how many assumed pods have a start time
