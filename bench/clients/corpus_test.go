@@ -1,10 +1,8 @@
 package clients
 
 import (
-	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"os"
 	"testing"
 
@@ -15,34 +13,10 @@ import (
 
 	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/clients/scenarios"
+	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server"
-	"github.com/stowage-scheduler/stowage/server/config"
 )
-
-// serve runs a server and returns its addresses.
-func serve(t *testing.T) (grpcAddress, httpAddress string) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	s, err := server.New(ctx, config.Config{
-		ListenAddress: "127.0.0.1:0", AdminAddress: "127.0.0.1:0", HTTPAddress: "127.0.0.1:0",
-		MaxReceiveMessageBytes: 64 << 20, MaxInFlightBytes: 1 << 30, MaxSnapshotBytes: 1 << 30, MaxConcurrentStreams: 100, RateLimitBurst: 1,
-	}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		cancel()
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return s.Address().String(), s.HTTPAddress().String()
-}
 
 // eachClient runs a test with an address behind which each client is. direct is the server's.
 func eachClient(t *testing.T, test func(t *testing.T, through, direct string)) {
@@ -53,8 +27,8 @@ func eachClient(t *testing.T, test func(t *testing.T, through, direct string)) {
 		}
 		ran = true
 		t.Run(name, func(t *testing.T) {
-			grpcAddress, httpAddress := serve(t)
-			test(t, startDriver(t, command, grpcAddress, httpAddress).serve(t), grpcAddress)
+			s := servertest.Start(t, "--http-address=127.0.0.1:0", "--max-queue-wait=0s")
+			test(t, startDriver(t, command, s.Address, s.HTTPAddress).serve(t), s.Address)
 		})
 	}
 	if !ran {

@@ -9,24 +9,15 @@ import (
 	"testing"
 
 	"github.com/stowage-scheduler/stowage/bench/conformance"
+	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/engine/enginetest/raced"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server/inprocess"
 	"github.com/stowage-scheduler/stowage/server/placement"
 )
 
 // TestStowage holds Stowage to kube-scheduler's recorded answers, in this process and over gRPC.
 func TestStowage(t *testing.T) {
-	conn, stop, err := inprocess.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	}()
-	client := stowagev1.NewPlacementServiceClient(conn)
+	client := stowagev1.NewPlacementServiceClient(servertest.Connect(t))
 	var cases []*conformance.Case
 	f, err := os.Open("testdata/kube-1.37.gz")
 	if err != nil {

@@ -7,18 +7,13 @@ import (
 	"testing"
 
 	"github.com/stowage-scheduler/stowage/clients/scenarios"
+	"github.com/stowage-scheduler/stowage/clients/servertest"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server/inprocess"
 )
 
 func decider(t *testing.T) scenarios.Decider {
 	t.Helper()
-	conn, stop, err := inprocess.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = stop() })
-	return scenarios.Client(stowagev1.NewPlacementServiceClient(conn))
+	return scenarios.Client(stowagev1.NewPlacementServiceClient(servertest.Connect(t)))
 }
 
 func load(t *testing.T) []scenarios.Case {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/cli"
 	"github.com/stowage-scheduler/stowage/clients/scenarios"
+	"github.com/stowage-scheduler/stowage/clients/servertest"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
@@ -91,7 +92,7 @@ func inCommand(t *testing.T) scenarios.Decider {
 func TestThroughTheCommand(t *testing.T) { hold(t, inCommand(t)) }
 
 func TestTheCommandPrintsTheSameForAnyServer(t *testing.T) {
-	address := serve(t)
+	address := servertest.Start(t).Address
 	cases, err := scenarios.Load(examples)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package servertest_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,10 +11,9 @@ import (
 	"google.golang.org/grpc/stats"
 
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server"
-	"github.com/stowage-scheduler/stowage/server/config"
 )
 
 // puts counts the bytes and the streams of a client's puts.
@@ -41,37 +39,6 @@ func (p *puts) HandleRPC(ctx context.Context, s stats.RPCStats) {
 func (*puts) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 func (*puts) HandleConn(context.Context, stats.ConnStats)                       {}
 
-// restarted is a server that can be restarted at its address.
-type restarted struct {
-	address string
-	stop    func()
-}
-
-func (r *restarted) start(t *testing.T) {
-	t.Helper()
-	c := config.Config{
-		ListenAddress: r.address, AdminAddress: "127.0.0.1:0", MaxReceiveMessageBytes: 64 << 20, MaxInFlightBytes: 1 << 30,
-		MaxConcurrentStreams: 100, MaxSnapshotBytes: 1 << 30, RateLimitBurst: 1, LogLevel: "error",
-	}
-	s, err := server.New(t.Context(), c, slog.New(slog.DiscardHandler))
-	for deadline := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		s, err = server.New(t.Context(), c, slog.New(slog.DiscardHandler)) // the address is not free yet
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
-	r.address = s.Address().String()
-	r.stop = func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // TestOwnersInARollingUpdate restarts ten servers one after the other while the cluster changes, and counts what is put: by a client
 // that uses all replicas, and by one whose calls have two owners.
 func TestOwnersInARollingUpdate(t *testing.T) {
@@ -81,12 +48,11 @@ func TestOwnersInARollingUpdate(t *testing.T) {
 	const count, callsBetween = 10, 60 // which take as long as a replica needs to be connected again
 	perRestart := map[int]float64{}
 	for _, owners := range []int{0, 2} {
-		replicas := make([]restarted, count)
+		replicas := make([]*servertest.Server, count)
 		var addresses []string
 		for i := range replicas {
-			replicas[i].address = "127.0.0.1:0"
-			replicas[i].start(t)
-			addresses = append(addresses, replicas[i].address)
+			replicas[i] = servertest.Start(t)
+			addresses = append(addresses, replicas[i].Address)
 		}
 		counted := &puts{}
 		options := []grpc.DialOption{grpc.WithStatsHandler(counted), stowage.WithPatience(10 * time.Second)}
@@ -134,9 +100,9 @@ func TestOwnersInARollingUpdate(t *testing.T) {
 		deltaStreams, deltaBytes := changes()
 		was, had := counted.streams.Load(), counted.bytes.Load()
 		for i := range replicas {
-			replicas[i].stop()
+			replicas[i].Stop()
 			ask(callsBetween)
-			replicas[i].start(t)
+			replicas[i].Resume()
 			ask(callsBetween)
 		}
 		perRestart[owners] = float64(counted.streams.Load()-was) / count
@@ -144,7 +110,7 @@ func TestOwnersInARollingUpdate(t *testing.T) {
 			deltaStreams, deltaBytes, perRestart[owners], (counted.bytes.Load()-had)/count, float64(counted.bytes.Load()-had)/count/float64(whole))
 		_ = c.Close()
 		for i := range replicas {
-			replicas[i].stop()
+			replicas[i].Stop()
 		}
 	}
 	if perRestart[2] > perRestart[0]*.7 {

@@ -3,7 +3,6 @@ package servertest_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -15,10 +14,9 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/stowage-scheduler/stowage/bench/bigcluster"
+	"github.com/stowage-scheduler/stowage/clients/servertest"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server"
-	"github.com/stowage-scheduler/stowage/server/config"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -35,24 +33,9 @@ func newSnapshot(t *testing.T, cluster *stowagev1.Cluster) *stowage.Snapshot {
 // serve runs a server that has so much room for snapshots, and returns its address.
 func serve(t *testing.T, room int64) string {
 	t.Helper()
-	s, err := server.New(t.Context(), config.Config{
-		ListenAddress: "127.0.0.1:0", AdminAddress: "127.0.0.1:0", MaxReceiveMessageBytes: 64 << 20, MaxInFlightBytes: 1 << 30,
-		MaxConcurrentStreams: 100, MaxSnapshotBytes: room, RateLimitBurst: 1, LogLevel: "error",
-	}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error)
-	go func() { ended <- s.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		http.DefaultClient.CloseIdleConnections()
-	})
-	return s.Address().String()
+	s := servertest.Start(t, fmt.Sprint("--max-snapshot-bytes=", room))
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	return s.Address
 }
 
 // Several callers send requests about four snapshots to two servers that have room for three. Many requests refer to a

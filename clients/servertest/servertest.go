@@ -1,4 +1,4 @@
-// Package servertest runs Stowage servers for tests of clients.
+// Package servertest runs Stowage servers for tests.
 package servertest
 
 import (
@@ -8,24 +8,44 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+	"google.golang.org/grpc"
 
 	"github.com/stowage-scheduler/stowage/clients/stowage/loopback"
 	"github.com/stowage-scheduler/stowage/server"
 	"github.com/stowage-scheduler/stowage/server/config"
+	"github.com/stowage-scheduler/stowage/server/inprocess"
 )
+
+// Connect returns a connection to a server in this process, which ends with the test.
+func Connect(t testing.TB) *grpc.ClientConn {
+	t.Helper()
+	conn, stop, err := inprocess.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return conn
+}
 
 // Server is a server on loopback that can stop and start again under the same address, without its state.
 type Server struct {
 	// Address is the address of the gRPC service.
 	Address string
-	t       testing.TB
-	stop    func()
+	// HTTPAddress is the address of the contract as JSON over HTTP, empty unless a flag of Start sets it.
+	HTTPAddress string
+	t           testing.TB
+	flags       []string
+	stop        func()
 }
 
-// Start starts a server with the default configuration, which stops when the test ends.
-func Start(t testing.TB) *Server {
+// Start starts a server with the default configuration and further flags, which stops when the test ends.
+func Start(t testing.TB, flags ...string) *Server {
 	t.Helper()
-	s := &Server{t: t, Address: net.JoinHostPort(loopback.Host(), "0")}
+	s := &Server{t: t, Address: net.JoinHostPort(loopback.Host(), "0"), flags: flags}
 	s.Resume()
 	t.Cleanup(s.Stop)
 	return s
@@ -37,7 +57,9 @@ func (s *Server) Resume() {
 	var c config.Config
 	parser, err := kong.New(&c, config.Options()...)
 	if err == nil {
-		_, err = parser.Parse([]string{"--listen-address=" + s.Address, "--admin-address=127.0.0.1:0", "--drain-delay=0s", "--shutdown-grace-period=0s"})
+		_, err = parser.Parse(append([]string{
+			"--listen-address=" + s.Address, "--admin-address=127.0.0.1:0", "--drain-delay=0s", "--shutdown-grace-period=0s",
+		}, s.flags...))
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -49,6 +71,9 @@ func (s *Server) Resume() {
 		return err
 	})
 	s.Address = running.Address().String()
+	if c.HTTPAddress != "" {
+		s.HTTPAddress = running.HTTPAddress().String()
+	}
 	done := make(chan error, 1)
 	go func() { done <- running.Run(ctx) }()
 	s.stop = func() {

@@ -15,8 +15,8 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/conformance"
 	"github.com/stowage-scheduler/stowage/bench/parity/compare"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+	"github.com/stowage-scheduler/stowage/clients/servertest"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server/inprocess"
 )
 
 // deviceTable is a table of the tests of kube-scheduler's plugin DynamicResources.
@@ -53,16 +53,7 @@ type deviceFile struct {
 // The plugin of a whole kube-scheduler answers what its own test records, and Stowage the same, field by field, in this process and over
 // gRPC.
 func TestDeviceRows(t *testing.T) {
-	conn, stop, err := inprocess.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	}()
-	remote := conformance.Remote(conn)
+	remote := conformance.Remote(servertest.Connect(t))
 	for _, table := range recorded[deviceFile](t, "devices.yaml").Tables {
 		for i := range table.Rows {
 			r := &table.Rows[i]

@@ -17,8 +17,8 @@ import (
 	"github.com/stowage-scheduler/stowage/bench/parity/compare"
 	"github.com/stowage-scheduler/stowage/bench/parity/expect"
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
+	"github.com/stowage-scheduler/stowage/clients/servertest"
 	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
-	"github.com/stowage-scheduler/stowage/server/inprocess"
 )
 
 // volumeTable is a table of kube-scheduler's tests about volumes.
@@ -71,16 +71,7 @@ func recorded[T any](t *testing.T, name string) (file T) {
 
 // A plugin of a whole kube-scheduler answers what its own test records, and Stowage the same, field by field, in this process and over gRPC.
 func TestVolumeRows(t *testing.T) {
-	conn, stop, err := inprocess.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	}()
-	remote := conformance.Remote(conn)
+	remote := conformance.Remote(servertest.Connect(t))
 	for _, table := range volumeRows(t).Tables {
 		for i := range table.Rows {
 			r := &table.Rows[i]
