@@ -270,14 +270,14 @@ func (s *State) allocatedScore(d *DeviceDemand) (sum int64, wanting bool) {
 // (extendeddynamicresources.go filterExtendedResources, v1.37).
 func (s *State) servedOn(d *DeviceDemand, node uint32) (served []string, fits bool) {
 	for _, q := range d.Extended {
-		column, allocatable := s.Resources.Scalars[q.Resource], int64(0)
-		i, has := column.Find(node)
-		if has {
-			allocatable = column.Values[i].Allocatable
+		var amount Amount
+		column := s.Resources.Scalars[q.Resource]
+		if i, found := column.Find(node); found {
+			amount = column.Values[i]
 		}
-		if s.devices.Serving(q.Resource) != nil && allocatable == 0 {
+		if s.devices.Serving(q.Resource) != nil && amount.Allocatable == 0 {
 			served = append(served, q.Resource)
-		} else if !has {
+		} else if !amount.Listed {
 			return nil, false
 		}
 	}

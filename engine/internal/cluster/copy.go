@@ -37,7 +37,7 @@ func (c *Cluster) WithCopy(ctx context.Context, copied *Copy) (*Cluster, error) 
 	}
 	for name, s := range c.resources.Scalars {
 		if at, found := s.Find(copied.Of); found {
-			n.scalars = append(n.scalars, named[Amount]{name, Amount{Allocatable: s.Values[at].Allocatable}})
+			n.scalars = append(n.scalars, named[Amount]{name, Amount{Allocatable: s.Values[at].Allocatable, Listed: s.Values[at].Listed}})
 		}
 	}
 	slices.SortFunc(n.scalars, func(x, y named[Amount]) int { return cmp.Compare(x.name, y.name) })

@@ -139,8 +139,11 @@ func (r *Resources) measure(nodes int) {
 // Scalar is a resource of some nodes: nodes with an allocatable amount and nodes with pods that request it.
 type Scalar = Sparse[Amount]
 
-// Amount is a node's amount of a resource.
-type Amount struct{ Allocatable, Requested int64 }
+// Amount is a node's amount of a resource. The node may have none to allocate: then it lists the resource, or its pods request it.
+type Amount struct {
+	Allocatable, Requested int64
+	Listed                 bool
+}
 
 // Usage is the resources that one pod occupies, of Pods one.
 type Usage struct {
@@ -189,7 +192,8 @@ func (n *Draft) allot(r api.Resources) {
 		} else if q.Resource == api.ResourcePods {
 			n.amounts[Allocatable(Pods)] = q.Amount
 		} else if requests.Scalar(q.Resource) {
-			n.scalar(q.Resource).Allocatable = q.Amount
+			amount := n.scalar(q.Resource)
+			amount.Allocatable, amount.Listed = q.Amount, true
 		}
 	}
 }
