@@ -77,10 +77,10 @@ func (w *Workload) add(pod *stowagev1.PodTemplate) {
 }
 
 // share lets pods of the queue share the templates of the cluster, by the index that the last function returns for each pod.
-func (w *Workload) share(pods, templates int, make func(i int) *stowagev1.PodTemplate, of func(pod int) int) {
+func (w *Workload) share(pods, templates int, template func(i int) *stowagev1.PodTemplate, of func(pod int) int) {
 	first := len(w.Cluster.PodTemplates)
 	for i := range templates {
-		w.Cluster.PodTemplates = append(w.Cluster.PodTemplates, make(i))
+		w.Cluster.PodTemplates = append(w.Cluster.PodTemplates, template(i))
 	}
 	for i := range pods {
 		index := uint32(first + of(i))

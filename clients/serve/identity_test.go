@@ -12,7 +12,7 @@ import (
 
 // caller is what identifies a caller of stowage serve.
 type caller struct {
-	name, authorization, host, origin string
+	name, authorization, host string
 	// what the caller gets for paths without objects and for other paths, from a server without a token and from one with a token
 	open, question, openWithToken, questionWithToken int
 }
