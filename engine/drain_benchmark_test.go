@@ -1,3 +1,5 @@
+//go:build unix
+
 package engine_test
 
 import (
@@ -57,6 +59,35 @@ func BenchmarkDrain(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkDrainGrowth drains each node alone of three clusters, each with twice as many nodes as the one before, and reports the
+// exponent with which the processor time grows. A sample of the answers is compared with answers that evaluate every node for every
+// pod.
+func BenchmarkDrainGrowth(b *testing.B) {
+	growth := growing{b: b, sizes: []int{625, 1250, 2500}}
+	for b.Loop() {
+		growth.measure(func(nodes int) func() {
+			c := compiled(b, controlledCluster(nodes))
+			o := engine.DrainOptions{Profile: api.Kube137(), Mode: engine.DrainEach, Moves: true}
+			sample := o
+			for i := 0; i < nodes; i += 250 {
+				sample.Nodes = append(sample.Nodes, uint32(i))
+			}
+			var got []*verdict.Drain
+			growth.check = func() {
+				sample.Scan = true
+				want, _ := drains(b, c, sample)
+				for i, w := range want {
+					if diff := gocmp.Diff(w, got[sample.Nodes[i]]); diff != "" {
+						b.Fatal(diff)
+					}
+				}
+			}
+			return func() { got, _ = drains(b, c, o) }
+		})
+	}
+	growth.report()
 }
 
 func placedIn(all []*verdict.Drain) (placed int) {

@@ -23,9 +23,8 @@ type contender struct {
 	top, score uint64
 }
 
-// Best returns the best node for the next pod of the class, and whether one is feasible.
+// Best returns the best node for the next pod of the class, and whether one is feasible. It follows CatchUp.
 func (cl *Class) Best() (uint32, bool) {
-	cl.CatchUp()
 	if cl.base != nil && cl.misses > len(cl.board.all) {
 		cl.absorb()
 	}
@@ -73,7 +72,7 @@ func (cl *Class) feasible() []contender {
 		for _, i := range cl.base.active {
 			b := &cl.base.buckets[i]
 			live := b.live
-			if cl.own != nil {
+			if cl.own != nil && int(i) < len(cl.removedLive) {
 				live -= cl.removedLive[i]
 			}
 			if live > 0 {

@@ -24,10 +24,8 @@ type Board struct {
 	state          *cluster.State
 	lowCardinality func(domains, nodes int) bool
 
-	all    []uint32       // all nodes
-	ranks  tiebreak.Ranks // break ties between equally good nodes
-	placed []uint32       // nodes of the assumed pods, in order
-	groups []int          // their groups in the state
+	all   []uint32       // all nodes
+	ranks tiebreak.Ranks // break ties between equally good nodes
 
 	whole     *partition
 	resources map[string]*resources
@@ -42,6 +40,7 @@ type Board struct {
 type indexKey struct {
 	resources *resources
 	cells     *partition
+	closes    bool
 }
 
 // New returns a board of a state that owns its resources. order breaks ties between equally good nodes. lowCardinality
@@ -99,11 +98,6 @@ func Fits(scorers []*plugin.Plugin, w *api.Weights) bool {
 
 // Bytes estimates the memory of the board and its classes.
 func (b *Board) Bytes() int64 { return b.bytes }
-
-// Placed records that a pod of a group of the state was assumed on a node. It follows State.Assume.
-func (b *Board) Placed(node uint32, group int) {
-	b.placed, b.groups = append(b.placed, node), append(b.groups, group)
-}
 
 // nodeOf returns the node of a heap entry.
 func (b *Board) nodeOf(entry uint64) uint32 { return b.ranks.Node(^uint32(entry)) }

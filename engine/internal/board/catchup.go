@@ -1,52 +1,106 @@
 package board
 
-import "slices"
+import (
+	"slices"
 
-// CatchUp adds the pods that were assumed since the last call, also to the rules.
-func (cl *Class) CatchUp() {
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
+)
+
+// CatchUp counts the pods that came and left since the last call, also for the rules. It reports whether the class can: otherwise its
+// rules must be compiled again.
+func (cl *Class) CatchUp() bool {
+	to := cl.board.state.LastMove()
+	r := cl.resources()
+	r.catchUp(cl.board)
 	if cl.base != nil {
-		cl.base.resources.catchUp(cl.board)
 		cl.base.catchUp()
 	}
-	if cl.own != nil {
-		cl.catchUpOwn()
+	touched := cl.touched[:0]
+	cl.moving = cl.moving[:0]
+	cluster.Way(cl.at, to, func(m *cluster.Move, sign int32) {
+		raises := m.Raises(sign)
+		if raises && cl.isStale(m) || int(m.Group) >= cl.groups {
+			cl.stale = true
+			return
+		}
+		if m.Group >= 0 && cl.counting.Has(uint32(m.Group)) {
+			cl.add(cl.effects[cl.effectOf[int(m.Group)]], m.Node, int64(sign)*int64(m.Pods))
+		}
+		if cl.own != nil && (raises || r.score[m.Node] == full) {
+			touched = append(touched, m.Node)
+		}
+	})
+	cl.at, cl.touched = to, touched
+	if cl.stale || cl.own == nil {
+		return !cl.stale
 	}
-	for ; cl.seen < len(cl.board.groups); cl.seen++ {
-		at, counts := cl.effectOf[cl.board.groups[cl.seen]]
-		if !counts {
-			continue
-		}
-		e := &cl.effects[at]
-		for assumed := cl.cycle.State.Group(e.group).Assumed; e.seen < len(assumed); e.seen++ {
-			cl.add(e, assumed[e.seen])
-		}
+	for _, n := range touched {
+		cl.settle(n)
 	}
-}
-
-func (cl *Class) catchUpOwn() {
-	r := cl.own.resources
-	r.catchUp(cl.board)
-	for _, n := range r.filled[cl.own.filled:] {
-		// Base may have dropped the node already.
-		if cl.own.bucketOf[n] > 0 || cl.base != nil && cl.nodes.Has(n) && !cl.removed.Has(n) {
-			cl.uncount(n)
-		}
-		if cl.base != nil && cl.nodes.Has(n) && cl.removed.Has(n) {
-			cl.removedLive[cl.base.hint[cl.base.cells.cell[n]]-1]--
+	for _, in := range cl.moving {
+		for _, n := range cl.board.nodesOf(in) {
+			cl.settle(n)
 		}
 	}
 	cl.own.catchUp()
+	return true
 }
 
-// move puts a node into the bucket of its current values.
-func (cl *Class) move(n uint32) {
-	if !cl.live(n) {
+// isStale reports whether a class cannot count a move that may give a node more room.
+func (cl *Class) isStale(m *cluster.Move) bool {
+	switch m.Group {
+	case cluster.Renewed:
+		return true
+	case cluster.Cordoned:
+		return cl.cordons.Count
+	}
+	return !cl.revisable
+}
+
+// settle puts a node where it belongs: to own if its values are unusual, to base if they are usual, to neither if it has no room or a
+// rule without cells rejects it.
+func (cl *Class) settle(n uint32) {
+	if !cl.nodes.Has(n) {
 		return
 	}
-	cl.valuesOf(n, cl.values)
-	if cl.own.bucketOf[n] == 0 && slices.Equal(cl.values, cl.usual) {
+	rejected := cl.rejects(n)
+	live, own := !rejected && cl.own.open(n), false
+	if live {
+		cl.valuesOf(n, cl.values)
+		own = cl.base == nil || !slices.Equal(cl.values, cl.usual)
+	}
+	if own {
+		cl.own.put(n, cl.values)
+	} else {
+		cl.own.drop(n)
+	}
+	cl.setRemoved(n, rejected || own)
+	cl.countOn(n, live)
+}
+
+// setRemoved sets whether a node is removed from base.
+func (cl *Class) setRemoved(n uint32, removed bool) {
+	if cl.base == nil {
 		return
 	}
-	cl.own.move(n, cl.values)
-	cl.remove(n)
+	if removed {
+		cl.removed.Add(n)
+	} else {
+		cl.removed.Remove(n)
+	}
+	counts := removed && cl.base.bucketOf[n] > 0
+	if counts == cl.discounted.Has(n) {
+		return
+	}
+	g := cl.base.hint[cl.base.cells.cell[n]] - 1
+	for int(g) >= len(cl.removedLive) {
+		cl.removedLive = append(cl.removedLive, 0)
+	}
+	if counts {
+		cl.discounted.Add(n)
+		cl.removedLive[g]++
+	} else {
+		cl.discounted.Remove(n)
+		cl.removedLive[g]--
+	}
 }

@@ -3,6 +3,7 @@ package board
 import (
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/interpodaffinity"
@@ -25,15 +26,18 @@ type Class struct {
 	classKeys
 
 	values  []int64        // of the current node
-	moving  []columnDomain // domains whose nodes the current pod moves
-	effects []effect
-	// effectOf are the indexes of effects by group; seen is how many of Board.groups are counted.
+	moving  []columnDomain // domains whose nodes CatchUp moves
+	touched []uint32       // nodes that CatchUp settles
+	position
+	// effects are what pods of the groups in counting add, and effectOf their indexes by group.
+	effects  [][]int64
 	effectOf map[int]int32
-	seen     int
+	counting nodeset.Set
 	// anyRejected is set if a bucket is infeasible, rejected[cell] if a bucket of the cell is.
 	anyRejected bool
 	rejected    []byte
-	present     []presence // for soft constraints by value
+	present     []presence  // for soft constraints by value
+	counted     nodeset.Set // the nodes of present
 }
 
 // buckets are the nodes of a class. base has all nodes in buckets by cell. Classes share it. own has the nodes of this class with
@@ -44,8 +48,24 @@ type buckets struct {
 	nodes       nodeset.Set // of base
 	removed     nodeset.Set
 	removedLive []int32
+	discounted  nodeset.Set // the nodes in removedLive
 	usual       []int64
 	misses      int // removed nodes that Best passed in base
+}
+
+// position is up to where a class has counted, and what it cannot count beyond that.
+type position struct {
+	at      *cluster.Move
+	groups  int // how many groups the state had
+	cordons Cordons
+	// revisable is set if the class counts pods that leave, and what is undone. Without that it counts less.
+	revisable, stale bool
+}
+
+// Cordons is what the nodes that a state cordons are to a class.
+type Cordons struct {
+	// Close is set if they have no room, and Count if more than the nodes themselves depends on them.
+	Close, Count bool
 }
 
 // cellScores are the scores of static plugins by cell; nil if all are equal.
@@ -64,9 +84,11 @@ type classKeys struct {
 
 // Class returns the view of a cycle's pod. The rules are compiled against the current state. nodes are the nodes that pass PreFilter
 // and the static rules.
-func (b *Board) Class(c *plugin.Cycle, rules *rule.Set, nodes nodeset.Set) *Class {
+func (b *Board) Class(c *plugin.Cycle, rules *rule.Set, nodes nodeset.Set, cordons Cordons) *Class {
 	rules.CountPods()
 	cl := &Class{board: b, cycle: c, rules: rules, preferred: interpodaffinity.NewPreferred(c)}
+	_, groups := c.State.Added()
+	cl.position = position{at: c.State.LastMove(), groups: groups, cordons: cordons, revisable: c.State.Revision() > 0}
 	cl.soft, cl.scorable = podtopologyspread.NewSoft(c)
 	for _, r := range rules.Spread {
 		nodes = plugin.Both(nodes, r.Column.Having)
@@ -79,20 +101,20 @@ func (b *Board) Class(c *plugin.Cycle, rules *rule.Set, nodes nodeset.Set) *Clas
 	cl.findKeys()
 	cells := cl.divide()
 	for i := range cl.exclusionKeys {
-		if cl.exclusionKeys[i].cells != nil { // the others remove nodes for good
+		if cl.revisable || cl.exclusionKeys[i].cells != nil { // otherwise a rule removes nodes for good
 			rules.Exclusions[i].Counts()
 		}
 	}
 	cl.findEffects()
 	r := b.resourcesOf(c, rules.Fit)
 	r.catchUp(b)
-	cl.base, cl.nodes = b.shared(r, cells, nodes), nodes
+	cl.base, cl.nodes = b.shared(indexKey{r, cells, cordons.Close}, nodes), nodes
 	cl.base.catchUp()
 	removes := func(k key) bool { return k.removes && k.cells == nil }
 	if len(cl.valued) > 0 || slices.ContainsFunc(cl.keys, removes) {
 		cl.takeOut()
 	}
-	b.bytes += 256 * int64(len(cl.effects))
+	b.bytes += 128 * int64(len(cl.effects))
 	for i := range cl.keys {
 		if k := &cl.keys[i]; k.counts != nil {
 			b.bytes += 8 * int64(len(k.counts()))
@@ -105,24 +127,31 @@ func (b *Board) Class(c *plugin.Cycle, rules *rule.Set, nodes nodeset.Set) *Clas
 }
 
 // shared returns the index of nodes by cell.
-func (b *Board) shared(r *resources, cells *partition, nodes nodeset.Set) *index {
-	key := indexKey{r, cells}
-	for _, x := range b.indexes[key] {
+func (b *Board) shared(of indexKey, nodes nodeset.Set) *index {
+	for _, x := range b.indexes[of] {
 		if slices.Equal(x.nodes, nodes) {
 			return x
 		}
 	}
-	x := newIndex(b, r, cells, nodes.Indexes(), 0, nil)
+	x := newIndex(b, of, nodes.Indexes(), 0, nil)
 	x.nodes = nodes
-	b.indexes[key] = append(b.indexes[key], x)
+	b.indexes[of] = append(b.indexes[of], x)
 	b.bytes += int64(len(b.all)) * 12
 	return x
+}
+
+// resources returns the scores of the class's request.
+func (cl *Class) resources() *resources {
+	if cl.base != nil {
+		return cl.base.resources
+	}
+	return cl.own.resources
 }
 
 // Scored reports whether kube-scheduler accepts all scores so far. It fails to score a pod where its integers overflow,
 // and Best ignores that.
 func (cl *Class) Scored() bool {
-	return (cl.base == nil || !cl.base.resources.invalid) && (cl.own == nil || !cl.own.resources.invalid)
+	return !cl.resources().invalid
 }
 
 // takeOut moves the unusual nodes to own.
@@ -132,25 +161,14 @@ func (cl *Class) takeOut() {
 	occupied, unusual := cl.occupied(), cl.unusual()
 	unusual.And(cl.nodes)
 	unusual.AndNot(occupied)
-	cl.own = newIndex(b, cl.base.resources, cl.base.cells, unusual.Indexes(), len(cl.valued), cl.valuesOf)
-	cl.removed, cl.removedLive = nodeset.New(len(b.all)), make([]int32, len(cl.base.buckets))
+	cl.own = newIndex(b, cl.base.kind(), unusual.Indexes(), len(cl.valued), cl.valuesOf)
+	cl.removed, cl.discounted, cl.removedLive = nodeset.New(len(b.all)), nodeset.New(len(b.all)), make([]int32, len(cl.base.buckets))
 	unusual.Or(occupied)
 	for n := range unusual.All() {
-		cl.remove(n)
+		cl.setRemoved(n, true)
 	}
 	b.bytes += int64(len(b.all)) * 4
 	cl.countPresent()
-}
-
-// remove removes a node from base.
-func (cl *Class) remove(n uint32) {
-	if cl.base == nil || cl.removed.Has(n) {
-		return
-	}
-	cl.removed.Add(n)
-	if g := cl.base.bucketOf[n] - 1; g >= 0 {
-		cl.removedLive[g]++
-	}
 }
 
 // absorb moves the nodes of base to own.
@@ -161,22 +179,12 @@ func (cl *Class) absorb() {
 			nodes = append(nodes, n)
 		}
 	}
-	cl.own = newIndex(cl.board, cl.base.resources, cl.base.cells, nodes, cl.own.width, cl.valuesOf)
-	cl.base, cl.removed, cl.removedLive = nil, nil, nil
+	cl.own = newIndex(cl.board, cl.base.kind(), nodes, cl.own.width, cl.valuesOf)
+	cl.base, cl.removed, cl.discounted, cl.removedLive = nil, nil, nil, nil
 	cl.board.bytes += int64(len(cl.board.all)) * 8
 }
 
 // live reports whether a node has room and has not been dropped.
 func (cl *Class) live(n uint32) bool {
 	return cl.own != nil && cl.own.bucketOf[n] > 0 || cl.base != nil && cl.base.bucketOf[n] > 0 && !cl.removed.Has(n)
-}
-
-// drop removes a node that stays infeasible.
-func (cl *Class) drop(n uint32) {
-	if !cl.live(n) {
-		return
-	}
-	cl.own.drop(n)
-	cl.remove(n)
-	cl.uncount(n)
 }

@@ -13,7 +13,12 @@
 // Scores are normalized over the feasible nodes, and therefore over the feasible buckets. A bucket keeps its nodes in a
 // heap ordered by resource score and tie-break. Heap entries are upper bounds. An entry whose score fell is corrected at the
 // top of the heap; a node whose score rose gets another entry. Resource scores are kept per distinct request and
-// updated only for nodes that pods were assumed on.
+// updated only for nodes that pods came to or left.
+//
+// Pods may leave, nodes may be cordoned, and all of that may be undone. The state has a chain of its moves (cluster.Move). Scores,
+// indexes and classes each know up to which move they have counted, and catch up on the way from there to the state's last move: they
+// take back the moves that were undone, and count the others. So the trials of a call share one board, and each trial costs what it
+// changes. A class that cannot follow a move is stale, and is compiled again.
 //
 // Classes share cells, heaps and resource scores where these are equal. Everything is computed on first use.
 package board

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 )
 
@@ -16,8 +17,10 @@ type index struct {
 	buckets   []bucket
 	active    []int32 // buckets with nodes
 	bucketOf  []int32 // by node: its bucket plus one, 0 for none
-	// filled and risen are how much of the lists of resources has been applied.
-	filled, risen int
+	closes    bool    // whether nodes that the state cordons have no room
+	// risen is how much of the list of resources has been applied, of an epoch.
+	risen, epoch int
+	at           *cluster.Move // of a shared index
 
 	// width is the number of values of a bucket: the values of bucket i start at values[i*width].
 	width   int
@@ -36,11 +39,12 @@ type bucket struct {
 }
 
 // newIndex divides the nodes that have room into buckets. value returns the values of a node.
-func newIndex(b *Board, r *resources, cells *partition, nodes []uint32, width int, value func(n uint32, to []int64)) *index {
+func newIndex(b *Board, of indexKey, nodes []uint32, width int, value func(n uint32, to []int64)) *index {
+	r, cells := of.resources, of.cells
 	x := &index{
-		board: b, resources: r, cells: cells,
+		board: b, resources: r, cells: cells, closes: of.closes,
 		bucketOf: make([]int32, len(b.all)),
-		filled:   len(r.filled), risen: len(r.risen),
+		risen:    len(r.risen), epoch: r.epoch, at: r.at,
 		width:   width,
 		byValue: make(map[string]int32),
 		hint:    make([]int32, len(cells.first)),
@@ -48,7 +52,7 @@ func newIndex(b *Board, r *resources, cells *partition, nodes []uint32, width in
 	values := make([]int64, width)
 	total := 0
 	for _, n := range nodes {
-		if r.score[n] == full {
+		if !x.open(n) {
 			continue
 		}
 		if width > 0 {
@@ -77,6 +81,9 @@ func newIndex(b *Board, r *resources, cells *partition, nodes []uint32, width in
 	return x
 }
 
+// kind returns what indexes of the same nodes have in common.
+func (x *index) kind() indexKey { return indexKey{x.resources, x.cells, x.closes} }
+
 // entry returns the heap entry of a node: resource score, then the inverted rank.
 func (x *index) entry(n uint32) uint64 {
 	return uint64(x.resources.score[n])<<32 | uint64(^x.board.ranks.Of(n))
@@ -104,18 +111,38 @@ func (x *index) bucket(cell int32, values []int64) int32 {
 
 func (x *index) valuesOf(g int32) []int64 { return x.values[int(g)*x.width : int(g+1)*x.width] }
 
-// catchUp applies changes of resources.
+// open reports whether a node has room, and is not closed.
+func (x *index) open(n uint32) bool {
+	return x.resources.score[n] != full && !(x.closes && x.board.state.HasCordoned(n))
+}
+
+// catchUp enters the nodes whose entries may have risen. A shared index also follows the moves to nodes that it has no bucket of.
 func (x *index) catchUp() {
-	filled := x.resources.filled[x.filled:]
-	x.filled += len(filled)
-	for _, n := range filled {
-		x.drop(n)
+	if x.nodes != nil && x.at != x.resources.at {
+		cluster.Way(x.at, x.resources.at, func(m *cluster.Move, sign int32) {
+			if n := m.Node; m.Group != cluster.Renewed && (m.Raises(sign) || x.resources.score[n] == full) {
+				x.settle(n)
+			}
+		})
+		x.at = x.resources.at
+	}
+	if x.epoch != x.resources.epoch {
+		x.epoch, x.risen = x.resources.epoch, 0
 	}
 	for ; x.risen < len(x.resources.risen); x.risen++ {
 		n := x.resources.risen[x.risen]
 		if g := x.bucketOf[n] - 1; g >= 0 {
 			x.enter(g, n)
 		}
+	}
+}
+
+// settle puts a node of a shared index into the bucket of its cell if it is open, and removes it otherwise.
+func (x *index) settle(n uint32) {
+	if x.nodes.Has(n) && x.open(n) {
+		x.put(n, nil)
+	} else {
+		x.drop(n)
 	}
 }
 
@@ -127,15 +154,17 @@ func (x *index) drop(n uint32) {
 	}
 }
 
-// move moves a node to the bucket of its cell and values.
-func (x *index) move(n uint32, values []int64) {
-	if from := x.bucketOf[n] - 1; from >= 0 {
-		if slices.Equal(x.valuesOf(from), values) {
-			return
-		}
+// put puts a node into the bucket of its cell and values, with its current entry.
+func (x *index) put(n uint32, values []int64) {
+	from, to := x.bucketOf[n]-1, int32(0)
+	if from >= 0 && slices.Equal(x.valuesOf(from), values) {
+		x.enter(from, n)
+		return
+	}
+	if from >= 0 {
 		x.shrink(from)
 	}
-	to := x.bucket(x.cells.cell[n], values)
+	to = x.bucket(x.cells.cell[n], values)
 	x.bucketOf[n] = to + 1
 	g := &x.buckets[to]
 	if g.live++; g.live == 1 {
@@ -157,11 +186,27 @@ func (x *index) shrink(i int32) {
 	x.active = x.active[:len(x.active)-1]
 }
 
+// enter adds the current entry of a node to the heap of its bucket. A heap with many outdated entries is built again.
 func (x *index) enter(g int32, n uint32) {
 	b := &x.buckets[g]
 	b.heap = append(b.heap, x.entry(n))
-	up(b.heap, len(b.heap)-1)
+	if len(b.heap) <= 2*int(b.live)+spareEntries {
+		up(b.heap, len(b.heap)-1)
+		return
+	}
+	seen, kept := nodeset.New(len(x.bucketOf)), b.heap[:0]
+	for _, entry := range b.heap {
+		if n := x.board.nodeOf(entry); x.bucketOf[n] == g+1 && !seen.Has(n) {
+			seen.Add(n)
+			kept = append(kept, x.entry(n))
+		}
+	}
+	b.heap = kept
+	heapify(b.heap)
 }
+
+// spareEntries is how many outdated entries a heap may have besides as many as it has nodes.
+const spareEntries = 256
 
 // refresh corrects the top of a bucket's heap and returns it.
 func (x *index) refresh(i int32) uint64 {

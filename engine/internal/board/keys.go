@@ -20,10 +20,12 @@ type key struct {
 	removes bool
 	whole   bool // whether it never has cells
 	rejects bool // whether it rejects some values
+	// rejected reports whether it rejects a node, of a key that removes nodes.
+	rejected func(node uint32) bool
 
 	groups iter.Seq2[int, *cluster.Group]       // groups with a possible weight
 	weight func(g *cluster.Group) int64         // of a pod of a group
-	add    func(node uint32, weight int64) bool // adds a pod, and reports whether its domain changed
+	add    func(node uint32, weight int64) bool // adds pods, and reports whether their domain changed
 	value  func(node uint32) int64              // of the domain of a node
 	usual  int64                                // the value of most domains
 	counts func() []int64                       // by domain: not 0 where the value is unusual; nil for an exclusion
@@ -46,8 +48,7 @@ func (cl *Class) findKeys() {
 		r := spread[i]
 		return key{
 			column: r.Column, rejects: true, groups: r.Pods.Groups, weight: r.Pods.Weight, counts: r.Counts,
-			add:   func(n uint32, _ int64) bool { return r.Add(n, 1) },
-			value: func(n uint32) int64 { return r.Counts()[r.Column.Domain[n]] },
+			add: r.Add, value: func(n uint32) int64 { return r.Counts()[r.Column.Domain[n]] },
 		}
 	})
 	cl.softKeys = list(len(cl.soft), cl.softKey)
@@ -56,12 +57,12 @@ func (cl *Class) findKeys() {
 		return key{
 			column: t.Column, rejects: true, groups: cl.rules.Affinity.Pods.Groups, weight: cl.rules.Affinity.Pods.Weight,
 			counts: func() []int64 { return t.Counts }, usual: int64(rule.WithKey), having: t.Column.Having,
-			add: func(n uint32, _ int64) bool {
+			add: func(n uint32, pods int64) bool {
 				if i == 0 { // for all terms
-					cl.rules.Affinity.Add(n, 1)
+					cl.rules.Affinity.Add(n, pods)
 				}
 				d := t.Column.Domain[n]
-				return d != topology.None && t.Counts[d] == 1
+				return d != topology.None && (t.Counts[d] > 0) != (t.Counts[d]-pods > 0)
 			},
 			value: func(n uint32) int64 { return int64(t.Level(t.Column.Domain[n])) },
 		}
@@ -69,7 +70,10 @@ func (cl *Class) findKeys() {
 	cl.exclusionKeys = list(len(exclusions), func(i int) key { return exclusionKey(exclusions[i]) })
 	list(len(others), func(i int) key {
 		o := others[i]
-		return key{column: o.Column(), removes: true, whole: true, groups: o.Groups(), weight: o.Weight, add: o.Add}
+		return key{
+			column: o.Column(), removes: true, whole: true, groups: o.Groups(), weight: o.Weight, add: o.Add,
+			rejected: func(n uint32) bool { return o.Excess(n, 0) > 0 },
+		}
 	})
 	cl.preferredKeys = list(len(tallies), func(i int) key {
 		t := &tallies[i]
@@ -88,7 +92,7 @@ func (cl *Class) findKeys() {
 }
 
 func exclusionKey(e *rule.Exclusion) key {
-	var rejected map[int32]bool // domains with a pod that was added
+	var rejected map[int32]bool // domains with a pod that was added, unless the rule counts
 	return key{
 		column: e.Column, removes: true, groups: e.Pods.Groups, weight: e.Pods.Weight,
 		add: func(n uint32, weight int64) bool {
@@ -105,6 +109,13 @@ func exclusionKey(e *rule.Exclusion) key {
 			rejected[d] = true
 			return true
 		},
+		rejected: func(n uint32) bool {
+			if e.Counted() {
+				return !e.Allows(n, 0)
+			}
+			d, in := e.Domain(n)
+			return in && rejected[d] || e.Rejected().Has(n)
+		},
 	}
 }
 
@@ -114,7 +125,7 @@ func (cl *Class) softKey(i int) key {
 	column, pods := s.Column(), s.Pods(cl.cycle)
 	k := key{
 		column: column, counts: s.Counts, having: column.Having, groups: pods.Groups, weight: pods.Weight,
-		add: func(n uint32, _ int64) bool { return s.AddPod(n) },
+		add: s.AddPods,
 		value: func(n uint32) int64 {
 			switch d := column.Domain[n]; {
 			case d == topology.None:
@@ -192,35 +203,30 @@ func (k *key) counted() nodeset.Set {
 	return k.column.Where(table)
 }
 
-// effect is what each pod of a group of the state adds to the keys.
-type effect struct {
-	group, seen int     // seen is the number of assumed pods that have been added
-	weights     []int64 // by Class.keys
-}
-
-// findEffects finds the effects of groups that the request added to the state.
+// findEffects finds what pods add to the keys by group: of the groups that the request added, and of all if pods may leave.
 func (cl *Class) findEffects() {
 	s := cl.cycle.State
 	weights := make([]int64, len(cl.keys))
-	cl.effectOf, cl.seen = make(map[int]int32), len(cl.board.groups)
-	for _, i := range cl.addedGroups() {
+	cl.effectOf, cl.counting = make(map[int]int32), nodeset.New(cl.position.groups)
+	for _, i := range cl.countedGroups() {
 		g := s.Group(i)
 		for j := range cl.keys {
 			weights[j] = cl.keys[j].weight(g)
 		}
 		if slices.ContainsFunc(weights, func(w int64) bool { return w != 0 }) {
 			cl.effectOf[i] = int32(len(cl.effects))
-			cl.effects = append(cl.effects, effect{i, len(g.Assumed), slices.Clone(weights)})
+			cl.effects = append(cl.effects, slices.Clone(weights))
+			cl.counting.Add(uint32(i))
 		}
 	}
 }
 
-// addedGroups returns the groups that the request added to the state and that keys may count, ascending.
-func (cl *Class) addedGroups() (groups []int) {
+// countedGroups returns the groups of findEffects that keys may count, ascending.
+func (cl *Class) countedGroups() (groups []int) {
 	first, _ := cl.cycle.State.Added()
 	for i := range cl.keys {
 		for g := range cl.keys[i].groups {
-			if g >= first {
+			if g >= first || cl.revisable {
 				groups = append(groups, g)
 			}
 		}
@@ -229,29 +235,27 @@ func (cl *Class) addedGroups() (groups []int) {
 	return slices.Compact(groups)
 }
 
-// add counts a pod on a node.
-func (cl *Class) add(e *effect, n uint32) {
-	moving := cl.moving[:0]
-	for i, weight := range e.weights {
+// add counts pods with weights on a node, and notes the domains whose nodes that moves.
+func (cl *Class) add(weights []int64, n uint32, pods int64) {
+	for i, weight := range weights {
 		k := &cl.keys[i]
-		if weight == 0 || !k.add(n, weight) || k.cells != nil {
+		if weight == 0 || !k.add(n, pods*weight) || k.cells != nil {
 			continue
 		}
-		in := columnDomain{k.column, k.domain(n)}
-		if k.removes {
-			for _, m := range cl.board.nodesOf(in) {
-				cl.drop(m)
-			}
-		} else if !slices.Contains(moving, in) {
-			moving = append(moving, in)
+		if in := (columnDomain{k.column, k.domain(n)}); !slices.Contains(cl.moving, in) {
+			cl.moving = append(cl.moving, in)
 		}
 	}
-	for _, in := range moving {
-		for _, m := range cl.board.nodesOf(in) {
-			cl.move(m)
+}
+
+// rejects reports whether a rule without cells rejects a node.
+func (cl *Class) rejects(n uint32) bool {
+	for i := range cl.keys {
+		if k := &cl.keys[i]; k.removes && k.cells == nil && k.rejected(n) {
+			return true
 		}
 	}
-	cl.moving = moving
+	return false
 }
 
 type columnDomain struct {

@@ -3,6 +3,7 @@ package board
 import (
 	"slices"
 
+	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
 )
 
@@ -11,8 +12,7 @@ type presence struct {
 	soft  *podtopologyspread.Soft
 	nodes []int32 // by slot
 	slots int     // slots with nodes
-	// remaining caches the number of slots without the nodes of rejected cells. A node that becomes infeasible clears
-	// it.
+	// remaining caches the number of slots without the nodes of rejected cells. A node that begins or ends to count clears it.
 	remaining map[string]int
 }
 
@@ -26,29 +26,30 @@ func (cl *Class) countPresent() {
 	if cl.present == nil {
 		return
 	}
-	for n := range cl.board.all {
-		if !cl.live(uint32(n)) || !cl.scorable.Has(uint32(n)) {
-			continue
-		}
-		for i := range cl.present {
-			p := &cl.present[i]
-			slot := p.soft.Slot(p.soft.Column().Domain[n])
-			if p.nodes[slot]++; p.nodes[slot] == 1 {
-				p.slots++
-			}
-		}
+	cl.counted = nodeset.New(len(cl.board.all))
+	for _, n := range cl.board.all {
+		cl.countOn(n, cl.live(n))
 	}
 }
 
-// uncount removes a node that became infeasible.
-func (cl *Class) uncount(n uint32) {
-	if cl.present == nil || !cl.scorable.Has(n) {
+// countOn counts a node that is live, and one that is not no more.
+func (cl *Class) countOn(n uint32, live bool) {
+	if cl.present == nil || !cl.scorable.Has(n) || live == cl.counted.Has(n) {
 		return
+	}
+	if live {
+		cl.counted.Add(n)
+	} else {
+		cl.counted.Remove(n)
 	}
 	for i := range cl.present {
 		p := &cl.present[i]
 		slot := p.soft.Slot(p.soft.Column().Domain[n])
-		if p.nodes[slot]--; p.nodes[slot] == 0 {
+		if live {
+			if p.nodes[slot]++; p.nodes[slot] == 1 {
+				p.slots++
+			}
+		} else if p.nodes[slot]--; p.nodes[slot] == 0 {
 			p.slots--
 		}
 		clear(p.remaining)

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/noderesources"
@@ -12,9 +13,11 @@ type resources struct {
 	fit    *rule.Fit
 	scorer *noderesources.Scorer
 	score  []int32 // by node; full without room
-	seen   int     // how many of Board.placed are counted
-	// filled are the nodes that became full, and risen the nodes whose score rose, in order.
-	filled, risen []uint32
+	at     *cluster.Move
+	// risen are nodes whose heap entries may have risen, in order: since the chain of moves was undone to its beginning for the last
+	// time, which epoch counts, all nodes of the moves after that, and those whose entry rose later.
+	risen []uint32
+	epoch int
 	// invalid is set once a node with room has a score that kube-scheduler rejects.
 	invalid bool
 }
@@ -26,7 +29,7 @@ func newResources(b *Board, c *plugin.Cycle, fit *rule.Fit) *resources {
 		fit:    fit,
 		scorer: noderesources.NewScorer(c),
 		score:  make([]int32, len(b.all)),
-		seen:   len(b.placed),
+		at:     b.state.LastMove(),
 	}
 	lacking := nodeset.New(len(b.all))
 	if fit != nil {
@@ -52,19 +55,27 @@ func (r *resources) set(n uint32, room bool) int32 {
 	return r.score[n]
 }
 
-// catchUp updates the nodes that pods were assumed on.
+// catchUp updates the nodes that pods came to or left.
 func (r *resources) catchUp(b *Board) {
-	for ; r.seen < len(b.placed); r.seen++ {
-		n := b.placed[r.seen]
-		before := r.score[n]
-		if before == full {
-			continue
+	to := b.state.LastMove()
+	if r.at == to {
+		return
+	}
+	began := r.at != nil && cluster.Parted(r.at, to)
+	if began {
+		r.risen = r.risen[:0]
+		r.epoch++
+	}
+	cluster.Way(r.at, to, func(m *cluster.Move, sign int32) {
+		if m.Group < 0 {
+			return
 		}
-		switch now := r.set(n, r.fit == nil || !r.fit.FullOn(n)); {
-		case now == full:
-			r.filled = append(r.filled, n)
-		case now > before:
+		n := m.Node
+		before := r.score[n]
+		now := r.set(n, r.fit == nil || !r.fit.FullOn(n))
+		if began && sign > 0 || now > before || b.ranks.Count() && m.Raises(sign) {
 			r.risen = append(r.risen, n)
 		}
-	}
+	})
+	r.at = to
 }

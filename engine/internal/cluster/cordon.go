@@ -83,13 +83,3 @@ var unschedulable = []api.Taint{UnschedulableTaint}
 func Cordons(t api.Taint) bool {
 	return t.Key == UnschedulableTaint.Key && t.Effect == UnschedulableTaint.Effect
 }
-
-// Cordon cordons nodes for the state. Decisions that were compiled before do not know of it. Once the request has ended, nothing
-// happens.
-func (s *State) Cordon(nodes []uint32) {
-	before := s.Cluster
-	if cordoned, err := before.Cordoned(s.ctx, nodes); err == nil {
-		s.Cluster = cordoned
-		s.note(func() { s.Cluster = before })
-	}
-}

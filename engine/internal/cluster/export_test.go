@@ -27,6 +27,7 @@ func (p *Pending) Uses(resource string) int64 { return (&Occupant{usage: &p.usag
 var Kept = map[string]bool{
 	"ctx": true, "Symbols": true, "groups": true, "ports": true, "volumeGroups": true, "attachedBy": true, "brought": true, "added": true, "addedBy": true, "addedAntiAffinity": true, "addedWishes": true,
 	"byNode": true, "recounted": true, "listed": true, "membersOf": true, "Scores": true, "explained": true,
+	"revision": true, "base": true,
 }
 
 // Restored returns the other fields, in a form that can be compared.
@@ -79,6 +80,7 @@ func (s *State) Restored() map[string]any {
 	return map[string]any{
 		"devicesOf": fmt.Sprint(granted, len(s.devicesOf.made)),
 		"Cluster":   fmt.Sprintf("%p", s.Cluster), "Resources": amounts, "assumed": started, "evicted": len(s.evicted), "noted": len(s.noted),
+		"last": fmt.Sprintf("%p", s.last), "shut": s.shut.Indexes(),
 		"gone": len(s.gone), "placed": fmt.Sprint(present(s.placed)), "nominations": nominated, "cleared": fmt.Sprint(s.cleared),
 		"occupied": fmt.Sprint(s.occupied), "entryGroup": entry, "joined": fmt.Sprint(joined), "whole": s.whole, "unnumbered": s.unnumbered,
 		"bindings": fmt.Sprint(s.bindings.reserved, s.bindings.selected, s.bindings.made),

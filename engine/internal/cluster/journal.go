@@ -90,6 +90,7 @@ func (s *State) come(p *Pending, name string, node uint32, queue int) {
 	}
 	s.assumed = append(s.assumed, assumed{pod: p, name: name, queue: queue, node: node, place: int32(len(g.Assumed))})
 	g.Assumed = append(g.Assumed, node)
+	s.move(Move{Group: int32(p.group), Node: node, Pods: 1, frees: p.Frees()})
 	s.Resources.add(node, &p.usage, 1)
 	s.settle(p.Namespace, name, 1)
 	if p.Nomination != nil {
@@ -125,6 +126,7 @@ func (s *State) evict(node uint32, o *Occupant) {
 			s.gone[namedPod{node, o.place}] = true
 		}
 	}
+	s.move(Move{Group: int32(o.Group), Node: node, Pods: -int32(o.Count)})
 	s.Resources.add(node, o.usage, -int64(o.Count))
 	s.volumesCome(g.Volumes, node, -int64(o.Count))
 	s.evicted = append(s.evicted, e)
@@ -159,6 +161,7 @@ func (s *State) bringBack(to Mark) {
 			s.recount(e, e.Count)
 			delete(s.gone, namedPod{e.node, e.place})
 		}
+		s.unmove()
 		s.Resources.add(e.node, e.usage, int64(e.Count))
 		s.volumesCome(s.Group(e.Group).Volumes, e.node, int64(e.Count))
 	}
@@ -172,6 +175,7 @@ func (s *State) forget(n int) {
 		a := &s.assumed[i]
 		g := s.groups.edit(a.pod.group)
 		g.Assumed = g.Assumed[:len(g.Assumed)-1]
+		s.unmove()
 		s.Resources.add(a.node, &a.pod.usage, -1)
 		s.volumesCome(a.pod.Volumes, a.node, -1)
 		s.settle(a.pod.Namespace, a.name, -1)

@@ -24,6 +24,7 @@ type State struct {
 	Resources *Resources
 
 	ownPods
+	moves
 	journal
 	nominating
 	memberships
@@ -62,6 +63,7 @@ func NewState(ctx context.Context, c *Cluster) *State {
 		explained: verdict.MaxExplained,
 		Symbols:   intern.Extend(c.symbols),
 		Resources: c.resources,
+		moves:     moves{base: c},
 		ownPods:   ownPods{groups: c.groups.shared(), ports: c.ports, volumeGroups: slices.Clip(c.volumeGroups)},
 	}
 }
@@ -72,7 +74,11 @@ func NewState(ctx context.Context, c *Cluster) *State {
 func (s *State) Mutate() {
 	before := s.unnumbered
 	s.unnumbered = true
-	s.note(func() { s.unnumbered = before })
+	s.note(func() {
+		s.unnumbered = before
+		s.unmove()
+	})
+	s.move(Move{Group: Renewed})
 }
 
 // ImagesCount reports whether images count where they are.

@@ -113,19 +113,24 @@ func (s *State) EndQueue(since Mark) {
 // than the number of pods that a request can place.
 const placedFrom = math.MaxInt64 - 1<<32
 
-// TraitsOn iterates over the groups with pods on a node and their traits. A group without a template of the cluster comes once for
-// each pod.
-func (c *Cluster) TraitsOn(node uint32) iter.Seq2[int, Traits] {
-	return func(yield func(int, Traits) bool) {
+// PodKind is what the outcome for pods follows from when their node is drained.
+type PodKind struct {
+	Group int
+	Traits
+}
+
+// KindsOn iterates over the kinds of pods on a node, with numbers of pods. A kind may come several times.
+func (c *Cluster) KindsOn(node uint32) iter.Seq2[PodKind, int] {
+	return func(yield func(PodKind, int) bool) {
 		r := c.row(node)
 		for _, p := range r.pods {
-			if c.groups.get(int(p.group)).Template >= 0 && !yield(int(p.group), c.traitsAt(asTemplate, p.group)) {
+			if c.groups.get(int(p.group)).Template >= 0 && !yield(PodKind{int(p.group), c.traitsAt(asTemplate, p.group)}, int(p.count)) {
 				return
 			}
 		}
 		for i := range r.named {
 			p := &r.named[i]
-			if c.groups.get(int(p.Group)).Template < 0 && !yield(int(p.Group), c.traitsAt(p.load, p.Group)) {
+			if c.groups.get(int(p.Group)).Template < 0 && !yield(PodKind{int(p.Group), c.traitsAt(p.load, p.Group)}, 1) {
 				return
 			}
 		}

@@ -3,11 +3,14 @@ package decide
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeaffinity"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/nodeunschedulable"
+	"github.com/stowage-scheduler/stowage/engine/internal/plugin/podtopologyspread"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin/tainttoleration"
 	"github.com/stowage-scheduler/stowage/engine/internal/rule"
 	"github.com/stowage-scheduler/stowage/engine/verdict"
@@ -37,6 +40,14 @@ func (d *Decision) Renominated(pod *cluster.Pending) *Decision {
 	cycle := *d.Cycle
 	cycle.Pod = pod
 	return &Decision{Framework: d.Framework, Cycle: &cycle}
+}
+
+// Cordons reports what nodes that are cordoned later are to the pod: whether they reject it, and whether decisions about other nodes
+// depend on them.
+func (d *Decision) Cordons() (reject, count bool) {
+	enabled := slices.Contains(d.Filters, nodeunschedulable.Plugin) // otherwise it depends on the taints that a node has already
+	reject = enabled && !tainttoleration.Tolerate(d.Pod.Spec().Tolerations, &cluster.UnschedulableTaint, d.profile)
+	return reject, !enabled || podtopologyspread.HonorsTaints(d.Cycle)
 }
 
 // Outcome is the result of filtering.

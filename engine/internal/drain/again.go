@@ -46,7 +46,7 @@ func (r *run) comesAgain(node uint32, o *cluster.Occupant, owed []int32) (b batc
 		u.fate = r.origins[o.Queue].fate
 	} else {
 		u.readiness = r.state.Group(o.Group).Readiness
-		u.fate = r.victimFate(fateKey{o.Group, r.base.Traits(node, o)})
+		u.fate = r.victimFate(cluster.PodKind{Group: o.Group, Traits: r.base.Traits(node, o)})
 	}
 	if c := u.fate.created; c.Pod == nil || c.Own || u.fate.left {
 		return batch{}, false
@@ -63,15 +63,15 @@ func (r *run) comesAgain(node uint32, o *cluster.Occupant, owed []int32) (b batc
 }
 
 // victimFate returns the fate of pods that are preempted, which no filter of kubectl and no budget protects.
-func (r *run) victimFate(of fateKey) *fate {
+func (r *run) victimFate(of cluster.PodKind) *fate {
 	if f := r.victims[of]; f != nil {
 		return f
 	}
-	f := &fate{of: of, budget: -1, entry: -1, budgets: r.base.Budgets().Evicting(r.state.Group(of.group))}
-	f.created = r.state.Replacement(&cluster.Victim{Group: int32(of.group)})
+	f := &fate{of: of, budget: -1, entry: -1, budgets: r.base.Budgets().Evicting(r.state.Group(of.Group))}
+	f.created = r.state.Replacement(&cluster.Victim{Group: int32(of.Group)})
 	f.left = f.created.Pod != nil && doubt.Left(r.framework.Configured(), f.created.Pod.Template)
 	if r.victims == nil {
-		r.victims = make(map[fateKey]*fate)
+		r.victims = make(map[cluster.PodKind]*fate)
 	}
 	r.victims[of] = f
 	return f

@@ -51,8 +51,8 @@ type plan struct {
 	Options
 	base      *cluster.Cluster
 	framework *decide.Framework
-	fates     map[fateKey]*fate // of the pods on Nodes
-	inOrder   []*fate           // as the nodes have them first
+	fates     map[cluster.PodKind]*fate // of the pods on Nodes
+	inOrder   []*fate                   // as the nodes have them first
 	pending   []place.Pending
 	groups    groups
 	listed    int // budgets of all fates
@@ -63,19 +63,21 @@ type plan struct {
 // newPlan determines the fates of the pods of the nodes.
 func newPlan(ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *Options) (*plan, error) {
 	s := cluster.NewState(ctx, c)
-	p := &plan{Options: *o, base: c, framework: f, fates: make(map[fateKey]*fate), heals: make(map[int32]bool)}
+	p := &plan{Options: *o, base: c, framework: f, fates: make(map[cluster.PodKind]*fate), heals: make(map[int32]bool)}
 	for i, node := range o.Nodes {
 		if i%64 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		for group, traits := range c.TraitsOn(node) {
-			key := fateKey{group, traits}
-			if p.fates[key] == nil {
+		for kind, pods := range c.KindsOn(node) {
+			if p.fates[kind] == nil {
 				if ctx.Err() != nil { // there may be many budgets
 					return nil, ctx.Err()
 				}
-				p.fates[key] = p.fateOf(s, key)
-				p.inOrder = append(p.inOrder, p.fates[key])
+				p.fates[kind] = p.fateOf(s, kind)
+				p.inOrder = append(p.inOrder, p.fates[kind])
+			}
+			if f := p.fates[kind]; f.entry >= 0 {
+				p.pending[f.entry].Count += pods
 			}
 		}
 	}
@@ -83,19 +85,15 @@ func newPlan(ctx context.Context, f *decide.Framework, c *cluster.Cluster, o *Op
 	return p, ctx.Err()
 }
 
-// usualPods is a number of pods for which place.New prepares a board.
-const usualPods = 1 << 10
-
 // drainer drains nodes in a state of its own.
 type drainer struct {
 	*plan
 	ctx   context.Context
 	state *cluster.State
-	// queue has an entry for each one of plan.pending. boards reports by class whether a board can find its nodes.
-	queue  *place.Queue
-	cycle  *gang.Cycle // nil without groups
-	boards map[*place.Class]bool
-	used   []*place.Class // with a decision
+	// queue has an entry for each one of plan.pending. Its board stays from one drain to the next.
+	queue *place.Queue
+	cycle *gang.Cycle    // nil without groups
+	used  []*place.Class // with a decision
 	// budgets are the cluster's budgets in their current state, and spent the changes to them, in order.
 	budgets []budget
 	spent   []spending
@@ -113,7 +111,7 @@ type origin struct {
 }
 
 func (p *plan) newDrainer(ctx context.Context) (*drainer, error) {
-	d := &drainer{plan: p, ctx: ctx, state: cluster.NewState(ctx, p.base), boards: make(map[*place.Class]bool)}
+	d := &drainer{plan: p, ctx: ctx, state: cluster.NewState(ctx, p.base)}
 	budgets := p.base.Budgets()
 	d.budgets = make([]budget, budgets.Len())
 	for i := range d.budgets {
@@ -135,7 +133,6 @@ func (p *plan) newDrainer(ctx context.Context) (*drainer, error) {
 			return nil, err
 		}
 		for _, c := range d.queue.Classes {
-			d.boards[c] = !c.Scan && !d.state.AnyNominated()
 			c.Decision = nil
 		}
 		if len(p.groups.list) > 0 {

@@ -39,15 +39,9 @@ func (f Filters) filter(t cluster.Traits) (stays bool, refused verdict.BlockedRe
 	return false, 0
 }
 
-// fateKey is what the fate of pods follows from.
-type fateKey struct {
-	group  int
-	traits cluster.Traits
-}
-
 // fate is the outcome for the pods of a group when their node is drained.
 type fate struct {
-	of    fateKey
+	of    cluster.PodKind
 	stays bool
 	// filtered is why kubectl does not evict them, 0 if it does.
 	filtered verdict.BlockedReason
@@ -75,10 +69,10 @@ func (f *fate) refusal(r api.Readiness) verdict.BlockedReason {
 }
 
 // fateOf returns the fate of pods.
-func (p *plan) fateOf(s *cluster.State, of fateKey) *fate {
-	g := s.Group(of.group)
+func (p *plan) fateOf(s *cluster.State, of cluster.PodKind) *fate {
+	g := s.Group(of.Group)
 	out := &fate{of: of, budget: -1, entry: -1}
-	if out.stays, out.filtered = p.filter(of.traits); out.stays {
+	if out.stays, out.filtered = p.filter(of.Traits); out.stays {
 		return out
 	}
 	if g.Terminating {
@@ -98,10 +92,10 @@ func (p *plan) fateOf(s *cluster.State, of fateKey) *fate {
 			out.budget = out.budgets[0]
 		}
 	}
-	if of.traits.Controller == api.NoWorkload || of.traits.Gone || out.filtered != 0 || out.refusal(g.Readiness) != 0 {
+	if of.Traits.Controller == api.NoWorkload || of.Traits.Gone || out.filtered != 0 || out.refusal(g.Readiness) != 0 {
 		return out
 	}
-	out.created = s.Replacement(&cluster.Victim{Group: int32(of.group)})
+	out.created = s.Replacement(&cluster.Victim{Group: int32(of.Group)})
 	if out.created.Pod != nil {
 		if out.left = doubt.Left(p.framework.Configured(), out.created.Pod.Template); out.left {
 			return out
@@ -112,7 +106,7 @@ func (p *plan) fateOf(s *cluster.State, of fateKey) *fate {
 			}
 		}
 		out.entry = len(p.pending)
-		p.pending = append(p.pending, place.Pending{Pod: *out.created.Pod, Count: usualPods})
+		p.pending = append(p.pending, place.Pending{Pod: *out.created.Pod})
 	}
 	return out
 }

@@ -82,7 +82,7 @@ type limits struct {
 	// fit is set if pods' requests have to fit, and only drains free resources on nodes.
 	fit bool
 	// demands is the demand of a fate's pods on nodes that are not drained, by resource; nil if the pods may stay on drained nodes.
-	demands map[fateKey]*demand
+	demands map[cluster.PodKind]*demand
 }
 
 // resources are the lanes, and room for pods.
@@ -92,7 +92,7 @@ type demand [resources]int64
 
 // limits returns the limits of the search.
 func (p *plan) limits(d *drainer) (limits, error) {
-	l := limits{demands: make(map[fateKey]*demand)}
+	l := limits{demands: make(map[cluster.PodKind]*demand)}
 	cordons := false // whether any filter keeps pods off cordoned nodes
 	for _, of := range p.framework.Filters {
 		l.fit = l.fit || of.Name == verdict.NodeResourcesFit
@@ -147,9 +147,9 @@ func (s *search) begin() {
 // mayDrain reports whether a node can ever be drained: pods that cannot be evicted, and pods with an unknown replacement,
 // stay so whatever is drained before. So does a budget that allows nothing.
 func (s *search) mayDrain(node uint32) bool {
-	for group, traits := range s.base.TraitsOn(node) {
-		f := s.fates[fateKey{group, traits}]
-		readiness := s.state.Group(group).Readiness
+	for kind := range s.base.KindsOn(node) {
+		f := s.fates[kind]
+		readiness := s.state.Group(kind.Group).Readiness
 		if f.refusal(readiness) != 0 || f.created.Unknown || s.never(f, readiness) {
 			return false
 		}

@@ -7,22 +7,8 @@ import (
 	"github.com/stowage-scheduler/stowage/engine/verdict"
 )
 
-// boardFrom is the number of pods of a class in a round from which on a board finds their nodes. BenchmarkDrain, where a class has
-// six pods together, takes half the time that it takes with 16.
-const boardFrom = 4
-
 // place places the pending pods one by one.
 func (r *run) place() error {
-	pods := make(map[*place.Class]int, len(r.pending))
-	for i := range r.pending {
-		b := &r.pending[i]
-		pods[r.queue.Classes[b.fate.entry]] += b.count
-	}
-	for c, count := range pods {
-		if r.boards[c] {
-			c.Scan = count < boardFrom
-		}
-	}
 	failed, attempted := make(map[*place.Class]failure), make(map[int]bool)
 	for i := range r.pending {
 		if i%256 == 255 && r.ctx.Err() != nil {

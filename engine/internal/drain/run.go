@@ -49,7 +49,7 @@ type run struct {
 	began, roundBegan int
 	// victims are the fates of preempted pods, returned the preempted pods that came back, gone the preempted pods whose return is
 	// unknown.
-	victims  map[fateKey]*fate
+	victims  map[cluster.PodKind]*fate
 	returned []*unit
 	gone     []verdict.PodReference
 	moves    []int // entries of the queue by index in out.Moves
@@ -101,7 +101,7 @@ func (d *drainer) fateOn(node uint32, o *cluster.Occupant) *fate {
 	if o.Queue >= 0 {
 		return d.origins[o.Queue].fate
 	}
-	return d.fates[fateKey{o.Group, d.base.Traits(node, o)}]
+	return d.fates[cluster.PodKind{Group: o.Group, Traits: d.base.Traits(node, o)}]
 }
 
 // rounds evicts and places pods until no more pods can be evicted.

@@ -83,7 +83,7 @@ func (t *Trials) Apply(ctx context.Context, nodes []uint32) (*verdict.Drain, *cl
 	if err != nil {
 		return nil, nil, err
 	}
-	arrivals := d.state.ArrivalsSince(before.mark, func(entry int) int { return d.origins[entry].fate.of.group })
+	arrivals := d.state.ArrivalsSince(before.mark, func(entry int) int { return d.origins[entry].fate.of.Group })
 	d.undo(before)
 	t.idle <- d
 	after, err := t.plan.base.Moved(ctx, arrivals, nodes)

@@ -248,7 +248,7 @@ func (p *placer) placeInQueueOrder(ctx context.Context, g *queued, counts []int,
 		if err := p.Place(ctx, e, counts[i], r, nil); err != nil {
 			return nil, err
 		}
-		if p.Classes[e].Decision.Gated() == nil {
+		if p.Decision(p.Classes[e]).Gated() == nil {
 			left -= counts[i]
 		}
 		t.placed += len(r.Nodes)

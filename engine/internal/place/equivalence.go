@@ -29,9 +29,8 @@ type Class struct {
 	// common is what pods with claims of their own have in common but for their names, if they may be on a board; nil if they may not.
 	common *common
 
-	pods       int
-	board      *board.Board // the board of onBoard
-	onBoard    *board.Class
+	pods int
+	seat
 	rejected   *decide.Outcome // the outcome of filtering when no node was feasible, after rejectedAt moves
 	rejectedAt int
 	preemption *verdict.Preemption // of rejected; nil until needed, and if there is none
@@ -46,6 +45,16 @@ type Class struct {
 	rules         *rule.Set
 	open, blocked nodeset.Set
 	changed       int
+}
+
+// seat is what a class has on a board.
+type seat struct {
+	board *board.Board
+	// onBoard is nil if the pods are rejected as a whole.
+	onBoard *board.Class
+	// steady is set if onBoard follows all that changes in the state. Otherwise it is valid as long as the state has the revision.
+	steady   bool
+	revision int
 }
 
 // Copy returns the class for a queue on other candidates.

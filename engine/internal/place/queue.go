@@ -148,14 +148,12 @@ func (q *Queue) List(found int) bool {
 func (q *Queue) Undo(to cluster.Mark) {
 	q.State.Undo(to)
 	q.moves++
-	q.board = nil
 }
 
 // Place places a number of pods of an entry. It stops at the first pod without a feasible node: the others of the entry
 // have none either.
 func (q *Queue) Place(ctx context.Context, entry, count int, result *verdict.Placement, watch Watcher) error {
 	c := q.Classes[entry]
-	q.Decision(c)
 	next := q.best
 	if q.numbers != nil { // of a queue whose pods are nominated, and evicted
 		next = q.Next
@@ -166,6 +164,7 @@ func (q *Queue) Place(ctx context.Context, entry, count int, result *verdict.Pla
 			return err
 		}
 		if !found {
+			q.Decision(c)
 			rejected := verdict.Placement{
 				Nodes: result.Nodes, Scanned: result.Scanned, Unplaced: count, Failed: c.Error(q.Candidates.Len()) != "",
 			}
@@ -192,15 +191,11 @@ func (q *Queue) Place(ctx context.Context, entry, count int, result *verdict.Pla
 // Assume assumes a pod of an entry on a node.
 func (q *Queue) Assume(entry int, node uint32) {
 	pod := q.Classes[entry].Pod
-	shares := q.board != nil && q.State.Shares(pod, node)
+	if q.State.Shares(pod, node) {
+		q.State.Revise() // a board relies on equal pods of a group counting equally
+	}
 	q.State.Assume(pod, q.Pending[entry].Pod.Name, node, q.number(entry))
 	q.moves++
-	switch {
-	case pod.Frees(), shares:
-		q.board = nil // the board relies on free amounts that only decrease, and on equal pods of a group counting equally
-	case q.board != nil:
-		q.board.Placed(node, pod.Group())
-	}
 }
 
 // best returns the best node for the next pod of a class, and whether one is feasible.
@@ -218,28 +213,15 @@ func (q *Queue) best(ctx context.Context, c *Class, result *verdict.Placement) (
 		result.Scanned++
 		return q.scan(ctx, c)
 	}
-	if c.onBoard != nil && c.board == q.board && c.yields && q.unblocks(c) {
+	switch {
+	case !q.follows(c):
+		q.compile(c)
+	case c.onBoard != nil && c.yields && q.unblocks(c):
 		if c.changed++; c.changed*16 > c.pods+64 && !q.Options.Tuning.Board { // the board costs more than scanning
 			c.Scan = true
 			return q.best(ctx, c, result)
 		}
-		c.board = nil
-	}
-	if c.board == nil || c.board != q.board {
-		if q.board == nil || q.board.Bytes() > cmp.Or(q.Options.Tuning.Bytes, maxBoardBytes) {
-			q.board = board.New(q.State, q.order, q.Options.Tuning.LowCardinality)
-		}
-		c.board, c.onBoard = q.board, nil
-		rules := c.Decision.Rules()
-		if nodes := q.Static(c.Decision, rules); nodes != nil {
-			if c.yields {
-				rules.Count()
-				c.rules, c.open = rules, nodes.Clone()
-				c.blocked = c.Decision.Blocked(rules, nodes, nodeset.New(q.State.Len()))
-				nodes.AndNot(c.blocked)
-			}
-			c.onBoard = q.board.Class(c.Decision.Cycle, rules, nodes)
-		}
+		q.compile(c)
 	}
 	if c.onBoard == nil {
 		return 0, false, nil
@@ -250,6 +232,51 @@ func (q *Queue) best(ctx context.Context, c *Class, result *verdict.Placement) (
 		return q.best(ctx, c, result)
 	}
 	return node, found, ctx.Err()
+}
+
+// follows reports whether a class is on the board and has counted all that changed.
+func (q *Queue) follows(c *Class) bool {
+	if c.board == nil || c.board != q.board || !c.steady && c.revision != q.State.Revision() {
+		return false
+	}
+	return c.onBoard == nil || c.onBoard.CatchUp()
+}
+
+// compile puts a class on the board; its onBoard is nil if the pods are rejected as a whole.
+func (q *Queue) compile(c *Class) {
+	if q.board == nil || q.board.Bytes() > cmp.Or(q.Options.Tuning.Bytes, maxBoardBytes) {
+		q.board = board.New(q.State, q.order, q.Options.Tuning.LowCardinality)
+	}
+	d := q.Decision(c)
+	c.board, c.onBoard, c.steady, c.revision = q.board, nil, q.steady(c), q.State.Revision()
+	var cordons board.Cordons
+	cordons.Close, cordons.Count = d.Cordons()
+	if cordons.Count || !q.State.AnyCordoned() {
+		q.compileFor(c, d, cordons)
+		return
+	}
+	q.State.Uncordoned(func() { q.compileFor(c, decide.New(q.Framework, q.State, c.Pod), cordons) })
+}
+
+func (q *Queue) compileFor(c *Class, d *decide.Decision, cordons board.Cordons) {
+	rules := d.Rules()
+	nodes := q.Static(d, rules)
+	if nodes == nil {
+		return
+	}
+	if c.yields {
+		rules.Count()
+		c.rules, c.open = rules, nodes.Clone()
+		c.blocked = d.Blocked(rules, nodes, nodeset.New(q.State.Len()))
+		nodes.AndNot(c.blocked)
+	}
+	c.onBoard = q.board.Class(d.Cycle, rules, nodes, cordons)
+}
+
+// steady reports whether all that pods of a class read is counted by the groups of other pods.
+func (q *Queue) steady(c *Class) bool {
+	spec := c.Pod.Spec()
+	return !c.yields && len(c.Pod.HostPorts) == 0 && len(c.Pod.Shape.Volumes) == 0 && len(spec.Volumes) == 0 && !q.State.Binds(spec)
 }
 
 // Next is best for a queue whose pods are nominated, and evicted, while it is placed. Scanned of result counts on.
@@ -278,19 +305,15 @@ func (q *Queue) Next(ctx context.Context, c *Class, result *verdict.Placement) (
 	return q.best(ctx, c, result)
 }
 
-// Evicted notifies the queue that pods were evicted, or that the state has another cluster.
-func (q *Queue) Evicted() {
-	q.moves++
-	q.board = nil
-}
+// Evicted notifies the queue that pods were evicted.
+func (q *Queue) Evicted() { q.moves++ }
 
 // Renominated notifies the queue that nominations began or ended.
 func (q *Queue) Renominated() { q.moves++ }
 
 // unblocks reports whether the nodes changed that are infeasible for a class because of nominated pods.
 func (q *Queue) unblocks(c *Class) bool {
-	c.onBoard.CatchUp()
-	return !slices.Equal(c.blocked, c.Decision.Blocked(c.rules, c.open, c.blocked))
+	return !slices.Equal(c.blocked, q.Decision(c).Blocked(c.rules, c.open, c.blocked))
 }
 
 // Decision returns the decision for a class.
@@ -324,7 +347,7 @@ const maxBoardBytes = 1 << 29
 // scan evaluates every node for a pod of a class.
 func (q *Queue) scan(ctx context.Context, c *Class) (uint32, bool, error) {
 	c.failure, q.infeasible = nil, nil
-	outcome, err := c.Decision.Filter(ctx, q.Candidates)
+	outcome, err := q.Decision(c).Filter(ctx, q.Candidates)
 	if err != nil {
 		return 0, false, err
 	}

@@ -72,7 +72,7 @@ func (o *Order) Best(nodes []uint32, pods func(uint32) int64) uint32 {
 }
 
 // Ranks are the ranks of nodes while the numbers of their pods change. Each node has another rank, and the lowest one is
-// preferred. The rank of a node never falls as long as its pods do not become fewer.
+// preferred. The rank of a node falls only if its pods become fewer.
 type Ranks struct {
 	nodes, positions []uint32           // of the order; nil if they are equal
 	pods             func(uint32) int64 // on a node; nil if they do not count
@@ -98,6 +98,9 @@ func (o *Order) Ranks(pods func(uint32) int64) Ranks {
 	}
 	return r
 }
+
+// Count reports whether the numbers of pods count.
+func (r *Ranks) Count() bool { return r.pods != nil }
 
 // Of returns the rank of a node. If pods count it is their number, then the node's position xor that number: the order of nodes
 // differs from one number to the next, so that pods of two kinds that come in turns do not share the nodes between the kinds.

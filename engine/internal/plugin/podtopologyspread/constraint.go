@@ -3,6 +3,8 @@
 package podtopologyspread
 
 import (
+	"slices"
+
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
@@ -54,6 +56,12 @@ func constraints(c *plugin.Cycle, soft bool) []constraint {
 		compiled[i].selector = selects
 	}
 	return compiled
+}
+
+// HonorsTaints reports whether a constraint that the pod has, or may have by default, counts pods by the taints of their nodes.
+func HonorsTaints(c *plugin.Cycle) bool {
+	honors := func(s api.TopologySpreadConstraint) bool { return s.HonorNodeTaints }
+	return slices.ContainsFunc(c.Pod.Spec().Spread, honors) || slices.ContainsFunc(c.Profile.DefaultSpread, honors)
 }
 
 func compile(c *plugin.Cycle, specs []api.TopologySpreadConstraint, soft bool, selects *selector.Selector) []constraint {

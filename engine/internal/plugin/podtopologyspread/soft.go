@@ -63,13 +63,13 @@ func (s *Soft) Counts() []int64 {
 	return counts
 }
 
-// AddPod adds a pod on a node and reports whether it counts.
-func (s *Soft) AddPod(node uint32) bool {
+// AddPods adds pods on a node, or removes them if their number is negative, and reports whether they count.
+func (s *Soft) AddPods(node uint32, pods int64) bool {
 	switch {
 	case s.PerNode != nil:
-		s.PerNode[node]++
+		s.PerNode[node] += pods
 	case s.counted.Has(node):
-		s.bySlotOf[s.slotOf[s.column.Domain[node]]]++
+		s.bySlotOf[s.slotOf[s.column.Domain[node]]] += pods
 	default:
 		return false
 	}
