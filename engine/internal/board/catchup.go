@@ -10,31 +10,24 @@ import (
 // rules must be compiled again.
 func (cl *Class) CatchUp() bool {
 	to := cl.board.state.LastMove()
-	r := cl.resources()
-	r.catchUp(cl.board)
+	cl.resources().catchUp(cl.board)
 	if cl.base != nil {
 		cl.base.catchUp()
 	}
-	touched := cl.touched[:0]
-	cl.moving = cl.moving[:0]
-	cluster.Way(cl.at, to, func(m *cluster.Move, sign int32) {
-		raises := m.Raises(sign)
-		if raises && cl.isStale(m) || int(m.Group) >= cl.groups {
-			cl.stale = true
-			return
+	cl.touched, cl.moving = cl.touched[:0], cl.moving[:0]
+	if revision := cl.board.state.Revision(); revision != cl.revision {
+		cluster.Way(cl.at, to, cl.count)
+		cl.revision = revision
+	} else if _, groups := cl.board.state.Added(); cl.own != nil || groups > cl.groups || !cl.counting.Empty() {
+		for m := to; m != cl.at; m = m.Before() { // pods that came, and nothing else
+			cl.count(m, 1)
 		}
-		if m.Group >= 0 && cl.counting.Has(uint32(m.Group)) {
-			cl.add(cl.effects[cl.effectOf[int(m.Group)]], m.Node, int64(sign)*int64(m.Pods))
-		}
-		if cl.own != nil && (raises || r.score[m.Node] == full) {
-			touched = append(touched, m.Node)
-		}
-	})
-	cl.at, cl.touched = to, touched
+	}
+	cl.at = to
 	if cl.stale || cl.own == nil {
 		return !cl.stale
 	}
-	for _, n := range touched {
+	for _, n := range cl.touched {
 		cl.settle(n)
 	}
 	for _, in := range cl.moving {
@@ -44,6 +37,21 @@ func (cl *Class) CatchUp() bool {
 	}
 	cl.own.catchUp()
 	return true
+}
+
+// count counts a move, or one that was undone with a sign of -1.
+func (cl *Class) count(m *cluster.Move, sign int32) {
+	raises := m.Raises(sign)
+	if raises && cl.isStale(m) || int(m.Group) >= cl.groups {
+		cl.stale = true
+		return
+	}
+	if m.Group >= 0 && cl.counting.Has(uint32(m.Group)) {
+		cl.add(cl.effects[cl.effectOf[int(m.Group)]], m.Node, int64(sign)*int64(m.Pods))
+	}
+	if cl.own != nil && (raises || cl.own.resources.score[m.Node] == full) {
+		cl.touched = append(cl.touched, m.Node)
+	}
 }
 
 // isStale reports whether a class cannot count a move that may give a node more room.

@@ -55,9 +55,11 @@ type buckets struct {
 
 // position is up to where a class has counted, and what it cannot count beyond that.
 type position struct {
-	at      *cluster.Move
-	groups  int // how many groups the state had
-	cordons Cordons
+	at     *cluster.Move
+	groups int // how many groups the state had
+	// revision is the state's then. While it stays, pods have come, and nothing else.
+	revision int
+	cordons  Cordons
 	// revisable is set if the class counts pods that leave, and what is undone. Without that it counts less.
 	revisable, stale bool
 }
@@ -88,7 +90,7 @@ func (b *Board) Class(c *plugin.Cycle, rules *rule.Set, nodes nodeset.Set, cordo
 	rules.CountPods()
 	cl := &Class{board: b, cycle: c, rules: rules, preferred: interpodaffinity.NewPreferred(c)}
 	_, groups := c.State.Added()
-	cl.position = position{at: c.State.LastMove(), groups: groups, cordons: cordons, revisable: c.State.Revision() > 0}
+	cl.position = position{at: c.State.LastMove(), groups: groups, revision: c.State.Revision(), cordons: cordons, revisable: c.State.Revision() > 0}
 	cl.soft, cl.scorable = podtopologyspread.NewSoft(c)
 	for _, r := range rules.Spread {
 		nodes = plugin.Both(nodes, r.Column.Having)

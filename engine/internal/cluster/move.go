@@ -64,6 +64,9 @@ func Parted(a, b *Move) bool {
 	return a == nil
 }
 
+// Before returns the move before; nil at the beginning of the chain.
+func (m *Move) Before() *Move { return m.before }
+
 // LastMove returns the last move of the state; nil for none.
 func (s *State) LastMove() *Move { return s.last }
 
