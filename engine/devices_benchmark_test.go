@@ -115,14 +115,21 @@ func unsolvable() *api.PodTemplate {
 	return t
 }
 
-// BenchmarkDevicesUndecided is about a claim that no search decides, on nodes that have no search in common.
-func BenchmarkDevicesUndecided(b *testing.B) {
-	stated := gpuCluster(1000, 40)
-	for i := range stated.Devices.Slices {
-		for j := range stated.Devices.Slices[i].Devices { // so that no two pools are of one kind
-			stated.Devices.Slices[i].Devices[j].Attributes = []api.DeviceAttribute{{Name: "serial", Value: fmt.Sprint(i, "-", j)}}
+// differentGPUs is gpuCluster with devices of which no two have the same taints: no search has another one's outcome, and none leaves
+// devices out because they equal others.
+func differentGPUs(nodes, devices int) *api.Cluster {
+	c := gpuCluster(nodes, devices)
+	for i := range c.Devices.Slices {
+		for j := range c.Devices.Slices[i].Devices {
+			c.Devices.Slices[i].Devices[j].Taints = []api.DeviceTaint{{Key: fmt.Sprint(i, "-", j), Effect: api.NoDeviceEffect}}
 		}
 	}
+	return c
+}
+
+// BenchmarkDevicesUndecided is about a claim that no search decides, on nodes that have no search in common.
+func BenchmarkDevicesUndecided(b *testing.B) {
+	stated := differentGPUs(1000, 40)
 	c := compiled(b, stated)
 	for b.Loop() {
 		p, err := c.Place(b.Context(), []engine.Pending{{Pod: api.Pod{Template: unsolvable(), TemplateIndex: -1}, Count: 1}},

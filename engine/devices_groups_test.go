@@ -88,11 +88,7 @@ func TestUndecidedDevices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes two seconds")
 	}
-	stated := gpuCluster(12, 40)
-	for i := range stated.Devices.Slices {
-		stated.Devices.Slices[i].Devices[0].Attributes = []api.DeviceAttribute{{Name: "serial", Value: fmt.Sprint(i)}}
-	}
-	p, err := compiled(t, stated).Place(t.Context(), []engine.Pending{
+	p, err := compiled(t, differentGPUs(12, 40)).Place(t.Context(), []engine.Pending{
 		{Pod: api.Pod{Template: unsolvable(), TemplateIndex: -1}, Count: 1}, {Pod: api.Pod{Template: claimingDevices(20), TemplateIndex: -1}, Count: 24},
 	}, engine.PlaceOptions{Profile: api.Kube137()})
 	if err != nil {
