@@ -8,8 +8,10 @@ import (
 const (
 	// rememberAfter is the number of steps after which a search remembers what failed. Most searches end before.
 	rememberAfter = 1 << 10
-	// maxRemembered bounds what a search remembers: some megabytes.
+	// maxRemembered bounds what a search remembers: some megabytes. A search with more states is not likely to end, and goes on without.
 	maxRemembered = 1 << 15
+	// near is with how many of the devices tried last a device is compared.
+	near = 4
 )
 
 // failures are the states of a search from which no devices were found for the rest of the claims. kube-scheduler tries the same devices in
@@ -31,12 +33,12 @@ func (s *search) remembers() bool {
 // is not remembered.
 func (s *search) failed(r at, inSub bool, from place) (known bool, key string) {
 	f := &s.failures
-	if !s.remembers() {
+	if !s.remembers() || len(f.seen) >= maxRemembered {
 		return false, ""
 	}
 	s.stateKey(r, inSub, from)
-	if _, known = f.seen[string(f.key)]; known || len(f.seen) >= maxRemembered {
-		return known, ""
+	if _, known = f.seen[string(f.key)]; known {
+		return true, ""
 	}
 	return false, string(f.key)
 }
@@ -93,9 +95,9 @@ func (f *failures) remember(key string) {
 
 // hasTwin reports whether a device equals a device that was tried in vain for the same request from the same state: whatever could be had
 // with it could be had with the other one, which comes before it. That holds for requests that take free devices in any order: not with
-// administrator access, which takes devices of others, and not beside a request for all.
+// administrator access, which takes devices of others, and not beside a request for all. Equal devices are near each other in most pools.
 func (s *search) hasTwin(d *Device, tried []*Device) bool {
-	return slices.ContainsFunc(tried, func(o *Device) bool { return s.problem.twins(d, o) })
+	return slices.ContainsFunc(tried[max(0, len(tried)-near):], func(o *Device) bool { return s.problem.twins(d, o) })
 }
 
 // twins reports whether nothing that the problem reads differs between two devices.
