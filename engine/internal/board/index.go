@@ -156,7 +156,7 @@ func (x *index) drop(n uint32) {
 
 // put puts a node into the bucket of its cell and values, with its current entry.
 func (x *index) put(n uint32, values []int64) {
-	from, to := x.bucketOf[n]-1, int32(0)
+	from := x.bucketOf[n] - 1
 	if from >= 0 && slices.Equal(x.valuesOf(from), values) {
 		x.enter(from, n)
 		return
@@ -164,7 +164,7 @@ func (x *index) put(n uint32, values []int64) {
 	if from >= 0 {
 		x.shrink(from)
 	}
-	to = x.bucket(x.cells.cell[n], values)
+	to := x.bucket(x.cells.cell[n], values)
 	x.bucketOf[n] = to + 1
 	g := &x.buckets[to]
 	if g.live++; g.live == 1 {
