@@ -113,10 +113,6 @@ func (r *run) sections() error {
 		{"volumes", onBig(func() error { return r.volumes(nodes) })},
 	}
 	all = append(all, section{"queues", r.placing}, section{"simulation", r.simulation}, section{"affinity surge", r.surge}, section{"devices", r.devices})
-	all = append(all,
-		section{"queues of diverse pods", r.diverse}, section{"deltas", func() error { return r.watched(nodes) }}, section{"growth", r.growth},
-		section{"command", r.command},
-	)
 	for _, n := range r.KubeNodes {
 		all = append(all, section{fmt.Sprintf("kube-scheduler, %d nodes", n), onBig(func() error { return r.versus(n) })})
 	}
@@ -132,6 +128,11 @@ func (r *run) sections() error {
 	if r.Huge {
 		all = append(all, section{fmt.Sprintf("%d nodes", hugeNodes), r.huge})
 	}
+	// They put many snapshots, for which the server may drop the big cluster: they come after the sections about it.
+	all = append(all,
+		section{"queues of diverse pods", r.diverse}, section{"deltas", func() error { return r.watched(nodes) }}, section{"growth", r.growth},
+		section{"command", r.command},
+	)
 	for _, s := range all {
 		if !strings.Contains(s.name, r.Only) {
 			continue
