@@ -29,7 +29,7 @@ func (s *search) remembers() bool {
 	return s.limit-s.steps > s.failures.after && len(s.made) <= 64 // takenBy takes claims 64 apart for one
 }
 
-// failed reports whether the search has failed from its present state, and returns the key to remember it by if it fails now; nil if it
+// failed reports whether the search has failed from its present state, and returns the key to remember it by if it fails now; empty if it
 // is not remembered.
 func (s *search) failed(r at, inSub bool, from place) (known bool, key string) {
 	f := &s.failures

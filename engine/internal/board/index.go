@@ -205,7 +205,7 @@ func (x *index) enter(g int32, n uint32) {
 	heapify(b.heap)
 }
 
-// spareEntries is how many outdated entries a heap may have besides as many as it has nodes.
+// spareEntries is how many outdated entries a heap may have in addition to as many as it has nodes.
 const spareEntries = 256
 
 // refresh corrects the top of a bucket's heap and returns it.

@@ -12,7 +12,7 @@ type presence struct {
 	soft  *podtopologyspread.Soft
 	nodes []int32 // by slot
 	slots int     // slots with nodes
-	// remaining caches the number of slots without the nodes of rejected cells. A node that begins or ends to count clears it.
+	// remaining caches the number of slots without the nodes of rejected cells. A node that is added to the counts or removed clears it.
 	remaining map[string]int
 }
 
@@ -32,7 +32,7 @@ func (cl *Class) countPresent() {
 	}
 }
 
-// countOn counts a node that is live, and one that is not no more.
+// countOn counts a node if it is live, and removes it from the counts otherwise.
 func (cl *Class) countOn(n uint32, live bool) {
 	if cl.present == nil || !cl.scorable.Has(n) || live == cl.counted.Has(n) {
 		return
