@@ -45,7 +45,7 @@ func (w *world) allocated(claim, pod string) (out []string) {
 // holds its lock while a reactor runs.
 func (w *world) versions() {
 	resource := resourcev1.SchemeGroupVersion.WithResource("resourceclaims")
-	w.api.PrependReactor("update", "resourceclaims", func(a clienttesting.Action) (bool, runtime.Object, error) {
+	react := clienttesting.ReactionFunc(func(a clienttesting.Action) (bool, runtime.Object, error) {
 		to := a.(clienttesting.UpdateAction).GetObject().(*resourcev1.ResourceClaim).DeepCopy()
 		now, err := w.api.Tracker().Get(resource, to.Namespace, to.Name)
 		if err != nil {
@@ -58,6 +58,7 @@ func (w *world) versions() {
 		to.ResourceVersion = strconv.Itoa(version + 1)
 		return true, to, w.api.Tracker().Update(resource, to, to.Namespace)
 	})
+	w.updateClaim.Store(&react)
 }
 
 // TestDevicesAreAllocated expects that each pod that is bound has devices of its own, on its node, and why the others wait.
@@ -212,12 +213,13 @@ func TestClaimsThatChangeMeanwhile(t *testing.T) {
 			w := start(t, allocating, node("a", "8"), node("b", "1"), devices.NewClass(), devices.Slice("a", "old", 1), devices.Slice("b", "old", 1),
 				devices.Claim("one", 1))
 			var done atomic.Bool
-			w.api.PrependReactor("update", "resourceclaims", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			react := clienttesting.ReactionFunc(func(a clienttesting.Action) (bool, runtime.Object, error) {
 				if a.GetSubresource() != "status" || !done.CompareAndSwap(false, true) {
 					return false, nil, nil
 				}
 				return true, nil, c.answer(w, a.(clienttesting.UpdateAction).GetObject().(*resourcev1.ResourceClaim))
 			})
+			w.updateClaim.Store(&react)
 			w.create(devices.Use(pod("p"), "one"))
 			w.bound("p")
 			if got := w.allocated("one", "p"); !slices.Equal(got, []string{c.want}) || w.pod("p").Spec.NodeName != c.want[:1] {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/events"
 
 	"github.com/stowage-scheduler/stowage/clients/batch"
@@ -69,6 +71,8 @@ type world struct {
 	// beforePlace is called before the next call of Place; everyPlace with each one, and its error is the answer.
 	beforePlace func()
 	everyPlace  func(context.Context, *stowagev1.PlaceRequest) error
+	// updateClaim is the reactor for updates of claims. It is set while the scheduler runs, when the fake API server may not be given a reactor.
+	updateClaim atomic.Pointer[clienttesting.ReactionFunc]
 
 	end, lose context.CancelFunc // the scheduler's contexts
 	ended     chan struct{}      // closed when Run has returned
@@ -86,6 +90,12 @@ func startAssuming(t *testing.T, assumeFor time.Duration, o batch.Options, objec
 		{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "deviceclasses"}, {Name: "resourceclaims"}}},
 		{GroupVersion: "scheduling.k8s.io/v1beta1", APIResources: []metav1.APIResource{{Name: "podgroups"}}},
 	}
+	w.api.PrependReactor("update", "resourceclaims", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if react := w.updateClaim.Load(); react != nil {
+			return (*react)(a)
+		}
+		return false, nil, nil
+	})
 	client, err := stowage.Dial([]string{servertest.Start(t).Address}, grpc.WithChainUnaryInterceptor(w.call))
 	if err != nil {
 		t.Fatal(err)
