@@ -73,7 +73,7 @@ func PlaceRequest(c *scenario.Case, s *oracle.Scheduler, form Form) (*stowagev1.
 		err = addStorage(b, storage, queue)
 	}
 	if err == nil {
-		err = addDevices(b, devices)
+		err = addDevices(b, devices, queue)
 	}
 	if err == nil {
 		err = addAll(func(g *schedulingv1beta1.PodGroup) error { return b.AddPodGroup(g) }, relaxed(groups))
@@ -240,11 +240,7 @@ func addStorage(b *kube.Builder, s *scenario.Storage, queue []*corev1.Pod) error
 	for i, c := range s.PersistentVolumeClaims {
 		claims[i] = c.DeepCopy()
 		claims[i].UID = cmp.Or(c.UID, "live")
-		if owner := metav1.GetControllerOfNoCopy(c); owner != nil && slices.ContainsFunc(queue, func(p *corev1.Pod) bool {
-			return p.Spec.NodeName != "" && p.Namespace == cmp.Or(c.Namespace, p.Namespace) && p.Name == owner.Name && p.UID != owner.UID
-		}) {
-			claims[i].OwnerReferences = nil
-		}
+		disown(claims[i], queue)
 	}
 	return errors.Join(
 		addAll(b.AddStorageClass, s.StorageClasses),
@@ -257,14 +253,30 @@ func addStorage(b *kube.Builder, s *scenario.Storage, queue []*corev1.Pod) error
 	)
 }
 
+// disown removes the controller of a claim if it is an earlier pod with the name of a pod that is converted apart from the builder, because it
+// has spec.nodeName: the builder sees the UID of no such pod, and the contract has names.
+func disown(claim metav1.Object, queue []*corev1.Pod) {
+	owner := metav1.GetControllerOfNoCopy(claim)
+	if owner != nil && slices.ContainsFunc(queue, func(p *corev1.Pod) bool {
+		return p.Spec.NodeName != "" && p.Namespace == cmp.Or(claim.GetNamespace(), p.Namespace) && p.Name == owner.Name && p.UID != owner.UID
+	}) {
+		claim.SetOwnerReferences(nil)
+	}
+}
+
 // selectors evaluates expressions of all cases.
 var selectors = cel.New()
 
-func addDevices(b *kube.Builder, d *scenario.Devices) error {
+func addDevices(b *kube.Builder, d *scenario.Devices, queue []*corev1.Pod) error {
+	claims := make([]*resourcev1.ResourceClaim, len(d.ResourceClaims))
+	for i, c := range d.ResourceClaims {
+		claims[i] = c.DeepCopy()
+		disown(claims[i], queue)
+	}
 	return errors.Join(
 		addAll(b.AddDeviceClass, d.DeviceClasses),
 		addAll(b.AddResourceSlice, d.ResourceSlices),
-		addAll(b.AddResourceClaim, d.ResourceClaims),
+		addAll(b.AddResourceClaim, claims),
 		addAll(b.AddResourceClaimTemplate, d.ResourceClaimTemplates),
 		addAll(func(r *resourcev1.DeviceTaintRule) error { return b.AddDeviceTaintRule(r) }, d.DeviceTaintRules),
 	)
