@@ -19,9 +19,11 @@ var kubernetes = []struct{ version, grpc string }{
 	{"v0.34.0", "v1.72.1"}, {"v0.35.0", "v1.72.2"}, {"v0.36.0", "v1.79.3"}, {"v0.37.0", "v1.82.1"},
 }
 
-// TestImports expects that an import changes no version of the importing module, adds few modules, and compiles there.
+// TestImports expects that an import changes no version of the importing module, adds few modules, and compiles there. IMPORTERS has the
+// releases of Kubernetes with which it is compiled.
 func TestImports(t *testing.T) {
-	if os.Getenv("IMPORTERS") == "" {
+	compiled := strings.Fields(os.Getenv("IMPORTERS"))
+	if len(compiled) == 0 {
 		t.Skip("downloads several releases of Kubernetes; make importers sets IMPORTERS")
 	}
 	published := newProxy(t, "proto", "engine", "clients/stowage", "clients/kube", "clients/simulate")
@@ -64,7 +66,9 @@ var _ = simulate.New`,
 				run(t, dir, env, "get", repository+"/"+imported+"@"+published.version)
 				run(t, dir, env, "mod", "tidy")
 				compare(t, had, versions(t, dir, env))
-				run(t, dir, env, "build", "-o", os.DevNull, ".")
+				if slices.Contains(compiled, k.version) {
+					run(t, dir, env, "build", "-o", os.DevNull, ".")
+				}
 			})
 		}
 	}
