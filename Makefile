@@ -57,14 +57,15 @@ check: lint generated tidy unit importers ## Run everything that must hold: lint
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=1000x
 	@$(MAKE) --no-print-directory breaking
 
-# Packages with goroutines of their own run all their cases with the race detector, others few of them; with RACE=-short all run few.
-RACE ?=
+# Packages with goroutines of their own run all their cases with the race detector, others few of them; with FEW=-short all run few, with
+# the race detector and without.
+FEW ?=
 CONCURRENT := ./server/... ./clients/batch ./clients/extender ./clients/live ./clients/stowage
 .PHONY: unit
 unit: ## Run all tests with all their cases, and with the race detector.
-	$(RACED) $(RACE) -timeout 1h $(CONCURRENT)
+	$(RACED) $(FEW) -timeout 1h $(CONCURRENT)
 	$(RACED) -short -timeout 1h $$(comm -23 <(go list work | sort) <(go list $(CONCURRENT) | sort))
-	@$(MAKE) --no-print-directory test SHORT=
+	@$(MAKE) --no-print-directory test SHORT=$(FEW)
 	$(APART) deploy/image test -timeout 5m ./...
 	@$(MAKE) --no-print-directory chart
 

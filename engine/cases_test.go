@@ -1,18 +1,10 @@
 package engine_test
 
 import (
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/stowage-scheduler/stowage/engine/enginetest/raced"
 )
-
-// portion is the environment's: one of so many random cases is tried, so that a check on every change takes minutes.
-var portion = func() int {
-	n, _ := strconv.Atoi(os.Getenv("TEST_PORTION")) // 0 if there is none
-	return max(1, n)
-}()
 
 // cases returns how many of n random cases a test tries: all of them, fewer with -short or with the race detector.
 func cases(n int) int {
@@ -24,7 +16,7 @@ func cases(n int) int {
 	case raced.Detector:
 		return n / 10
 	}
-	return n / portion
+	return n
 }
 
 // allCases is true where cases cuts none off: what occurs in some of them only may be demanded.
