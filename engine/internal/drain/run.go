@@ -62,6 +62,9 @@ func (d *drainer) drain(nodes []uint32, probe bool) (*verdict.Drain, error) {
 	d.state.Cordon(nodes)
 	d.state.RenewSteps()
 	d.forgetDecisions()
+	if d.queue != nil {
+		d.queue.Silent = probe
+	}
 	r := &run{drainer: d, probe: probe, out: &verdict.Drain{Nodes: nodes}, waiting: make(map[int32][]*unit), began: len(d.origins)}
 	for i, node := range nodes {
 		if i%64 == 0 && d.ctx.Err() != nil {

@@ -23,7 +23,7 @@ func (q *Queue) Within(nodes nodeset.Set, explain bool) *Queue {
 	}
 	within := q.fork()
 	within.Candidates, within.Classes, within.Placements = nodes, q.within, q.Placements
-	within.kin, within.silent = q.kin, !explain
+	within.kin, within.Silent = q.kin, !explain
 	return within
 }
 

@@ -78,12 +78,13 @@ type Queue struct {
 	Placements []verdict.Placement
 	// Explainer finds changes for a pod without a feasible node.
 	Explainer Explainer
+	// Silent is set if unplaced pods are not explained.
+	Silent bool
 
 	order *tiebreak.Order
 	board *board.Board
 	pass
 	kin
-	silent  bool  // do not explain unplaced pods
 	numbers []int // by which the state knows the entries of a queue of Of; nil for others
 	scratch *scratch
 	commons map[commonKey]*Class // of pods without names; nil until needed

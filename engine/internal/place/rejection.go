@@ -10,7 +10,7 @@ import (
 
 // explain records why the pods of an entry, which is of a class, have no feasible node. It follows the search for their node.
 func (q *Queue) explain(ctx context.Context, c *Class, entry int, result *verdict.Placement) error {
-	if q.silent {
+	if q.Silent {
 		return nil
 	}
 	var err error
