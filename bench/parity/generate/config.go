@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/stowage-scheduler/stowage/bench/parity/scenario"
@@ -38,6 +39,10 @@ func (d *draw) config() {
 		d.fit(c)
 	}
 	if d.chance(chanceOf(d, resources)) {
+		d.balanced(c)
+	}
+	if d.focus(devicing) && d.chance(0.15) { // and devices that serve a resource count
+		d.fit(c)
 		d.balanced(c)
 	}
 	if d.chance(chanceOf(d, podAffinity)) {
@@ -105,7 +110,7 @@ func (d *draw) fit(c *scenario.Config) {
 	}
 	if d.chance(0.8) {
 		s := &schedulerv1.ScoringStrategy{Type: pick(d, schedulerv1.LeastAllocated, schedulerv1.MostAllocated, schedulerv1.RequestedToCapacityRatio)}
-		s.Resources = d.weightedResources(100)
+		s.Resources = d.weightedResources(100, gpuResource, nicResource, anyDevice)
 		if s.Type == schedulerv1.RequestedToCapacityRatio {
 			s.RequestedToCapacityRatio = &schedulerv1.RequestedToCapacityRatioParam{Shape: d.shape()}
 		}
@@ -114,9 +119,21 @@ func (d *draw) fit(c *scenario.Config) {
 	c.NodeResourcesFit = args
 }
 
-func (d *draw) weightedResources(maxWeight int) []schedulerv1.ResourceSpec {
+// Extended resources that classes of devices serve. The class of anyDevice has no selectors: NodeResourcesBalancedAllocation panics where a class has
+// some, as it has no cache of expressions (balanced_allocation.go NewBalancedAllocation, v1.37.1).
+const (
+	nicResource = corev1.ResourceName(resourcev1.ResourceDeviceClassPrefix + "nic")
+	anyDevice   = corev1.ResourceName(resourcev1.ResourceDeviceClassPrefix + "any")
+)
+
+// weightedResources draws resources to score, among them some that devices serve if the profile is about devices.
+func (d *draw) weightedResources(maxWeight int, served ...corev1.ResourceName) []schedulerv1.ResourceSpec {
 	var out []schedulerv1.ResourceSpec
-	for _, name := range some(d, 0.5, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, gpu, license, hugepages) {
+	names := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, gpu, license, hugepages}
+	if d.focus(devicing) {
+		names = append(names, served...)
+	}
+	for _, name := range some(d, 0.5, names...) {
 		if d.chance(0.05) {
 			name = pick(d, corev1.ResourcePods, corev1.ResourceStorage, "nobody.test/has-it")
 			if slices.ContainsFunc(out, func(r schedulerv1.ResourceSpec) bool { return r.Name == string(name) }) {
@@ -140,7 +157,7 @@ func (d *draw) shape() []schedulerv1.UtilizationShapePoint {
 }
 
 func (d *draw) balanced(c *scenario.Config) {
-	c.BalancedAllocation = &schedulerv1.NodeResourcesBalancedAllocationArgs{Resources: d.weightedResources(1)}
+	c.BalancedAllocation = &schedulerv1.NodeResourcesBalancedAllocationArgs{Resources: d.weightedResources(1, anyDevice)}
 }
 
 // defaultConstraints draws the list of default spread constraints, which must have no selectors.

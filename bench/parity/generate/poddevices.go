@@ -18,7 +18,7 @@ func (d *draw) claimDevices(pod *corev1.Pod) {
 		if d.chance(0.08) {
 			d.leftClaim(pod)
 		}
-		name := corev1.ResourceName(pick(d, gpuResource, gpuResource, resourcev1.ResourceDeviceClassPrefix+"nic"))
+		name := corev1.ResourceName(pick(d, gpuResource, gpuResource, string(nicResource), string(anyDevice)))
 		for i := range pod.Spec.Containers {
 			if d.chance(0.6) {
 				d.requestDevices(&pod.Spec.Containers[i], name)

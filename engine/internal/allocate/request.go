@@ -157,6 +157,16 @@ func newRequest(of *Claim, name, parent string, spec *api.ExactDeviceRequest, by
 	return r
 }
 
+// matches reports whether a device meets all conditions (allocator_incubating.go selectorsMatch, v0.37).
+func (r *request) matches(d *Device) (bool, error) {
+	for i := range r.matchers {
+		if ok, err := r.matchers[i].matches(d); err != nil || !ok {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
 // matches reports whether a device meets a condition (allocator_incubating.go selectorsMatch, v0.37).
 func (m *matcher) matches(d *Device) (bool, error) {
 	if m.DeviceSelector.Expression == "" {

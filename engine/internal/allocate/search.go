@@ -229,10 +229,8 @@ func (s *search) selectAll(c *claim, r *request) (out []place, err error) {
 
 // selects reports whether a request selects a device of the node, whoever has it (allocator_incubating.go isSelectable, v0.37).
 func (s *search) selects(r *request, d *Device) (bool, error) {
-	for i := range r.matchers {
-		if ok, err := r.matchers[i].matches(d); err != nil || !ok {
-			return false, err
-		}
+	if ok, err := r.matches(d); err != nil || !ok {
+		return false, err
 	}
 	return !d.slice.PerDeviceNodeSelection || s.node.has(d.NodeName, d.AllNodes, d.NodeSelector), nil
 }

@@ -24,6 +24,8 @@ type devicesOf struct {
 	searches map[string]*searches // by the key of a demand
 	made     []madeGrant
 	steps    int // that searches of the request may still take
+	// serving are the devices that serve extended resources, by class.
+	serving map[string]*Serving
 	// undecided is set once an outcome was used that no search decided, since the steps were renewed.
 	undecided bool
 

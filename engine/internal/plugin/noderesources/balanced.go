@@ -3,6 +3,7 @@ package noderesources
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
@@ -22,9 +23,12 @@ func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 			key = append(binary.AppendUvarint(key, uint64(len(name))), name...)
 		}
 	}
-	without := c.State.PerNode(string(key), func(r *cluster.Resources, nodes []uint32, to []uint8) {
-		current(balancedColumns(c, r), nodes, to)
-	})
+	var without []uint8
+	if !slices.ContainsFunc(columns, func(c column) bool { return c.serving != nil }) { // devices are no resources of a node
+		without = c.State.PerNode(string(key), func(r *cluster.Resources, nodes []uint32, to []uint8) {
+			current(balancedColumns(c, r), nodes, to)
+		})
+	}
 	scores := c.Scores(len(feasible))
 	if ofTwo(columns) {
 		a, b := &columns[0], &columns[1]
@@ -44,7 +48,10 @@ func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 	}
 	fractions := make([]float64, 0, len(columns))
 	for i, n := range feasible {
-		before := int64(without[n])
+		before := int64(unusual)
+		if without != nil {
+			before = int64(without[n])
+		}
 		if before == unusual {
 			before = evenness(columns, n, false, fractions)
 		}
@@ -61,6 +68,7 @@ func balancedColumns(c *plugin.Cycle, r *cluster.Resources) []column {
 	bestEffort := true
 	for i, name := range c.Profile.BalancedResources {
 		columns[i] = newColumn(r, name, request, false)
+		columns[i].serve(c, name)
 		bestEffort = bestEffort && columns[i].request == 0
 	}
 	if bestEffort {

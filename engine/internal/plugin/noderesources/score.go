@@ -37,6 +37,7 @@ func fitColumns(c *plugin.Cycle) []column {
 	for i, r := range c.Profile.Scoring.Resources {
 		columns[i] = newColumn(c.State.Resources, r.Resource, request, true)
 		columns[i].weight = r.Weight
+		columns[i].serve(c, r.Resource)
 	}
 	return columns
 }
@@ -60,7 +61,9 @@ type column struct {
 	words                  []*cluster.Word
 	allocatable, allocated cluster.Column
 	scalar                 *cluster.Scalar
-	skip                   bool
+	// serving are devices that serve the resource on nodes that do not have it; nil for none.
+	serving *cluster.Serving
+	skip    bool
 }
 
 // newColumn returns the column of a resource. With defaulted, the cpu and memory requests of existing pods include the
@@ -81,6 +84,15 @@ func newColumn(r *cluster.Resources, name string, request api.Resources, default
 	return c
 }
 
+// serve adds the devices that serve a requested extended resource (noderesources/resource_allocation.go
+// calculateResourceAllocatableRequest, v1.37).
+func (c *column) serve(by *plugin.Cycle, resource string) {
+	if c.words == nil && c.request != 0 {
+		c.serving = by.State.ServedBy(resource)
+		c.skip = c.skip && c.serving == nil
+	}
+}
+
 // usual reports whether the resource is a lane and its weight is 1.
 func (c *column) usual() bool { return c.words != nil && c.weight == 1 }
 
@@ -93,8 +105,11 @@ func (c *column) on(n uint32) (allocatable, allocated int64) {
 		w := c.words[n/cluster.PageNodes]
 		return w.At(n, c.allocatable), w.At(n, c.allocated)
 	}
-	if i, ok := c.scalar.Find(n); ok {
+	if i, ok := c.scalar.Find(n); ok && c.scalar.Values[i].Allocatable != 0 {
 		return c.scalar.Values[i].Allocatable, c.scalar.Values[i].Requested
+	}
+	if c.serving != nil {
+		return c.serving.On(n)
 	}
 	return 0, 0
 }
