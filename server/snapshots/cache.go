@@ -56,7 +56,8 @@ type entry struct {
 
 const evicted = math.MinInt64
 
-func (e *entry) memory() int64 { return e.fixedBytes + e.cluster.Remembered() }
+// memory is the size as of the last Recount. Summing up what clusters remember now would take longer than a Put.
+func (e *entry) memory() int64 { return e.fixedBytes + max(0, e.counted.Load()) }
 
 // New returns an empty cache with a budget in bytes.
 func New(limit int64) *Cache {
@@ -134,10 +135,11 @@ func (c *Cache) update(added *entry, of Owner) {
 			more = added.fixedBytes + added.counted.Load()
 		}
 		victims := next.evictOf(of)
-		// c.bytes lags behind the responses of requests in progress. Near the budget evict sums up the actual sizes.
-		if c.bytes.Load()+more > c.limit-c.limit/8 {
-			victims = append(victims, next.evict(c.limit, of.Client)...)
+		excess := c.bytes.Load() + more - c.limit
+		for _, e := range victims {
+			excess -= e.memory()
 		}
+		victims = append(victims, next.evict(excess, c.limit, of.Client)...)
 		if !c.published.CompareAndSwap(old, &next) {
 			continue
 		}
@@ -150,14 +152,6 @@ func (c *Cache) update(added *entry, of Owner) {
 		}
 		added = nil // concurrent updates exceeded the budget: evict again
 	}
-}
-
-func (e entries) memory() int64 {
-	var bytes int64
-	for _, x := range e {
-		bytes += x.memory()
-	}
-	return bytes
 }
 
 func (e entries) memoryOf(tenant string) int64 {
@@ -206,11 +200,10 @@ type candidate struct {
 	lastUsed uint64
 }
 
-// evict removes entries for a client who needs room and returns them. It leaves 1/256 of the budget free, so that not every
-// Put of a small cluster evicts; the most recently used entry stays if it fits the budget.
-func (e entries) evict(limit int64, client string) (victims []*entry) {
-	excess := e.memory() - limit
-	if excess <= 0 {
+// evict removes entries for a client who needs room, if there is an excess, and returns them. It leaves 1/256 of the budget free, so that not
+// every Put of a small cluster evicts; the most recently used entry stays if it fits the budget.
+func (e entries) evict(excess, limit int64, client string) (victims []*entry) {
+	if excess <= 0 || len(e) == 0 {
 		return nil
 	}
 	excess += limit / 256
@@ -258,6 +251,5 @@ func (c *Cache) Evictions() int64 { return c.evictions.Load() }
 
 // Len returns the number of clusters and their size in bytes.
 func (c *Cache) Len() (clusters int, bytes int64) {
-	now := *c.published.Load()
-	return len(now), now.memory()
+	return len(*c.published.Load()), c.bytes.Load()
 }
