@@ -15,7 +15,14 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/cli"
 )
 
-const examples = "../../examples"
+const (
+	examples = "../../examples"
+	// pending are pods that are pending in the issues and manuals of others.
+	pending = "../../scenarios/testdata/pending"
+)
+
+// shortPart is the part of the pending pods that a short test has: every fourth.
+const shortPart = 4
 
 type file struct {
 	Parameter string `json:"parameter"`
@@ -43,6 +50,28 @@ func (c *call) line() []string {
 	return out
 }
 
+// folders are the folders of the examples and of the pending pods.
+func folders(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for _, root := range []string{examples, pending} {
+		cases, err := filepath.Glob(filepath.Join(root, "*", "case.yaml"))
+		must(t, err)
+		if len(cases) == 0 {
+			t.Fatalf("%s has no cases", root)
+		}
+		for i, c := range cases {
+			if root == pending && testing.Short() && i%shortPart > 0 {
+				continue
+			}
+			folder, err := filepath.Abs(filepath.Dir(c))
+			must(t, err)
+			out = append(out, folder)
+		}
+	}
+	return out
+}
+
 // questions are put about every example.
 func questions(pod string) []call {
 	with := func(verb string, pairs ...string) call {
@@ -62,25 +91,23 @@ func questions(pod string) []call {
 	}
 }
 
-// TestAnswersOfWebAssembly puts questions about every example to the WebAssembly program under Node.js: the answers are the bytes that the
-// command prints. `make test-ui` names the program.
+// TestAnswersOfWebAssembly puts questions about every example and every pending pod of the corpus to the WebAssembly program under Node.js: the
+// answers are the bytes that the command prints. `make test-ui` names the program.
 func TestAnswersOfWebAssembly(t *testing.T) {
 	program := os.Getenv("STOWAGE_WASM")
 	if program == "" {
 		t.Skip("STOWAGE_WASM names no program: make test-ui")
 	}
-	root, err := filepath.Abs(examples)
-	must(t, err)
-	directories, err := filepath.Glob(filepath.Join(root, "*", "case.yaml"))
+	root, err := os.Getwd()
 	must(t, err)
 	var calls []call
-	var folders []string
-	for _, d := range directories {
-		folder := filepath.Dir(d)
+	var in []string // the folders of the calls
+	all := folders(t)
+	for _, folder := range all {
 		files := manifests(t, folder)
 		for _, c := range questions(firstPod(t, folder, files)) {
 			c.Files = files
-			calls, folders = append(calls, c), append(folders, folder)
+			calls, in = append(calls, c), append(in, folder)
 		}
 	}
 	results := run(t, program, calls)
@@ -90,22 +117,22 @@ func TestAnswersOfWebAssembly(t *testing.T) {
 	})
 	for i, c := range calls {
 		if loads := i == expressions; results[i].Loaded != loads {
-			t.Errorf("%s: %s: the evaluator of expressions is loaded: %t, want %t", folders[i], c.Verb, !loads, loads)
+			t.Errorf("%s: %s: the evaluator of expressions is loaded: %t, want %t", in[i], c.Verb, !loads, loads)
 		}
 		var out, notes bytes.Buffer
-		t.Chdir(folders[i])
+		t.Chdir(in[i])
 		exit := cli.Run(t.Context(), c.line(), nil, &out, &notes)
 		t.Chdir(root)
 		got := results[i]
 		if got.Exit != exit || got.Answer != out.String() {
 			t.Errorf("%s: %s: exit status %d, want %d, %v\n%.2000s\nwant\n%.2000s%s",
-				folders[i], strings.Join(c.line(), " "), got.Exit, exit, got.Errors, got.Answer, out.String(), notes.String())
+				in[i], strings.Join(c.line(), " "), got.Exit, exit, got.Errors, got.Answer, out.String(), notes.String())
 		}
 		if exit != 2 {
 			answered++
 		}
 	}
-	t.Logf("%d calls, %d answered", len(calls), answered)
+	t.Logf("%d cases, %d calls, %d answered", len(all), len(calls), answered)
 	if answered < len(calls)/2 {
 		t.Errorf("only %d of %d calls are answered", answered, len(calls))
 	}
