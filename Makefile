@@ -302,6 +302,7 @@ page: wasm $(PAGE)/node_modules ## Build the page: for stowage serve, and into b
 
 .PHONY: test-ui
 test-ui: page ## Test the answers of WebAssembly under Node.js, and the page in headless Chromium. Needs Node.js, npm and Chromium.
+	$(TYPESCRIPT)/scripts/audit.sh $(PAGE)
 	STOWAGE_WASM=$(CURDIR)/build/page/stowage.wasm go test -count=1 -timeout 20m -v $(SHORT) ./$(PAGE)/wasm
 	@go build -o build/page-test/ ./clients/cmd/stowage
 	cd $(PAGE) && node test/run.mjs $(CURDIR)/build/page-test/stowage $(CURDIR)/build/page
