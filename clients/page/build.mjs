@@ -29,16 +29,23 @@ function examples() {
   })).filter((e) => e.files.length > 0);
 }
 
-async function bundle(entry, to, format) {
+// notice is the licence of a library that the bundle contains, as the licence wants it.
+function notice(library) {
+  const folder = path.join(here, 'node_modules', library);
+  const { version } = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));
+  return '/*! ' + library + ' ' + version + '\n' + fs.readFileSync(path.join(folder, 'LICENSE'), 'utf8').trim() + '\n*/';
+}
+
+async function bundle(entry, to, format, banner = '') {
   await build({
     entryPoints: [path.join(here, 'src', entry)], outfile: to, bundle: true, minify: true, format, target: 'es2022', charset: 'utf8',
-    legalComments: 'inline', absWorkingDir: here, define: { 'import.meta.url': '""' },
+    legalComments: 'inline', banner: { js: banner }, absWorkingDir: here, define: { 'import.meta.url': '""' },
   });
 }
 
 fs.rmSync(out, { recursive: true, force: true });
 fs.mkdirSync(out, { recursive: true });
-await bundle('main.ts', path.join(out, 'page.js'), 'esm');
+await bundle('main.ts', path.join(out, 'page.js'), 'esm', notice('yaml'));
 await bundle('page.css', path.join(out, 'page.css'));
 fs.copyFileSync(path.join(here, 'src/index.html'), path.join(out, 'index.html'));
 fs.writeFileSync(path.join(out, 'examples.json'), JSON.stringify(examples()));

@@ -1,7 +1,7 @@
 // The picture of the cluster on a canvas: nodes by domain, how full they are, and their pods. What is small is drawn without details, so that
 // thousands of nodes can be moved at the speed of the screen.
 import { dark, light, type Colours } from './colours';
-import { across, label, maximumPods, square, squares, type Dragged, type DrawnNode, type PodSquare } from './paint';
+import { across, label, maximumPods, rings, square, squares, type Dragged, type DrawnNode, type PodSquare } from './paint';
 import { follow, type Surface } from './pointer';
 import { share } from './quantity';
 
@@ -345,6 +345,10 @@ export class ClusterView implements Surface {
       if (state === 'gone') c.stroke();
       else c.fill();
     }
+    c.beginPath();
+    for (const b of boxes) rings(c, b.node.pods, b.x + 8, b.y + head - 8 + this.shown.length * 12);
+    c.strokeStyle = k.focus;
+    c.stroke();
     if (!this.named()) return;
     c.font = '600 11px ui-monospace, Menlo, Consolas, monospace';
     c.fillStyle = k.text;

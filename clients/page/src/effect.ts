@@ -60,3 +60,45 @@ export function ofComparison(first: Place, second: Place): Effect {
   for (const x of second.evictions) for (const v of x.victims) e.gone.add(key(x.nodeName, v.namespace, v.name));
   return e;
 }
+
+// Standing is a pod with its node. Replicas of a workload have its name.
+export interface Standing { kind: string; namespace: string; name: string; node?: string }
+
+// Moved is a pod that has another node than before: it moved, was placed, lost its node, is new or is gone.
+export interface Moved { pod: Standing; how: 'moved' | 'placed' | 'lost' | 'waits' | 'gone'; from?: string; to?: string }
+
+// moves compares where pods are before and after an edit. It compares workloads, as differences does: the replicas of one are alike.
+export function moves(before: Standing[], after: Standing[]): Moved[] {
+  const all = new Map<string, { pod: Standing; from: (string | undefined)[]; to: (string | undefined)[] }>();
+  const add = (pods: Standing[], side: 'from' | 'to'): void => {
+    for (const pod of pods) {
+      const of = pod.kind + ' ' + key('', pod.namespace, pod.name);
+      let both = all.get(of);
+      if (!both) all.set(of, both = { pod, from: [], to: [] });
+      both[side].push(pod.node);
+    }
+  };
+  add(before, 'from');
+  add(after, 'to');
+  return [...all.values()].flatMap(({ pod, from, to }) => paired(pod, less(from, to), less(to, from)));
+}
+
+// less is what a list has more often than another one, with pods without a node last.
+function less(list: (string | undefined)[], other: (string | undefined)[]): (string | undefined)[] {
+  const count = new Map<string | undefined, number>();
+  for (const node of other) count.set(node, (count.get(node) ?? 0) + 1);
+  return list.filter((node) => {
+    const n = count.get(node) ?? 0;
+    count.set(node, n - 1);
+    return n <= 0;
+  }).sort();
+}
+
+function paired(pod: Standing, from: (string | undefined)[], to: (string | undefined)[]): Moved[] {
+  return Array.from({ length: Math.max(from.length, to.length) }, (_, i) => {
+    const m = { pod, from: from[i], to: to[i] };
+    if (i >= to.length) return { ...m, how: 'gone' };
+    if (m.to === undefined) return { ...m, how: m.from === undefined ? 'waits' : 'lost' };
+    return { ...m, how: m.from === undefined ? 'placed' : 'moved' };
+  });
+}

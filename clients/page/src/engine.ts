@@ -12,21 +12,41 @@ export interface Engine {
   // where says where the manifests go.
   where: string;
   unlock?(token: string): void;
-  ask(call: Call): Promise<Result>;
+  // ask answers a call, unless the signal stops it.
+  ask(call: Call, signal: AbortSignal): Promise<Result>;
 }
 
-// connect returns the engine of the page: the server that the page is from, unless it is a server of files.
-export async function connect(): Promise<Engine> {
-  try {
-    const health = await fetch('healthz', { cache: 'no-store' });
-    if (health.ok && (await health.text()) === 'ok\n') return new Served();
-  } catch {
-    // a server of files
+// pause waits, unless the signal stops it.
+function pause(seconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, seconds * 1000);
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(signal.reason as Error);
+    });
+  });
+}
+
+// connect returns the engine of the page: the server that the page is from, unless it is a server of files, which has no healthz. A server
+// that is busy or restarts does not show which one it is. Guessing could send manifests to a server that the page promised to keep here.
+export async function connect(waiting: () => void): Promise<Engine> {
+  for (;;) {
+    try {
+      const health = await fetch('healthz', { cache: 'no-store' });
+      if (health.ok) return (await health.text()) === 'ok\n' ? new Served() : new InWorker();
+      if (health.status < 500 && health.status !== 429) return new InWorker();
+    } catch {
+      // no connection
+    }
+    waiting();
+    await pause(1);
   }
-  return new InWorker();
 }
 
 const tokenItem = 'stowage-token';
+
+// A request to a busy server is sent so many times, each after the seconds of Retry-After, at most the longest wait.
+const attempts = 10, longestWait = 30;
 
 class Served implements Engine {
   where = 'This server decides; nothing is kept.';
@@ -34,48 +54,83 @@ class Served implements Engine {
   // unlock keeps a token until the tab is closed.
   unlock(token: string): void { sessionStorage.setItem(tokenItem, token); }
 
-  async ask(call: Call): Promise<Result> {
-    const form = new FormData();
-    for (const [name, values] of Object.entries(call.values)) for (const value of values) form.append(name, value);
-    for (const f of call.files) form.append('file', new Blob([f.text]), f.name);
-    if (call.profile) form.append('profile', new Blob([call.profile.text]), call.profile.name);
+  async ask(call: Call, signal: AbortSignal): Promise<Result> {
+    const body = new FormData();
+    for (const [name, values] of Object.entries(call.values)) for (const value of values) body.append(name, value);
+    for (const f of call.files) body.append('file', new Blob([f.text]), f.name);
+    if (call.profile) body.append('profile', new Blob([call.profile.text]), call.profile.name);
     const token = sessionStorage.getItem(tokenItem);
     const headers: HeadersInit = token ? { Authorization: 'Bearer ' + token } : {};
-    const response = await fetch('v1/' + encodeURIComponent(call.verb), { method: 'POST', body: form, headers });
-    const text = await response.text();
-    if (response.ok) return { exit: Number(response.headers.get('Stowage-Exit-Status')), answer: text, errors: [] };
-    try {
-      return { exit: 2, answer: '', errors: (JSON.parse(text) as { errors: Problem[] }).errors, locked: response.status === 401 };
-    } catch {
-      return { exit: 2, answer: '', errors: [{ detail: response.status + ' ' + response.statusText }] };
+    for (let attempt = 1; ; attempt++) {
+      const response = await fetch('v1/' + encodeURIComponent(call.verb), { method: 'POST', body, headers, signal });
+      const wait = Number(response.headers.get('Retry-After'));
+      if (![429, 503].includes(response.status) || !(wait > 0) || attempt === attempts) return resultOf(response);
+      await response.body?.cancel();
+      await pause(Math.min(wait, longestWait), signal);
     }
   }
 }
 
+async function resultOf(response: Response): Promise<Result> {
+  const text = await response.text();
+  if (response.ok) return { exit: Number(response.headers.get('Stowage-Exit-Status')), answer: text, errors: [] };
+  try {
+    return { exit: 2, answer: '', errors: (JSON.parse(text) as { errors: Problem[] }).errors, locked: response.status === 401 };
+  } catch {
+    return { exit: 2, answer: '', errors: [{ detail: response.status + ' ' + response.statusText }] };
+  }
+}
+
+// Reply is a message of the worker: the result of a call, or why its program answers nothing more.
+export type Reply = { id: number; result: string } | { ended: string };
+
 class InWorker implements Engine {
   where = 'Decided in this browser: manifests do not leave it.';
-  private worker = new Worker('worker.js');
+  private worker?: Worker;
   private waiting = new Map<number, { resolve: (r: Result) => void; reject: (e: Error) => void }>();
   private last = 0;
 
-  constructor() {
-    this.worker.onmessage = (e: MessageEvent<{ id: number; result: string }>) => {
+  constructor() { this.worker = this.started(); }
+
+  private started(): Worker {
+    const worker = new Worker('worker.js');
+    worker.onmessage = (e: MessageEvent<Reply>) => {
+      if ('ended' in e.data) {
+        this.end(worker, e.data.ended);
+        return;
+      }
       this.waiting.get(e.data.id)?.resolve(JSON.parse(e.data.result) as Result);
       this.waiting.delete(e.data.id);
     };
-    this.worker.onerror = (e) => {
-      for (const w of this.waiting.values()) w.reject(new Error(e.message || 'the engine does not start'));
-      this.waiting.clear();
+    worker.onerror = (e) => {
+      e.preventDefault();
+      this.end(worker, e.message || 'it does not start');
     };
+    return worker;
   }
 
-  ask(call: Call): Promise<Result> {
+  // end gives a worker up: what waits for it has an error, and the next call starts another one.
+  private end(worker: Worker, why: string): void {
+    if (worker !== this.worker) return;
+    worker.terminate();
+    this.worker = undefined;
+    for (const w of this.waiting.values()) w.reject(new Error('The engine ended: ' + why + '. The next question starts it again.'));
+    this.waiting.clear();
+  }
+
+  ask(call: Call, signal: AbortSignal): Promise<Result> {
     const id = ++this.last;
     const files = call.files.map((f) => ({ parameter: 'file', name: f.name, text: f.text }));
     if (call.profile) files.push({ parameter: 'profile', name: call.profile.name, text: call.profile.text });
+    const worker = this.worker ??= this.started();
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject });
-      this.worker.postMessage({ id, call: JSON.stringify({ verb: call.verb, values: call.values, files }) });
+      signal.addEventListener('abort', () => {
+        reject(signal.reason as Error);
+        // A program that computes hears nothing: its worker ends.
+        if (this.waiting.has(id)) this.end(worker, 'it was stopped');
+      });
+      worker.postMessage({ id, call: JSON.stringify({ verb: call.verb, values: call.values, files }) });
     });
   }
 }

@@ -1,17 +1,28 @@
 // A link has the case in its fragment, which browsers do not send to servers.
+import { bytesOf } from './bytes';
 import type { ManifestFile } from './engine';
 import { at, textAt } from './objects';
 
 const prefix = '#case=';
 
-// Case is what a link holds: the files, the name of the profile that decides, and whether pods are placed together.
-export interface Case { files: ManifestFile[]; profile: string; joint: boolean }
+// maximumLink bounds what a link unpacks to, maximumFragment the link itself: Firefox refuses addresses of more than 1 MiB, Chromium of 2 MB.
+const maximumLink = 64 << 20, maximumFragment = 1_000_000;
 
-export async function encode(c: Case): Promise<string> {
-  const value = [...c.files.map((f) => [f.name, f.text]), ...(c.profile || c.joint ? [{ profile: c.profile, joint: c.joint }] : [])];
-  const bytes = await through(new Blob([JSON.stringify(value)]), new CompressionStream('deflate-raw'));
+// Case is what a link holds: the files, the name of the profile that decides, whether pods are placed together, and the topology key of the picture.
+export interface Case { files: ManifestFile[]; profile: string; joint: boolean; topologyKey: string }
+
+export async function encode({ files, ...choices }: Case): Promise<string> {
+  const value: unknown[] = files.map((f) => [f.name, f.text]);
+  if (Object.values(choices).some(Boolean)) value.push(choices);
+  const whole = new Blob([JSON.stringify(value)]);
+  if (whole.size > maximumLink) throw new Error('the manifests are too large for a link: they have ' + whole.size + ' bytes');
+  const packed = await bytesOf(through(whole, new CompressionStream('deflate-raw')), maximumLink);
+  const length = Math.ceil((packed.length * 4) / 3) + prefix.length;
+  if (length > maximumFragment) {
+    throw new Error('the manifests are too large for a link: packed they have ' + length + ' characters, and browsers take ' + maximumFragment);
+  }
   let text = '';
-  for (const b of bytes) text += String.fromCharCode(b);
+  for (const b of packed) text += String.fromCharCode(b);
   return prefix + btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
@@ -19,29 +30,20 @@ export async function encode(c: Case): Promise<string> {
 export async function decode(fragment: string): Promise<Case | undefined> {
   if (!fragment.startsWith(prefix)) return undefined;
   const text = atob(fragment.slice(prefix.length).replaceAll('-', '+').replaceAll('_', '/'));
-  const bytes = await through(new Blob([Uint8Array.from(text, (c) => c.charCodeAt(0))]), new DecompressionStream('deflate-raw'));
+  const packed = new Blob([Uint8Array.from(text, (c) => c.charCodeAt(0))]);
+  const bytes = await bytesOf(through(packed, new DecompressionStream('deflate-raw')), maximumLink);
   const all: unknown = JSON.parse(new TextDecoder().decode(bytes));
   if (!Array.isArray(all)) throw new Error('the link has no files');
   const files = (Array.isArray(all.at(-1)) ? all : all.slice(0, -1)).map((f: unknown) => {
     if (!Array.isArray(f) || typeof f[0] !== 'string' || typeof f[1] !== 'string') throw new Error('the link has no files');
     return { name: f[0], text: f[1] };
   });
-  return { files, profile: textAt(all.at(-1), 'profile'), joint: at(all.at(-1), 'joint') === true };
+  const choices = all.at(-1) as unknown;
+  return { files, profile: textAt(choices, 'profile'), joint: at(choices, 'joint') === true, topologyKey: textAt(choices, 'topologyKey') };
 }
 
-// maximumLink bounds what a link unpacks to.
-const maximumLink = 64 << 20;
+type Bytes = Uint8Array<ArrayBuffer>;
 
-async function through(blob: Blob, transform: GenericTransformStream): Promise<Uint8Array<ArrayBuffer>> {
-  const reader = (blob.stream().pipeThrough(transform as ReadableWritablePair<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>)).getReader();
-  const parts: Uint8Array<ArrayBuffer>[] = [];
-  let size = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    size += value.length;
-    if (size > maximumLink) throw new Error('the link unpacks to more than 64 MiB');
-    parts.push(value);
-  }
-  return new Uint8Array(await new Blob(parts).arrayBuffer());
+function through(blob: Blob, transform: GenericTransformStream): ReadableStream<Bytes> {
+  return blob.stream().pipeThrough(transform as ReadableWritablePair<Bytes, Bytes>);
 }

@@ -1,7 +1,7 @@
 // The manifests of the page: the files, the text that is edited, what was there before, and the profile of the scheduler.
 import { byId } from './dom';
 import type { ManifestFile } from './engine';
-import { json, textAt } from './objects';
+import { json, textAt, Trial } from './objects';
 
 // maximumShown bounds the text of a file that can be edited.
 const maximumShown = 2 << 20;
@@ -33,7 +33,7 @@ profiles:
 export class Manifests {
   files: ManifestFile[] = [];
   private current = 0;
-  private history: ManifestFile[][] = [];
+  private history: { files: ManifestFile[]; edit: boolean }[] = [];
   private text = byId<HTMLTextAreaElement>('text');
   private profileSelect = byId<HTMLSelectElement>('profile');
   private otherSelect = byId<HTMLSelectElement>('other');
@@ -48,6 +48,13 @@ export class Manifests {
 
   // other is the profile to compare with.
   other(): ManifestFile | undefined { return this.named(this.otherSelect.value); }
+
+  // trial is an editor of the files that changes nothing. It reads them once, which takes a second for a large cluster.
+  trial(): Trial {
+    if (this.tried?.of !== this.files) this.tried = { of: this.files, trial: new Trial(this.files) };
+    return this.tried.trial;
+  }
+  private tried?: { of: ManifestFile[]; trial: Trial };
 
   set(to: ManifestFile[], select: number): void {
     this.files = to;
@@ -80,26 +87,28 @@ export class Manifests {
   // addProfile adds a profile, unless there is one to compare with, and reports whether it did.
   addProfile(): boolean {
     if (this.otherSelect.value !== 'new') return false;
-    this.remember();
+    this.remember(true);
     this.set([...this.files, { name: 'profile.yaml', text: newProfile }], this.files.length);
     return true;
   }
 
-  remember(): void {
-    this.history.push(this.files);
+  // remember keeps the files for undo: before an edit of them, or before others.
+  private remember(edit: boolean): void {
+    this.history.push({ files: this.files, edit });
     if (this.history.length > 50) this.history.shift();
   }
 
-  undo(): boolean {
+  // undo brings the files back, and returns what it undid.
+  undo(): { edit: boolean } | undefined {
     const before = this.history.pop();
-    if (before) this.set(before, this.current);
-    return !!before;
+    if (before) this.set(before.files, this.current);
+    return before;
   }
 
   // keep takes over what was typed.
   keep(): void {
     if (this.text.readOnly || this.files[this.current]?.text === this.text.value || (this.files.length === 0 && this.text.value.trim() === '')) return;
-    this.remember();
+    this.remember(true);
     if (this.files.length === 0) this.set([{ name: 'pasted.yaml', text: this.text.value }], 0);
     else {
       this.files = this.files.map((f, i) => (i === this.current ? { name: f.name, text: this.text.value } : f));
@@ -108,13 +117,14 @@ export class Manifests {
   }
 
   replace(to: ManifestFile[]): void {
-    this.remember();
+    this.keep();
+    this.remember(false);
     this.set(to, 0);
   }
 
   // edited takes over files that were changed. A file that was added is shown.
   edited(to: ManifestFile[]): void {
-    this.remember();
+    this.remember(true);
     this.set(to, to.length > this.files.length ? to.length - 1 : this.current);
   }
 
@@ -125,14 +135,14 @@ export class Manifests {
 
   add(): void {
     this.keep();
-    this.remember();
+    this.remember(true);
     this.set([...this.files, { name: 'file-' + (this.files.length + 1) + '.yaml', text: '' }], this.files.length);
     this.text.focus();
   }
 
   // remove removes the file that is shown.
   remove(): void {
-    this.remember();
+    this.remember(true);
     this.set(this.files.filter((_, i) => i !== this.current), Math.max(0, this.current - 1));
   }
 }

@@ -1,6 +1,6 @@
 // The objects of the manifests: which pods are on which node, and edits of the text that keep comments. Everything that is decided is
 // decided by the engine, from the same text.
-import { Document, parseAllDocuments } from 'yaml';
+import { Document, parseAllDocuments, type DocumentOptions, type ParseOptions, type SchemaOptions } from 'yaml';
 
 import type { ManifestFile } from './engine';
 
@@ -20,6 +20,15 @@ interface Place { file: number; document: number; item?: number }
 export interface KubeObject { kind: string; namespace: string; name: string; value: Record<string, unknown>; place: Place }
 
 type Value = Record<string, unknown>;
+
+// The engine reads YAML 1.1, in which yes and on are booleans and 0644 is octal, but times and 1:30 as texts and 0o14 as a number. Texts like
+// any of these are written in quotes.
+const yaml: DocumentOptions & ParseOptions & SchemaOptions = {
+  version: '1.1', uniqueKeys: false, compat: ['timestamp', 'intTime', 'floatTime'],
+  customTags: (tags) => [...tags.filter((t) => typeof t === 'string' || (t.format !== 'TIME' && t.tag !== 'tag:yaml.org,2002:timestamp')), 'intOct'],
+};
+
+function documents(text: string): Document[] { return [...parseAllDocuments(text, yaml)] as Document[]; }
 
 function isValue(v: unknown): v is Value {
   return typeof v === 'object' && v !== null && !Array.isArray(v);
@@ -54,7 +63,7 @@ function values(text: string): unknown[] {
   const value = json(text);
   if (value !== undefined) return [value];
   try {
-    return parseAllDocuments(text, { uniqueKeys: false }).map((d) => (d as Document).toJS({ maxAliasCount: 100 }) as unknown);
+    return documents(text).map((d) => d.toJS({ maxAliasCount: 100 }) as unknown);
   } catch {
     return [];
   }
@@ -94,6 +103,16 @@ export function podsByNode(objects: KubeObject[]): Map<string, KubeObject[]> {
     else out.set(node, [o]);
   }
   return out;
+}
+
+// labelKeys are the keys of the labels of nodes, in order.
+export function labelKeys(objects: KubeObject[]): string[] {
+  const keys = new Set<string>();
+  for (const o of objects) {
+    const labels = o.kind === 'Node' ? at(o.value, 'metadata', 'labels') : undefined;
+    if (isValue(labels)) for (const k of Object.keys(labels)) keys.add(k);
+  }
+  return [...keys].sort();
 }
 
 class YAMLTree implements Tree {
@@ -141,7 +160,7 @@ export class Editor {
     if (!trees) {
       const text = this.input[p.file]?.text ?? '';
       const value = json(text);
-      trees = value !== undefined ? [new JSONTree(value)] : parseAllDocuments(text, { uniqueKeys: false }).map((d) => new YAMLTree(d as Document));
+      trees = value !== undefined ? [new JSONTree(value)] : documents(text).map((d) => new YAMLTree(d));
       this.trees.set(p.file, trees);
     }
     return trees[p.document] as Tree;
@@ -170,7 +189,7 @@ export class Editor {
   private removed = new Set<Tree>();
 
   // add adds a file.
-  add(name: string, value: unknown): void { this.added.push({ name, text: new Document(value).toString({ lineWidth: 0 }) }); }
+  add(name: string, value: unknown): void { this.added.push({ name, text: new Document(value, yaml).toString({ lineWidth: 0 }) }); }
   private added: ManifestFile[] = [];
 
   free(kind: string, prefix: string): string {
@@ -184,4 +203,12 @@ export class Editor {
     });
     return [...out.filter((f) => f.text.trim() !== ''), ...this.added];
   }
+}
+
+// Trial is an editor that changes nothing. It finds out which edits can be made.
+export class Trial extends Editor {
+  override set(): void {}
+  override delete(): void {}
+  override remove(): void {}
+  override add(): void {}
 }

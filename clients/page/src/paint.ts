@@ -4,7 +4,8 @@ import type { Colours } from './colours';
 
 export type PodState = 'there' | 'added' | 'gone';
 
-export interface PodSquare { name: string; namespace: string; kind: string; state: PodState }
+// PodSquare is changed if the last edit placed the pod there or removed it from there.
+export interface PodSquare { name: string; namespace: string; kind: string; state: PodState; changed?: boolean }
 
 export interface DrawnNode { node: ClusterNode; pods: PodSquare[]; mark?: 'bad' | 'good' }
 
@@ -31,6 +32,16 @@ export function squares(c: CanvasRenderingContext2D, pods: PodSquare[], state: P
       c.moveTo(x + square, y);
       c.lineTo(x, y + square);
     }
+  });
+}
+
+// rings adds rings around the squares that are changed to the path.
+export function rings(c: CanvasRenderingContext2D, pods: PodSquare[], left: number, top: number): void {
+  pods.slice(0, maximumPods).forEach((pod, i) => {
+    if (!pod.changed) return;
+    const x = left + (i % across) * (square + 3) + square / 2, y = top + Math.floor(i / across) * (square + 3) + square / 2;
+    c.moveTo(x + square, y);
+    c.arc(x, y, square, 0, 2 * Math.PI);
   });
 }
 

@@ -1,7 +1,8 @@
 // What an answer says, as elements. Sentences are the command's.
 import type { Change, ClusterNode, Drain, Explain, Fail, FilterAnswer, Finding, Header, Place, Problem, Score, TopologyCounts } from './answers';
 import { bar, button, h, table, type Child } from './dom';
-import type { Difference } from './effect';
+import type { Difference, Moved } from './effect';
+import type { PodSquare } from './paint';
 import { share } from './quantity';
 
 // many is how many rows of a table are shown.
@@ -12,7 +13,7 @@ const restGroup = 'queue';
 
 export interface Actions {
   explain(kind: string, namespace: string, name: string): void;
-  explainRunning(namespace: string, name: string): void;
+  pod(pod: PodSquare, node: string): void;
   node(name: string): void;
   drain(node: string): void;
   failNode(node: string): void;
@@ -21,14 +22,28 @@ export interface Actions {
   can(doc: Explain, change: Change): boolean;
   apply(doc: Explain, change: Change): void;
   overview(): void;
+  domain(key: string, value: string, nodes: string[]): void;
 }
 
-function rest(all: number): HTMLElement | undefined {
-  return all > many ? h('p', { class: 'note' }, (all - many) + ' more; the JSON has all.') : undefined;
+// rest counts the rows that are not shown. The document of the answer may have them.
+function rest(all: number, inDocument = true): HTMLElement | undefined {
+  return all > many ? h('p', { class: 'note' }, (all - many) + ' more' + (inDocument ? '; the JSON has all.' : '.')) : undefined;
 }
 
 function title(text: string, a: Actions, back: boolean): HTMLElement {
   return h('div', {}, back && button('← Placement', () => a.overview()), h('h2', {}, text));
+}
+
+// refusal shows errors, with the way back to a placement that is still right.
+export function refusal(problems: Problem[], a: Actions, back: boolean): Child[] {
+  return [back && title('No answer', a, true), ...errors(problems)];
+}
+
+// state describes a node for those who do not see the picture.
+export function state(n: ClusterNode, there: PodSquare[]): string {
+  const used = n.requestedAfter ?? n.requested;
+  const amounts = Object.keys(n.allocatable).map((r) => r + ' ' + Math.round(share(used[r], n.allocatable[r]) * 100) + ' %');
+  return ['Node ' + n.name, n.domain && 'domain ' + n.domain, ...amounts, pods(there.length)].filter(Boolean).join(', ');
 }
 
 export function errors(problems: Problem[]): HTMLElement[] {
@@ -49,8 +64,27 @@ function finding(f: Finding): HTMLElement {
   return h('p', { class: 'finding' }, f.severity + ': ' + [f.at, f.field, f.message].filter(Boolean).join(': '));
 }
 
-export function overview(d: Place, a: Actions): Child[] {
-  const out: Child[] = [title('Placement', a, false)];
+function pods(n: number): string { return n === 1 ? '1 pod' : n + ' pods'; }
+
+const hows: Record<Moved['how'], string> = { moved: 'moved', placed: 'placed', lost: 'without a node now', waits: 'new and pending', gone: 'removed' };
+
+// movesOf counts what a change moved.
+export function movesOf(moved: Moved[]): string {
+  const parts = Object.entries(hows).map(([how, words]) => [moved.filter((m) => m.how === how).length, words] as const).filter(([n]) => n > 0);
+  return parts.length === 0 ? 'The change moves no pod.' : 'By the change: ' + parts.map(([n, words]) => pods(n) + ' ' + words).join(', ') + '.';
+}
+
+// edited shows what a change moved.
+function edited(moved: Moved[] | undefined, a: Actions): Child[] {
+  if (!moved) return [];
+  const at = (node: string | undefined): Child => (node === undefined ? '' : button(node, () => a.node(node), { label: 'Node ' + node }));
+  return [h('p', {}, h('strong', {}, movesOf(moved))), moved.length > 0 && table('What the change moved', ['Pod', '', 'From', 'To'], moved.slice(0, many).map((m) => [
+    m.pod.namespace + '/' + m.pod.name + (m.pod.kind === 'Pod' ? '' : ' (' + m.pod.kind + ')'), hows[m.how], at(m.from), at(m.to),
+  ])), rest(moved.length, false)];
+}
+
+export function overview(d: Place, moved: Moved[] | undefined, a: Actions): Child[] {
+  const out: Child[] = [title('Placement', a, false), ...edited(moved, a)];
   const waiting = d.pods.filter((p) => !p.node);
   if (d.workloads.length > 0) {
     out.push(table('What is to place', ['Workload', 'Placed', ''], d.workloads.slice(0, many).map((w) => [
@@ -74,7 +108,8 @@ export function overview(d: Place, a: Actions): Child[] {
   return [...out, ...sayings(d)];
 }
 
-export function explanation(name: string, d: Explain, score: Score | undefined, a: Actions): Child[] {
+// explanation has a button for scores, which are a question of their own.
+export function explanation(name: string, d: Explain, score: () => void, a: Actions): Child[] {
   const target = d.targets?.[0];
   const of: FilterAnswer = target?.answer ?? d;
   const out: Child[] = [title(name, a, true), h('p', {}, h('strong', {}, d.verdict))];
@@ -87,8 +122,8 @@ export function explanation(name: string, d: Explain, score: Score | undefined, 
       return h('li', {}, edit && a.can(d, edit) ? button(text, () => a.apply(d, edit)) : h('span', {}, text));
     })));
   }
-  for (const t of of.explanation?.topologyCounts ?? []) out.push(counts(t));
-  if (score) out.push(scores(score));
+  for (const t of of.explanation?.topologyCounts ?? []) out.push(counts(t, a));
+  if (!target && (of.feasibleNodes?.names ?? []).length > 0) out.push(h('div', { id: 'scores' }, button('Scores by plugin', score)));
   out.push(...verdicts(of, d.nodes ?? [], a));
   return [...out, ...sayings(d)];
 }
@@ -99,12 +134,14 @@ const rules: Record<string, string> = {
 };
 
 // counts shows the pods that a rule counts in each domain.
-function counts(t: TopologyCounts): HTMLElement {
+function counts(t: TopologyCounts, a: Actions): HTMLElement {
   const most = Math.max(1, ...t.domains.map((d) => Number(d.matchingPods)));
   const spread = t.rule === 'TOPOLOGY_RULE_HARD_SPREAD';
   const caption = (rules[t.rule] ?? t.rule) + ' by ' + t.topologyKey + (t.selector ? ', pods ' + t.selector : '') + (spread ? ', maxSkew ' + t.maxSkew : '');
   return table(caption, ['Domain', 'Pods', ...(spread ? ['Skew'] : []), ''], t.domains.slice(0, many).map((d) => [
-    d.value, h('span', {}, bar(Number(d.matchingPods) / most, d.feasible ? '' : 'full'), d.matchingPods), ...(spread ? [d.skew] : []), tag(d.feasible),
+    button(d.value, () => a.domain(t.topologyKey, d.value, d.nodes.names), { label: 'Pods of ' + t.topologyKey + '=' + d.value }),
+    h('span', {}, bar(Number(d.matchingPods) / most, d.feasible ? '' : 'full'), d.matchingPods),
+    ...(spread ? [d.skew] : []), tag(d.feasible),
   ]));
 }
 
@@ -114,8 +151,8 @@ function tag(ok: boolean): HTMLElement {
 
 function plugin(name: string): string { return name.replace(/^PLUGIN_/, '').toLowerCase().replaceAll('_', ' '); }
 
-function scores(s: Score): HTMLElement | string {
-  if (!s.nodes || s.totalScores.length === 0) return '';
+export function scores(s: Score): HTMLElement {
+  if (!s.nodes || s.totalScores.length === 0) return h('p', { class: 'note' }, 'No node is scored.');
   const plugins = s.pluginScores.map((p) => plugin(p.plugin));
   const order = s.nodes.names.map((name, i) => ({ name, i, total: Number(s.totalScores[i]) })).sort((x, y) => y.total - x.total).slice(0, 20);
   const most = Math.max(1, ...order.map((o) => o.total));
@@ -140,20 +177,37 @@ function verdicts(of: FilterAnswer, nodes: ClusterNode[], a: Actions): Child[] {
   ])), rest(rows.length)];
 }
 
-export function node(n: ClusterNode, pods: { namespace: string; name: string; kind: string; state: string }[], a: Actions): Child[] {
+const states = { there: '', added: ' (comes)', gone: ' (goes)' };
+
+function podButton(p: PodSquare, node: string, a: Actions): HTMLElement {
+  return button(p.namespace + '/' + p.name + states[p.state], () => a.pod(p, node));
+}
+
+const byName = new Intl.Collator('en', { numeric: true });
+
+// domain lists the pods of a topology domain, by name.
+export function domain(name: string, nodes: { name: string; pods: PodSquare[] }[], a: Actions): Child[] {
+  const all = nodes.flatMap((n) => n.pods.map((pod) => ({ pod, node: n.name })));
+  all.sort((x, y) => byName.compare(x.pod.namespace + '/' + x.pod.name, y.pod.namespace + '/' + y.pod.name));
+  return [
+    title('Domain ' + name, a, true), h('p', {}, (nodes.length === 1 ? '1 node, ' : nodes.length + ' nodes, ') + pods(all.length)),
+    table('Pods by name', ['Pod', 'Node'], all.slice(0, many).map(({ pod, node }) => [podButton(pod, node, a), button(node, () => a.node(node), { label: 'Node ' + node })])),
+    rest(all.length, false),
+  ];
+}
+
+export function node(n: ClusterNode, there: PodSquare[], a: Actions): Child[] {
   const used = n.requestedAfter ?? n.requested;
   const amounts = Object.keys(n.allocatable).map((r) => {
     const full = share(used[r], n.allocatable[r]);
     return [r, h('span', {}, bar(full, full >= 0.995 ? 'full' : full >= 0.8 ? 'nearly' : ''), (used[r] ?? '0') + ' of ' + (n.allocatable[r] ?? ''))];
   });
-  const list = pods.slice(0, many).map((p) => h('li', {}, button(p.namespace + '/' + p.name + (p.state === 'there' ? '' : p.state === 'added' ? ' (comes)' : ' (goes)'),
-    () => (p.state === 'added' ? a.explain(p.kind, p.namespace, p.name) : a.explainRunning(p.namespace, p.name)))));
   return [
     title('Node ' + n.name, a, true), n.domain !== undefined && h('p', {}, 'Domain ' + n.domain),
     h('div', { class: 'row' }, button('Drain', () => a.drain(n.name)), button('Fail', () => a.failNode(n.name)),
       button('Remove', () => a.removeNode(n.name)), button('One more like it', () => a.likeNode(n.name))),
     table('Requested', ['Resource', 'Requested'], amounts),
-    h('h3', {}, pods.length === 1 ? '1 pod' : pods.length + ' pods'), h('ul', { class: 'list' }, ...list), rest(pods.length),
+    h('h3', {}, pods(there.length)), h('ul', { class: 'list' }, ...there.slice(0, many).map((p) => h('li', {}, podButton(p, n.name, a)))), rest(there.length, false),
   ];
 }
 
@@ -195,7 +249,7 @@ export function compared(names: [string, string], first: Place, second: Place, d
   out.push(table('What differs', ['Workload', 'Node', names[0], names[1]], differ.slice(0, many).map((d) => [
     d.pod.namespace + '/' + d.pod.name + ' (' + d.pod.kind + ')', d.node === undefined ? 'no node' : button(d.node, () => a.node(d.node ?? '')),
     String(d.first), String(d.second),
-  ])), rest(differ.length));
+  ])), rest(differ.length, false));
   out.push(h('p', { class: 'note' }, 'The picture has the pods of ' + names[1] + '; a cross is a pod of ' + names[0] + '.'));
   return out;
 }
