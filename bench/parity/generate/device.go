@@ -46,7 +46,9 @@ func (d *draw) deviceCapacity(shared bool) resourcev1.DeviceCapacity {
 	if !shared || d.chance(0.3) {
 		return out
 	}
-	quantity := func(s string) *resource.Quantity { return ptr(resource.MustParse(s)) }
+	if d.chance(0.25) {
+		return d.fractionalCapacity()
+	}
 	out.RequestPolicy = &resourcev1.CapacityRequestPolicy{Default: quantity("4Gi")}
 	switch d.IntN(3) {
 	case 0:
@@ -58,6 +60,24 @@ func (d *draw) deviceCapacity(shared bool) resourcev1.DeviceCapacity {
 		}
 	}
 	return out
+}
+
+func quantity(s string) *resource.Quantity { return ptr(resource.MustParse(s)) }
+
+// fractionalCapacity draws a capacity with parts of whole numbers in its range. The API server accepts bounds that it compares as whole numbers.
+func (d *draw) fractionalCapacity() resourcev1.DeviceCapacity {
+	bounds := &resourcev1.CapacityRequestPolicyRange{Min: quantity(pick(d, "200m", "500m", "1")), Step: quantity(pick(d, "100m", "1", "400m"))}
+	if d.chance(0.3) {
+		bounds.Step = quantity("1500m") // as whole numbers, amounts of 1, 3, 5, ...
+	}
+	of := &resourcev1.CapacityRequestPolicy{Default: ptr(bounds.Min.DeepCopy()), ValidRange: bounds}
+	switch {
+	case d.chance(0.4):
+		bounds.Max = quantity(pick(d, "1", "2500m", "3"))
+	case d.chance(0.2):
+		bounds.Step = nil
+	}
+	return resourcev1.DeviceCapacity{Value: *quantity(pick(d, "3", "4", "3500m")), RequestPolicy: of}
 }
 
 func (d *draw) deviceTaint() resourcev1.DeviceTaint {

@@ -109,7 +109,7 @@ func (d *draw) exactRequest() *resourcev1.ExactDeviceRequest {
 	if d.chance(0.2) {
 		name := pick(d, "memory", "memory", "gpu.test/slots", "gpu.test/memory")
 		out.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{
-			resourcev1.QualifiedName(name): resource.MustParse(pick(d, "1", "2", "2Gi", "3Gi", "6Gi", "20Gi")),
+			resourcev1.QualifiedName(name): resource.MustParse(pick(d, "1", "2", "2Gi", "3Gi", "6Gi", "20Gi", "250m", "1200m")),
 		}}
 	}
 	return out
@@ -134,8 +134,11 @@ func (d *draw) allocate(claim *resourcev1.ResourceClaim) {
 		if device.AllowMultipleAllocations != nil {
 			result.ShareID = ptr(types.UID(fmt.Sprintf("00000000-0000-0000-0000-%012d", d.IntN(1e9))))
 			if memory, ok := device.Capacity["memory"]; ok {
-				_ = memory
-				result.ConsumedCapacity = map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse("2Gi")}
+				consumed := resource.MustParse("2Gi")
+				if memory.Value.Cmp(consumed) < 0 && d.chance(0.9) { // a driver may have made a capacity smaller than what claims have of it
+					consumed = resource.MustParse(pick(d, "200m", "1"))
+				}
+				result.ConsumedCapacity = map[resourcev1.QualifiedName]resource.Quantity{"memory": consumed}
 			}
 		} else if d.isAllocated(&result) {
 			continue

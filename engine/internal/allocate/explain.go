@@ -108,7 +108,7 @@ func (x *Explainer) Cause(request int, d *Device) (out verdict.ExcludedDevices) 
 		}
 		return out
 	}
-	if name, lacks := d.lacks(r, nil); lacks {
+	if name, lacks := d.lacks(r); lacks {
 		return verdict.ExcludedDevices{Cause: verdict.DeviceTooSmall, Capacity: name}
 	}
 	if t := d.tainted(r); t != nil {
@@ -130,19 +130,4 @@ func (x *Explainer) Cause(request int, d *Device) (out verdict.ExcludedDevices) 
 		return out
 	}
 	return verdict.ExcludedDevices{Cause: verdict.DeviceCountersUsed}
-}
-
-// lacks returns the first capacity of which a device has too little for a request, in addition to what claims have of it.
-func (d *Device) lacks(r *request, have []api.CapacityRequest) (name string, lacks bool) {
-	for i := range r.Capacities {
-		if name := r.Capacities[i].Name; d.capacity(name) == nil {
-			return name, true
-		}
-	}
-	for i := range d.typ.Capacities {
-		if fits, err := d.gives(r, &d.typ.Capacities[i], have); err != nil || !fits {
-			return d.typ.Capacities[i].Name, true
-		}
-	}
-	return "", false
 }

@@ -215,11 +215,7 @@ func (s *search) selectAll(c *claim, r *request) (out []place, err error) {
 			if !selected {
 				continue
 			}
-			fits, err := d.room(r)
-			if err != nil {
-				return nil, fmt.Errorf("claim %s, request %s: checking capacity for device %s: %w", c.name, r.name, d.Device.Name, err)
-			}
-			if fits {
+			if d.room(r) {
 				out = append(out, place{i, j})
 			}
 		}
@@ -318,7 +314,6 @@ func (s *search) any(r at, of *request, inSub bool, from place) (bool, error) {
 	if known {
 		return false, nil
 	}
-	c := &s.problem.claims[r.claim]
 	next := r
 	next.device++
 	var tried []*Device
@@ -341,9 +336,7 @@ func (s *search) any(r at, of *request, inSub bool, from place) (bool, error) {
 			} else if !ok {
 				continue
 			}
-			if ok, err := s.room(of, d); err != nil {
-				return false, fmt.Errorf("claim %s, request %s: checking capacity for device %s: %w", c.name, of.name, d.Name(), err)
-			} else if !ok {
+			if !s.room(of, d) {
 				continue
 			}
 			undo, err := s.take(r, of, place{i, j}, false)

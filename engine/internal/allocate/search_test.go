@@ -2,6 +2,7 @@ package allocate_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -56,6 +57,9 @@ var types = []*api.DeviceType{
 	{Name: "b", Attributes: []api.DeviceAttribute{{Name: "model", Value: "b"}}},
 	{Name: "shared", AllowMultipleAllocations: true, Capacities: []api.DeviceCapacity{{Name: "memory", Value: 8000, Policy: &api.CapacityPolicy{
 		Default: new(int64(1000)), ValidRange: &api.CapacityRange{Min: 1000, Max: new(int64(6000)), Step: new(int64(2000))},
+	}}}},
+	{Name: "fraction", AllowMultipleAllocations: true, Capacities: []api.DeviceCapacity{{Name: "memory", Value: 1000, Policy: &api.CapacityPolicy{
+		Default: new(int64(200)), ValidRange: &api.CapacityRange{Min: 200, Step: new(int64(100))},
 	}}}},
 }
 
@@ -162,6 +166,7 @@ func TestSearch(t *testing.T) {
 		return api.DeviceSubRequest{Name: name, Request: r}
 	}
 	one := []api.ResourceSlice{slice(a0, a1, b0, s0)}
+	fraction := []api.ResourceSlice{slice(api.Device{Name: "f-0", Type: "fraction"})}
 	for name, c := range map[string]struct {
 		on
 		want string
@@ -192,19 +197,23 @@ func TestSearch(t *testing.T) {
 		"a tolerated taint": {on{[]api.ResourceSlice{slice(tainted)}, []api.ResourceClaimSpec{spec(exactly("r", func(r *api.ExactDeviceRequest) {
 			r.Tolerations = []api.DeviceToleration{{Key: "k", Exists: true}}
 		}))}, nil}, "r=a-0"},
-		"counters":                           {on{counted(lanes(a0, 3), lanes(a1, 2), lanes(b0, 2)), []api.ResourceClaimSpec{spec(exactly("r", count(2)))}, nil}, "r=a-1 r=b-0"},
-		"counters of taken devices":          {on{counted(lanes(a0, 3), lanes(a1, 2), lanes(b0, 1)), []api.ResourceClaimSpec{spec(exactly("r"))}, []string{"a-0"}}, "r=b-0"},
-		"an incomplete pool":                 {on{counted(a0)[:1], []api.ResourceClaimSpec{spec(exactly("r"))}, nil}, "impossible"},
-		"all of an incomplete pool":          {on{counted(a0)[:1], []api.ResourceClaimSpec{spec(exactly("r", all))}, nil}, "claim ns/c0, request r: asks for all devices, but resource pool gpu.example/n is currently being updated"},
-		"an invalid pool":                    {on{[]api.ResourceSlice{slice(a0, a0)}, []api.ResourceClaimSpec{spec(exactly("r"))}, nil}, "invalid pools"},
-		"an unknown counter":                 {on{[]api.ResourceSlice{slice(lanes(a0, 1)), other("o", b0)}, []api.ResourceClaimSpec{spec(exactly("r"))}, nil}, "r=b-0"},
-		"pools with binding conditions last": {on{[]api.ResourceSlice{slice(bound), other("o", b0)}, []api.ResourceClaimSpec{spec(exactly("r"))}, nil}, "r=b-0"},
-		"enough memory":                      {on{[]api.ResourceSlice{slice(b0, a0)}, []api.ResourceClaimSpec{spec(exactly("r", memory(8000)))}, nil}, "r=a-0"},
-		"too little memory":                  {on{[]api.ResourceSlice{slice(a0)}, []api.ResourceClaimSpec{spec(exactly("r", memory(9000)))}, nil}, "impossible"},
-		"shares, rounded up":                 {on{[]api.ResourceSlice{slice(s0)}, []api.ResourceClaimSpec{spec(exactly("r", memory(1500)), exactly("q"))}, nil}, "r=s-0:3000 q=s-0:1000"},
-		"shares, more than there is":         {on{[]api.ResourceSlice{slice(s0)}, []api.ResourceClaimSpec{spec(exactly("r", memory(4500)), exactly("q", memory(4500)))}, nil}, "impossible"},
-		"a share above the range":            {on{[]api.ResourceSlice{slice(s0)}, []api.ResourceClaimSpec{spec(exactly("r", memory(6000)))}, nil}, "impossible"},
-		"too many devices for a claim":       {on{one, []api.ResourceClaimSpec{spec(exactly("r", count(33)))}, nil}, "claim ns/c0, request r: adding 33 devices exceeds the claim limit of 32, with 0 already accounted for"},
+		"counters":                                  {on{counted(lanes(a0, 3), lanes(a1, 2), lanes(b0, 2)), []api.ResourceClaimSpec{spec(exactly("r", count(2)))}, nil}, "r=a-1 r=b-0"},
+		"counters of taken devices":                 {on{counted(lanes(a0, 3), lanes(a1, 2), lanes(b0, 1)), []api.ResourceClaimSpec{spec(exactly("r"))}, []string{"a-0"}}, "r=b-0"},
+		"an incomplete pool":                        {on{counted(a0)[:1], []api.ResourceClaimSpec{spec(exactly("r"))}, nil}, "impossible"},
+		"all of an incomplete pool":                 {on{counted(a0)[:1], []api.ResourceClaimSpec{spec(exactly("r", all))}, nil}, "claim ns/c0, request r: asks for all devices, but resource pool gpu.example/n is currently being updated"},
+		"an invalid pool":                           {on{[]api.ResourceSlice{slice(a0, a0)}, []api.ResourceClaimSpec{spec(exactly("r"))}, nil}, "invalid pools"},
+		"an unknown counter":                        {on{[]api.ResourceSlice{slice(lanes(a0, 1)), other("o", b0)}, []api.ResourceClaimSpec{spec(exactly("r"))}, nil}, "r=b-0"},
+		"pools with binding conditions last":        {on{[]api.ResourceSlice{slice(bound), other("o", b0)}, []api.ResourceClaimSpec{spec(exactly("r"))}, nil}, "r=b-0"},
+		"enough memory":                             {on{[]api.ResourceSlice{slice(b0, a0)}, []api.ResourceClaimSpec{spec(exactly("r", memory(8000)))}, nil}, "r=a-0"},
+		"too little memory":                         {on{[]api.ResourceSlice{slice(a0)}, []api.ResourceClaimSpec{spec(exactly("r", memory(9000)))}, nil}, "impossible"},
+		"shares, rounded up":                        {on{[]api.ResourceSlice{slice(s0)}, []api.ResourceClaimSpec{spec(exactly("r", memory(1500)), exactly("q"))}, nil}, "r=s-0:3000 q=s-0:1000"},
+		"shares, more than there is":                {on{[]api.ResourceSlice{slice(s0)}, []api.ResourceClaimSpec{spec(exactly("r", memory(4500)), exactly("q", memory(4500)))}, nil}, "impossible"},
+		"a share above the range":                   {on{[]api.ResourceSlice{slice(s0)}, []api.ResourceClaimSpec{spec(exactly("r", memory(6000)))}, nil}, "impossible"},
+		"a share below the range":                   {on{fraction, []api.ResourceClaimSpec{spec(exactly("r", memory(100)), exactly("q"))}, nil}, "r=f-0:200 q=f-0:200"},
+		"shares, rounded up as whole numbers":       {on{fraction, []api.ResourceClaimSpec{spec(exactly("r", memory(250)))}, nil}, "r=f-0:1000"},
+		"shares, more whole numbers than there are": {on{fraction, []api.ResourceClaimSpec{spec(exactly("r", memory(250)), exactly("q", memory(250)))}, nil}, "impossible"},
+		"a share that no capacity has":              {on{fraction, []api.ResourceClaimSpec{spec(exactly("r", memory(math.MaxInt64)))}, nil}, "impossible"},
+		"too many devices for a claim":              {on{one, []api.ResourceClaimSpec{spec(exactly("r", count(33)))}, nil}, "claim ns/c0, request r: adding 33 devices exceeds the claim limit of 32, with 0 already accounted for"},
 		"an unknown class": {on{one, []api.ResourceClaimSpec{spec(exactly("r", func(r *api.ExactDeviceRequest) { r.DeviceClassName = "x" }))}, nil},
 			`claim ns/c0, request r: could not retrieve device class x: deviceclass.resource.k8s.io "x" not found`},
 	} {

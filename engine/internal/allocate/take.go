@@ -14,7 +14,7 @@ func (s *search) isTaken(d *Device) bool { return s.taken.Exclusive(d.ID) || s.i
 // takenBy reports whether the search chose a device for a claim. Claims 64 apart count as one.
 func (s *search) takenBy(d *Device, claim int) bool { return s.inUse[d.ID]>>(claim%64)&1 == 1 }
 
-func (s *search) room(r *request, d *Device) (bool, error) {
+func (s *search) room(r *request, d *Device) bool {
 	var have [2][]api.CapacityRequest
 	if u := s.taken.shared[d.ID]; u != nil {
 		have[0] = u.consumed
@@ -69,14 +69,10 @@ func (s *search) take(r at, of *request, where place, must bool) (undo func(), e
 			s.inUse[d.ID] &^= 1 << (r.claim % 64)
 		}
 	}
-	fits, err := s.room(of, d)
-	if err != nil || !fits {
+	if !s.room(of, d) {
 		unmark()
 		back()
-		if err != nil {
-			err = fmt.Errorf("claim %s, request %s: rechecking capacity for device %s: %w", c.name, of.name, d.Name(), err)
-		}
-		return nil, err
+		return nil, nil
 	}
 	choice := Choice{Pool: where.pool, Device: where.device, Request: of.full(), Admin: of.admin, Shared: multiple, at: r}
 	if multiple {
