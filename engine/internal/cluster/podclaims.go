@@ -121,7 +121,7 @@ func (s *State) findDemand(p *Pending) *DeviceDemand {
 	}
 	for i := range d.Claims {
 		c := &d.Claims[i]
-		if s.allocationOf(c) != nil {
+		if s.allocationOf(c) != nil || d.Left != nil && c.Object == d.Left {
 			continue
 		}
 		if d.Left == nil || c.Name != nameOfClaim(d.Left) { // whose classes are not looked at, even if the pod refers to it
