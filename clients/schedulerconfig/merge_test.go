@@ -84,7 +84,11 @@ plugins:
 plugins:
   multiPoint: {enabled: [{name: NodePorts}]}
   preFilter: {disabled: [{name: "*"}], enabled: [{name: NodeName}, {name: NodeResourcesFit}]}
-  filter: {disabled: [{name: "*"}], enabled: [{name: NodeName}, {name: NodeResourcesFit}]}`, `
+  filter: {disabled: [{name: "*"}], enabled: [{name: NodeName}, {name: NodeResourcesFit}]}
+  score: {disabled: [{name: DynamicResources}]}
+  reserve: {disabled: [{name: "*"}]}
+  preBind: {disabled: [{name: "*"}]}`, `
+pluginWeights: [{plugin: PLUGIN_DYNAMIC_RESOURCES, weight: 0}]
 disabledFilters:
 - PLUGIN_NODE_UNSCHEDULABLE
 - PLUGIN_TAINT_TOLERATION

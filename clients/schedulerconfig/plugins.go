@@ -12,7 +12,9 @@ import (
 )
 
 // points are extension points, by their names in a configuration.
-type points struct{ preEnqueue, preFilter, filter, postFilter, preScore, score, podGroupPostFilter bool }
+type points struct {
+	preEnqueue, preFilter, filter, postFilter, preScore, score, reserve, preBind, podGroupPostFilter bool
+}
 
 // filters reports whether a plugin rejects nodes, or pods before any node is filtered. DefaultPreemption's PreEnqueue does not count:
 // it only holds a pod back during the eviction of its victims (plugins/defaultpreemption/default_preemption.go PreEnqueue).
@@ -38,7 +40,8 @@ var (
 	filter     = points{preFilter: true, filter: true}
 	both       = points{preFilter: true, filter: true, preScore: true, score: true}
 	preemption = points{preEnqueue: true, postFilter: true, podGroupPostFilter: true}
-	claims     = points{preFilter: true, filter: true, postFilter: true, score: true, podGroupPostFilter: true}
+	volumes    = points{preFilter: true, filter: true, preScore: true, score: true, reserve: true, preBind: true}
+	claims     = points{preFilter: true, filter: true, postFilter: true, score: true, reserve: true, preBind: true, podGroupPostFilter: true}
 	scoring    = points{preScore: true, score: true}
 	scoreOnly  = points{score: true}
 )
@@ -56,7 +59,7 @@ var plugins = []plugin{
 	{name: "NodeResourcesFit", id: stowagev1.Plugin_PLUGIN_NODE_RESOURCES_FIT, at: both, weight: 1},
 	{name: "VolumeRestrictions", id: stowagev1.Plugin_PLUGIN_VOLUME_RESTRICTIONS, at: filter, restricts: true},
 	{name: "NodeVolumeLimits", id: stowagev1.Plugin_PLUGIN_NODE_VOLUME_LIMITS, at: filter},
-	{name: "VolumeBinding", id: stowagev1.Plugin_PLUGIN_VOLUME_BINDING, at: both, weight: 1, restricts: true},
+	{name: "VolumeBinding", id: stowagev1.Plugin_PLUGIN_VOLUME_BINDING, at: volumes, weight: 1, restricts: true},
 	{name: "VolumeZone", id: stowagev1.Plugin_PLUGIN_VOLUME_ZONE, at: filter, restricts: true},
 	{name: "PodTopologySpread", id: stowagev1.Plugin_PLUGIN_POD_TOPOLOGY_SPREAD, at: both, weight: 2},
 	{name: "InterPodAffinity", id: stowagev1.Plugin_PLUGIN_INTER_POD_AFFINITY, at: both, weight: 2},
@@ -98,6 +101,8 @@ func (r *reader) plugins(custom *configv1.Plugins, path *field.Path) {
 	postFilters := running("postFilter", custom.PostFilter, func(p points) bool { return p.postFilter })
 	preScores := running("preScore", custom.PreScore, func(p points) bool { return p.preScore })
 	scores := running("score", custom.Score, func(p points) bool { return p.score })
+	reserves := running("reserve", custom.Reserve, func(p points) bool { return p.reserve })
+	preBinds := running("preBind", custom.PreBind, func(p points) bool { return p.preBind })
 	groupPostFilters := running("podGroupPostFilter", custom.PodGroupPostFilter, func(p points) bool { return p.podGroupPostFilter })
 	r.ordered(preFilters, path.Child("preFilter"))
 	r.ordered(filters, path.Child("filter"))
@@ -115,6 +120,10 @@ func (r *reader) plugins(custom *configv1.Plugins, path *field.Path) {
 			r.refuse(path.Child("preFilter"), "%s cannot filter if its preFilter is disabled", p.name)
 		case p.restricts && !filtering && has(preFilters, p.name):
 			r.refuse(path.Child("filter"), "%s rejects nodes in preFilter: disable both", p.name)
+		case p.at.reserve && !has(preFilters, p.name) && (has(reserves, p.name) || has(preBinds, p.name)):
+			r.refuse(path.Child("preFilter"), "%s binds no pod if its preFilter is disabled: disable it in multiPoint", p.name)
+		case p.at.preFilter && !p.at.preScore && scoring && !has(preFilters, p.name):
+			r.refuse(path.Child("preFilter"), "%s cannot score if its preFilter is disabled", p.name)
 		case p.at.preScore && scoring && !has(preScores, p.name):
 			r.refuse(path.Child("preScore"), "%s cannot score if its preScore is disabled", p.name)
 		}

@@ -189,6 +189,25 @@ profiles[0].plugins.preFilter: Forbidden: PodTopologySpread cannot filter if its
 		{"score without preScore", `
 plugins: {preScore: {disabled: [{name: PodTopologySpread}]}}`, `
 profiles[0].plugins.preScore: Forbidden: PodTopologySpread cannot score if its preScore is disabled`},
+		{"score without preFilter", `
+plugins:
+  multiPoint: {disabled: [{name: DynamicResources}]}
+  score: {enabled: [{name: DynamicResources}]}`, `
+profiles[0].plugins.preFilter: Forbidden: DynamicResources cannot score if its preFilter is disabled`},
+		{"filter alone, of a plugin that rejects nodes before", `
+plugins: {filter: {disabled: [{name: DynamicResources}]}}`, `
+profiles[0].plugins.filter: Forbidden: DynamicResources rejects nodes in preFilter: disable both`},
+		{"reserve without preFilter", `
+plugins:
+  preFilter: {disabled: [{name: DynamicResources}]}
+  filter: {disabled: [{name: DynamicResources}]}
+  score: {disabled: [{name: DynamicResources}]}`, `
+profiles[0].plugins.preFilter: Forbidden: DynamicResources binds no pod if its preFilter is disabled: disable it in multiPoint`},
+		{"preBind without preFilter", `
+plugins:
+  multiPoint: {disabled: [{name: VolumeBinding}]}
+  preBind: {enabled: [{name: VolumeBinding}]}`, `
+profiles[0].plugins.preFilter: Forbidden: VolumeBinding binds no pod if its preFilter is disabled: disable it in multiPoint`},
 	})
 }
 

@@ -140,6 +140,7 @@ func configuration(t *testing.T, c *scenario.Config) []byte {
 		TypeMeta: metav1.TypeMeta{APIVersion: "kubescheduler.config.k8s.io/v1", Kind: "KubeSchedulerConfiguration"},
 		Profiles: []schedulerv1.KubeSchedulerProfile{{Plugins: &schedulerv1.Plugins{
 			PreFilter: disabled(c.DisabledFilters), Filter: disabled(c.DisabledFilters),
+			Reserve: disabled(c.DisabledFilters), PreBind: disabled(c.DisabledFilters),
 			PreScore: disabled(c.DisabledScores), Score: disabled(c.DisabledScores),
 		}}},
 	})

@@ -28,6 +28,10 @@ func (d *draw) config() {
 	if d.focus(disabling) {
 		d.disabled(c)
 	}
+	if d.likelihood[devicing] > 0 && d.chance(0.02) {
+		all := []string{"DynamicResources"}
+		c.DisabledFilters, c.DisabledScores, c.DisabledPostFilters, c.DisabledPodGroupPostFilters = all, all, all, all
+	}
 	if d.likelihood[sparing] > 0 && d.has(sparing) {
 		c.DisabledPostFilters = some(d, 0.5, postFilters...)
 		c.DisabledPodGroupPostFilters = some(d, 0.5, postFilters...)

@@ -30,6 +30,9 @@ func profileOf(of *scenario.Case) (*config.KubeSchedulerProfile, error) {
 	}
 	for _, plugin := range c.DisabledFilters {
 		disable(plugin, &profile.Plugins.PreFilter, &profile.Plugins.Filter)
+		if plugin == names.DynamicResources { // which binds no pod without them
+			disable(plugin, &profile.Plugins.MultiPoint)
+		}
 	}
 	for _, plugin := range c.DisabledPostFilters {
 		disable(plugin, &profile.Plugins.PostFilter)

@@ -26,6 +26,8 @@ type devicesOf struct {
 	steps    int // that searches of the request may still take
 	// serving are the devices that serve extended resources, by class.
 	serving map[string]*Serving
+	// withheld is set if the profile lacks DynamicResources: no claim gets devices.
+	withheld bool
 	// undecided is set once an outcome was used that no search decided, since the steps were renewed.
 	undecided bool
 
@@ -95,9 +97,12 @@ func (s *State) startDevices() *devicesOf {
 // same answers in any order.
 func (s *State) RenewSteps() { s.devicesOf.steps, s.devicesOf.undecided = maxDeviceSteps, false }
 
+// WithholdDevices sets whether the claims of pods that are assumed get no devices.
+func (s *State) WithholdDevices(withhold bool) { s.devicesOf.withheld = withhold }
+
 // onOtherNodes returns what stays of d in a state with other nodes or labels.
 func (d *devicesOf) onOtherNodes() devicesOf {
-	return devicesOf{taken: d.taken, claims: d.claims, held: d.held, made: d.made, steps: d.steps}
+	return devicesOf{taken: d.taken, claims: d.claims, held: d.held, made: d.made, steps: d.steps, withheld: d.withheld}
 }
 
 // Undecided returns whether a pod demands devices, if a search for devices was not decided since the steps were renewed; nil if all were.

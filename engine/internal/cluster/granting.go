@@ -14,6 +14,10 @@ func (s *State) grantDevices(p *Pending, node uint32) {
 	if d == nil || d.Rejection != "" {
 		return
 	}
+	if s.devicesOf.withheld {
+		s.reserve(p, len(s.assumed)-1, d) // as the resource claim controller does for a pod on a node
+		return
+	}
 	s.startDevices()
 	served, fits := s.servedOn(d, node)
 	if !fits || len(d.Claims)+len(served) == 0 {

@@ -24,8 +24,10 @@ type Decision struct {
 	Failure *Failure
 }
 
-// New returns the decision about a pod. It evaluates node affinity and taints, which do not depend on other pods.
+// New returns the decision about a pod. It evaluates node affinity and taints, which do not depend on other pods. The claims of pods that
+// are assumed in the state get devices if the profile has DynamicResources.
 func New(f *Framework, s *cluster.State, pod *cluster.Pending) *Decision {
+	s.WithholdDevices(f.profile.DisabledFilters.Has(uint8(verdict.DynamicResources)))
 	return &Decision{Framework: f, Cycle: &plugin.Cycle{
 		State:     s,
 		Pod:       pod,
