@@ -1,10 +1,12 @@
-"""A batch scheduler: binds the pending pods of a scheduler name where kube-scheduler would place them, all of them by one decision.
+"""A batch scheduler: binds the pending pods of a scheduler name where kube-scheduler would place them, all of them by one decision. It preempts
+nothing, and binds no pods with claims of volumes or devices, as a scheduler has to bind the claims first.
 
 python3 -m examples.scheduler KUBERNETES-URL STOWAGE-SERVE-URL NAME, where KUBERNETES-URL may be kubectl proxy's."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 import urllib.error
@@ -14,18 +16,20 @@ from typing import Any
 from stowage.objects import Objects
 
 KINDS = {
-    "/api/v1/nodes": "Node", "/api/v1/pods": "Pod", "/api/v1/namespaces": "Namespace", "/api/v1/services": "Service",
-    "/api/v1/replicationcontrollers": "ReplicationController", "/apis/apps/v1/replicasets": "ReplicaSet",
-    "/apis/apps/v1/statefulsets": "StatefulSet", "/apis/policy/v1/poddisruptionbudgets": "PodDisruptionBudget",
-    "/api/v1/persistentvolumes": "PersistentVolume", "/api/v1/persistentvolumeclaims": "PersistentVolumeClaim",
-    "/apis/storage.k8s.io/v1/storageclasses": "StorageClass", "/apis/storage.k8s.io/v1/csinodes": "CSINode",
+    "/api/v1": "Node Pod Namespace Service ReplicationController PersistentVolume PersistentVolumeClaim",
+    "/apis/apps/v1": "ReplicaSet StatefulSet",
+    "/apis/scheduling.k8s.io/v1": "PriorityClass",
+    "/apis/storage.k8s.io/v1": "StorageClass CSINode CSIDriver CSIStorageCapacity VolumeAttachment",
+    "/apis/resource.k8s.io/v1": "ResourceClaim ResourceClaimTemplate DeviceClass ResourceSlice",
 }
+CLAIMS = re.compile('"(persistentVolumeClaim|ephemeral|resourceClaims)":')
 
 
-def listed(kubernetes: str, path: str, kind: str) -> list[dict[str, Any]]:
+def listed(kubernetes: str, group: str, kind: str) -> list[dict[str, Any]]:
     """Lists objects as kubectl prints them: items of a list have no kind of their own."""
+    plural = (kind.lower() + ("es" if kind.endswith("s") else "s")).replace("ys", "ies")
     try:
-        with urllib.request.urlopen(kubernetes + path) as response:
+        with urllib.request.urlopen(f"{kubernetes}{group}/{plural}") as response:
             found = json.load(response)
     except urllib.error.HTTPError as error:
         if error.code == 404:
@@ -47,12 +51,18 @@ def bind(kubernetes: str, namespace: str, name: str, node: str) -> bool:
 
 def decide(kubernetes: str, stowage: Objects, name: str) -> dict[str, str]:
     """Reads the cluster, decides about all pending pods, and binds them. Returns the nodes of the pods that were bound."""
-    objects = [o for path, kind in KINDS.items() for o in listed(kubernetes, path, kind)]
+    objects = [o for group, kinds in KINDS.items() for kind in kinds.split() for o in listed(kubernetes, group, kind)]
+    left = {(o["metadata"]["namespace"], o["metadata"]["name"]) for o in objects if o["kind"] == "Pod" and CLAIMS.search(json.dumps(o["spec"]))}
+    # Without a queue: there, pods that preempt have the nodes that they get once their victims have left.
+    answer = stowage.ask("place", objects, scheduler_name=name, queue="in-order")
+    if answer.exit_status == 3:  # kube-scheduler might decide otherwise
+        print(*answer.document.get("notes", []), sep="\n")
+        return {}
     bound = {}
-    for pod in stowage.ask("place", objects, scheduler_name=name).document["pods"]:
+    for pod in answer.document["pods"]:
         if "node" not in pod:
             print(f"{pod['namespace']}/{pod['name']}: {pod.get('reason')}")
-        elif bind(kubernetes, pod["namespace"], pod["name"], pod["node"]):
+        elif (pod["namespace"], pod["name"]) not in left and bind(kubernetes, pod["namespace"], pod["name"], pod["node"]):
             bound[f"{pod['namespace']}/{pod['name']}"] = pod["node"]
     return bound
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import socket
+import threading
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
@@ -24,7 +25,7 @@ class Problem:
 
 
 class ObjectsError(Exception):
-    """An error of `stowage serve`."""
+    """An error of `stowage serve`. The status is HTTP's, 0 if no answer arrived."""
 
     def __init__(self, status: int, problems: Sequence[Problem], retry_after: float | None = None) -> None:
         super().__init__("\n".join(": ".join(filter(None, (p.object, p.field, p.detail))) for p in problems))
@@ -44,7 +45,7 @@ class Objects:
     """A client of `stowage serve`. The timeout is the seconds that a question may take, with its retries."""
 
     def __init__(self, url: str, token: str | None = None, timeout: float = 300.0, attempts: int = 5) -> None:
-        self._url, self._token, self._timeout, self._attempts = url.rstrip("/"), token, timeout, attempts
+        self._url, self._token, self._timeout, self._attempts = urllib.parse.urlsplit(url.rstrip("/")), token, timeout, attempts
 
     def ask(self, verb: str, objects: str | Mapping[str, Any] | Sequence[Mapping[str, Any]], **parameters: str | int | bool | Sequence[str]) -> Answer:
         """Asks a question about objects: YAML or JSON text, or the objects themselves. Parameters are the command's flags and arguments, with
@@ -54,33 +55,70 @@ class Objects:
         )
         if not isinstance(objects, (str, Mapping)):
             objects = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
-        body = objects if isinstance(objects, str) else json.dumps(objects)
-        headers = {"Authorization": "Bearer " + self._token} if self._token else {}
-        request = urllib.request.Request(f"{self._url}/v1/{verb}?{query}", body.encode(), headers)
-        end = time.monotonic() + self._timeout
+        text = objects if isinstance(objects, str) else json.dumps(objects)
+        path, body, end = f"{self._url.path}/v1/{verb}?{query}", text.encode(), time.monotonic() + self._timeout
         for attempt in range(self._attempts + 1):
             try:
-                with urllib.request.urlopen(request, timeout=max(0.001, end - time.monotonic())) as response:
-                    return Answer(json.load(response), int(response.headers["Stowage-Exit-Status"]))
-            except urllib.error.HTTPError as error:
-                found = _error(error)
-                after = found.retry_after
+                return self._post(path, body, end)
+            except ObjectsError as found:
+                after = found.retry_after if found.status else 0.1 * 2.0**attempt  # there is no server, or none yet
                 if attempt == self._attempts or after is None or after > MAXIMUM_DELAY or time.monotonic() + after >= end:
-                    raise found from None
-                time.sleep(after)
-            except urllib.error.URLError:  # there is no server, or none yet
-                delay = 0.1 * 2.0**attempt
-                if attempt == self._attempts or time.monotonic() + delay >= end:
                     raise
-                time.sleep(delay)
+                time.sleep(after)
         raise AssertionError
 
+    def _post(self, path: str, body: bytes, end: float) -> Answer:
+        kind = http.client.HTTPSConnection if self._url.scheme == "https" else http.client.HTTPConnection
+        connection = kind(self._url.hostname or "", self._url.port, timeout=max(0.001, end - time.monotonic()))
+        try:
+            connection.connect()
+            with _ended(connection.sock, end):
+                response = self._request(connection, path, body)
+                text = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            late = time.monotonic() >= end
+            why = f"the call took more than {self._timeout:g} s" if late else f"{self._url.netloc}: {error or type(error).__name__}"
+            raise ObjectsError(0, [Problem(why)]) from error
+        finally:
+            connection.close()
+        if response.status != 200:
+            raise _error(response, text)
+        return Answer(json.loads(text), int(response.headers["Stowage-Exit-Status"]))
 
-def _error(error: urllib.error.HTTPError) -> ObjectsError:
-    text, after = error.read().decode(errors="replace"), error.headers["Retry-After"]
+    def _request(self, connection: http.client.HTTPConnection, path: str, body: bytes) -> http.client.HTTPResponse:
+        headers = {"Authorization": "Bearer " + self._token} if self._token else {}
+        try:
+            connection.request("POST", path, body, headers)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # a server that refuses a body closes the connection, but has answered before
+        return connection.getresponse()
+
+
+class _ended:  # pylint: disable=invalid-name
+    """Ends a connection at a deadline: the timeout of a socket is for each of its operations."""
+
+    def __init__(self, sock: socket.socket, end: float) -> None:
+        self._sock, self._timer = sock, threading.Timer(max(0.001, end - time.monotonic()), self._end)
+        self._timer.daemon = True
+
+    def _end(self) -> None:
+        try:
+            self._sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # it has ended
+
+    def __enter__(self) -> None:
+        self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+
+def _error(response: http.client.HTTPResponse, body: bytes) -> ObjectsError:
+    text, after = body.decode(errors="replace"), response.headers["Retry-After"]
     try:
         problems = [Problem(p["detail"], p.get("object", ""), p.get("field", "")) for p in json.loads(text)["errors"]]
     except (ValueError, KeyError, TypeError):  # of a proxy between
-        problems = [Problem(f"HTTP status {error.code}: {text[:200]}")]
+        problems = [Problem(f"HTTP status {response.status}: {text[:200]}")]
     # A proxy between may send a date.
-    return ObjectsError(error.code, problems, float(after) if after is not None and after.isdecimal() else None)
+    return ObjectsError(response.status, problems, float(after) if after is not None and after.isdecimal() else None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, TypeVar
+from typing import Any, Callable, Iterator, TypeVar, cast
 
 import grpc
 from stowage.errors import details
@@ -33,10 +33,12 @@ class Snapshot:
         return self._address
 
     def ask(self, call: Callable[[SnapshotReference], T], delta: ClusterDelta | None = None) -> T:
-        """Makes a call about the snapshot. If the server has dropped the snapshot, it is put again."""
+        """Makes a call about the snapshot. If the server has dropped the snapshot, it is put again. Of a stream the first message has arrived
+        when this returns."""
         for attempt in range(4):
             try:
-                return call(SnapshotReference(address=self.address(), delta=delta))
+                answer = call(SnapshotReference(address=self.address(), delta=delta))
+                return cast(T, _Begun(answer)) if hasattr(answer, "__next__") else answer
             except grpc.RpcError as error:
                 if attempt == 3 or details(error).reason != "UNKNOWN_SNAPSHOT":
                     raise
@@ -57,3 +59,26 @@ class Snapshot:
 
     def _send(self, *steps: PutSnapshotRequest) -> str:
         return str(self._stub.PutSnapshot(iter([*steps, PutSnapshotRequest(end=PutSnapshotEnd())])).address)
+
+
+class _Begun:
+    """A stream of which the first message has arrived: until then, it has not failed."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._first = stream, list(_first(stream))
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return self._first.pop() if self._first else next(self._stream)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _first(stream: Iterator[Any]) -> Iterator[Any]:
+    """The first message, unless there is none."""
+    for message in stream:
+        yield message
+        return

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import threading
 import time
 import unittest
 from concurrent import futures
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Callable
 
 import grpc
 from examples.scheduler import decide
@@ -52,6 +53,9 @@ class Server(placement_service_pb2_grpc.PlacementServiceServicer):
         self.calls += 1
         if self.calls == 1:
             refuse(context, grpc.StatusCode.UNAVAILABLE, "")
+        address = request.place.context.snapshot.address
+        if address and address not in self.have:
+            refuse(context, grpc.StatusCode.FAILED_PRECONDITION, "UNKNOWN_SNAPSHOT")
         yield placement_service_pb2.PlaceStreamResponse(placed_count=1)
         yield placement_service_pb2.PlaceStreamResponse(placed_count=2)
         refuse(context, grpc.StatusCode.UNAVAILABLE, "")
@@ -126,6 +130,20 @@ class ContractTest(unittest.TestCase):
         changed.ask(lambda of: self.stub.Filter(placement_service_pb2.FilterRequest(context=context_pb2.DecisionContext(snapshot=of))))
         self.assertEqual((self.service.puts, self.service.seen), (4, ["a", "a+", "a+", "a+"]))
 
+    def test_streams_about_snapshots(self) -> None:
+        """A snapshot is put again for a stream, too."""
+        cluster = Snapshot(self.stub, cluster_pb2.Cluster(nodes=[cluster_pb2.Node(name="n")]))
+        cluster.address()
+        self.service.have.clear()  # the server has started again
+        self.service.calls = 1
+        ask = placement_service_pb2.PlaceStreamRequest
+        stream = cluster.ask(lambda of: self.stub.PlaceStream(
+            ask(place=placement_service_pb2.PlaceRequest(context=context_pb2.DecisionContext(snapshot=of)))))
+        self.assertEqual(([next(stream).placed_count, next(stream).placed_count], self.service.puts), ([1, 2], 2))
+        with self.assertRaises(grpc.RpcError):
+            next(stream)
+        stream.cancel()
+
     def test_no_server(self) -> None:
         """A call without a server ends with its deadline."""
         stub = placement_service_pb2_grpc.PlacementServiceStub(connect("127.0.0.1:1", retries=Retries(attempts=50)))
@@ -141,18 +159,45 @@ AFFINITY = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution"
 
 
 class Kubernetes(BaseHTTPRequestHandler):
-    """An API server with two nodes and four pods."""
+    """An API server with two nodes, one of them full, and six pods."""
 
     pods = {name: {
         "metadata": {"name": name, "namespace": "default", "uid": name, "labels": {"app": "web"}}, "status": {"phase": "Pending"},
         "spec": {"schedulerName": scheduler, "affinity": AFFINITY, "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]},
     } for name, scheduler in {"a": "stowage", "b": "stowage", "c": "stowage", "other": "default-scheduler"}.items()}
-    nodes = [{"metadata": {"name": n, "uid": n, "labels": {"kubernetes.io/hostname": n}}, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}} for n in ("n1", "n2")]
+    pods["cheap"] = {
+        "metadata": {"name": "cheap", "namespace": "default", "uid": "cheap"}, "status": {"phase": "Running"},
+        "spec": {"nodeName": "full", "priority": 0, "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "4"}}}]},
+    }
+    pods["urgent"] = {
+        "metadata": {"name": "urgent", "namespace": "default", "uid": "urgent"}, "status": {"phase": "Pending"},
+        "spec": {
+            "schedulerName": "stowage", "priority": 1000, "nodeSelector": {"kubernetes.io/hostname": "full"},
+            "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "4"}}}],
+        },
+    }
+    pods["claiming"] = {
+        "metadata": {"name": "claiming", "namespace": "default", "uid": "claiming"}, "status": {"phase": "Pending"},
+        "spec": {
+            "schedulerName": "stowage", "containers": [{"name": "c", "image": "i"}],
+            "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}],
+        },
+    }
+    claim = {
+        "metadata": {"name": "data", "namespace": "default", "uid": "data"}, "status": {"phase": "Pending"},
+        "spec": {"storageClassName": "late", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    late = {"metadata": {"name": "late", "uid": "late"}, "provisioner": "csi.example.com", "volumeBindingMode": "WaitForFirstConsumer"}
+    nodes = [{"metadata": {"name": n, "uid": n, "labels": {"kubernetes.io/hostname": n}}, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}} for n in ("n1", "n2", "full")]
 
     def do_GET(self) -> None:  # pylint: disable=invalid-name
         """Lists objects."""
-        items = {"/api/v1/nodes": self.nodes, "/api/v1/pods": list(self.pods.values()), "/api/v1/namespaces": [{"metadata": {"name": "default", "uid": "ns"}}]}.get(self.path)
-        self.answer(404 if items is None else 200, {"apiVersion": "v1", "items": items})
+        items = {
+            "/api/v1/nodes": self.nodes, "/api/v1/pods": list(self.pods.values()), "/api/v1/namespaces": [{"metadata": {"name": "default", "uid": "ns"}}],
+            "/api/v1/persistentvolumeclaims": [self.claim], "/apis/storage.k8s.io/v1/storageclasses": [self.late],
+        }.get(self.path)
+        version = self.path.removeprefix("/apis/").removeprefix("/api/").rpartition("/")[0]
+        self.answer(404 if items is None else 200, {"apiVersion": version, "items": items})
 
     def do_POST(self) -> None:  # pylint: disable=invalid-name
         """Binds a pod."""
@@ -185,8 +230,72 @@ class Proxy(BaseHTTPRequestHandler):
         """Prints nothing."""
 
 
+def answering(test: unittest.TestCase, serve: Callable[[socket.socket], None]) -> tuple[str, list[int]]:
+    """Starts a server of connections. Returns its URL, and a list with a number for each connection."""
+    listener, seen = socket.create_server(("127.0.0.1", 0)), []  # type: ignore[var-annotated]
+    test.addCleanup(listener.close)
+
+    def run() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            seen.append(len(seen))
+            with connection:
+                try:
+                    serve(connection)
+                except OSError:
+                    pass
+
+    threading.Thread(target=run, daemon=True).start()
+    return f"http://127.0.0.1:{listener.getsockname()[1]}", seen
+
+
+def trickling(connection: socket.socket) -> None:
+    """Answers byte by byte."""
+    connection.recv(1 << 16)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nStowage-Exit-Status: 0\r\nContent-Length: 1000\r\n\r\n")
+    for _ in range(100):
+        connection.sendall(b" ")
+        time.sleep(0.1)
+
+
+def refusing(connection: socket.socket) -> None:
+    """Refuses a body that it does not read, as net/http does."""
+    connection.recv(1 << 10)
+    connection.sendall(b"HTTP/1.1 413 Large\r\nContent-Length: 41\r\nConnection: close\r\n\r\n" + b'{"errors":[{"detail":"it is too large"}]}')
+    connection.shutdown(socket.SHUT_WR)
+    time.sleep(0.2)
+
+
 class ObjectsTest(unittest.TestCase):
     """Questions about objects, to `stowage serve`."""
+
+    def test_refused_body(self) -> None:
+        """The refusal of a body is the error, although the server closes the connection before it has the body."""
+        url, seen = answering(self, refusing)
+        with self.assertRaises(ObjectsError) as raised:
+            Objects(url).ask("place", "x" * (32 << 20))
+        self.assertEqual((raised.exception.status, seen), (413, [0]))
+
+    def test_slow_answer(self) -> None:
+        """The timeout is of the whole call, also if bytes of an answer arrive all the time."""
+        url, _ = answering(self, trickling)
+        began = time.monotonic()
+        with self.assertRaises(ObjectsError) as raised:
+            Objects(url, timeout=0.5).ask("place", "x")
+        self.assertLess(time.monotonic() - began, 2)
+        self.assertEqual((raised.exception.status, str(raised.exception)), (0, "the call took more than 0.5 s"))
+
+    def test_lost_connection(self) -> None:
+        """A call is made again if the server ends the connection without an answer, or is not there."""
+        url, seen = answering(self, lambda connection: None)
+        for at, attempts in ((url, 2), ("http://127.0.0.1:1", 1)):
+            with self.assertRaises(ObjectsError) as raised:
+                Objects(at, attempts=attempts).ask("place", "x")
+            self.assertEqual(raised.exception.status, 0)
+        self.assertEqual(seen, [0, 1, 2])
 
     def test_proxy(self) -> None:
         """A proxy may state a date, or a delay of an hour: neither is waited for."""
@@ -204,7 +313,7 @@ class ObjectsTest(unittest.TestCase):
         self.assertLess(time.monotonic() - began, 0.9)
 
     def test_scheduler(self) -> None:
-        """The scheduler binds the pods of its name, each on a node of its own."""
+        """The scheduler binds the pods of its name, each on a node of its own, but neither a pod that preempts nor a pod with a claim."""
         kubernetes = ThreadingHTTPServer(("127.0.0.1", 0), Kubernetes)
         threading.Thread(target=kubernetes.serve_forever, daemon=True).start()
         self.addCleanup(kubernetes.server_close)
@@ -217,8 +326,10 @@ class ObjectsTest(unittest.TestCase):
                 self.assertEqual((sorted(bound), sorted(bound.values())), (["default/a", "default/b"], ["n1", "n2"]))
                 with self.assertRaises(ObjectsError) as raised:
                     stowage.ask("place", "kind: Pod\napiVersion: v1\nmetadata: {name: x}\nspec: {containers: [{name: c, image: i, resources: {requests: {cpu: x}}}]}")
-                self.assertEqual(raised.exception.status, 400)
-                self.assertIn("spec.containers[0].resources.requests", raised.exception.problems[0].detail)
+                problem = raised.exception.problems[0]
+                self.assertEqual((raised.exception.status, problem.object), (400, "body: document 1: Pod x"))
+                self.assertTrue(problem.field.startswith("spec.containers[0].resources.requests"), problem)
+                self.assertNotIn("spec.containers", problem.detail)
             finally:
                 serve.terminate()
 
