@@ -14,7 +14,7 @@ const maximumExpanded = 8 << 20
 // YAMLToJSON is yaml.YAMLToJSONStrict with a bound on the expansion of aliases, for text whose length the caller has bounded. The
 // library bounds the number of values in expanded aliases, not their length.
 func YAMLToJSON(text []byte) ([]byte, error) {
-	if hasAlias(text) {
+	if HasAlias(text) {
 		var document yamlnode.Node
 		if err := yamlnode.Unmarshal(text, &document); err == nil && expanded(&document, map[*yamlnode.Node]int{}) > maximumExpanded {
 			return nil, fmt.Errorf("aliases expand to more than %d bytes", maximumExpanded)
@@ -23,8 +23,8 @@ func YAMLToJSON(text []byte) ([]byte, error) {
 	return yaml.YAMLToJSONStrict(text)
 }
 
-// hasAlias reports whether a text may have anchors and aliases.
-func hasAlias(text []byte) bool {
+// HasAlias reports whether a text may have anchors and aliases.
+func HasAlias(text []byte) bool {
 	if bytes.IndexByte(text, '&') < 0 {
 		return false
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 	"google.golang.org/grpc/status"
 
+	"github.com/stowage-scheduler/stowage/clients/manifest"
 	"github.com/stowage-scheduler/stowage/clients/quote"
 	"github.com/stowage-scheduler/stowage/clients/stowage"
 	"github.com/stowage-scheduler/stowage/clients/verbs"
@@ -26,7 +27,9 @@ type given struct {
 	client  *stowage.Client
 	files   map[string]io.Reader // by the names that the command line has
 	maximum int64                // bounds the text of all manifests
-	local   []string             // paths of this machine that its owner has the command read
+	room    func(bytes int64) error
+	full    error    // of room
+	local   []string // paths of this machine that its owner has the command read
 }
 
 // open opens a file that was handed over, once. It is nil for a command that opens the files of this machine.
@@ -41,6 +44,19 @@ func (g *given) open() func(string) (io.ReadCloser, error) {
 		}
 		delete(g.files, path)
 		return io.NopCloser(f), nil
+	}
+}
+
+// ask reserves the room of pods. It is nil for a command that has no bound.
+func (g *given) ask() func(bytes int64) error {
+	if g == nil || g.room == nil {
+		return nil
+	}
+	return func(bytes int64) error {
+		if g.full == nil {
+			g.full = g.room(bytes)
+		}
+		return g.full
 	}
 }
 
@@ -102,7 +118,7 @@ func parameter(v *kong.Value) verbs.Parameter {
 
 // Answer runs the command of a call.
 func (a *Answerer) Answer(ctx context.Context, c *verbs.Call, answer, notes io.Writer) (exit int, err error) {
-	g := &given{client: a.client, files: map[string]io.Reader{}, maximum: c.MaximumBytes}
+	g := &given{client: a.client, files: map[string]io.Reader{}, maximum: c.MaximumBytes, room: c.Room}
 	args, err := a.line(c, g)
 	if err != nil {
 		return exitError, err
@@ -125,6 +141,8 @@ func (a *Answerer) Answer(ctx context.Context, c *verbs.Call, answer, notes io.W
 	switch {
 	case err == nil && out.err == nil:
 		return int(code), nil
+	case g.full != nil:
+		return exitError, g.full
 	case out.err != nil:
 		return exitError, out.err
 	}
@@ -197,6 +215,12 @@ func invalid(err error) error {
 	}
 	out := &verbs.InvalidError{}
 	for _, e := range flat(err) {
+		if object, ok := errors.AsType[*manifest.ObjectError](e); ok {
+			for field, detail := range object.Fields() {
+				out.Problems = append(out.Problems, verbs.Problem{Object: object.Object, Field: field, Detail: detail})
+			}
+			continue
+		}
 		p, ok := errors.AsType[verbs.Problem](e)
 		if !ok {
 			p = verbs.Problem{Detail: e.Error()}

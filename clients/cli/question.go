@@ -87,6 +87,7 @@ func (q *question) source() []string {
 	value("--kubeconfig", q.Kubeconfig)
 	value("--context", q.Context)
 	value("--namespace", q.Namespace)
+	value("--selector", q.Selector)
 	value("--scheduler-name", q.SchedulerName)
 	value("--profile", q.Profile)
 	is("--detach-volumes", q.DetachVolumes)
@@ -149,7 +150,10 @@ func (q *question) reader(s *session, schedulerName string) (*manifest.Reader, e
 	if err != nil {
 		return nil, fmt.Errorf("--selector: %w", err)
 	}
-	r := manifest.NewReader(kube.Options{SchedulerName: schedulerName, Namespace: q.Namespace, Labels: selector, DetachVolumes: q.DetachVolumes, Selectors: s.selectors()})
+	r := manifest.NewReader(kube.Options{
+		SchedulerName: schedulerName, Namespace: q.Namespace, Labels: selector, DetachVolumes: q.DetachVolumes, Selectors: s.selectors(),
+		Room: s.given.ask(),
+	})
 	r.Apply, r.Namespace, r.Ignore, r.Open = apply.Manifest, q.Namespace, q.Ignore, s.given.open()
 	if s.given != nil {
 		r.Bound(s.given.maximum)

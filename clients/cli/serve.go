@@ -19,7 +19,7 @@ type serveCommand struct {
 	Listen      string `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"The address to listen on, ${default} by default. One that other machines reach needs --token-file."`
 	TokenFile   string `placeholder:"FILE" help:"File with the bearer token that requests must have."`
 	MaxBody     int64  `default:"128" placeholder:"MEBIBYTES" help:"Maximum size of a request's body, and of what it unpacks to, ${default} by default."`
-	MaxInFlight int64  `default:"256" placeholder:"MEBIBYTES" help:"Maximum size of the bodies of all requests that are answered at a time, ${default} by default. Objects take some eight times the memory of their text."`
+	MaxInFlight int64  `default:"256" placeholder:"MEBIBYTES" help:"Maximum size of the bodies and the answers of all requests at a time, and of the pods that workloads become, ${default} by default. Each counts as 32 at least. Objects take some eight times the memory of their text."`
 	remote      `group:"server"`
 }
 
@@ -44,7 +44,7 @@ func (c *serveCommand) Run(s *session, _ *answered) error {
 	}
 	defer stop()
 	o := serve.Defaults()
-	o.MaximumBody, o.MaximumBodies = c.MaxBody*mebibyte, c.MaxInFlight*mebibyte
+	o.Token, o.MaximumBody, o.MaximumBodies = token, c.MaxBody*mebibyte, c.MaxInFlight*mebibyte
 	handler, err := serve.NewHandler(a, o)
 	if err != nil {
 		return err
@@ -54,5 +54,5 @@ func (c *serveCommand) Run(s *session, _ *answered) error {
 		return fmt.Errorf("--listen: %w", err)
 	}
 	quote.Fprintf(s.stderr, "stowage: http://%s is a page; http://%s/openapi.json lists what is answered\n", l.Addr(), l.Addr())
-	return serve.Run(s.ctx, l, handler, token)
+	return serve.Run(s.ctx, l, handler)
 }

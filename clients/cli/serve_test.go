@@ -3,6 +3,8 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -193,5 +195,43 @@ func TestServedCallsReachNoFile(t *testing.T) {
 	}
 	if tried < 300 {
 		t.Errorf("%d values are tried", tried)
+	}
+}
+
+// TestServedErrorsHaveFields sends objects that are wrong, one way at a time: the problem has the object and the field beside the detail.
+func TestServedErrorsHaveFields(t *testing.T) {
+	handler, err := serve.NewHandler(answerer(t), serve.Defaults())
+	must(t, err)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: {containers: [{name: c, image: i%s}]}\n"
+	template := "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}"
+	for name, c := range map[string]struct {
+		body string
+		want verbs.Problem
+	}{
+		"an unknown field": {fmt.Sprintf(pod, ", imagee: x"), verbs.Problem{Object: "Pod x", Field: "spec.containers[0].imagee", Detail: `unknown field`}},
+		"a repeated field": {`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"},"spec":{"nodeName":"a","nodeName":"b"}}`, verbs.Problem{Object: "Pod x", Field: "spec.nodeName", Detail: "duplicate field"}},
+		"another type":     {fmt.Sprintf(pod, ", command: x"), verbs.Problem{Object: "Pod x", Field: "spec.containers[0].command", Detail: "must be a list, is a string"}},
+		"no quantity":      {fmt.Sprintf(pod, ", resources: {requests: {cpu: x}}"), verbs.Problem{Object: "Pod x", Field: "spec.containers[0].resources.requests", Detail: ""}},
+		"a wrong value":    {strings.Replace(fmt.Sprintf(pod, ""), "spec: {", "spec: {tolerations: [{operator: Maybe}], ", 1), verbs.Problem{Object: "Pod x", Field: "spec.tolerations[0].operator", Detail: "Maybe"}},
+		"no selector":      {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {" + template + "}\n", verbs.Problem{Object: "Deployment web", Field: "spec.selector", Detail: "Required value"}},
+		"no kind":          {"apiVersion: v1\nmetadata: {name: x}\n", verbs.Problem{Object: "document 1", Field: "kind", Detail: "Required value"}},
+		"two of one name":  {fmt.Sprintf(pod, "") + "---\n" + fmt.Sprintf(pod, ", workingDir: a"), verbs.Problem{Object: "Pod x", Field: "metadata.name", Detail: "Duplicate value"}},
+	} {
+		response, err := http.Post(server.URL+"/v1/place", "", strings.NewReader(c.body))
+		must(t, err)
+		var got struct{ Errors []verbs.Problem }
+		must(t, json.NewDecoder(response.Body).Decode(&got))
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusBadRequest || len(got.Errors) == 0 {
+			t.Errorf("%s: %d %v", name, response.StatusCode, got.Errors)
+			continue
+		}
+		p := got.Errors[0]
+		if !strings.HasPrefix(p.Object, "body: document ") || !strings.HasSuffix(p.Object, c.want.Object) || !strings.HasPrefix(p.Field, c.want.Field) || !strings.Contains(p.Detail, c.want.Detail) {
+			t.Errorf("%s: %q, want %q", name, p, c.want)
+		}
+		t.Logf("%s: %q %q %q", name, p.Object, p.Field, p.Detail)
 	}
 }

@@ -43,6 +43,9 @@ type Options struct {
 	// DetachVolumes assumes that a volume is detached from a node as soon as the last of the node's pods that use it has left. Otherwise its
 	// VolumeAttachment counts against the limit of its driver after that, as for kube-scheduler, and no answer ends it.
 	DetachVolumes bool
+	// Room, unless nil, reserves room before workloads become pods, in bytes of text as objects have it: 200 bytes of a Deployment
+	// may become 1,000,000 pods. Its error ends adding objects, and is the error of Build.
+	Room func(bytes int64) error
 }
 
 // Builder gathers objects into a snapshot. Nodes, and pods on a node, keep the order in which they are added, which decides
@@ -59,6 +62,7 @@ type Builder struct {
 	nodes       nodeSet
 	pods        podSet
 	queue       queue
+	room        room
 	groups      groupSet
 	workloads   workloadSet
 	changes     []change.Change
@@ -74,7 +78,7 @@ func NewBuilder(o Options) *Builder {
 	return &Builder{
 		options: o, cluster: &stowagev1.Cluster{}, objects: newRegister(), nodes: newNodeSet(), groups: newGroupSet(),
 		workloads: newWorkloadSet(), storage: newStorageSet(storage), devices: newDeviceSet(devices),
-		environment: convert.NewEnvironment(storage, devices),
+		environment: convert.NewEnvironment(storage, devices), room: room{of: o.Room},
 	}
 }
 
@@ -124,6 +128,9 @@ func (b *Builder) Build() (*Snapshot, error) {
 	out.Cluster.Nodes, out.Cluster.NodeClasses = compact.Nodes(b.nodes.converted)
 	b.objects.places.PutClasses(out.Cluster, b.nodes.converted)
 	b.fillQueue(out)
+	if b.room.err != nil {
+		return nil, b.room.err
+	}
 	for _, s := range b.queue.slots {
 		if err := share(s.pods.Pod); err != nil {
 			return nil, err

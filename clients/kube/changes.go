@@ -59,6 +59,9 @@ func (b *Builder) grow() {
 		}
 		pods, group, err := c.Grow(b.changing(), &b.effects)
 		_ = b.misreadPods(c.Origin, 1, b.create(c.Origin, convert.TemplateSpecPath, pods, group, err))
+		if b.room.err != nil {
+			return
+		}
 	}
 }
 

@@ -82,6 +82,9 @@ func (b *Builder) bringDaemons() error {
 			if p == nil {
 				continue
 			}
+			if err := b.room.take(controller.Stamp{Pod: p, Count: 1}); err != nil {
+				return err
+			}
 			b.objects.at = "DaemonSet " + object.Namespace(ds) + "/" + ds.Name
 			if err := b.addRunning(p); err != nil && !errors.As(err, new(*Misread)) {
 				return err

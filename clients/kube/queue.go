@@ -47,6 +47,9 @@ func (b *Builder) newSlot(of convert.Source, at string, pod *stowagev1.Pod, coun
 
 // enqueue appends pods to the queue, all or none; path is the path of their spec in the object.
 func (b *Builder) enqueue(origin Origin, path *field.Path, stamps ...controller.Stamp) error {
+	if err := b.room.take(stamps...); err != nil {
+		return err
+	}
 	slots := make([]slot, 0, len(stamps))
 	for _, s := range stamps {
 		if s.Count == 0 {
@@ -84,11 +87,16 @@ func (b *Builder) expandDaemonSets() {
 			continue
 		}
 		b.objects.at = s.at
-		stamps, err := controller.DaemonPods(s.daemonSet, b.nodes.objects)
-		if err == nil {
-			err = b.enqueue(s.source.Object, convert.TemplateSpecPath, stamps...)
+		for nodes := range slices.Chunk(b.nodes.objects, atOnce(&s.daemonSet.Spec.Template)) {
+			stamps, err := controller.DaemonPods(s.daemonSet, nodes)
+			if err == nil {
+				err = b.enqueue(s.source.Object, convert.TemplateSpecPath, stamps...)
+			}
+			_ = b.misreadPods(s.source.Object, uint32(len(stamps)), err)
+			if b.room.err != nil {
+				return
+			}
 		}
-		_ = b.misreadPods(s.source.Object, uint32(len(stamps)), err)
 	}
 }
 

@@ -64,7 +64,7 @@ func (r *register) place(m proto.Message, path string) {
 
 // misread records that an object does not convert. It passes on errors of other kinds. ownPods is Misread.OwnPods.
 func (r *register) misread(o Origin, ownPods bool, err error) error {
-	if err == nil || errors.As(err, &duplicate{}) {
+	if err == nil || errors.As(err, &duplicate{}) || noRoom(err) {
 		return err
 	}
 	return r.note(r.at, o, ownPods, err)

@@ -85,6 +85,10 @@ func (r *Reader) AddNodes(like string, count int, zone string) ([]string, error)
 		return nil, err
 	}
 	old := e.object.(*corev1.Node)
+	tied := r.tied(like)
+	if err := r.makeRoom(old, tied, count); err != nil {
+		return nil, err
+	}
 	var out []string
 	for i := 1; len(out) < count; i++ {
 		name := fmt.Sprintf("%s-new-%d", like, i)
@@ -95,10 +99,25 @@ func (r *Reader) AddNodes(like string, count int, zone string) ([]string, error)
 		fresh := &entry{kind: newNodes, at: "new Node " + name, object: n}
 		r.entries = append(r.entries, fresh)
 		r.known[key("Node", n)] = fresh
-		r.copyTied(like, name)
+		r.copyTied(tied, name)
 		out = append(out, name)
 	}
 	return out, nil
+}
+
+// copyBytes is what a copy counts as beside its size.
+const copyBytes = 1 << 10
+
+// makeRoom reserves the room of copies of a node and its pods.
+func (r *Reader) makeRoom(n *corev1.Node, tied []*entry, copies int) error {
+	if r.options.Room == nil {
+		return nil
+	}
+	size := n.Size() + copyBytes
+	for _, p := range tied {
+		size += p.object.(*corev1.Pod).Size() + copyBytes
+	}
+	return r.options.Room(int64(copies) * int64(size))
 }
 
 // newNodes reads new Nodes.
@@ -127,24 +146,30 @@ func newNode(like *corev1.Node, name, zone string) *corev1.Node {
 	return n
 }
 
-// copyTied copies pods of the kubelet, and of DaemonSets that were not read, to another node.
-func (r *Reader) copyTied(from, to string) {
+// tied are the pods of the kubelet, and of DaemonSets that were not read, on a node.
+func (r *Reader) tied(node string) []*entry {
 	var pods []*entry
 	for _, e := range r.entries {
 		p, isPod := e.object.(*corev1.Pod)
-		if !isPod || p.Spec.NodeName != from || p.DeletionTimestamp != nil {
+		if !isPod || p.Spec.NodeName != node || p.DeletionTimestamp != nil {
 			continue
 		}
 		of := metav1.GetControllerOfNoCopy(p)
 		if of == nil || of.Kind != "Node" && (of.Kind != "DaemonSet" || r.known[of.Kind+" "+p.Namespace+"/"+of.Name] != nil) {
 			continue
 		}
-		p = p.DeepCopy()
-		p.Name, p.Spec.NodeName = p.Name+"-"+to, to
-		pods = append(pods, &entry{kind: e.kind, at: "new Pod " + p.Name, object: p})
+		pods = append(pods, e)
 	}
+	return pods
+}
+
+// copyTied copies pods to another node.
+func (r *Reader) copyTied(pods []*entry, to string) {
 	for _, e := range pods {
-		r.entries = append(r.entries, e)
-		r.known[key("Pod", e.object)] = e
+		p := e.object.(*corev1.Pod).DeepCopy()
+		p.Name, p.Spec.NodeName = p.Name+"-"+to, to
+		fresh := &entry{kind: e.kind, at: "new Pod " + p.Name, object: p}
+		r.entries = append(r.entries, fresh)
+		r.known[key("Pod", p)] = fresh
 	}
 }

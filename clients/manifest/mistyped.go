@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/stowage-scheduler/stowage/clients/quantity"
 )
 
 // mistyped rewrites an error about a value of the wrong type in Kubernetes' words. It returns other errors unchanged.
@@ -29,7 +31,7 @@ func mistyped(raw []byte, err error) error {
 	}
 	message := fmt.Errorf("must be %s, is %s%s", wanted, is, quote)
 	if path := pathAt(raw, odd.Offset); path != nil {
-		return fmt.Errorf("%v: %w", path, message)
+		return &quantity.FieldError{Path: path.String(), Err: message}
 	}
 	return message
 }

@@ -13,10 +13,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/kube/validate"
+	"github.com/stowage-scheduler/stowage/clients/quantity"
 )
 
 const (
@@ -134,7 +136,7 @@ func (r *Reader) commit(parts []*part) {
 			case f.err != nil:
 				r.fail(f.at, f.err)
 			case f.untyped != nil:
-				r.fail(f.at, errors.New("kind: Required value"))
+				r.fail(f.at, field.Required(field.NewPath("kind"), ""))
 			case f.object == nil:
 				r.skip(f)
 			default:
@@ -207,7 +209,7 @@ func (r *Reader) take(e entry, kind string) error {
 	case known.digest == e.digest && (e.file != 0 || o.GetUID() == known.object.GetUID()):
 		return nil // a list that is read in parts may contain an object twice
 	case known.file == e.file && e.file != 0:
-		return fmt.Errorf("metadata.name: Duplicate value: %s %q already exists: %s", kind, o.GetName(), known.at)
+		return &quantity.FieldError{Path: "metadata.name", Err: fmt.Errorf("Duplicate value: %s %q already exists: %s", kind, o.GetName(), known.at)}
 	}
 	return r.merge(known, e)
 }
@@ -218,7 +220,7 @@ func key(kind string, o metav1.Object) string {
 }
 
 func (r *Reader) fail(at string, err error) {
-	r.errs = append(r.errs, fmt.Errorf("%s: %w", at, err))
+	r.errs = append(r.errs, &ObjectError{at, err})
 }
 
 // invalid returns why the API server would refuse an object. An object from a cluster is valid until a manifest changes it.
@@ -249,6 +251,9 @@ func (r *Reader) Snapshot() (*kube.Snapshot, error) {
 			r.builder.Before(e.before)
 		}
 		err := e.kind.add(r.builder, e.object)
+		if r.builder.Full() {
+			break
+		}
 		if err != nil && !errors.As(err, new(*kube.Misread)) && len(r.errs) < maximumErrors {
 			r.fail(e.at, err)
 		}

@@ -156,7 +156,7 @@ func (d *decoder) object(at string, raw []byte, h head) found {
 		h.Kind = "Kustomization"
 	}
 	if h.Kind == "" {
-		return found{at: at, err: errors.New("kind: Required value")}
+		return found{at: at, err: field.Required(field.NewPath("kind"), "")}
 	}
 	if errs := validate.Type(h.TypeMeta); len(errs) > 0 {
 		return found{at: at, err: errs.ToAggregate()}
@@ -195,7 +195,7 @@ func (d *decoder) object(at string, raw []byte, h head) found {
 		return found{at: at, err: field.NotSupported(field.NewPath("apiVersion"), h.APIVersion, k.apiVersions)}
 	}
 	if h.Metadata.Name == "" && h.Kind != "Pod" && (h.Kind != "Job" || h.Metadata.GenerateName == "") {
-		return found{at: at, err: errors.New("metadata.name: Required value")}
+		return found{at: at, err: field.Required(field.NewPath("metadata", "name"), "")}
 	}
 	o := k.empty()
 	if err := decode(raw, o); err != nil {

@@ -2,7 +2,6 @@ package quantity
 
 import (
 	"bytes"
-	"fmt"
 	"reflect"
 	"strings"
 
@@ -56,7 +55,7 @@ func (w *walk) quantity(path *field.Path) bool {
 	if err != nil {
 		w.err = err
 		if path != nil {
-			w.err = fmt.Errorf("%v: %w", path, err)
+			w.err = &FieldError{path.String(), err}
 		}
 	}
 	return err == nil

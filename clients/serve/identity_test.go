@@ -2,7 +2,6 @@ package serve_test
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,10 +18,6 @@ type caller struct {
 
 // TestIdentitiesByPaths expects of every caller and every path whether the request is admitted, without and with a token, and prints it.
 func TestIdentitiesByPaths(t *testing.T) {
-	h, err := serve.NewHandler(echo{}, serve.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
 	paths := []struct {
 		method, path string
 		open         bool // it has nobody's objects
@@ -45,7 +40,7 @@ func TestIdentitiesByPaths(t *testing.T) {
 		{name: "the token as a password", authorization: "Basic c2VjcmV0", open: 200, question: 200, openWithToken: 200, questionWithToken: 401},
 	}
 	for _, token := range []string{"", "secret"} {
-		url := serving(t, h, token)
+		url := serving(t, token)
 		for _, c := range callers {
 			got := map[int][]string{}
 			for _, p := range paths {
@@ -79,16 +74,22 @@ func TestIdentitiesByPaths(t *testing.T) {
 	}
 }
 
-// serving serves a handler until the test ends.
-func serving(t *testing.T, h http.Handler, token string) (url string) {
+// serving serves until the test ends.
+func serving(t *testing.T, token string) (url string) {
 	t.Helper()
+	o := serve.Defaults()
+	o.Token = token
+	h, err := serve.NewHandler(echo{}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
 	l, err := serve.Listen(t.Context(), "127.0.0.1:0", token)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- serve.Run(ctx, l, h, token) }()
+	go func() { ended <- serve.Run(ctx, l, h) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {

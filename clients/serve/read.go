@@ -22,82 +22,82 @@ const (
 	maximumValue = 64 << 10
 )
 
-// read reads a request. done returns what its body takes.
-func (s *server) read(ctx context.Context, w http.ResponseWriter, r *http.Request, v *verbs.Verb) (c *verbs.Call, done func(), err error) {
-	done = func() {}
+// read reads a request. Its body has arrived when read returns, so that callers who send slowly occupy no processor.
+func (s *server) read(ctx context.Context, w http.ResponseWriter, r *http.Request, v *verbs.Verb) (c *verbs.Call, held *share, err error) {
+	held = &share{of: s}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, done, &httpError{http.StatusBadRequest, fmt.Sprintf("the query: %v", err)}
+		return nil, held, badRequest("the query: %v", err)
 	}
-	c = &verbs.Call{Verb: v.Name, Values: query, Files: map[string][]verbs.Content{}, MaximumBytes: s.MaximumBody}
+	c = &verbs.Call{
+		Verb: v.Name, Values: query, Files: map[string][]verbs.Content{}, MaximumBytes: s.MaximumBody, Room: held.take,
+	}
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" && coding != "gzip" {
 		w.Header().Set("Accept-Encoding", "gzip")
-		return nil, done, &httpError{http.StatusUnsupportedMediaType, fmt.Sprintf("a body may be compressed by gzip, not by %q", coding)}
+		return nil, held, &httpError{status: http.StatusUnsupportedMediaType, detail: fmt.Sprintf("a body may be compressed by gzip, not by %q", coding)}
 	}
 	if r.ContentLength > s.MaximumBody {
-		return nil, done, &http.MaxBytesError{Limit: s.MaximumBody}
+		return nil, held, &http.MaxBytesError{Limit: s.MaximumBody}
 	}
-	body := bufio.NewReader(http.MaxBytesReader(w, r.Body, s.MaximumBody))
+	arrives := r.ContentLength
+	if arrives < 0 { // it may be as large as the largest
+		arrives = s.MaximumBody
+	}
+	if err := held.grow(ctx, max(arrives, s.MinimumShare)); err != nil {
+		return nil, held, err
+	}
+	body, weighs := http.MaxBytesReader(w, r.Body, s.MaximumBody), int64(0)
 	kind, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	form := err == nil && kind == "multipart/form-data"
-	// A body whose length is not known may take as much as the largest, as may one that is packed, and the files of a form.
-	takes := r.ContentLength
-	if takes < 0 || form || packed(body) {
-		takes = s.MaximumBody
+	if err == nil && kind == "multipart/form-data" {
+		weighs, err = readForm(c, v, bufio.NewReader(body), parameters["boundary"], s.MaximumBody)
+	} else {
+		text := bytes.NewBuffer(make([]byte, 0, max(r.ContentLength, 0)+bytes.MinRead))
+		_, err = text.ReadFrom(body)
+		weighs = weight(text.Bytes(), s.MaximumBody)
+		c.Files["file"] = []verbs.Content{{Name: "body", Reader: text}}
 	}
-	wait, cancel := context.WithTimeout(ctx, s.MaximumWait)
-	defer cancel()
-	if err := s.bodies.Acquire(wait, takes); err != nil {
-		return nil, done, &httpError{http.StatusTooManyRequests, "too many requests are being answered"}
+	if err != nil {
+		return nil, held, err
 	}
-	done = func() { s.bodies.Release(takes) }
-	if form {
-		return c, done, s.readForm(c, v, body, parameters["boundary"])
-	}
-	c.Files["file"] = []verbs.Content{{Name: "body", Reader: body}}
-	return c, done, nil
+	held.used = weighs
+	return c, held, held.resize(ctx, max(weighs, s.MinimumShare))
 }
 
-// packed reports whether a body begins with gzip's magic number.
-func packed(body *bufio.Reader) bool {
-	magic, _ := body.Peek(2)
-	return string(magic) == "\x1f\x8b"
-}
-
-// readForm reads the parts of a form, which have the names of parameters.
-func (s *server) readForm(c *verbs.Call, v *verbs.Verb, body io.Reader, boundary string) error {
+// readForm reads the parts of a form, which have the names of parameters. It returns the weight of its files, which is at most maximum.
+func readForm(c *verbs.Call, v *verbs.Verb, body io.Reader, boundary string, maximum int64) (weighs int64, err error) {
 	ended := &ending{in: body, want: []byte("--" + boundary + "--")}
 	form := multipart.NewReader(ended, boundary)
 	for n := 0; ; n++ {
 		part, err := form.NextPart()
 		switch {
 		case errors.Is(err, io.EOF):
-			return ended.check()
+			return min(weighs, maximum), ended.check()
 		case err != nil:
-			return formError(err)
+			return 0, formError(err)
 		case n == maximumParts:
-			return &httpError{http.StatusBadRequest, fmt.Sprintf("the form has more than %d parts", maximumParts)}
+			return 0, badRequest("the form has more than %d parts", maximumParts)
 		}
 		name := part.FormName()
 		p := v.Parameter(name)
 		if p == nil {
-			return &httpError{http.StatusBadRequest, fmt.Sprintf("%s has no parameter %q", v.Name, name)}
+			return 0, badRequest("%s has no parameter %q", v.Name, name)
 		}
 		if p.Kind != verbs.File {
 			text, err := io.ReadAll(io.LimitReader(part, maximumValue+1))
 			if err != nil {
-				return formError(err)
+				return 0, formError(err)
 			}
 			if len(text) > maximumValue {
-				return &httpError{http.StatusBadRequest, fmt.Sprintf("%s: more than %d bytes", name, maximumValue)}
+				return 0, badRequest("%s: more than %d bytes", name, maximumValue)
 			}
 			c.Values[name] = append(c.Values[name], string(text))
 			continue
 		}
 		text, err := io.ReadAll(part)
 		if err != nil {
-			return formError(err)
+			return 0, formError(err)
 		}
+		weighs += weight(text, maximum)
 		file := part.FileName()
 		if file == "" {
 			file = name
@@ -111,7 +111,7 @@ func formError(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return err
 	}
-	return &httpError{http.StatusBadRequest, fmt.Sprintf("the form: %v", err)}
+	return badRequest("the form: %v", err)
 }
 
 // ending is a form that notes whether its last boundary was read: package multipart takes a form that ends within the headers of a part for
@@ -133,7 +133,7 @@ func (e *ending) Read(p []byte) (int, error) {
 
 func (e *ending) check() error {
 	if !e.seen {
-		return &httpError{http.StatusBadRequest, "the form: it ends before its last boundary"}
+		return badRequest("the form: it ends before its last boundary")
 	}
 	return nil
 }

@@ -18,12 +18,12 @@ func routed(mux *http.ServeMux) http.Handler {
 		own := &refusal{header: http.Header{}}
 		h.ServeHTTP(own, r)
 		if own.status != http.StatusMethodNotAllowed {
-			refuse(w, own.status, verbs.Problem{Detail: "there is no such path; /openapi.json lists all"})
+			refuse(w, own.status, 0, verbs.Problem{Detail: "there is no such path; /openapi.json lists all"})
 			return
 		}
 		allow := own.header.Get("Allow")
 		w.Header().Set("Allow", allow)
-		refuse(w, own.status, verbs.Problem{Detail: fmt.Sprintf("the HTTP method has to be %s", allow)})
+		refuse(w, own.status, 0, verbs.Problem{Detail: fmt.Sprintf("the HTTP method has to be %s", allow)})
 	})
 }
 
@@ -42,7 +42,7 @@ func sameOrigin(next http.Handler) http.Handler {
 	p := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := p.Check(r); err != nil {
-			refuse(w, http.StatusForbidden, verbs.Problem{Detail: err.Error()})
+			refuse(w, http.StatusForbidden, 0, verbs.Problem{Detail: err.Error()})
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -43,12 +43,7 @@ func loopback(a net.Addr) bool {
 }
 
 // Run serves until ctx is done, and then answers the requests that it has, for some seconds.
-func Run(ctx context.Context, l net.Listener, h http.Handler, token string) error {
-	if token != "" {
-		h = authenticated(h, token)
-	} else {
-		h = local(h)
-	}
+func Run(ctx context.Context, l net.Listener, h http.Handler) error {
 	s := &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maximumHeader,
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
@@ -68,6 +63,14 @@ func Run(ctx context.Context, l net.Listener, h http.Handler, token string) erro
 	return nil
 }
 
+// identified refuses requests without the token, or for another machine if there is none.
+func identified(next http.Handler, token string) http.Handler {
+	if token != "" {
+		return authenticated(next, token)
+	}
+	return local(next)
+}
+
 // local refuses requests for other names than the names of this machine: a page could give its own name the address of the loopback.
 func local(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -77,7 +80,7 @@ func local(next http.Handler) http.Handler {
 		}
 		host = strings.Trim(host, "[]")
 		if ip := net.ParseIP(host); host != "localhost" && !ip.IsLoopback() {
-			refuse(w, http.StatusForbidden, verbs.Problem{Detail: fmt.Sprintf("requests for host %q are refused without a token", host)})
+			refuse(w, http.StatusForbidden, 0, verbs.Problem{Detail: fmt.Sprintf("requests for host %q are refused without a token", host)})
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -93,7 +96,7 @@ func authenticated(next http.Handler, token string) http.Handler {
 		open := r.URL.Path == "/healthz" || slices.Contains(page.Paths(), r.URL.Path)
 		if subtle.ConstantTimeCompare(want[:], got[:]) == 0 && !open {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuse(w, http.StatusUnauthorized, verbs.Problem{Detail: "the request has no valid bearer token"})
+			refuse(w, http.StatusUnauthorized, 0, verbs.Problem{Detail: "the request has no valid bearer token"})
 			return
 		}
 		next.ServeHTTP(w, r)

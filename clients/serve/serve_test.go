@@ -7,16 +7,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/stowage-scheduler/stowage/clients/serve"
 	"github.com/stowage-scheduler/stowage/clients/verbs"
@@ -121,28 +124,34 @@ func TestRequests(t *testing.T) {
 	url := start(t, echo{}, o)
 	for name, c := range map[string]struct {
 		method, path, contentType, body string
+		chunked                         bool
 		code                            int
 		want                            string
 	}{
-		"a body":              {path: "/v1/place?seed=7", body: "12345", code: 200, want: `{"Values":{"output":["json"],"seed":["7"]},"Files":{"body":5}}`},
-		"a form":              {path: "/v1/place", contentType: formType, body: part("file", "a.yaml", "123") + part("seed", "", "8") + part("output", "", "name") + "--x--", code: 200, want: `{"Values":{"output":["name"],"seed":["8"]},"Files":{"a.yaml":3}}`},
-		"an unknown verb":     {path: "/v1/bind", code: 404, want: "there is no such path; /openapi.json lists all"},
-		"no path":             {method: "OPTIONS", path: "/nothing", code: 404, want: "there is no such path"},
-		"another method":      {method: "GET", path: "/v1/place", code: 405, want: "the HTTP method has to be POST"},
-		"a preflight":         {method: "OPTIONS", path: "/v1/place", code: 405, want: "the HTTP method has to be POST"},
-		"a document posted":   {path: "/openapi.json", code: 405, want: "the HTTP method has to be GET, HEAD"},
-		"a query with a flaw": {path: "/v1/place?a=%zz", code: 400, want: `the query: invalid URL escape \"%zz\"`},
-		"a large body":        {path: "/v1/place", body: strings.Repeat("x", 65<<10), code: 413, want: "the body has more than 65536 bytes"},
-		"a large form":        {path: "/v1/place", contentType: formType, body: part("file", "a", strings.Repeat("x", 65<<10)), code: 413, want: "the body has more than 65536 bytes"},
-		"an unknown part":     {path: "/v1/place", contentType: formType, body: part("kubeconfig", "", "a") + "--x--", code: 400, want: `place has no parameter \"kubeconfig\"`},
-		"no boundary":         {path: "/v1/place", contentType: "multipart/form-data", body: "x", code: 400, want: "the form: "},
-		"a torn form":         {path: "/v1/place", contentType: formType, body: part("file", "a", "b")[:30], code: 400, want: "the form: it ends before its last boundary"},
-		"a form of parts":     {path: "/v1/place", contentType: formType, body: strings.Repeat(part("seed", "", "1"), 101) + "--x--", code: 400, want: "the form has more than 100 parts"},
-		"health":              {method: "GET", path: "/healthz", code: 200, want: "ok"},
-		"a schema":            {method: "GET", path: "/schemas/place.json", code: 200, want: `"$schema": "https://json-schema.org/draft/2020-12/schema"`},
-		"a description":       {method: "GET", path: "/openapi.json", code: 200, want: `"openapi": "3.1.0"`},
+		"a body":                    {path: "/v1/place?seed=7", body: "12345", code: 200, want: `{"Values":{"output":["json"],"seed":["7"]},"Files":{"body":5}}`},
+		"a form":                    {path: "/v1/place", contentType: formType, body: part("file", "a.yaml", "123") + part("seed", "", "8") + part("output", "", "name") + "--x--", code: 200, want: `{"Values":{"output":["name"],"seed":["8"]},"Files":{"a.yaml":3}}`},
+		"an unknown verb":           {path: "/v1/bind", code: 404, want: "there is no such path; /openapi.json lists all"},
+		"no path":                   {method: "OPTIONS", path: "/nothing", code: 404, want: "there is no such path"},
+		"another method":            {method: "GET", path: "/v1/place", code: 405, want: "the HTTP method has to be POST"},
+		"a preflight":               {method: "OPTIONS", path: "/v1/place", code: 405, want: "the HTTP method has to be POST"},
+		"a document posted":         {path: "/openapi.json", code: 405, want: "the HTTP method has to be GET, HEAD"},
+		"a query with a flaw":       {path: "/v1/place?a=%zz", code: 400, want: `the query: invalid URL escape \"%zz\"`},
+		"a large body":              {path: "/v1/place", body: strings.Repeat("x", 65<<10), code: 413, want: "the body has more than 65536 bytes"},
+		"a large body of no length": {path: "/v1/place", body: strings.Repeat("x", 65<<10), chunked: true, code: 413, want: "the body has more than 65536 bytes"},
+		"a large form":              {path: "/v1/place", contentType: formType, body: part("file", "a", strings.Repeat("x", 65<<10)), code: 413, want: "the body has more than 65536 bytes"},
+		"an unknown part":           {path: "/v1/place", contentType: formType, body: part("kubeconfig", "", "a") + "--x--", code: 400, want: `place has no parameter \"kubeconfig\"`},
+		"no boundary":               {path: "/v1/place", contentType: "multipart/form-data", body: "x", code: 400, want: "the form: "},
+		"a torn form":               {path: "/v1/place", contentType: formType, body: part("file", "a", "b")[:30], code: 400, want: "the form: it ends before its last boundary"},
+		"a form of parts":           {path: "/v1/place", contentType: formType, body: strings.Repeat(part("seed", "", "1"), 101) + "--x--", code: 400, want: "the form has more than 100 parts"},
+		"health":                    {method: "GET", path: "/healthz", code: 200, want: "ok"},
+		"a schema":                  {method: "GET", path: "/schemas/place.json", code: 200, want: `"$schema": "https://json-schema.org/draft/2020-12/schema"`},
+		"a description":             {method: "GET", path: "/openapi.json", code: 200, want: `"openapi": "3.1.0"`},
 	} {
-		code, body, header := send(t, request(t, cmp.Or(c.method, "POST"), url+c.path, c.contentType, c.body))
+		r := request(t, cmp.Or(c.method, "POST"), url+c.path, c.contentType, c.body)
+		if c.chunked {
+			r.ContentLength = -1
+		}
+		code, body, header := send(t, r)
 		if code != c.code || !strings.Contains(body, c.want) {
 			t.Errorf("%s: %d %s", name, code, body)
 		}
@@ -225,7 +234,9 @@ func TestErrors(t *testing.T) {
 		"of the call":     {&verbs.InvalidError{Problems: []verbs.Problem{{Object: "a.yaml: Pod x", Field: "spec", Detail: "<b>"}}}, 400, `"object": "a.yaml: Pod x"`},
 		"markup is JSON":  {&verbs.InvalidError{Problems: []verbs.Problem{{Detail: "<b>"}}}, 400, `"detail": "<b>"`},
 		"of the server":   {status.Error(codes.Unavailable, "it restarts"), 503, "it restarts"},
-		"too much":        {status.Error(codes.ResourceExhausted, "memory"), 429, "memory"},
+		"too much now":    {detailed(t, &errdetails.RetryInfo{RetryDelay: durationpb.New(2500 * time.Millisecond)}), 429, "memory"},
+		"too much ever":   {detailed(t, &errdetails.ErrorInfo{Reason: "REQUEST_TOO_LARGE"}), 413, "memory"},
+		"too long ever":   {fmt.Errorf("place: %w", detailed(t, &errdetails.ErrorInfo{Reason: "ANSWER_TOO_LARGE"})), 422, "memory"},
 		"of the deadline": {status.Error(codes.DeadlineExceeded, "late"), 504, "late"},
 		"of no kind":      {errors.New("disk"), 500, "disk"},
 	} {
@@ -233,30 +244,20 @@ func TestErrors(t *testing.T) {
 		if code != c.code || !strings.Contains(body, c.want) || header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s: %d %s", name, code, body)
 		}
+		if want := map[int]string{429: "3", 503: "1"}[code]; header.Get("Retry-After") != want {
+			t.Errorf("%s: Retry-After %q, want %q", name, header.Get("Retry-After"), want)
+		}
 	}
 }
 
-// TestSlowBody sends bodies that never end: they are given up, and leave their room to others.
-func TestSlowBody(t *testing.T) {
-	o := serve.Defaults()
-	o.MaximumReceive, o.MaximumWait = 300*time.Millisecond, 20*time.Second
-	url := start(t, echo{}, o)
-	for _, headers := range []string{"Content-Length: 1000\r\n\r\nx", "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n", "Content-Length: 1000\r\n\r\n"} {
-		c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = c.Close() }()
-		_, _ = io.WriteString(c, "POST /v1/place HTTP/1.1\r\nHost: localhost\r\n"+headers)
-		if code, body, _ := send(t, request(t, http.MethodPost, url+"/v1/place", "", "other")); code != http.StatusOK {
-			t.Errorf("%q: another request got %d %s", headers, code, body)
-		}
-		_ = c.SetReadDeadline(time.Now().Add(time.Minute))
-		answer, err := io.ReadAll(c)
-		if want := "HTTP/1.1 408 Request Timeout"; err != nil || !strings.HasPrefix(string(answer), want) {
-			t.Errorf("%q: %q, %v, want %q", headers, answer, err, want)
-		}
+// detailed is an error of a server that lacks room.
+func detailed(t *testing.T, detail protoadapt.MessageV1) error {
+	t.Helper()
+	s, err := status.New(codes.ResourceExhausted, "memory").WithDetails(detail)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return s.Err()
 }
 
 // TestLongAnswer: an answer may take longer than its body.

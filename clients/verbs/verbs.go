@@ -73,6 +73,8 @@ type Call struct {
 	Files map[string][]Content
 	// MaximumBytes bounds the text of all manifests, unpacked.
 	MaximumBytes int64
+	// Room, unless nil, reserves room before workloads become pods, in bytes of text. Its error is the error of the answer.
+	Room func(bytes int64) error
 }
 
 // Content is an open file.

@@ -108,7 +108,7 @@ func (p *CustomPods) Stamps(o Owner, path *field.Path) ([]Stamp, error) {
 		n, err := Count(&p.Replicas, path)
 		return []Stamp{{Pod: o.Pod(template, p.Name, p.Labels), Count: n, Claims: p.Claims}}, err
 	}
-	n, err := Ordinals(&p.Replicas, path)
+	n, err := Ordinals(&p.Replicas, template, path)
 	if err != nil {
 		return nil, err
 	}

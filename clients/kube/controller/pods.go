@@ -91,11 +91,14 @@ func Count(n *int32, path *field.Path) (uint32, error) {
 	return uint32(*n), nil
 }
 
+// maximumCopies bounds the text of these pods: each is a copy of the template.
+const maximumCopies = 256 << 20
+
 // Ordinals returns a number of pods that become queue entries one by one.
-func Ordinals(n *int32, path *field.Path) (int, error) {
+func Ordinals(n *int32, t *corev1.PodTemplateSpec, path *field.Path) (int, error) {
 	v, err := Count(n, path)
-	if err == nil && v > MaximumOrdinals {
-		err = field.TooMany(path, int(v), MaximumOrdinals)
+	if most := min(MaximumOrdinals, maximumCopies/max(t.Size(), 1)); err == nil && int(v) > most {
+		err = field.TooMany(path, int(v), most)
 	}
 	return int(v), err
 }
@@ -130,7 +133,7 @@ func RevisionSet(of metav1.Object, replicas *int32, template *corev1.PodTemplate
 // StatefulPods returns the pods of a StatefulSet without the first ones. revision is the revision of its template, empty if it is not
 // known.
 func StatefulPods(ss *appsv1.StatefulSet, revision string, without int) ([]Stamp, error) {
-	n, err := Ordinals(ss.Spec.Replicas, field.NewPath("spec", "replicas"))
+	n, err := Ordinals(ss.Spec.Replicas, &ss.Spec.Template, field.NewPath("spec", "replicas"))
 	if err != nil {
 		return nil, err
 	}
@@ -238,8 +241,8 @@ func NewJobPods(s *batchv1.JobSpec, o Owner, path *field.Path) (pods []Stamp, gr
 	if s.CompletionMode == nil || *s.CompletionMode != batchv1.IndexedCompletion {
 		return []Stamp{{Pod: o.Pod(template, o.Name, labels), Count: n}}, group, nil
 	}
-	if n > MaximumOrdinals {
-		return nil, nil, field.TooMany(path.Child("parallelism"), int(n), MaximumOrdinals)
+	if _, err := Ordinals(new(int32(n)), template, path.Child("parallelism")); err != nil {
+		return nil, nil, err
 	}
 	for i := range int(n) {
 		index := strconv.Itoa(i)

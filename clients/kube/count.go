@@ -1,0 +1,50 @@
+package kube
+
+import (
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/stowage-scheduler/stowage/clients/kube/controller"
+)
+
+// What pods count as in Options.Room: each has an entry in the answer, and pods that differ from others one in the queue and a pod of their own.
+const (
+	podBytes   = 128
+	entryBytes = 1 << 10
+)
+
+// room counts the pods that workloads become.
+type room struct {
+	of  func(bytes int64) error // nil for no bound
+	err error                   // is final
+}
+
+// noRoomError is an error of Options.Room: the pods are not misread, and no other pods are added.
+type noRoomError struct{ error }
+
+func (e noRoomError) Unwrap() error { return e.error }
+
+// take counts pods.
+func (r *room) take(stamps ...controller.Stamp) error {
+	if r.of == nil || r.err != nil {
+		return r.err
+	}
+	var bytes int64
+	for _, s := range stamps {
+		bytes += podBytes*int64(s.Count) + entryBytes + int64(s.Pod.Size())
+	}
+	if err := r.of(bytes); err != nil {
+		r.err = noRoomError{err}
+	}
+	return r.err
+}
+
+// noRoom reports whether an error is of Options.Room.
+func noRoom(err error) bool { return errors.As(err, &noRoomError{}) }
+
+// atOnce is the number of copies of a template that are made before they are counted.
+func atOnce(t *corev1.PodTemplateSpec) int { return max(1, (64<<20)/max(t.Size(), 1<<10)) }
+
+// Full reports whether there is no room for the pods of an object that was added. Build returns the error.
+func (b *Builder) Full() bool { return b.room.err != nil }
