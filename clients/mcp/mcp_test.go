@@ -211,6 +211,25 @@ func TestShortAnswers(t *testing.T) {
 	}
 }
 
+// TestLongDocuments: a document fills the context of an agent neither by its length nor by being there twice.
+func TestLongDocuments(t *testing.T) {
+	a := start(t)
+	for replicas, want := range map[int]bool{100: true, 100_000: false} {
+		given := []string{fmt.Sprintf(node, "a"), fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: %d, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}\n", replicas)}
+		r, err := a.CallTool(t.Context(), &sdk.CallToolParams{Name: "place", Arguments: map[string]any{"manifests": given, "detail": true}})
+		must(t, err)
+		text, err := json.Marshal(r)
+		must(t, err)
+		if r.IsError == want || r.StructuredContent != nil || len(text) > 300<<10 || !want && !strings.Contains(string(text), "ask without detail") {
+			t.Errorf("%d replicas: %v, %d bytes, %.300s", replicas, r.IsError, len(text), text)
+		}
+	}
+	text, _, failed := a.call("place", map[string]any{"manifests": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 2000000000, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}\n"})
+	if !failed || !strings.Contains(text, "the workloads become more pods than") {
+		t.Error(text)
+	}
+}
+
 // TestTools holds that every tool is read-only, has a schema that accepts its arguments only, and a schema of its answers.
 func TestTools(t *testing.T) {
 	a := start(t)
