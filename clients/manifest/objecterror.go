@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"iter"
+	"strings"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -30,11 +31,10 @@ func (e *ObjectError) Fields() iter.Seq2[string, string] {
 
 func fields(err error, yield func(path, detail string) bool) bool {
 	var all []error
-	switch joined := err.(type) {
-	case interface{ Unwrap() []error }:
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		all = joined.Unwrap()
-	case utilerrors.Aggregate:
-		all = joined.Errors()
+	} else if aggregate, ok := errors.AsType[utilerrors.Aggregate](err); ok {
+		all = aggregate.Errors()
 	}
 	for _, e := range all {
 		if !fields(e, yield) {
@@ -44,19 +44,14 @@ func fields(err error, yield func(path, detail string) bool) bool {
 	return len(all) > 0 || yield(fieldOf(err))
 }
 
-// fieldOf returns the path of an error, and the error without the path where it begins with it.
+// fieldOf returns the path of an error, and the error without the path if it begins with it.
 func fieldOf(err error) (path, detail string) {
-	switch e := err.(type) {
-	case *field.Error:
-		return e.Field, e.ErrorBody()
-	case *quantity.FieldError:
-		return e.Path, e.Err.Error()
-	}
 	if e, ok := errors.AsType[*field.Error](err); ok {
-		return e.Field, err.Error()
+		path = e.Field
+	} else if e, ok := errors.AsType[*quantity.FieldError](err); ok {
+		path = e.Path
+	} else if e, ok := errors.AsType[strictjson.FieldError](err); ok {
+		path = e.FieldPath()
 	}
-	if e, ok := errors.AsType[strictjson.FieldError](err); ok {
-		return e.FieldPath(), err.Error()
-	}
-	return "", err.Error()
+	return path, strings.TrimPrefix(err.Error(), path+": ")
 }

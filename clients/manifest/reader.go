@@ -18,7 +18,6 @@ import (
 
 	"github.com/stowage-scheduler/stowage/clients/kube"
 	"github.com/stowage-scheduler/stowage/clients/kube/validate"
-	"github.com/stowage-scheduler/stowage/clients/quantity"
 )
 
 const (
@@ -209,7 +208,10 @@ func (r *Reader) take(e entry, kind string) error {
 	case known.digest == e.digest && (e.file != 0 || o.GetUID() == known.object.GetUID()):
 		return nil // a list that is read in parts may contain an object twice
 	case known.file == e.file && e.file != 0:
-		return &quantity.FieldError{Path: "metadata.name", Err: fmt.Errorf("Duplicate value: %s %q already exists: %s", kind, o.GetName(), known.at)}
+		return &field.Error{
+			Type: field.ErrorTypeDuplicate, Field: "metadata.name", BadValue: field.OmitValueType{},
+			Detail: fmt.Sprintf("%s %q already exists: %s", kind, o.GetName(), known.at),
+		}
 	}
 	return r.merge(known, e)
 }

@@ -16,14 +16,24 @@ func openAPI(all []verbs.Verb) ([]byte, error) {
 	for _, v := range all {
 		paths["/v1/"+v.Name] = object{"post": operation(&v)}
 	}
+	paths["/healthz"] = object{"get": object{
+		"summary": "Health.", "security": []object{},
+		"responses": object{"200": object{"description": "The server answers.", "content": object{"text/plain": object{}}}},
+	}}
+	paths["/schemas/{verb}.json"] = object{"get": object{
+		"summary":    "The JSON Schema of a question's answers.",
+		"parameters": []object{{"name": "verb", "in": "path", "required": true, "schema": object{"type": "string"}}},
+		"responses":  object{"200": object{"description": "The schema.", "content": object{"application/schema+json": object{}}}, "default": problem("An error.")},
+	}}
 	return json.MarshalIndent(object{
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Stowage", "version": version.Current(),
 			"description": "Scheduling questions about Kubernetes objects, which are the body of a request: as kubectl get -o json prints them, or manifests.",
 		},
-		"paths": paths,
-		"components": object{"schemas": object{"Problem": object{
+		"paths":    paths,
+		"security": []object{{"token": []string{}}, {}}, // none is needed without --token-file
+		"components": object{"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}}, "schemas": object{"Problem": object{
 			"type": "object", "required": []string{"title", "status", "errors"},
 			"properties": object{
 				"title": object{"type": "string"}, "status": object{"type": "integer"},
@@ -71,12 +81,28 @@ func operation(v *verbs.Verb) object {
 				}},
 				"content": object{"application/json": object{"schema": object{"$ref": "schemas/" + v.Name + ".json"}}},
 			},
-			"default": object{
-				"description": "An error.",
-				"content":     object{"application/problem+json": object{"schema": object{"$ref": "#/components/schemas/Problem"}}},
-			},
+			"413":     problem("The body has more than --max-body."),
+			"422":     problem("The answer, or the pods that the workloads become, are too many."),
+			"429":     later("The server has no room or no processor now."),
+			"503":     later("The server that decides is not there now."),
+			"default": problem("An error."),
 		},
 	}
+}
+
+// problem describes an error.
+func problem(description string) object {
+	return object{
+		"description": description,
+		"content":     object{"application/problem+json": object{"schema": object{"$ref": "#/components/schemas/Problem"}}},
+	}
+}
+
+// later describes an error after which the request may be made again.
+func later(description string) object {
+	out := problem(description)
+	out["headers"] = object{"Retry-After": object{"description": "The seconds until then. Absent if it does not help.", "schema": object{"type": "integer"}}}
+	return out
 }
 
 // valueSchema is the schema of a parameter's values.

@@ -46,7 +46,8 @@ func (s *server) read(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	if err := held.grow(ctx, max(arrives, s.MinimumShare)); err != nil {
 		return nil, held, err
 	}
-	body, weighs := http.MaxBytesReader(w, r.Body, s.MaximumBody), int64(0)
+	body := http.MaxBytesReader(w, r.Body, s.MaximumBody)
+	var weighs int64
 	kind, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err == nil && kind == "multipart/form-data" {
 		weighs, err = readForm(c, v, bufio.NewReader(body), parameters["boundary"], s.MaximumBody)

@@ -183,6 +183,37 @@ func checkProblem(t *testing.T, name string, code int, body string, header http.
 	}
 }
 
+// TestDescription holds that /openapi.json has all paths, the errors with statuses of their own, and the token.
+func TestDescription(t *testing.T) {
+	_, body, _ := send(t, request(t, "GET", start(t, echo{}, serve.Defaults())+"/openapi.json", "", ""))
+	var d struct {
+		Paths map[string]map[string]struct {
+			Responses map[string]struct{ Headers map[string]any }
+		}
+		Security   []map[string]any
+		Components struct {
+			SecuritySchemes map[string]struct{ Type, Scheme string }
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &d); err != nil {
+		t.Fatal(err)
+	}
+	for path, method := range map[string]string{"/v1/place": "post", "/healthz": "get", "/schemas/{verb}.json": "get"} {
+		if _, ok := d.Paths[path][method].Responses["200"]; !ok {
+			t.Errorf("%s %s is not described", method, path)
+		}
+	}
+	for code, retry := range map[string]bool{"413": false, "422": false, "429": true, "503": true} {
+		r, ok := d.Paths["/v1/place"]["post"].Responses[code]
+		if _, after := r.Headers["Retry-After"]; !ok || after != retry {
+			t.Errorf("%s: %v", code, r)
+		}
+	}
+	if token := d.Components.SecuritySchemes["token"]; token.Type != "http" || token.Scheme != "bearer" || len(d.Security) != 2 {
+		t.Errorf("%v %v", token, d.Security)
+	}
+}
+
 // TestCoding sends bodies in codings that are not unpacked.
 func TestCoding(t *testing.T) {
 	url := start(t, echo{}, serve.Defaults())
