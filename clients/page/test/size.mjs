@@ -37,7 +37,7 @@ async function clicked(page) {
     await f();
     out.push(what + ' ' + (Date.now() - start) + ' ms');
   };
-  const patient = (f) => after(page, f, 150000);
+  const patient = (f) => after(page, f, 300000);
   await page.click('#fit');
   const place = await at(page, 'node-2500');
   await timed('a node', async () => {
@@ -67,7 +67,7 @@ export const size = {
     ended.push(() => fs.rmSync(file, { force: true }));
     const page = await open(browser, url);
     const start = Date.now();
-    await after(page, () => page.setInputFiles('#open', file), 150000);
+    await after(page, () => page.setInputFiles('#open', file), 300000);
     const decided = Date.now() - start;
     const shown = await page.evaluate(() => [window.stowageView.boxes.length, window.stowageView.boxes.reduce((n, b) => n + b.node.pods.length, 0)]);
     assert.equal(shown[0], 5000);
