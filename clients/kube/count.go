@@ -32,7 +32,7 @@ func (r *room) take(stamps ...controller.Stamp) error {
 	}
 	var bytes int64
 	for _, s := range stamps {
-		bytes += podBytes*int64(s.Count) + entryBytes + int64(s.Pod.Size())
+		bytes += podBytes*int64(s.Count) + entryBytes + int64(podSize(s.Pod))
 	}
 	if err := r.of(bytes); err != nil {
 		r.err = noRoomError{err}
@@ -44,7 +44,7 @@ func (r *room) take(stamps ...controller.Stamp) error {
 func noRoom(err error) bool { return errors.As(err, &noRoomError{}) }
 
 // atOnce is the number of copies of a template that are made before they are counted.
-func atOnce(t *corev1.PodTemplateSpec) int { return max(1, (64<<20)/max(t.Size(), 1<<10)) }
+func atOnce(t *corev1.PodTemplateSpec) int { return max(1, (64<<20)/max(templateSize(t), 1<<10)) }
 
 // Full reports whether there is no room for the pods of an object that was added. Build returns the error.
 func (b *Builder) Full() bool { return b.room.err != nil }
