@@ -14,6 +14,15 @@ const (
 	entryBytes = 1 << 10
 )
 
+// Size is the size of an object in Protocol Buffers, which is near what it takes in memory. It is 0 in browsers, whose types of Kubernetes have no
+// Protocol Buffers: nothing bounds memory there.
+func Size(o any) int {
+	if s, ok := o.(interface{ Size() int }); ok {
+		return s.Size()
+	}
+	return 0
+}
+
 // room counts the pods that workloads become.
 type room struct {
 	of  func(bytes int64) error // nil for no bound
@@ -32,7 +41,7 @@ func (r *room) take(stamps ...controller.Stamp) error {
 	}
 	var bytes int64
 	for _, s := range stamps {
-		bytes += podBytes*int64(s.Count) + entryBytes + int64(podSize(s.Pod))
+		bytes += podBytes*int64(s.Count) + entryBytes + int64(Size(s.Pod))
 	}
 	if err := r.of(bytes); err != nil {
 		r.err = noRoomError{err}
@@ -44,7 +53,7 @@ func (r *room) take(stamps ...controller.Stamp) error {
 func noRoom(err error) bool { return errors.As(err, &noRoomError{}) }
 
 // atOnce is the number of copies of a template that are made before they are counted.
-func atOnce(t *corev1.PodTemplateSpec) int { return max(1, (64<<20)/max(templateSize(t), 1<<10)) }
+func atOnce(t *corev1.PodTemplateSpec) int { return max(1, (64<<20)/max(Size(t), 1<<10)) }
 
 // Full reports whether there is no room for the pods of an object that was added. Build returns the error.
 func (b *Builder) Full() bool { return b.room.err != nil }

@@ -113,9 +113,9 @@ func (r *Reader) makeRoom(n *corev1.Node, tied []*entry, copies int) error {
 	if r.options.Room == nil {
 		return nil
 	}
-	size := n.Size() + copyBytes
+	size := kube.Size(n) + copyBytes
 	for _, p := range tied {
-		size += p.object.(*corev1.Pod).Size() + copyBytes
+		size += kube.Size(p.object) + copyBytes
 	}
 	return r.options.Room(int64(copies) * int64(size))
 }
