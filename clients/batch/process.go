@@ -32,7 +32,11 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	reading := live.Options{Log: log, Meter: p.Meter(), StartTimes: c.Preempt, PodGroups: true}
+	configured, err := c.scheduler()
+	if err != nil {
+		return err
+	}
+	reading := live.Options{Log: log, Meter: p.Meter(), StartTimes: c.Preempt, PodGroups: true, BindingTimeout: configured.BindingTimeout}
 	if c.AllocateDevices {
 		reading.Selectors = cel.New()
 	}
@@ -44,10 +48,6 @@ func (c *Config) Run(ctx context.Context, log *slog.Logger) (err error) {
 		SchedulerName: c.SchedulerName, MaxBatch: c.MaxBatchPods, Binders: c.Binders, GroupMode: c.groupMode(),
 		JointTime: c.JointTime, MaxJointSteps: c.MaxJointSteps,
 		TieBreak: c.tieBreak(), Preempt: c.Preempt, AllocateDevices: c.AllocateDevices, Log: log, Meter: p.Meter(),
-	}
-	configured, err := c.scheduler()
-	if err != nil {
-		return err
 	}
 	o.Profile, o.NoPreemption = schedulerconfig.Named(configured.Profile, c.SchedulerName), configured.NoPreemption()
 	lock, err := c.clients(&o)

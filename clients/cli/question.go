@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -50,6 +51,8 @@ type question struct {
 	templates []string // paths of templates of nodes
 	rollouts  bool     // whether the command decides rollouts of Deployments
 	notes     []string // about the input
+
+	bindingTimeout time.Duration // of the profile, 0 for kube-scheduler's default
 
 	execute func(io.Writer, any) error // the template of --output
 }
@@ -152,7 +155,7 @@ func (q *question) reader(s *session, schedulerName string) (*manifest.Reader, e
 	}
 	r := manifest.NewReader(kube.Options{
 		SchedulerName: schedulerName, Namespace: q.Namespace, Labels: selector, DetachVolumes: q.DetachVolumes, Selectors: s.selectors(),
-		Room: s.given.ask(),
+		Room: s.given.ask(), BindingTimeout: q.bindingTimeout,
 	})
 	r.Apply, r.Namespace, r.Ignore, r.Open = apply.Manifest, q.Namespace, q.Ignore, s.given.open()
 	if s.given != nil {
@@ -234,6 +237,7 @@ func (q *question) scheduler(s *session) (*schedulerconfig.Scheduler, error) {
 			return nil, err
 		}
 	}
+	q.bindingTimeout = out.BindingTimeout
 	out.Profile = schedulerconfig.Named(out.Profile, cmp.Or(q.SchedulerName, out.Name))
 	return out, nil
 }

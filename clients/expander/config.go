@@ -8,7 +8,6 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/connect"
 	"github.com/stowage-scheduler/stowage/clients/process"
 	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
-	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 )
 
 // Config is the command's configuration.
@@ -48,16 +47,16 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// profile reads the profile; nil if none is given.
-func (c *Config) profile() (*stowagev1.Profile, error) {
+// scheduler reads the profile; without a profile, its fields are zero.
+func (c *Config) scheduler() (*schedulerconfig.Scheduler, error) {
 	if c.ProfileFile == "" {
-		return nil, nil
+		return &schedulerconfig.Scheduler{}, nil
 	}
 	configured, err := schedulerconfig.ReadFile(c.ProfileFile, schedulerconfig.Options{SchedulerName: c.SchedulerName})
 	if err != nil {
 		return nil, fmt.Errorf("profile-file: %w", err)
 	}
-	return configured.Profile, nil
+	return configured, nil
 }
 
 // prices reads the prices; nil if none are given.

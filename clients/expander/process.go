@@ -81,13 +81,17 @@ func (c *Config) run(ctx context.Context, log *slog.Logger, api kubernetes.Inter
 // options are the configured options.
 func (c *Config) options(p *process.Process, log *slog.Logger, api kubernetes.Interface) (o Options, err error) {
 	o = Options{Refuse: c.NoneFits == "refuse", Timeout: c.RequestTimeout, Log: log, Meter: p.Meter()}
-	if o.Profile, err = c.profile(); err != nil {
+	configured, err := c.scheduler()
+	if err != nil {
 		return o, err
 	}
+	o.Profile = configured.Profile
 	if o.Prices, err = c.prices(); err != nil || api == nil {
 		return o, err
 	}
-	if o.Cluster, err = live.New(api, p.Stowage, live.Options{Log: log, Meter: p.Meter(), Selectors: cel.New()}); err != nil {
+	if o.Cluster, err = live.New(api, p.Stowage, live.Options{
+		Log: log, Meter: p.Meter(), Selectors: cel.New(), BindingTimeout: configured.BindingTimeout,
+	}); err != nil {
 		return o, err
 	}
 	o.DaemonSets = o.Cluster.Informers().AppsV1().DaemonSets()

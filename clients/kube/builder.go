@@ -3,6 +3,7 @@ package kube
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
@@ -40,6 +41,8 @@ type Options struct {
 	// WholeDevices says that all ResourceSlices, DeviceClasses, ResourceClaims and DeviceTaintRules of the cluster are added. Otherwise, claims
 	// are unread fields if there are no slices, no classes or no claims.
 	WholeDevices bool
+	// BindingTimeout is how long kube-scheduler waits for the binding conditions of devices, its default of 10 minutes if 0.
+	BindingTimeout time.Duration
 	// DetachVolumes assumes that a volume is detached from a node as soon as the last of the node's pods that use it has left. Otherwise its
 	// VolumeAttachment counts against the limit of its driver after that, as for kube-scheduler, and no answer ends it.
 	DetachVolumes bool

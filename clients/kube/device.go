@@ -99,7 +99,7 @@ func (b *Builder) addResourceClaims() {
 	}
 	for _, c := range b.devices.claims {
 		b.objects.at = c.at
-		out, err := convert.ResourceClaim(c.object)
+		out, err := convert.ResourceClaim(c.object, b.options.BindingTimeout)
 		if err != nil {
 			_ = b.objects.misread(object.Of("ResourceClaim", c.object), false, err)
 			continue

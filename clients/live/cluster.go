@@ -46,6 +46,8 @@ type Options struct {
 	PodGroups bool
 	// Selectors evaluates the expressions of DeviceClasses and ResourceClaims. Without it the Cluster reads no devices.
 	Selectors convert.Selectors
+	// BindingTimeout is how long kube-scheduler waits for the binding conditions of devices, its default of 10 minutes if 0.
+	BindingTimeout time.Duration
 }
 
 // DefaultAssumeFor is the default of Options.AssumeFor.
@@ -85,7 +87,7 @@ func New(api kubernetes.Interface, client *stowage.Client, o Options) (*Cluster,
 		o.Meter = noop.NewMeterProvider()
 	}
 	c.model = newModel(c.log)
-	c.model.startTimes = o.StartTimes
+	c.model.startTimes, c.model.bindingTimeout = o.StartTimes, o.BindingTimeout
 	c.informers = newInformers(api)
 	if err := c.watch(); err != nil {
 		return nil, err

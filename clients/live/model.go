@@ -37,6 +37,8 @@ type model struct {
 	podGroups   map[objectKey]*schedulingv1beta1.PodGroup
 	// startTimes is Options.StartTimes.
 	startTimes bool
+	// bindingTimeout is Options.BindingTimeout.
+	bindingTimeout time.Duration
 }
 
 // progress is what has changed in a model.

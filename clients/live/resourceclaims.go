@@ -158,7 +158,7 @@ func (m *model) setResourceClaim(key objectKey) {
 		m.changed = m.resourceClaims.apply(m, key, nil, nil) || m.changed
 		return
 	}
-	converted, err := convert.ResourceClaim(o)
+	converted, err := convert.ResourceClaim(o, m.bindingTimeout)
 	if owner := convert.ControllingPod(o); owner != nil && err == nil {
 		converted.ControllerPod = m.devices.owned.put(m, key, owner)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -52,6 +53,11 @@ func (r *reader) arguments(configs []configv1.PluginConfig, path *field.Path) {
 			args := &configv1.PodTopologySpreadArgs{}
 			if r.decode(c, args, &args.TypeMeta, at) {
 				r.spread(args, at)
+			}
+		case "DynamicResources":
+			args := &configv1.DynamicResourcesArgs{}
+			if r.decode(c, args, &args.TypeMeta, at) {
+				r.dynamicResources(args, at)
 			}
 		case "VolumeBinding":
 			args := &configv1.VolumeBindingArgs{}
@@ -193,6 +199,20 @@ func (r *reader) volumeBinding(args *configv1.VolumeBindingArgs, path *field.Pat
 	}
 	if args.Shape != nil && !slices.Equal(args.Shape, defaultShape) {
 		r.refuse(path.Child("shape"), "only the default shape is supported")
+	}
+}
+
+// dynamicResources reads the arguments of DynamicResources. Searches here end by their steps, and not by a time.
+func (r *reader) dynamicResources(args *configv1.DynamicResourcesArgs, path *field.Path) {
+	if t := args.FilterTimeout; t != nil && t.Duration < 0 {
+		r.errs = append(r.errs, field.Invalid(path.Child("filterTimeout"), t.Duration.String(), "must be zero or positive"))
+	}
+	switch t := args.BindingTimeout; {
+	case t == nil:
+	case t.Duration < time.Second:
+		r.errs = append(r.errs, field.Invalid(path.Child("bindingTimeout"), t.Duration.String(), "must be at least 1 second"))
+	default:
+		r.bindingTimeout = t.Duration
 	}
 }
 

@@ -2,6 +2,7 @@ package schedulerconfig_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stowage-scheduler/stowage/clients/schedulerconfig"
 )
@@ -82,6 +83,20 @@ defaultSpread:
 	})
 }
 
+func TestBindingTimeout(t *testing.T) {
+	for arguments, want := range map[string]time.Duration{
+		"":                            0,
+		"args: {filterTimeout: 5s}":   0,
+		"args: {bindingTimeout: 30m}": 30 * time.Minute,
+	} {
+		text := indented("pluginConfig: [{name: DynamicResources, " + arguments + "}]")
+		got, err := schedulerconfig.Read([]byte(text), schedulerconfig.Options{})
+		if err != nil || got.BindingTimeout != want {
+			t.Errorf("%s: %v, %v", arguments, got, err)
+		}
+	}
+}
+
 func TestArgumentsThatAreRefused(t *testing.T) {
 	const at = "profiles[0].pluginConfig[0].args"
 	testRefused(t, []refused{
@@ -89,6 +104,10 @@ func TestArgumentsThatAreRefused(t *testing.T) {
 pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: -1, shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}]`, `
 profiles[0].pluginConfig[0].args.bindTimeoutSeconds: Invalid value: -1: must not be negative
 profiles[0].pluginConfig[0].args.shape: Forbidden: only the default shape is supported`},
+		{"timeouts of devices", `
+pluginConfig: [{name: DynamicResources, args: {filterTimeout: -1s, bindingTimeout: 500ms}}]`, `
+profiles[0].pluginConfig[0].args.filterTimeout: Invalid value: "-1s": must be zero or positive
+profiles[0].pluginConfig[0].args.bindingTimeout: Invalid value: "500ms": must be at least 1 second`},
 		{"twice", `
 pluginConfig: [{name: NodeAffinity}, {name: NodeAffinity}]`, `
 profiles[0].pluginConfig[1].name: Duplicate value: "NodeAffinity"`},

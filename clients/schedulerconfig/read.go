@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	corev1 "k8s.io/api/core/v1"
@@ -45,6 +46,8 @@ type Scheduler struct {
 	Profile *stowagev1.Profile
 	// Name is the schedulerName of a KubeSchedulerConfiguration's profile, "" for a Profile of the contract.
 	Name string
+	// BindingTimeout is how long DynamicResources waits for the binding conditions of devices, 0 if nothing says it.
+	BindingTimeout time.Duration
 }
 
 // NoPreemption reports whether the scheduler runs no DefaultPreemption for pods.
@@ -119,6 +122,8 @@ type reader struct {
 	options Options
 	profile stowagev1.Profile
 	errs    field.ErrorList
+
+	bindingTimeout time.Duration
 }
 
 func (r *reader) read(c *configv1.KubeSchedulerConfiguration) (*Scheduler, error) {
@@ -130,7 +135,7 @@ func (r *reader) read(c *configv1.KubeSchedulerConfiguration) (*Scheduler, error
 	r.arguments(p.PluginConfig, path.Child("pluginConfig"))
 	r.extenders(c.Extenders)
 	if len(r.errs) == 0 {
-		return &Scheduler{Profile: &r.profile, Name: *p.SchedulerName}, nil
+		return &Scheduler{Profile: &r.profile, Name: *p.SchedulerName, BindingTimeout: r.bindingTimeout}, nil
 	}
 	var out []error
 	for _, e := range r.errs {

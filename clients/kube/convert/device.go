@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
@@ -272,8 +273,9 @@ func (c *converter) deviceClaimSpec(s *resourcev1.ResourceClaimSpec, path *field
 // ExtendedClaimAnnotation marks the claims that kube-scheduler creates for extended resources (k8s.io/api/resource/v1).
 const ExtendedClaimAnnotation = "resource.kubernetes.io/extended-resource-claim"
 
-// ResourceClaim converts a ResourceClaim, without the pod that controls it.
-func ResourceClaim(r *resourcev1.ResourceClaim) (*stowagev1.ResourceClaim, error) {
+// ResourceClaim converts a ResourceClaim, without the pod that controls it. bindingTimeout is how long kube-scheduler waits for the conditions
+// of devices, DefaultBindingTimeout if 0.
+func ResourceClaim(r *resourcev1.ResourceClaim, bindingTimeout time.Duration) (*stowagev1.ResourceClaim, error) {
 	c := &converter{}
 	out := &stowagev1.ResourceClaim{
 		Namespace:         object.Namespace(r),
@@ -282,7 +284,7 @@ func ResourceClaim(r *resourcev1.ResourceClaim) (*stowagev1.ResourceClaim, error
 		Allocation:        c.allocation(r.Status.Allocation, field.NewPath("status", "allocation")),
 		Terminating:       r.DeletionTimestamp != nil,
 		ExtendedResources: r.Annotations[ExtendedClaimAnnotation] == "true",
-		BindingFailed:     bindingFailed(r, time.Now()),
+		BindingFailed:     bindingFailed(r, time.Now().Add(-cmp.Or(bindingTimeout, DefaultBindingTimeout))),
 	}
 	for _, by := range r.Status.ReservedFor {
 		if by.APIGroup == "" && by.Resource == "pods" {
@@ -307,13 +309,13 @@ func (c *converter) allocation(a *resourcev1.AllocationResult, path *field.Path)
 	return out
 }
 
-// bindingTimeout is how long kube-scheduler waits for the conditions of devices by default
+// DefaultBindingTimeout is how long kube-scheduler waits for the conditions of devices by default
 // (pkg/scheduler/apis/config/v1/defaults.go, v1.37).
-const bindingTimeout = 10 * time.Minute
+const DefaultBindingTimeout = 10 * time.Minute
 
-// bindingFailed reports whether a device of a claim cannot be bound
+// bindingFailed reports whether a device of a claim cannot be bound, if kube-scheduler waits for allocations since a time
 // (pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go isClaimReadyForBinding, isClaimTimeout, v1.37).
-func bindingFailed(r *resourcev1.ResourceClaim, now time.Time) bool {
+func bindingFailed(r *resourcev1.ResourceClaim, since time.Time) bool {
 	if r.Status.Allocation == nil {
 		return false
 	}
@@ -337,7 +339,7 @@ func bindingFailed(r *resourcev1.ResourceClaim, now time.Time) bool {
 		}
 	}
 	at := r.Status.Allocation.AllocationTimestamp
-	return !ready && conditional && at != nil && at.Add(bindingTimeout).Before(now)
+	return !ready && conditional && at != nil && at.Time.Before(since)
 }
 
 // deviceStatus returns the status of an allocated device, nil if there is none. The first one counts, whichever share it is of, as upstream.
