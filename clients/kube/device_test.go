@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/encoding/prototext"
 	corev1 "k8s.io/api/core/v1"
@@ -167,6 +168,34 @@ status:
 		got := fmt.Sprint(template(e.Pods.Pod) != nil, told(e.Pods.Pod.Unread))
 		want := map[string]string{"waits": "false []", "new": "true []", "lost": "false [Pod default/lost spec.resourceClaims[0]]"}[e.Origin.Name]
 		diff(t, want, got)
+	}
+}
+
+// A pod on a node whose template of claims is not read may get another claim, with devices, once it is evicted.
+func TestUnreadTemplateOfRunningPod(t *testing.T) {
+	b := gpuCluster(t, 1)
+	must(t, b.AddResourceClaim(parse[resourcev1.ResourceClaim](t, `{metadata: {name: made}, spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}`)))
+	must(t, b.AddPod(parse[corev1.Pod](t, `
+metadata: {name: p}
+spec: {nodeName: n0, containers: [{name: c}], resourceClaims: [{name: g, resourceClaimTemplateName: lost}]}
+status: {resourceClaimStatuses: [{name: g, resourceClaimName: made}]}
+`)))
+	diff(t, []string{"Pod default/p spec.resourceClaims[0]"}, told(build(t, b).Cluster.Nodes[0].Pods[0].Unread))
+}
+
+// kube-scheduler waits for the conditions of devices as long as its configuration says.
+func TestBindingTimeout(t *testing.T) {
+	claim := fmt.Sprintf(`
+metadata: {name: made}
+spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}
+status: {allocation: {allocationTimestamp: %q, devices: {results: [{request: r, driver: gpu, pool: n0, device: a, bindingConditions: [Ready]}]}}}
+`, time.Now().Add(-15*time.Minute).Format(time.RFC3339))
+	for timeout, failed := range map[time.Duration]bool{0: true, 30 * time.Minute: false, time.Minute: true} {
+		b := kube.NewBuilder(kube.Options{Selectors: fakeSelectors{}, BindingTimeout: timeout})
+		must(t, b.AddResourceClaim(parse[resourcev1.ResourceClaim](t, claim)))
+		if got := build(t, b).Cluster.ResourceClaims[0].BindingFailed; got != failed {
+			t.Errorf("%v: failed %v", timeout, got)
+		}
 	}
 }
 

@@ -258,7 +258,7 @@ func (d *Devices) claimOf(of Source, in *corev1.PodResourceClaim) (out *stowagev
 		return nil, "no ResourceClaim was read: " + readsDevices, nil
 	case object.Admitted(p) && (of.Pending || p.Spec.NodeName == "") && !created: // it waits for the controller, as its claim is not there
 		return out, "", nil
-	case template == nil && !created:
+	case template == nil && (!created || !of.Pending && p.Spec.NodeName != ""): // whose controller creates the pod again, without its claim
 		return nil, "the ResourceClaimTemplate was not read: " + readsDevices, nil
 	case template == nil:
 		return out, "", nil
