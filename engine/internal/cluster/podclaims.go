@@ -114,7 +114,7 @@ func (s *State) findDemand(p *Pending) *DeviceDemand {
 			}
 		}
 		for _, c := range s.devices.claimed().ofPods[ClaimName{Namespace: p.Template.Namespace, Name: p.Name}] {
-			if c.ExtendedResources && c.ControllerPod == p.Name && len(c.Spec.Requests) > 0 && !s.claimNow(nameOfClaim(c)).gone {
+			if c.ExtendedResources && c.ControllerPod == p.Name && !s.claimNow(nameOfClaim(c)).gone {
 				d.Left = c
 			}
 		}
@@ -124,10 +124,8 @@ func (s *State) findDemand(p *Pending) *DeviceDemand {
 		if s.allocationOf(c) != nil || d.Left != nil && c.Object == d.Left {
 			continue
 		}
-		if d.Left == nil || c.Name != nameOfClaim(d.Left) { // whose classes are not looked at, even if the pod refers to it
-			if d.Rejection = s.missingClass(c, d.pod); d.Rejection != "" {
-				return d
-			}
+		if d.Rejection = s.missingClass(c, d.pod); d.Rejection != "" {
+			return d
 		}
 		d.key = string(appendResourceClaim(append([]byte(d.key), 'c'), c.Spec))
 	}
