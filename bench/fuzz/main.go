@@ -80,7 +80,7 @@ func report(t *totals) error {
 	for i, m := range methods {
 		c := &t.of[i]
 		fmt.Fprintf(out, "%s\t%d\t%d\t%d\t%d\t%d\n", m.name, c.inputs.Load(), c.answered.Load(), c.delta.Load(), c.requests.Load(), c.late.Load())
-		if c.answered.Load()*4 < c.inputs.Load() {
+		if c.answered.Load()*5 < c.inputs.Load() {
 			seldom = append(seldom, m.name)
 		}
 	}
@@ -89,7 +89,7 @@ func report(t *totals) error {
 	}
 	fmt.Printf("%d requests of %d inputs, 0 different\n", t.requests.Load(), t.inputs.Load())
 	if len(seldom) > 0 {
-		return fmt.Errorf("three in four inputs are refused of %v", slices.Sorted(slices.Values(seldom)))
+		return fmt.Errorf("four in five inputs are refused of %v", slices.Sorted(slices.Values(seldom)))
 	}
 	return nil
 }
