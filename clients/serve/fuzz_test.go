@@ -49,7 +49,7 @@ func FuzzRequest(f *testing.F) {
 		f.Fatal(err)
 	}
 	o := serve.Defaults()
-	o.MaximumBody, o.MaximumBodies, o.MaximumAnswer, o.MaximumAnswers, o.MaximumWait = 1<<20, 4<<20, 1<<20, 1, time.Millisecond
+	o.MaximumBody, o.MaximumBodies, o.MaximumAnswer, o.MaximumAnswers, o.MaximumWait = 1<<20, 4<<20, 1<<20, 1, 10*time.Second
 	h, err := serve.NewHandler(a, o)
 	if err != nil {
 		f.Fatal(err)
