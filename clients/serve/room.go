@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/stowage-scheduler/stowage/clients/bounded"
 )
 
@@ -35,13 +37,21 @@ type share struct {
 
 // grow takes more of the room.
 func (s *share) grow(ctx context.Context, bytes int64) error {
-	wait, cancel := context.WithTimeout(ctx, s.of.MaximumWait)
-	defer cancel()
-	if err := s.of.room.Acquire(wait, bytes); err != nil {
+	if !s.of.occupies(ctx, s.of.room, bytes) {
 		return busy("the objects of other requests take the room")
 	}
 	s.bytes += bytes
 	return nil
+}
+
+// occupies waits until a part of a semaphore is free, and takes it. What is free is taken even if MaximumWait is over, as on a busy machine.
+func (s *server) occupies(ctx context.Context, of *semaphore.Weighted, part int64) bool {
+	if of.TryAcquire(part) {
+		return true
+	}
+	wait, cancel := context.WithTimeout(ctx, s.MaximumWait)
+	defer cancel()
+	return of.Acquire(wait, part) == nil
 }
 
 // resize takes more of the room, or gives some back.
@@ -83,9 +93,7 @@ const step = 4 << 20
 
 // sit takes a seat: as many requests are answered at a time as there are processors.
 func (s *share) sit(ctx context.Context) error {
-	wait, cancel := context.WithTimeout(ctx, s.of.MaximumWait)
-	defer cancel()
-	if err := s.of.seats.Acquire(wait, 1); err != nil {
+	if !s.of.occupies(ctx, s.of.seats, 1) {
 		return busy("other requests occupy the processors")
 	}
 	s.seat = true
