@@ -21,7 +21,7 @@ import (
 // Agreement about preemption says little where there is nothing to preempt.
 func TestPreemptionsMatter(t *testing.T) {
 	var tally compare.Tally
-	for seed := range uint64(180) {
+	for seed := range uint64(260) {
 		c := generate.Case("preemption", seed)
 		r, err := compare.Run(t.Context(), c, inProcess)
 		if err != nil {
