@@ -54,11 +54,11 @@ test: ## Test every package, random cases cut short: some minutes, the first tim
 
 .PHONY: check
 check: lint generated tidy unit importers ## Run everything that must hold: lint, generated code, all tests, short fuzzing. Some twenty minutes.
-	@$(MAKE) --no-print-directory fuzz FUZZTIME=1000x
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=$(if $(FEW),100x,1000x)
 	@$(MAKE) --no-print-directory breaking
 
 # Packages with goroutines of their own run all their cases with the race detector, others few of them; with FEW=-short all run few, with
-# the race detector and without.
+# the race detector and without, and fuzzing is shorter.
 FEW ?=
 CONCURRENT := ./server/... ./clients/batch ./clients/extender ./clients/live ./clients/stowage
 .PHONY: unit
