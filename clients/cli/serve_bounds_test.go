@@ -71,7 +71,7 @@ spec: {replicas: %d, selector: {matchLabels: {app: web}}, template: {metadata: {
 `, name, replicas)
 }
 
-// text is a body of texts, of which a text before a number is repeated.
+// text is a body that consists of texts. A number after a text is how often the text is repeated.
 func text(parts ...any) func(*testing.T) io.Reader {
 	return func(*testing.T) io.Reader {
 		var out strings.Builder

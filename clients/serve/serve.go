@@ -82,7 +82,7 @@ func NewHandler(a verbs.Answerer, o Options) (http.Handler, error) {
 
 // Bounds of requests without objects, which are answered at once.
 const (
-	// lingerTimeout is how long a body may still arrive that nobody reads: net/http reads some of it before it answers.
+	// lingerTimeout is how long the body of a refused request may still arrive: net/http reads some of it before it answers.
 	lingerTimeout = time.Second
 	// documentTimeout is how long a caller may take to read a document.
 	documentTimeout = time.Minute

@@ -11,7 +11,7 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/serve"
 )
 
-// raw writes a request, and returns what comes back until the server closes the connection.
+// raw writes a request, and returns the response, which ends when the server closes the connection.
 func raw(t *testing.T, url, request string) (answer string, err error) {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))

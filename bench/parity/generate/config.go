@@ -45,7 +45,7 @@ func (d *draw) config() {
 	if d.chance(chanceOf(d, resources)) {
 		d.balanced(c)
 	}
-	if d.focus(devicing) && d.chance(0.15) { // and devices that serve a resource count
+	if d.focus(devicing) && d.chance(0.15) { // so that scores count devices that serve a resource
 		d.fit(c)
 		d.balanced(c)
 	}

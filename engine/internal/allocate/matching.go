@@ -2,7 +2,7 @@ package allocate
 
 import "github.com/stowage-scheduler/stowage/engine/api"
 
-// Matching returns the ids of the devices on a node that all selectors of a class match; nil if one of the selectors fails. Other than a search,
+// Matching returns the ids of the devices on a node that all selectors of a class match; nil if one of the selectors fails. Unlike a search,
 // it reads slices of all generations, of incomplete and invalid pools (noderesources/resource_allocation.go calculateDRAResourceTotals, v1.37).
 func (v *Inventory) Matching(class *api.DeviceClass, by Classes, n *Node) (ids []int32) {
 	r := newRequest(&Claim{}, "", "", &api.ExactDeviceRequest{DeviceClassName: class.Name}, by)
