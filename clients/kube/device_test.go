@@ -141,7 +141,7 @@ func TestClaimsOfPods(t *testing.T) {
 metadata: {name: made, uid: u, ownerReferences: [{apiVersion: v1, kind: Pod, name: old, uid: p, controller: true}]}
 spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}
 status:
-  reservedFor: [{resource: pods, name: old, uid: p}]
+  reservedFor: [{resource: pods, name: old, uid: p}, {apiGroup: scheduling.k8s.io, resource: podgroups, name: train, uid: g}]
   allocation: {devices: {results: [{request: r, driver: gpu, pool: n0, device: a}]}, nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n0]}]}]}}
 `)))
 	spec := `spec: {priority: 0, %s containers: [{name: c}], resourceClaims: [{name: g, resourceClaimTemplateName: two}]}`
@@ -151,7 +151,8 @@ status:
 	must(t, b.AddPod(parse[corev1.Pod](t, `{metadata: {name: lost}, spec: {containers: [{name: c}], resourceClaims: [{name: g, resourceClaimTemplateName: lost}]}}`)))
 	s := build(t, b)
 	c := s.Cluster.ResourceClaims[0]
-	if c.ControllerPod != "old" || len(c.ReservedFor) != 1 || c.Allocation.Devices[0].Device != "a" || c.Allocation.NodeSelector == nil || c.BindingFailed {
+	diff(t, []string{"old", "podgroups/scheduling.k8s.io/train"}, c.ReservedFor)
+	if c.ControllerPod != "old" || c.Allocation.Devices[0].Device != "a" || c.Allocation.NodeSelector == nil || c.BindingFailed {
 		t.Error(prototext.Format(c))
 	}
 	template := func(p *stowagev1.Pod) *stowagev1.ResourceClaimSpec {

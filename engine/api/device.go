@@ -210,7 +210,7 @@ type ResourceClaim struct {
 	ControllerPod string
 	// ExtendedResources reports whether the claim is for the extended resources of ControllerPod.
 	ExtendedResources bool
-	// ReservedFor are the names of the pods that use the claim.
+	// ReservedFor are the names of the pods that use the claim, and names that no pod has for other consumers.
 	ReservedFor []string
 	// BindingFailed reports that no node is feasible with the allocation.
 	BindingFailed bool

@@ -27,7 +27,12 @@ func (d *draw) device(driver, name string) resourcev1.Device {
 		out.Capacity["memory"] = d.deviceCapacity(out.AllowMultipleAllocations != nil)
 	}
 	if d.chance(0.2) {
-		out.Capacity["gpu.test/slots"] = resourcev1.DeviceCapacity{Value: *resource.NewQuantity(int64(d.between(1, 4)), resource.DecimalSI)}
+		slots := resourcev1.DeviceCapacity{Value: *resource.NewQuantity(int64(d.between(1, 4)), resource.DecimalSI)}
+		if out.AllowMultipleAllocations != nil && d.chance(0.4) {
+			slots.RequestPolicy = &resourcev1.CapacityRequestPolicy{Default: quantity("1"), ValidValues: []resource.Quantity{*quantity("1"), *quantity("2")}}
+			slots.Value.Add(*quantity("1")) // no valid value is more
+		}
+		out.Capacity["gpu.test/slots"] = slots
 	}
 	if d.chance(0.12) {
 		out.Taints = append(out.Taints, d.deviceTaint())

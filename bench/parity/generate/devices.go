@@ -62,7 +62,11 @@ func (d *draw) deviceClasses() {
 	}
 	add("nic", `device.driver == "nic.test"`)
 	add("any")
-	add("big", `device.driver == "gpu.test"`, `device.attributes["gpu.test"].?model.orValue("") == "big"`)
+	big := add("big", `device.driver == "gpu.test"`, `device.attributes["gpu.test"].?model.orValue("") == "big"`)
+	if d.chance(0.15) { // the latest class of a resource counts, then its name
+		big.Spec.ExtendedResourceName = ptr(gpuResource)
+		gpu.CreationTimestamp, big.CreationTimestamp = metav1.Unix(1700000000, 0), metav1.Unix(1700000000+int64(d.IntN(3))-1, 0)
+	}
 }
 
 // selector draws an expression. Some fail for devices that lack an attribute.
@@ -127,6 +131,12 @@ func (d *draw) deviceNodes() *corev1.NodeSelector {
 	term := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
 		{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: values},
 	}}
+	if len(d.c.Nodes) > 0 && d.chance(0.3) {
+		field := corev1.NodeSelectorRequirement{Key: "metadata.name", Operator: pick(d, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn), Values: []string{d.nodeName()}}
+		if term.MatchFields = append(term.MatchFields, field); d.chance(0.5) {
+			term.MatchExpressions = nil
+		}
+	}
 	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}}
 }
 

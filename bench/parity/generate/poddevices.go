@@ -29,6 +29,9 @@ func (d *draw) claimDevices(pod *corev1.Pod) {
 				d.requestDevices(&pod.Spec.InitContainers[i], name)
 			}
 		}
+		if d.chance(0.2) { // another resource, or the first one by another name
+			d.requestDevices(&pod.Spec.Containers[d.IntN(len(pod.Spec.Containers))], corev1.ResourceName(pick(d, gpuResource, string(nicResource), string(anyDevice))))
+		}
 	}
 	if d.chance(0.15) {
 		return

@@ -50,6 +50,9 @@ func (d *draw) deviceClaimSpec(s *resourcev1.ResourceClaimSpec) {
 			}
 		}
 		names = append(names, r.Name)
+		if len(r.FirstAvailable) > 0 && d.chance(0.3) { // a constraint of some of its choices
+			names[i] += "/" + pick(d, r.FirstAvailable...).Name
+		}
 		s.Devices.Requests = append(s.Devices.Requests, r)
 	}
 	if wanted(s) > 6 {
@@ -98,11 +101,13 @@ func (d *draw) exactRequest() *resourcev1.ExactDeviceRequest {
 	}
 	if d.chance(0.2) {
 		toleration := resourcev1.DeviceToleration{Key: "gpu.test/broken", Operator: resourcev1.DeviceTolerationOpExists}
-		switch d.IntN(3) {
+		switch d.IntN(4) {
 		case 0:
 			toleration.Effect = resourcev1.DeviceTaintEffectNoSchedule
 		case 1:
 			toleration.Operator, toleration.Value = resourcev1.DeviceTolerationOpEqual, "yes"
+		case 2:
+			toleration.Key = "" // all of them
 		}
 		out.Tolerations = append(out.Tolerations, toleration)
 	}
@@ -170,6 +175,9 @@ func (d *draw) allocate(claim *resourcev1.ResourceClaim) {
 	}
 	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{
 		{Resource: "pods", Name: "earlier", UID: "earlier"}, {Resource: "pods", Name: "earlier-2", UID: "earlier-2"},
+	}
+	if d.chance(0.1) {
+		claim.Status.ReservedFor[1] = resourcev1.ResourceClaimConsumerReference{APIGroup: "scheduling.k8s.io", Resource: "podgroups", Name: "train", UID: "train"}
 	}
 	if d.chance(0.05) { // as many as the API server accepts
 		for i := len(claim.Status.ReservedFor); i < resourcev1.ResourceClaimReservedForMaxSize; i++ {

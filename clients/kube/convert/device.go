@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"maps"
 	"math"
+	"path"
 	"slices"
 	"strconv"
 	"time"
@@ -287,9 +288,11 @@ func ResourceClaim(r *resourcev1.ResourceClaim, bindingTimeout time.Duration) (*
 		BindingFailed:     bindingFailed(r, time.Now().Add(-cmp.Or(bindingTimeout, DefaultBindingTimeout))),
 	}
 	for _, by := range r.Status.ReservedFor {
-		if by.APIGroup == "" && by.Resource == "pods" {
-			out.ReservedFor = append(out.ReservedFor, by.Name)
+		name := by.Name
+		if by.APIGroup != "" || by.Resource != "pods" {
+			name = path.Join(by.Resource, by.APIGroup, by.Name)
 		}
+		out.ReservedFor = append(out.ReservedFor, name)
 	}
 	return out, c.err()
 }

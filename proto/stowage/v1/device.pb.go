@@ -1330,7 +1330,8 @@ type ResourceClaim struct {
 	// Whether kube-scheduler created the claim for the extended resources of its pod (the annotation
 	// resource.kubernetes.io/extended-resource-claim).
 	ExtendedResources bool `protobuf:"varint,7,opt,name=extended_resources,json=extendedResources,proto3" json:"extended_resources,omitempty"`
-	// The names of the pods in status.reservedFor. The claim loses its devices if all of them are evicted.
+	// The names of the pods in status.reservedFor. The claim loses its devices if all of them are evicted. A consumer of another kind, such as
+	// a PodGroup, is never evicted: it is listed by a name that no pod has, such as podgroups/scheduling.k8s.io/train.
 	ReservedFor []string `protobuf:"bytes,8,rep,name=reserved_for,json=reservedFor,proto3" json:"reserved_for,omitempty"`
 	// Whether a binding condition of an allocated device failed, or is not met when the timeout of kube-scheduler is over. No node is feasible
 	// for a pod with the claim.
