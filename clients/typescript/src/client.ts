@@ -1,7 +1,7 @@
 import { create, fromJson, toJsonString } from "@bufbuild/protobuf";
 import type { DescMessage, DescMethod, DescService, JsonValue, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { StowageError, type StatusJson } from "./error.js";
-import { Deadline, defaultRetries, retrying, type Retries } from "./retry.js";
+import { checkToken, connected, Deadline, excerpt, parsed, retryAfter, retryDetails, retrying, unlessAborted, type Retries } from "./transport.js";
 
 /** Where a server is, and how to call it. */
 export interface Options {
@@ -9,6 +9,8 @@ export interface Options {
   url: string;
   /** The bearer token of the caller, or a function that returns the current one. */
   token?: string | (() => string | Promise<string>);
+  /** Whether the token may go over plain HTTP to other machines. */
+  plainToken?: boolean;
   /** The largest message of an answer, as the contract counts it; the server's own limit is 4 MiB. */
   maximumAnswerBytes?: number;
   retries?: Partial<Retries>;
@@ -38,6 +40,7 @@ const defaultAnswerBytes = 256 << 20;
 
 /** Returns a client of a service: a function for each method. */
 export function createClient<S extends DescService>(service: S, options: Options): Client<S> {
+  checkToken(options);
   const methods: Record<string, unknown> = {};
   for (const m of service.methods) {
     const path = `${options.url.replace(/\/$/, "")}/${service.typeName}/${m.name}`;
@@ -55,38 +58,37 @@ function encode(d: DescMessage, messages: Iterable<object>): string {
   return body;
 }
 
-/** Posts a body, and returns a response without an error. */
-async function post(o: Options, path: string, body: string, deadline: Deadline): Promise<Response> {
-  const headers: Record<string, string> = {
-    "Content-Type": "application/json", "Stowage-Max-Answer-Bytes": String(o.maximumAnswerBytes ?? defaultAnswerBytes),
-  };
-  const token = typeof o.token === "function" ? await o.token() : o.token;
-  if (token) headers["Authorization"] = `Bearer ${token}`;
-  const init: RequestInit = { method: "POST", headers, body, ...(deadline.signal && { signal: deadline.signal }) };
-  if (deadline.left !== Infinity) headers["Grpc-Timeout"] = `${Math.max(1, Math.round(deadline.left))}m`;
-  const response = await (o.fetch ?? globalThis.fetch)(path, init);
-  if (!response.ok) throw await errorOf(response);
-  return response;
+/** Posts a body until there is a response without an error, of which `read` has read what a retry covers. */
+async function post<T>(o: Options, path: string, body: string, deadline: Deadline, read: (r: Response) => Promise<T>): Promise<T> {
+  const headers = new Headers({ "Content-Type": "application/json", "Stowage-Max-Answer-Bytes": String(o.maximumAnswerBytes ?? defaultAnswerBytes) });
+  const token = typeof o.token === "function" ? await unlessAborted(deadline.signal, o.token()) : o.token;
+  if (token) headers.set("Authorization", `Bearer ${token}`);
+  return retrying(o.retries, deadline, async () => {
+    if (deadline.left !== Infinity) headers.set("Grpc-Timeout", `${Math.max(1, Math.round(deadline.left))}m`);
+    const response = await connected((o.fetch ?? globalThis.fetch)(path, { method: "POST", headers, body, signal: deadline.signal ?? null }));
+    if (!response.ok) throw errorOf(response, await connected(response.text()));
+    return read(response);
+  });
 }
 
-/** The error of a response. A proxy between may answer with something else than the server's JSON. */
-async function errorOf(response: Response): Promise<StowageError> {
-  const text = await response.text();
-  try {
-    const json = JSON.parse(text) as StatusJson & { error?: StatusJson };
-    return new StowageError(json.error ?? json);
-  } catch {
-    const code = { 401: 16, 403: 7, 429: 8, 502: 14, 503: 14, 504: 4 }[response.status] ?? 2;
-    return new StowageError({ code, message: `HTTP status ${response.status}: ${text.slice(0, 200)}` });
-  }
+/** The error of a response. A proxy between may answer with something else than the server's JSON, such as JSON of its own. */
+function errorOf(response: Response, text: string): StowageError {
+  const json = parsed(text) as (StatusJson & { error?: StatusJson }) | null | undefined, status = json?.error ?? json;
+  if (Number.isInteger(status?.code) && status!.code! <= 16) return new StowageError(status!);
+  const code = { 401: 16, 403: 7, 429: 8, 502: 14, 503: 14, 504: 4 }[response.status] ?? 2;
+  return new StowageError({ code, message: excerpt(response, text), details: retryDetails(retryAfter(response)) });
 }
+
+/** The message of an answer. A field of a newer server is no error, as in protobuf's binary form. */
+function decode(d: DescMessage, json: unknown): unknown { return fromJson(d, json as JsonValue, { ignoreUnknownFields: true }); }
 
 async function one(o: Options, path: string, m: DescMethod, requests: Iterable<object>, call?: CallOptions): Promise<unknown> {
   const body = encode(m.input, requests), deadline = new Deadline(call?.timeoutMs, call?.signal);
   try {
-    const response = await retrying({ ...defaultRetries, ...o.retries }, deadline, () => post(o, path, body, deadline));
-    // A field of a newer server is no error, as in protobuf's binary form.
-    return fromJson(m.output, (await response.json()) as JsonValue, { ignoreUnknownFields: true });
+    const [response, text] = await post(o, path, body, deadline, async (r) => [r, await connected(r.text())] as const);
+    const json = parsed(text);
+    if (json === undefined) throw new StowageError({ code: 2, message: excerpt(response, text) });
+    return decode(m.output, json);
   } catch (e) {
     throw deadline.errorOf(e);
   }
@@ -95,12 +97,11 @@ async function one(o: Options, path: string, m: DescMethod, requests: Iterable<o
 async function* several(o: Options, path: string, m: DescMethod, request: object, call?: CallOptions): AsyncIterable<unknown> {
   const body = encode(m.input, [request]), deadline = new Deadline(call?.timeoutMs, call?.signal);
   try {
-    // Until the first message arrives a call may be made again.
-    const response = await retrying({ ...defaultRetries, ...o.retries }, deadline, () => post(o, path, body, deadline));
-    for await (const line of lines(response)) {
+    // The server sends headers with the first message: until then a call may be made again.
+    for await (const line of lines(await post(o, path, body, deadline, async (r) => r))) {
       const part = JSON.parse(line) as { result?: JsonValue; error?: StatusJson };
       if (part.error) throw new StowageError(part.error);
-      yield fromJson(m.output, part.result ?? {}, { ignoreUnknownFields: true });
+      yield decode(m.output, part.result ?? {});
     }
   } catch (e) {
     throw deadline.errorOf(e);
@@ -112,7 +113,7 @@ async function* lines(response: Response): AsyncIterable<string> {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   try {
     const rest: string[] = [];
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    for (let read = await connected(reader.read()); !read.done; read = await connected(reader.read())) {
       const parts = read.value.split("\n");
       for (const [i, part] of parts.entries()) {
         rest.push(part);
@@ -124,6 +125,6 @@ async function* lines(response: Response): AsyncIterable<string> {
     const last = rest.join("");
     if (last) yield last;
   } finally {
-    await reader.cancel();
+    await reader.cancel().catch(() => {}); // of a stream that has failed, with the same error
   }
 }

@@ -13,8 +13,8 @@ export class StowageError extends Error {
   /** After how many milliseconds the server expects a retry; absent if it expects none. */
   readonly retryAfter?: number;
 
-  constructor(status: StatusJson) {
-    super(status.message || `code ${status.code}`);
+  constructor(status: StatusJson, options?: ErrorOptions) {
+    super(status.message || `code ${status.code}`, options);
     this.name = "StowageError";
     this.code = status.code ?? 2;
     for (const d of status.details ?? []) {

@@ -1,6 +1,6 @@
 import type { Documents } from "./gen/documents.js";
 import { StowageError } from "./error.js";
-import { Deadline, defaultRetries, retrying, type Retries } from "./retry.js";
+import { checkToken, connected, Deadline, excerpt, parsed, retryAfter, retryDetails, retrying, type Retries } from "./transport.js";
 
 /** The questions of the command. */
 export type Verb = keyof Documents;
@@ -12,7 +12,7 @@ export interface Problem { object?: string; field?: string; detail: string }
 export class ObjectsError extends StowageError {
   constructor(readonly status: number, readonly problems: readonly Problem[], retryAfter?: number) {
     super({ code: { 400: 3, 401: 16, 403: 7, 429: 8, 503: 14, 504: 4 }[status] ?? 2, message: problems.map((p) => [p.object, p.field, p.detail].filter(Boolean).join(": ")).join("\n"),
-      details: retryAfter === undefined ? [] : [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: `${retryAfter}s` }] });
+      details: retryDetails(retryAfter) });
     this.name = "ObjectsError";
   }
 }
@@ -24,36 +24,63 @@ export interface Answer<V extends Verb> {
   exitStatus: number;
 }
 
+/** What a question may have beside its parameters. */
+export interface AskOptions {
+  /** Text of the parameters that are files, such as the template of provision. */
+  files?: Readonly<Record<string, string>>;
+  signal?: AbortSignal;
+}
+
+/** Where `stowage serve` is. */
+export interface ObjectsOptions {
+  url: string;
+  token?: string;
+  /** Whether the token may go over plain HTTP to other machines. */
+  plainToken?: boolean;
+  /** How long a question may take, with its retries. */
+  timeoutMs?: number;
+  retries?: Partial<Retries>;
+  fetch?: typeof globalThis.fetch;
+}
+
 /** A client of `stowage serve`, which takes Kubernetes objects. */
 export class Objects {
-  /** timeoutMs is how long a question may take, with its retries. */
-  constructor(private readonly options: { url: string; token?: string; timeoutMs?: number; retries?: Partial<Retries>; fetch?: typeof globalThis.fetch }) {}
+  constructor(private readonly options: ObjectsOptions) { checkToken(options); }
 
   /**
    * Asks a question about objects: YAML or JSON text, or the objects themselves. Parameters have the names of the command's flags and
    * arguments.
    */
-  async ask<V extends Verb>(verb: V, objects: string | object, parameters: Record<string, string | number | boolean | readonly string[]> = {}, signal?: AbortSignal): Promise<Answer<V>> {
+  async ask<V extends Verb>(verb: V, objects: string | object, parameters: Record<string, string | number | boolean | readonly string[]> = {}, options: AskOptions = {}): Promise<Answer<V>> {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(parameters)) for (const v of Array.isArray(value) ? value : [value]) query.append(name, String(v));
-    const body = typeof objects === "string" ? objects : JSON.stringify(Array.isArray(objects) ? { apiVersion: "v1", kind: "List", items: objects } : objects);
-    const headers: Record<string, string> = this.options.token ? { Authorization: `Bearer ${this.options.token}` } : {};
-    const path = `${this.options.url.replace(/\/$/, "")}/v1/${verb}?${query}`, deadline = new Deadline(this.options.timeoutMs, signal);
-    const init: RequestInit = { method: "POST", headers, body, ...(deadline.signal && { signal: deadline.signal }) };
+    const text = typeof objects === "string" ? objects : JSON.stringify(Array.isArray(objects) ? { apiVersion: "v1", kind: "List", items: objects } : objects);
+    const o = this.options, deadline = new Deadline(o.timeoutMs, options.signal), path = `${o.url.replace(/\/$/, "")}/v1/${verb}?${query}`;
+    const init = { method: "POST", headers: new Headers(o.token ? { Authorization: `Bearer ${o.token}` } : {}), body: bodyOf(text, options.files), signal: deadline.signal ?? null };
     try {
-      const response = await retrying({ ...defaultRetries, ...this.options.retries }, deadline, () => this.post(path, init));
-      return { document: (await response.json()) as Documents[V], exitStatus: Number(response.headers.get("Stowage-Exit-Status")) };
+      return await retrying(o.retries, deadline, async () => {
+        const response = await connected((o.fetch ?? globalThis.fetch)(path, init));
+        return answerOf<V>(response, await connected(response.text()));
+      });
     } catch (e) {
       throw deadline.errorOf(e);
     }
   }
+}
 
-  private async post(path: string, init: RequestInit): Promise<Response> {
-    const r = await (this.options.fetch ?? globalThis.fetch)(path, init);
-    if (r.ok) return r;
-    const text = await r.text(), after = r.headers.get("Retry-After");
-    let problems: Problem[];
-    try { problems = (JSON.parse(text) as { errors: Problem[] }).errors; } catch { problems = [{ detail: `HTTP status ${r.status}: ${text.slice(0, 200)}` }]; }
-    throw new ObjectsError(r.status, problems, after !== null && /^\d+$/.test(after) ? Number(after) : undefined); // of a proxy, it may be a date
-  }
+/** A body of the objects alone, or a form, as of `curl -F file=@objects.yaml -F template=@template.yaml`. */
+function bodyOf(objects: string, files: AskOptions["files"]): string | FormData {
+  if (!files) return objects;
+  const form = new FormData();
+  form.append("file", new Blob([objects]), "body");
+  for (const [name, text] of Object.entries(files)) form.append(name, new Blob([text]), name);
+  return form;
+}
+
+function answerOf<V extends Verb>(response: Response, text: string): Answer<V> {
+  const json = parsed(text), exitStatus = response.headers.get("Stowage-Exit-Status");
+  if (response.ok && json !== undefined && exitStatus) return { document: json as Documents[V], exitStatus: Number(exitStatus) };
+  const { errors } = (json ?? {}) as { errors?: Problem[] }; // a proxy has others
+  const problems = Array.isArray(errors) && errors.every((p) => typeof p?.detail === "string") ? errors : [{ detail: excerpt(response, text) }];
+  throw new ObjectsError(response.status, problems, retryAfter(response));
 }

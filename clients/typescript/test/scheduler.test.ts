@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { round } from "../examples/scheduler.js";
 import { Objects, ObjectsError } from "../src/index.js";
@@ -36,10 +38,10 @@ test("the scheduler binds the pods of its name, each on a node of its own, but n
     return items ? w.end(JSON.stringify({ apiVersion: r.url!.replace(/^\/apis?\//, "").replace(/\/[^/]*$/, ""), kind: "List", items })) : w.writeHead(404).end("{}");
   }).listen(0, "127.0.0.1");
   await new Promise((resolve) => kubernetes.once("listening", resolve));
-  const address = "127.0.0.1:18437";
-  const serve = spawn(process.env["STOWAGE"] ?? "../../bin/stowage", ["serve", "--listen", address], { stdio: "inherit" });
+  const serve = spawn(process.env["STOWAGE"] ?? "../../bin/stowage", ["serve", "--listen", "127.0.0.1:0"], { stdio: ["ignore", "inherit", "pipe"] });
   try {
-    const stowage = new Objects({ url: `http://${address}`, retries: { attempts: 8 } }); // it starts meanwhile
+    const [line] = await once(createInterface(serve.stderr), "line") as [string];
+    const stowage = new Objects({ url: /http:\/\/[^/ ]+/.exec(line)![0] });
     const bound = await round(`http://127.0.0.1:${(kubernetes.address() as AddressInfo).port}`, stowage, "stowage");
     assert.deepEqual([...bound.values()].sort(), ["n1", "n2"]);
     assert.deepEqual([...bound.keys()].sort(), ["default/a", "default/b"]);
@@ -49,6 +51,10 @@ test("the scheduler binds the pods of its name, each on a node of its own, but n
       assert.match(e.problems[0]!.field!, /^spec.containers\[0\].resources.requests/);
       return true;
     });
+    const queue = [{ apiVersion: "v1", kind: "Pod", ...pod("d", "stowage"), spec: { containers: [{ name: "c", image: "i", resources: { requests: { cpu: "1" } } }] } }];
+    const template = JSON.stringify({ apiVersion: "v1", kind: "Node", ...node("new"), metadata: { name: "new", annotations: { "stowage.scheduling/price": "1" } } });
+    const { document } = await stowage.ask("provision", queue, {}, { files: { template } });
+    assert.equal(document.kind, "ProvisionReport");
   } finally {
     serve.kill();
     kubernetes.closeAllConnections();
