@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+import threading
 import time
 from dataclasses import dataclass
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
@@ -21,18 +23,25 @@ class Retries:
     attempts: int = 5
     maximum_delay: float = 10.0
 
-    def delay(self, error: grpc.RpcError, attempt: int) -> float | None:
+    def delay(self, error: BaseException, attempt: int) -> float | None:
         """The delay before a call is made again after an error; None if it is not."""
+        if attempt >= self.attempts or not isinstance(error, grpc.RpcError):
+            return None  # a closed channel is no RpcError
         found = details(error)
-        if attempt >= self.attempts:
-            return None
-        if found.code == grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]:
-            # The server knows when: it has no pushback where a retry would not help.
-            after = found.retry_after
-            return None if after is None or after > self.maximum_delay else after * (1 + random.random() / 4)
-        if found.code == grpc.StatusCode.UNAVAILABLE.value[0]:
-            return min(self.maximum_delay, 0.1 * 2.0**attempt) * (0.5 + random.random() / 2)
-        return None
+        unavailable = found.code == grpc.StatusCode.UNAVAILABLE.value[0]
+        after = found.retry_after
+        # The server knows when: a RESOURCE_EXHAUSTED without a delay is one that a retry would not help.
+        if after is not None and (unavailable or found.code == grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]):
+            return None if after > self.maximum_delay else after * (1 + random.random() / 4)
+        return min(self.maximum_delay, 0.1 * 2.0**attempt) * (0.5 + random.random() / 2) if unavailable else None
+
+
+# gRPC's own delays grow to two minutes, for which calls fail although the server is there again.
+OPTIONS = [
+    ("grpc.max_receive_message_length", ANSWER_BYTES), ("grpc.max_send_message_length", -1), ("grpc.enable_retries", 0),
+    ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 1000),
+]
+LOOPBACK = re.compile(r"unix:.*|(dns:/*|ipv[46]:)?(localhost|127(\.\d+){3}|\[::1\])(:\d+)?")
 
 
 def connect(
@@ -40,11 +49,14 @@ def connect(
     credentials: grpc.ChannelCredentials | None = None,
     token: Callable[[], str] | str | None = None,
     retries: Retries = Retries(),
+    plain_token: bool = False,
 ) -> grpc.Channel:
-    """Connects to a server. Without credentials the connection is not encrypted. The stubs of stowage.v1 take the channel."""
-    options = [("grpc.max_receive_message_length", ANSWER_BYTES), ("grpc.max_send_message_length", -1), ("grpc.enable_retries", 0)]
+    """Connects to a server. Without credentials the connection is not encrypted, and a token goes to this machine only, unless plain_token
+    allows others. The stubs of stowage.v1 take the channel. A method's future() returns when its call has ended: use threads."""
+    if credentials is None and token is not None and not plain_token and not LOOPBACK.fullmatch(address):
+        raise ValueError(f"{address}: a token needs credentials, or plain_token")
     channel = (
-        grpc.insecure_channel(address, options) if credentials is None else grpc.secure_channel(address, credentials, options)
+        grpc.insecure_channel(address, OPTIONS) if credentials is None else grpc.secure_channel(address, credentials, OPTIONS)
     )
     return grpc.intercept_channel(channel, _Interceptor(token, retries))
 
@@ -96,11 +108,14 @@ class _Stream:
     """The messages of an answer. Until the first one arrives the call is made again."""
 
     def __init__(self, interceptor: _Interceptor, continuation: Any, d: Any, request: Any) -> None:
+        self._interceptor, self._continuation, self._details, self._request = interceptor, continuation, d, request
         self._end = None if d.timeout is None else time.monotonic() + d.timeout
-        self._make: Callable[[], Any] = lambda: continuation(interceptor._with_headers(d, self._left()), request)
-        self._retries = interceptor._retries
-        self._call = self._make()
+        self._cancelled = threading.Event()
         self._attempt: int | None = 0
+        self._call = self._make()
+
+    def _make(self) -> Any:
+        return self._continuation(self._interceptor._with_headers(self._details, self._left()), self._request)
 
     def _left(self) -> float | None:
         """The seconds until the deadline, which all attempts have in common."""
@@ -116,14 +131,20 @@ class _Stream:
                 self._attempt = None
                 return message
             except grpc.RpcError as error:
-                delay = None if self._attempt is None else self._retries.delay(error, self._attempt)
+                delay = None if self._attempt is None else self._interceptor._retries.delay(error, self._attempt)
                 left = self._left()
-                if self._attempt is None or delay is None or (left is not None and delay >= left):
+                if self._attempt is None or delay is None or (left is not None and delay >= left) or self._cancelled.wait(delay):
                     raise
-                time.sleep(delay)
                 self._attempt += 1
                 self._call = self._make()
+                if self._cancelled.is_set():  # meanwhile
+                    self._call.cancel()
 
-    def cancel(self) -> None:
-        """Ends the call."""
-        self._call.cancel()
+    def cancel(self) -> bool:
+        """Ends the call, also while it waits to be made again."""
+        self._cancelled.set()
+        return bool(self._call.cancel())
+
+    def __getattr__(self, name: str) -> Any:
+        """What else gRPC's calls have is of the last attempt, such as code()."""
+        return getattr(self._call, name)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import threading
 import time
 import unittest
+import urllib.parse
 from concurrent import futures
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable
@@ -24,10 +26,10 @@ from stowage.v1 import cluster_pb2, context_pb2, placement_service_pb2, placemen
 from stowage_status import status_pb2
 
 
-def refuse(context: grpc.ServicerContext, code: grpc.StatusCode, reason: str, *more: Any) -> None:
+def refuse(context: grpc.ServicerContext, code: grpc.StatusCode, reason: str, *more: Any, **metadata: str) -> None:
     """Ends a call with an error as the server has them."""
     listed = [any_pb2.Any(type_url="type.googleapis.com/google.rpc." + type(m).__name__, value=m.SerializeToString())
-              for m in (status_pb2.ErrorInfo(reason=reason, domain="stowage-scheduler.github.io"), *more)]
+              for m in (status_pb2.ErrorInfo(reason=reason, domain="stowage-scheduler.github.io", metadata=metadata), *more)]
     text = status_pb2.Status(code=code.value[0], message="m", details=listed).SerializeToString()
     context.set_trailing_metadata((("grpc-status-details-bin", text),))
     context.abort(code, "m")
@@ -39,6 +41,7 @@ class Server(placement_service_pb2_grpc.PlacementServiceServicer):
     def __init__(self) -> None:
         self.have: set[str] = set()
         self.puts, self.calls, self.seen, self.headers = 0, 0, [], {}  # type: ignore[var-annotated]
+        self.delay, self.ended = 0, threading.Event()
 
     def GetServerInfo(self, request: Any, context: Any) -> Any:
         self.calls += 1
@@ -51,6 +54,9 @@ class Server(placement_service_pb2_grpc.PlacementServiceServicer):
 
     def PlaceStream(self, request: Any, context: Any) -> Any:
         self.calls += 1
+        context.add_callback(self.ended.set)
+        if self.delay:
+            refuse(context, grpc.StatusCode.UNAVAILABLE, "", status_pb2.RetryInfo(retry_delay=duration_pb2.Duration(seconds=self.delay)))
         if self.calls == 1:
             refuse(context, grpc.StatusCode.UNAVAILABLE, "")
         address = request.place.context.snapshot.address
@@ -58,6 +64,8 @@ class Server(placement_service_pb2_grpc.PlacementServiceServicer):
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, "UNKNOWN_SNAPSHOT")
         yield placement_service_pb2.PlaceStreamResponse(placed_count=1)
         yield placement_service_pb2.PlaceStreamResponse(placed_count=2)
+        if request.pods_per_message:  # a caller may leave now
+            self.ended.wait(30)
         refuse(context, grpc.StatusCode.UNAVAILABLE, "")
 
     def PutSnapshot(self, requests: Any, context: Any) -> Any:
@@ -65,9 +73,12 @@ class Server(placement_service_pb2_grpc.PlacementServiceServicer):
         base = steps[0].base_address
         if base and base not in self.have:
             refuse(context, grpc.StatusCode.FAILED_PRECONDITION, "UNKNOWN_SNAPSHOT")
+        address = base + "+" if base else "a"
+        if base and steps[-1].end.address != address:
+            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, "ADDRESS_MISMATCH", address=address)
         self.puts += 1
-        self.have.add(base + "+" if base else "a")
-        return snapshot_pb2.PutSnapshotResponse(address=base + "+" if base else "a")
+        self.have.add(address)
+        return snapshot_pb2.PutSnapshotResponse(address=address)
 
     def Filter(self, request: Any, context: Any) -> Any:
         address = request.context.snapshot.address
@@ -89,9 +100,9 @@ class ContractTest(unittest.TestCase):
         port = server.add_insecure_port("127.0.0.1:0")
         server.start()
         self.addCleanup(server.stop, None)
-        channel = connect(f"127.0.0.1:{port}", token=lambda: "t")
-        self.addCleanup(channel.close)
-        self.stub = placement_service_pb2_grpc.PlacementServiceStub(channel)
+        self.channel = connect(f"127.0.0.1:{port}", token=lambda: "t")
+        self.addCleanup(self.channel.close)
+        self.stub = placement_service_pb2_grpc.PlacementServiceStub(self.channel)
 
     def test_pushback(self) -> None:
         """A call is made again when the server says so, and not otherwise."""
@@ -112,6 +123,43 @@ class ContractTest(unittest.TestCase):
                 got.append(part.placed_count)
         self.assertEqual((got, self.service.calls), ([1, 2], 2))
 
+    def test_left_stream(self) -> None:
+        """The call of a stream ends when nobody has it any more."""
+        self.service.calls = 1
+        for _ in self.stub.PlaceStream(placement_service_pb2.PlaceStreamRequest(pods_per_message=1)):
+            break
+        self.assertTrue(self.service.ended.wait(10))
+
+    def test_cancelled_delay(self) -> None:
+        """A stream that waits to be made again ends when it is cancelled, and is not made again."""
+        self.service.delay = 9
+        stream = self.stub.PlaceStream(placement_service_pb2.PlaceStreamRequest())
+        threading.Timer(0.5, stream.cancel).start()
+        began = time.monotonic()
+        with self.assertRaises(grpc.RpcError):
+            next(stream)
+        self.assertLess(time.monotonic() - began, 8)
+        self.assertEqual((self.service.calls, stream.code()), (1, grpc.StatusCode.UNAVAILABLE))
+
+    def test_closed(self) -> None:
+        """The error of a closed channel is gRPC's."""
+        self.channel.close()
+        with self.assertRaises(ValueError):
+            self.stub.GetServerInfo(server_info_pb2.GetServerInfoRequest())
+        with self.assertRaises(ValueError):
+            next(self.stub.PlaceStream(placement_service_pb2.PlaceStreamRequest()))
+
+    def test_plain_token(self) -> None:
+        """A token goes over a connection without encryption to this machine only."""
+        for address in ("localhost:1", "127.0.0.1:1", "[::1]:1", "unix:/a", "dns:///localhost:1"):
+            connect(address, token="t").close()
+        for address in ("a.example:1", "127.0.0.1.example:1", "dns:///a.example:1"):
+            with self.assertRaises(ValueError):
+                connect(address, token="t")
+            connect(address, token="t", plain_token=True).close()
+            connect(address).close()
+            connect(address, grpc.ssl_channel_credentials(), "t").close()
+
     def test_fields(self) -> None:
         """An error has the paths of fields."""
         with self.assertRaises(grpc.RpcError) as raised:
@@ -129,6 +177,35 @@ class ContractTest(unittest.TestCase):
         self.service.have.clear()  # the server has started again
         changed.ask(lambda of: self.stub.Filter(placement_service_pb2.FilterRequest(context=context_pb2.DecisionContext(snapshot=of))))
         self.assertEqual((self.service.puts, self.service.seen), (4, ["a", "a+", "a+", "a+"]))
+
+    def test_threads(self) -> None:
+        """Threads put a cluster once, also after the server has dropped it."""
+        cluster = Snapshot(self.stub, cluster_pb2.Cluster())
+        together = threading.Barrier(4)  # the server has four threads
+
+        def ask(_: int) -> None:
+            cluster.ask(lambda of: (together.wait(10) if of.address not in self.service.seen else None, self.stub.Filter(
+                placement_service_pb2.FilterRequest(context=context_pb2.DecisionContext(snapshot=of)))))
+
+        with futures.ThreadPoolExecutor(4) as threads:
+            for puts in (1, 2):
+                list(threads.map(ask, range(4)))
+                self.assertEqual(self.service.puts, puts)
+                self.service.have.clear()
+
+    def test_many_deltas(self) -> None:
+        """A snapshot may have more deltas than calls may be nested."""
+        class Stub:
+            puts = 0
+
+            def PutSnapshot(self, steps: Any) -> Any:
+                self.puts += 1
+                return snapshot_pb2.PutSnapshotResponse(address=str(self.puts))
+
+        last = Snapshot(Stub(), cluster_pb2.Cluster())  # type: ignore[arg-type]
+        for _ in range(3000):
+            last = last.changed(snapshot_pb2.ClusterDelta())
+        self.assertEqual(last.address(), "3001")
 
     def test_streams_about_snapshots(self) -> None:
         """A snapshot is put again for a stream, too."""
@@ -153,6 +230,14 @@ class ContractTest(unittest.TestCase):
         with self.assertRaises(grpc.RpcError):
             next(stub.PlaceStream(placement_service_pb2.PlaceStreamRequest(), timeout=0.5))
         self.assertLess(time.monotonic() - began, 5)
+
+    def test_reconnects(self) -> None:
+        """A channel looks for a server that is away more often than once in some seconds."""
+        url, seen = answering(self, lambda connection: None)
+        stub = placement_service_pb2_grpc.PlacementServiceStub(connect(url.removeprefix("http://")))
+        with self.assertRaises(grpc.RpcError):
+            stub.GetServerInfo(server_info_pb2.GetServerInfoRequest())
+        self.assertGreaterEqual(len(seen), 4)
 
 
 AFFINITY = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}]}}
@@ -216,15 +301,20 @@ class Kubernetes(BaseHTTPRequestHandler):
 
 
 class Proxy(BaseHTTPRequestHandler):
-    """Refuses all requests, with a date or a delay by their path."""
+    """Answers as a path says: STATUS/RETRY-AFTER/BODY."""
+
+    asked: list[float] = []
 
     def do_POST(self) -> None:  # pylint: disable=invalid-name
-        """Refuses a request."""
-        self.send_response(503)
-        after = {"/v1/drain": "3600", "/v1/fit": "1"}.get(self.path.rstrip("?"), "Wed, 21 Oct 2026 07:28:00 GMT")
-        self.send_header("Retry-After", after)
+        """Answers a request."""
+        self.asked.append(time.monotonic())
+        self.rfile.read(int(self.headers["Content-Length"]))
+        status, after, body = urllib.parse.unquote(self.path).removeprefix("/v1/").rstrip("?").split("/", 2)
+        self.send_response(int(status))
+        if after:
+            self.send_header("Retry-After", after)
         self.end_headers()
-        self.wfile.write(b"<html>")
+        self.wfile.write(body.encode())
 
     def log_message(self, format: str, *args: Any) -> None:  # pylint: disable=redefined-builtin
         """Prints nothing."""
@@ -285,7 +375,7 @@ class ObjectsTest(unittest.TestCase):
         began = time.monotonic()
         with self.assertRaises(ObjectsError) as raised:
             Objects(url, timeout=0.5).ask("place", "x")
-        self.assertLess(time.monotonic() - began, 2)
+        self.assertLess(time.monotonic() - began, 8)
         self.assertEqual((raised.exception.status, str(raised.exception)), (0, "the call took more than 0.5 s"))
 
     def test_lost_connection(self) -> None:
@@ -298,19 +388,35 @@ class ObjectsTest(unittest.TestCase):
         self.assertEqual(seen, [0, 1, 2])
 
     def test_proxy(self) -> None:
-        """A proxy may state a date, or a delay of an hour: neither is waited for."""
+        """A delay is waited for, unless it is too long or a date. Without one, a 503 is asked again, a 429 is not."""
         proxy = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
         threading.Thread(target=proxy.serve_forever, daemon=True).start()
         self.addCleanup(proxy.server_close)
         self.addCleanup(proxy.shutdown)
-        for verb in ("place", "drain"):
+        url, date = f"http://127.0.0.1:{proxy.server_port}", "Wed, 21 Oct 2026 07:28:00 GMT"
+
+        def asked(answer: str, shown: str, **options: float) -> int:
+            Proxy.asked.clear()
             with self.assertRaises(ObjectsError) as raised:
-                Objects(f"http://127.0.0.1:{proxy.server_port}").ask(verb, "x")
-            self.assertEqual(raised.exception.status, 503)
-        began = time.monotonic()
-        with self.assertRaises(ObjectsError):  # the second attempt would begin after the timeout
-            Objects(f"http://127.0.0.1:{proxy.server_port}", timeout=0.9).ask("fit", "x")
-        self.assertLess(time.monotonic() - began, 0.9)
+                Objects(url, attempts=1, **options).ask(urllib.parse.quote(answer, ""), "x")  # type: ignore[arg-type]
+            self.assertEqual(raised.exception.status, int(answer[:3]))
+            self.assertIn(shown, str(raised.exception))
+            return len(Proxy.asked)
+
+        self.assertEqual(asked("503/1/<html>", "<html>"), 2)
+        self.assertGreaterEqual(Proxy.asked[1] - Proxy.asked[0], 1)
+        self.assertEqual([asked(a, "<html>") for a in ("503//<html>", "503/3600/<html>", "429//<html>", f"429/{date}/<html>")], [2, 1, 1, 1])
+        self.assertEqual(asked("503/5/<html>", "<html>", timeout=4), 1)  # it would be asked again after the timeout
+        for body in ('{"message":"no"}', '{"errors":["x"]}', "[]", "<html>"):
+            self.assertEqual((asked(f"401//{body}", body), asked(f"200//{body}", body)), (1, 1))
+
+    def test_plain_token(self) -> None:
+        """A token goes over plain HTTP to this machine only."""
+        for url in ("https://a.example", "http://localhost:1", "http://127.0.0.1", "http://[::1]:1/"):
+            Objects(url, "t")
+        with self.assertRaises(ValueError):
+            Objects("http://127.0.0.1.example", "t")
+        Objects("http://a.example", "t", plain_token=True)
 
     def test_scheduler(self) -> None:
         """The scheduler binds the pods of its name, each on a node of its own, but neither a pod that preempts nor a pod with a claim."""
@@ -318,10 +424,11 @@ class ObjectsTest(unittest.TestCase):
         threading.Thread(target=kubernetes.serve_forever, daemon=True).start()
         self.addCleanup(kubernetes.server_close)
         self.addCleanup(kubernetes.shutdown)
-        address = "127.0.0.1:18439"
-        with subprocess.Popen([os.environ.get("STOWAGE", "../../bin/stowage"), "serve", "--listen", address]) as serve:
+        command = [os.environ.get("STOWAGE", "../../bin/stowage"), "serve", "--listen", "127.0.0.1:0"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as serve:
             try:
-                stowage = Objects("http://" + address, attempts=8)  # it starts meanwhile
+                found = re.search(r"http://[^/ ]+", serve.stderr.readline())  # type: ignore[union-attr]
+                stowage = Objects(found[0])  # type: ignore[index]
                 bound = decide(f"http://127.0.0.1:{kubernetes.server_port}", stowage, "stowage")
                 self.assertEqual((sorted(bound), sorted(bound.values())), (["default/a", "default/b"], ["n1", "n2"]))
                 with self.assertRaises(ObjectsError) as raised:
@@ -330,6 +437,9 @@ class ObjectsTest(unittest.TestCase):
                 self.assertEqual((raised.exception.status, problem.object), (400, "body: document 1: Pod x"))
                 self.assertTrue(problem.field.startswith("spec.containers[0].resources.requests"), problem)
                 self.assertNotIn("spec.containers", problem.detail)
+                template = {"apiVersion": "v1", "kind": "Node", **Kubernetes.nodes[0], "metadata": {"name": "new", "annotations": {"stowage.scheduling/price": "1"}}}
+                pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+                self.assertEqual(stowage.ask("provision", pod, {"template": json.dumps(template)}).document["kind"], "ProvisionReport")
             finally:
                 serve.terminate()
 
