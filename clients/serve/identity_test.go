@@ -35,6 +35,7 @@ func TestIdentitiesByPaths(t *testing.T) {
 		{name: "::1", host: "[::1]", open: 200, question: 200, openWithToken: 200, questionWithToken: 401},
 		{name: "another name of this machine", host: "rebound.example", open: 403, question: 403, openWithToken: 200, questionWithToken: 401},
 		{name: "the token", authorization: "Bearer secret", open: 200, question: 200, openWithToken: 200, questionWithToken: 200},
+		{name: "the token of a bearer", authorization: "bearer secret", open: 200, question: 200, openWithToken: 200, questionWithToken: 200},
 		{name: "the token by another name", authorization: "Bearer secret", host: "stowage.example", open: 403, question: 403, openWithToken: 200, questionWithToken: 200},
 		{name: "a part of the token", authorization: "Bearer secre", open: 200, question: 200, openWithToken: 200, questionWithToken: 401},
 		{name: "the token as a password", authorization: "Basic c2VjcmV0", open: 200, question: 200, openWithToken: 200, questionWithToken: 401},

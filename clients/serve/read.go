@@ -43,7 +43,7 @@ func (s *server) read(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	if arrives < 0 { // it may be as large as the largest
 		arrives = s.MaximumBody
 	}
-	if err := held.grow(ctx, max(arrives, s.MinimumShare)); err != nil {
+	if err := held.resize(ctx, 0, max(arrives, s.MinimumShare)); err != nil {
 		return nil, held, err
 	}
 	body := http.MaxBytesReader(w, r.Body, s.MaximumBody)
@@ -54,6 +54,7 @@ func (s *server) read(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	} else {
 		text := bytes.NewBuffer(make([]byte, 0, max(r.ContentLength, 0)+bytes.MinRead))
 		_, err = text.ReadFrom(body)
+		err = readError("the body", err)
 		weighs = weight(text.Bytes(), s.MaximumBody)
 		c.Files["file"] = []verbs.Content{{Name: "body", Reader: text}}
 	}
@@ -61,7 +62,7 @@ func (s *server) read(ctx context.Context, w http.ResponseWriter, r *http.Reques
 		return nil, held, err
 	}
 	held.used = weighs
-	return c, held, held.resize(ctx, max(weighs, s.MinimumShare))
+	return c, held, held.resize(ctx, arrives, max(weighs, s.MinimumShare))
 }
 
 // readForm reads the parts of a form, which have the names of parameters. It returns the weight of its files, which is at most maximum.
@@ -74,7 +75,7 @@ func readForm(c *verbs.Call, v *verbs.Verb, body io.Reader, boundary string, max
 		case errors.Is(err, io.EOF):
 			return min(weighs, maximum), ended.check()
 		case err != nil:
-			return 0, formError(err)
+			return 0, readError("the form", err)
 		case n == maximumParts:
 			return 0, badRequest("the form has more than %d parts", maximumParts)
 		}
@@ -86,7 +87,7 @@ func readForm(c *verbs.Call, v *verbs.Verb, body io.Reader, boundary string, max
 		if p.Kind != verbs.File {
 			text, err := io.ReadAll(io.LimitReader(part, maximumValue+1))
 			if err != nil {
-				return 0, formError(err)
+				return 0, readError("the form", err)
 			}
 			if len(text) > maximumValue {
 				return 0, badRequest("%s: more than %d bytes", name, maximumValue)
@@ -96,7 +97,7 @@ func readForm(c *verbs.Call, v *verbs.Verb, body io.Reader, boundary string, max
 		}
 		text, err := io.ReadAll(part)
 		if err != nil {
-			return 0, formError(err)
+			return 0, readError("the form", err)
 		}
 		weighs += weight(text, maximum)
 		file := part.FileName()
@@ -107,12 +108,12 @@ func readForm(c *verbs.Call, v *verbs.Verb, body io.Reader, boundary string, max
 	}
 }
 
-// formError is an error of a form, unless it is one of its size.
-func formError(err error) error {
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+// readError makes an error of reading a body an error of the request, unless it is about its size.
+func readError(what string, err error) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || err == nil {
 		return err
 	}
-	return badRequest("the form: %v", err)
+	return badRequest("%s: %v", what, err)
 }
 
 // ending is a form that notes whether its last boundary was read: package multipart takes a form that ends within the headers of a part for

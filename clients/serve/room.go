@@ -35,15 +35,6 @@ type share struct {
 	seat  bool
 }
 
-// grow takes more of the room.
-func (s *share) grow(ctx context.Context, bytes int64) error {
-	if !s.of.occupies(ctx, s.of.room, bytes) {
-		return busy("the objects of other requests take the room")
-	}
-	s.bytes += bytes
-	return nil
-}
-
 // occupies waits until a part of a semaphore is free, and takes it. What is free is taken even if MaximumWait is over, as on a busy machine.
 func (s *server) occupies(ctx context.Context, of *semaphore.Weighted, part int64) bool {
 	if of.TryAcquire(part) {
@@ -54,17 +45,28 @@ func (s *server) occupies(ctx context.Context, of *semaphore.Weighted, part int6
 	return of.Acquire(wait, part) == nil
 }
 
-// resize takes more of the room, or gives some back.
-func (s *share) resize(ctx context.Context, bytes int64) error {
-	if bytes > s.bytes {
-		return s.grow(ctx, bytes-s.bytes)
+// resize makes the share larger or smaller. While it waits for room it holds only the bytes that have arrived: small bodies that unpack to
+// large ones would otherwise fill the room and wait for each other.
+func (s *share) resize(ctx context.Context, arrived, bytes int64) error {
+	if bytes <= s.bytes {
+		s.keep(bytes)
+		return nil
 	}
-	s.of.room.Release(s.bytes - bytes)
+	s.keep(arrived)
+	if !s.of.occupies(ctx, s.of.room, bytes-s.bytes) {
+		return errFull
+	}
 	s.bytes = bytes
 	return nil
 }
 
-// take counts objects that are made. It does not wait, as the objects that are there already would.
+// keep gives back the rest of the share.
+func (s *share) keep(bytes int64) {
+	s.of.room.Release(s.bytes - bytes)
+	s.bytes = bytes
+}
+
+// take counts objects that are made.
 func (s *share) take(bytes int64) error {
 	if s.used += bytes; s.used > s.of.MaximumBodies {
 		return &httpError{
@@ -72,17 +74,17 @@ func (s *share) take(bytes int64) error {
 			detail: fmt.Sprintf("the workloads become more pods than %d bytes have room for", s.of.MaximumBodies),
 		}
 	}
-	return s.upTo(s.used)
+	return s.extend(s.used)
 }
 
-// upTo takes more of the room if the share is smaller.
-func (s *share) upTo(bytes int64) error {
+// extend makes a smaller share larger, without waiting: the request already holds objects and a processor.
+func (s *share) extend(bytes int64) error {
 	if bytes <= s.bytes {
 		return nil
 	}
 	more := min(max(bytes-s.bytes, step), s.of.MaximumBodies-s.bytes)
 	if !s.of.room.TryAcquire(more) {
-		return busy("the objects of other requests take the room")
+		return errFull
 	}
 	s.bytes += more
 	return nil
@@ -111,9 +113,10 @@ func (s *share) rise() {
 // release gives everything back.
 func (s *share) release() {
 	s.rise()
-	s.of.room.Release(s.bytes)
-	s.bytes = 0
+	s.keep(0)
 }
+
+var errFull = busy("the objects of other requests take the room")
 
 // busy is the error of a request that can be made again in a second.
 func busy(why string) error {
@@ -134,7 +137,7 @@ func (a *answer) Write(text []byte) (int, error) {
 			status: http.StatusUnprocessableEntity, detail: fmt.Sprintf("the answer has more than %d bytes: ask about fewer pods or nodes", maximum),
 		}
 	}
-	if err := a.share.upTo(size); err != nil {
+	if err := a.share.extend(size); err != nil {
 		return 0, err
 	}
 	return a.text.Write(text)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -126,4 +127,48 @@ func TestShares(t *testing.T) {
 			}
 		})
 	}
+}
+
+// together is a body that ends once others have begun to arrive.
+type together struct {
+	io.Reader
+	others *sync.WaitGroup
+}
+
+func (b *together) Read(into []byte) (int, error) {
+	n, err := b.Reader.Read(into)
+	if n > 0 {
+		b.others.Done()
+		b.others.Wait()
+	}
+	return n, err
+}
+
+// TestPackedBodiesTakeTurns fills the room with small bodies that each become half of it: all of them are answered, two at a time.
+func TestPackedBodiesTakeTurns(t *testing.T) {
+	const bodies = 8
+	o := serve.Defaults()
+	o.MaximumBody, o.MaximumBodies, o.MinimumShare, o.MaximumAnswers, o.MaximumWait = 64<<10, 128<<10, 128<<10/bodies, bodies, 10*time.Second
+	url := start(t, echo{}, o)
+	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}} // a body is sent once the handler reads it
+	var arriving, answered sync.WaitGroup
+	arriving.Add(bodies)
+	for range bodies {
+		answered.Go(func() {
+			r := request(t, http.MethodPost, url+"/v1/place", "", "")
+			r.Body, r.ContentLength = io.NopCloser(&together{strings.NewReader("\x1f\x8b"), &arriving}), 2
+			r.Header.Set("Expect", "100-continue")
+			response, err := client.Do(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = response.Body.Close() }()
+			if response.StatusCode != http.StatusOK {
+				t.Error(response.Status)
+			}
+		})
+	}
+	answered.Wait()
+	client.CloseIdleConnections()
 }

@@ -90,11 +90,12 @@ func local(next http.Handler) http.Handler {
 // authenticated refuses requests without the token, but for the health and the page, which nobody's objects are a part of and which asks for the
 // token.
 func authenticated(next http.Handler, token string) http.Handler {
-	want := sha256.Sum256([]byte("Bearer " + token))
+	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
-		open := r.URL.Path == "/healthz" || slices.Contains(page.Paths(), r.URL.Path)
-		if subtle.ConstantTimeCompare(want[:], got[:]) == 0 && !open {
+		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		got := sha256.Sum256([]byte(given))
+		known := strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(want[:], got[:]) == 1
+		if !known && r.URL.Path != "/healthz" && !slices.Contains(page.Paths(), r.URL.Path) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refuse(w, http.StatusUnauthorized, 0, verbs.Problem{Detail: "the request has no valid bearer token"})
 			return

@@ -31,7 +31,7 @@ type Options struct {
 	MaximumWait    time.Duration
 	// MaximumReceive bounds how long a body may take to arrive: others wait for its room.
 	MaximumReceive time.Duration
-	// MaximumTime bounds a request, from its first byte to the last one of its answer.
+	// MaximumTime bounds a request, from its first byte until its answer is decided. Its caller has a minute more to read the answer.
 	MaximumTime time.Duration
 }
 
@@ -80,12 +80,12 @@ func NewHandler(a verbs.Answerer, o Options) (http.Handler, error) {
 	return hardened(identified(sameOrigin(routed(mux)), o.Token)), nil
 }
 
-// Bounds of requests without objects, which are answered at once.
+// Bounds of every request.
 const (
 	// lingerTimeout is how long the body of a refused request may still arrive: net/http reads some of it before it answers.
 	lingerTimeout = time.Second
-	// documentTimeout is how long a caller may take to read a document.
-	documentTimeout = time.Minute
+	// answerTimeout is how long a caller may take to read an answer.
+	answerTimeout = time.Minute
 )
 
 // hardened sets the deadlines of requests without objects, and the headers of all answers: answers that are pages need no script and nothing of
@@ -93,7 +93,7 @@ const (
 func hardened(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control, now := http.NewResponseController(w), time.Now()
-		if err := errors.Join(control.SetReadDeadline(now.Add(lingerTimeout)), control.SetWriteDeadline(now.Add(documentTimeout))); err != nil {
+		if err := errors.Join(control.SetReadDeadline(now.Add(lingerTimeout)), control.SetWriteDeadline(now.Add(answerTimeout))); err != nil {
 			refuse(w, http.StatusInternalServerError, 0, verbs.Problem{Detail: err.Error()})
 			return
 		}
@@ -123,16 +123,17 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, v *verbs.Verb) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.MaximumTime)
 	defer cancel()
 	deadline, _ := ctx.Deadline()
+	end := deadline.Add(answerTimeout) // of the connection, so that a caller learns that the deadline has passed
 	control := http.NewResponseController(w)
 	received := time.Now().Add(s.MaximumReceive)
 	if deadline.Before(received) {
 		received = deadline
 	}
-	if err := errors.Join(control.SetReadDeadline(received), control.SetWriteDeadline(deadline)); err != nil {
+	if err := errors.Join(control.SetReadDeadline(received), control.SetWriteDeadline(end)); err != nil {
 		refuse(w, http.StatusInternalServerError, 0, verbs.Problem{Detail: err.Error()})
 		return
 	}
-	body := &arrival{ReadCloser: r.Body, ended: func() { _ = control.SetReadDeadline(deadline) }}
+	body := &arrival{ReadCloser: r.Body, ended: func() { _ = control.SetReadDeadline(end) }}
 	r.Body = body
 	c, held, err := s.read(ctx, w, r, v)
 	defer held.release()

@@ -306,3 +306,15 @@ func TestLongAnswer(t *testing.T) {
 		t.Error(code, body)
 	}
 }
+
+// TestDeadline: a request whose deadline passes before its answer is decided learns that.
+func TestDeadline(t *testing.T) {
+	o := serve.Defaults()
+	o.MaximumTime = time.Second
+	e := echo{began: make(chan struct{}, 1), wait: make(chan struct{})}
+	code, body, header := send(t, request(t, http.MethodPost, start(t, e, o)+"/v1/place", "", "body"))
+	if code != http.StatusGatewayTimeout {
+		t.Error(code, body)
+	}
+	checkProblem(t, "the deadline", code, body, header)
+}

@@ -50,6 +50,17 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
+// TestMalformedBody sends a body whose chunks are none: the request is at fault.
+func TestMalformedBody(t *testing.T) {
+	url := start(t, echo{}, serve.Defaults())
+	for _, headers := range []string{"", "Content-Type: " + formType + "\r\n"} {
+		answer, err := raw(t, url, "POST /v1/place HTTP/1.1\r\nHost: localhost\r\n"+headers+"Transfer-Encoding: chunked\r\n\r\nx\r\n")
+		if err != nil || !strings.HasPrefix(answer, "HTTP/1.1 400 Bad Request") {
+			t.Errorf("%q: %q, %v", headers, answer, err)
+		}
+	}
+}
+
 // TestSlowBodiesTakeNoSeat: requests are answered while the bodies of others arrive.
 func TestSlowBodiesTakeNoSeat(t *testing.T) {
 	o := serve.Defaults()
