@@ -26,25 +26,20 @@ import (
 type given struct {
 	client  *stowage.Client
 	files   map[string]io.Reader // by the names that the command line has
-	maximum int64                // bounds the text of all manifests
+	maximum int64                // bounds the text of all manifests that are handed over
 	room    func(bytes int64) error
 	full    error    // of room
 	local   []string // paths of this machine that its owner has the command read
 }
 
-// open opens a file that was handed over, once. It is nil for a command that opens the files of this machine.
-func (g *given) open() func(string) (io.ReadCloser, error) {
-	if g == nil {
-		return nil
+// open opens a file that was handed over, once.
+func (g *given) open(path string) (io.ReadCloser, error) {
+	f, ok := g.files[path]
+	if !ok {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 	}
-	return func(path string) (io.ReadCloser, error) {
-		f, ok := g.files[path]
-		if !ok {
-			return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
-		}
-		delete(g.files, path)
-		return io.NopCloser(f), nil
-	}
+	delete(g.files, path)
+	return io.NopCloser(f), nil
 }
 
 // ask reserves the room of pods. It is nil for a command that has no bound.
@@ -160,26 +155,33 @@ func (a *Answerer) line(c *verbs.Call, g *given) ([]string, error) {
 	if a.before != nil {
 		args, g.local = append(args, (&question{inputs: *a.before}).source()...), a.before.File
 	}
-	is := func(name string, file bool) bool {
+	check := func(name string, file bool, values int) bool {
 		p := v.Parameter(name)
-		if p == nil || (p.Kind == verbs.File) != file {
+		switch {
+		case p == nil || (p.Kind == verbs.File) != file:
 			wrong = append(wrong, fmt.Errorf("%s has no parameter %q", c.Verb, name))
-			return false
+		case values > 1 && !p.Repeated: // the last one would count
+			wrong = append(wrong, verbs.Problem{Field: name, Detail: fmt.Sprintf("has %d values, and may have one", values)})
+		default:
+			return true
 		}
-		return true
+		return false
 	}
 	for _, parameter := range slices.Sorted(maps.Keys(c.Files)) {
-		for _, f := range c.Files[parameter] {
-			if is(parameter, true) {
+		if files := c.Files[parameter]; check(parameter, true, len(files)) {
+			for _, f := range files {
 				args = append(args, "--"+parameter+"="+g.add(f))
 			}
 		}
 	}
 	var arguments []string
 	for _, parameter := range slices.Sorted(maps.Keys(c.Values)) {
-		for _, value := range c.Values[parameter] {
+		values := c.Values[parameter]
+		if !check(parameter, false, len(values)) {
+			continue
+		}
+		for _, value := range values {
 			switch {
-			case !is(parameter, false):
 			case parameter == "output" && !slices.Contains(v.Parameter(parameter).Values, value): // a template is a program
 				wrong = append(wrong, fmt.Errorf("output must be one of %s", strings.Join(v.Parameter(parameter).Values, ", ")))
 			case v.Parameter(parameter).Argument:

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -157,10 +156,7 @@ func (q *question) reader(s *session, schedulerName string) (*manifest.Reader, e
 		SchedulerName: schedulerName, Namespace: q.Namespace, Labels: selector, DetachVolumes: q.DetachVolumes, Selectors: s.selectors(),
 		Room: s.given.ask(), BindingTimeout: q.bindingTimeout,
 	})
-	r.Apply, r.Namespace, r.Ignore, r.Open = apply.Manifest, q.Namespace, q.Ignore, s.given.open()
-	if s.given != nil {
-		r.Bound(s.given.maximum)
-	}
+	r.Apply, r.Namespace, r.Ignore, r.Recursive = apply.Manifest, q.Namespace, q.Ignore, q.Recursive
 	if q.live() {
 		if q.forbidden, err = q.cluster.read(s.ctx, r); err != nil {
 			return nil, err
@@ -169,32 +165,32 @@ func (q *question) reader(s *session, schedulerName string) (*manifest.Reader, e
 			q.note(s, "%s", unread(q.forbidden))
 		}
 	}
-	r.Recursive = q.Recursive
+	local, handed := q.File, []string(nil)
+	if s.given != nil {
+		local, handed = q.File[:len(s.given.local)], q.File[len(s.given.local):] // the owner's flags come first
+	}
 	var wrong []error
-	for _, path := range q.File {
-		if err := q.readFile(s, r, path); err != nil {
-			wrong = append(wrong, err)
-		}
+	for _, path := range local {
+		wrong = append(wrong, readFile(s, r, path))
 	}
 	for _, directory := range q.Kustomize {
-		if err := kustomize(r, directory); err != nil {
-			wrong = append(wrong, err)
-		}
+		wrong = append(wrong, kustomize(r, directory))
+	}
+	if s.given != nil { // from here on no file of this machine is opened
+		r.Open = s.given.open
+		r.Bound(s.given.maximum)
+	}
+	for _, path := range handed {
+		wrong = append(wrong, readFile(s, r, path))
 	}
 	return r, errors.Join(wrong...)
 }
 
 // readFile reads manifests.
-func (*question) readFile(s *session, r *manifest.Reader, path string) error {
-	if s.given != nil && !slices.Contains(s.given.local, path) {
-		return r.ReadPath(path, nil)
-	}
-	if isURL(path) {
+func readFile(s *session, r *manifest.Reader, path string) error {
+	if r.Open == nil && isURL(path) {
 		return fetch(s.ctx, r, path)
 	}
-	open := r.Open
-	defer func() { r.Open = open }()
-	r.Open = nil
 	return r.ReadPath(path, s.stdin)
 }
 

@@ -9,6 +9,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -233,5 +234,40 @@ func TestServedErrorsHaveFields(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, p, c.want)
 		}
 		t.Logf("%s: %q %q %q", name, p.Object, p.Field, p.Detail)
+	}
+}
+
+// TestServedParametersHaveOneValue repeats parameters: the answer would have one of the values, and the header of its type another.
+func TestServedParametersHaveOneValue(t *testing.T) {
+	handler, err := serve.NewHandler(answerer(t), serve.Defaults())
+	must(t, err)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	for _, c := range []struct {
+		flags []string
+		code  int
+		field string
+	}{
+		{[]string{"place", "--output=json"}, http.StatusOK, ""},
+		{[]string{"place", "--output=html", "--output=json"}, http.StatusBadRequest, "output"},
+		{[]string{"place", "--seed=1", "--seed=1"}, http.StatusBadRequest, "seed"},
+		{[]string{"drain", "a", "b"}, http.StatusOK, ""},
+	} {
+		query := url.Values{}
+		for _, flag := range c.flags[1:] {
+			if name, value, found := strings.Cut(flag, "="); found {
+				query.Add(strings.TrimPrefix(name, "--"), value)
+			} else {
+				query.Add("node", flag)
+			}
+		}
+		response, err := http.Post(server.URL+"/v1/"+c.flags[0]+"?"+query.Encode(), "", strings.NewReader(nodeA+strings.Replace(nodeA, "name: a", "name: b", 1)))
+		must(t, err)
+		var got struct{ Errors []verbs.Problem }
+		must(t, json.NewDecoder(response.Body).Decode(&got))
+		_ = response.Body.Close()
+		if response.StatusCode != c.code || c.field != "" && (len(got.Errors) != 1 || got.Errors[0].Field != c.field) {
+			t.Errorf("%v: %d %v", c.flags, response.StatusCode, got.Errors)
+		}
 	}
 }

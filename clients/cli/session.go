@@ -31,8 +31,8 @@ type session struct {
 
 // openFile opens a file of this machine, or one that was handed over.
 func (s *session) openFile(path string) (io.ReadCloser, error) {
-	if open := s.given.open(); open != nil {
-		return open(path)
+	if s.given != nil {
+		return s.given.open(path)
 	}
 	return os.Open(path)
 }

@@ -93,7 +93,7 @@ func (c *whatIfCommand) snapshots(s *session, schedulerName string) (before, aft
 func (c *whatIfCommand) edit(s *session, r *manifest.Reader) ([]string, error) {
 	var out []string
 	for _, path := range c.Apply {
-		if err := c.readFile(s, r, path); err != nil {
+		if err := readFile(s, r, path); err != nil {
 			return nil, err
 		}
 		out = append(out, "apply "+path)
