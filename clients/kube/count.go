@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage-scheduler/stowage/clients/kube/controller"
 )
@@ -14,9 +15,9 @@ const (
 	entryBytes = 1 << 10
 )
 
-// Size is the size of an object in Protocol Buffers, which is near what it takes in memory. It is 0 in browsers, whose types of Kubernetes have no
+// size is the size of an object in Protocol Buffers, which is near what it takes in memory. It is 0 in browsers, whose types of Kubernetes have no
 // Protocol Buffers: nothing bounds memory there.
-func Size(o any) int {
+func size(o any) int {
 	if s, ok := o.(interface{ Size() int }); ok {
 		return s.Size()
 	}
@@ -41,7 +42,14 @@ func (r *room) take(stamps ...controller.Stamp) error {
 	}
 	var bytes int64
 	for _, s := range stamps {
-		bytes += podBytes*int64(s.Count) + entryBytes + int64(Size(s.Pod))
+		bytes += podBytes*int64(s.Count) + entryBytes + int64(size(s.Pod))
+	}
+	return r.reserve(bytes)
+}
+
+func (r *room) reserve(bytes int64) error {
+	if r.of == nil || r.err != nil {
+		return r.err
 	}
 	if err := r.of(bytes); err != nil {
 		r.err = noRoomError{err}
@@ -49,11 +57,20 @@ func (r *room) take(stamps ...controller.Stamp) error {
 	return r.err
 }
 
+// Reserve reserves room for copies of each of the objects, before the caller makes and adds them.
+func (b *Builder) Reserve(copies int, objects ...metav1.Object) error {
+	var bytes int64
+	for _, o := range objects {
+		bytes += entryBytes + int64(size(o))
+	}
+	return b.room.reserve(int64(copies) * bytes)
+}
+
 // noRoom reports whether an error is of Options.Room.
 func noRoom(err error) bool { return errors.As(err, &noRoomError{}) }
 
 // atOnce is the number of copies of a template that are made before they are counted.
-func atOnce(t *corev1.PodTemplateSpec) int { return max(1, (64<<20)/max(Size(t), 1<<10)) }
+func atOnce(t *corev1.PodTemplateSpec) int { return max(1, (64<<20)/max(size(t), 1<<10)) }
 
 // Full reports whether there is no room for the pods of an object that was added. Build returns the error.
 func (b *Builder) Full() bool { return b.room.err != nil }

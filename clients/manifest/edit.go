@@ -86,7 +86,11 @@ func (r *Reader) AddNodes(like string, count int, zone string) ([]string, error)
 	}
 	old := e.object.(*corev1.Node)
 	tied := r.tied(like)
-	if err := r.makeRoom(old, tied, count); err != nil {
+	copied := []metav1.Object{old}
+	for _, p := range tied {
+		copied = append(copied, p.object)
+	}
+	if err := r.builder.Reserve(count, copied...); err != nil {
 		return nil, err
 	}
 	var out []string
@@ -103,21 +107,6 @@ func (r *Reader) AddNodes(like string, count int, zone string) ([]string, error)
 		out = append(out, name)
 	}
 	return out, nil
-}
-
-// copyBytes is what a copy counts as beside its size.
-const copyBytes = 1 << 10
-
-// makeRoom reserves the room of copies of a node and its pods.
-func (r *Reader) makeRoom(n *corev1.Node, tied []*entry, copies int) error {
-	if r.options.Room == nil {
-		return nil
-	}
-	size := kube.Size(n) + copyBytes
-	for _, p := range tied {
-		size += kube.Size(p.object) + copyBytes
-	}
-	return r.options.Room(int64(copies) * int64(size))
 }
 
 // newNodes reads new Nodes.
