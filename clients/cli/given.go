@@ -30,6 +30,7 @@ type given struct {
 	room    func(bytes int64) error
 	full    error    // of room
 	local   []string // paths of this machine that its owner has the command read
+	kept    *kept    // objects of the last call; nil for none
 }
 
 // open opens a file that was handed over, once.
@@ -60,6 +61,7 @@ type Answerer struct {
 	client *stowage.Client
 	known  []verbs.Verb
 	before *inputs // what each call reads before its own files; nil for nothing
+	kept   *kept   // objects of the last call; nil for none
 }
 
 // NewAnswerer returns an Answerer. The caller closes the client afterwards.
@@ -113,7 +115,7 @@ func parameter(v *kong.Value) verbs.Parameter {
 
 // Answer runs the command of a call.
 func (a *Answerer) Answer(ctx context.Context, c *verbs.Call, answer, notes io.Writer) (exit int, err error) {
-	g := &given{client: a.client, files: map[string]io.Reader{}, maximum: c.MaximumBytes, room: c.Room}
+	g := &given{client: a.client, files: map[string]io.Reader{}, maximum: c.MaximumBytes, room: c.Room, kept: a.kept}
 	args, err := a.line(c, g)
 	if err != nil {
 		return exitError, err

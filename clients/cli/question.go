@@ -152,11 +152,11 @@ func (q *question) reader(s *session, schedulerName string) (*manifest.Reader, e
 	if err != nil {
 		return nil, fmt.Errorf("--selector: %w", err)
 	}
-	r := manifest.NewReader(kube.Options{
+	r, begun, read := s.given.begun(q, kube.Options{
 		SchedulerName: schedulerName, Namespace: q.Namespace, Labels: selector, DetachVolumes: q.DetachVolumes, Selectors: s.selectors(),
 		Room: s.given.ask(), BindingTimeout: q.bindingTimeout,
 	})
-	r.Apply, r.Namespace, r.Ignore, r.Recursive = apply.Manifest, q.Namespace, q.Ignore, q.Recursive
+	r.Apply, r.Namespace, r.Ignore, r.Recursive, r.Open = apply.Manifest, q.Namespace, q.Ignore, q.Recursive, nil
 	if q.live() {
 		if q.forbidden, err = q.cluster.read(s.ctx, r); err != nil {
 			return nil, err
@@ -178,10 +178,15 @@ func (q *question) reader(s *session, schedulerName string) (*manifest.Reader, e
 	}
 	if s.given != nil { // from here on no file of this machine is opened
 		r.Open = s.given.open
-		r.Bound(s.given.maximum)
+		if begun == 0 {
+			r.Bound(s.given.maximum)
+		}
 	}
-	for _, path := range handed {
+	for i, path := range handed[begun:] {
 		wrong = append(wrong, readFile(s, r, path))
+		if errors.Join(wrong...) == nil {
+			read(begun + i + 1)
+		}
 	}
 	return r, errors.Join(wrong...)
 }

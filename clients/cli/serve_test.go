@@ -38,13 +38,12 @@ func answerer(t *testing.T) *cli.Answerer {
 	return a
 }
 
-// form writes the call of a command line as a form, in which files have the names that they have in a directory.
-func form(t *testing.T, a *cli.Answerer, args []string) (body *bytes.Buffer, contentType string) {
+// callOf is the call of a command line. Its files have names, and no contents.
+func callOf(t *testing.T, a *cli.Answerer, args []string) *verbs.Call {
 	t.Helper()
 	all := a.Verbs()
 	v := &all[slices.IndexFunc(all, func(v verbs.Verb) bool { return v.Name == args[0] })]
-	body = &bytes.Buffer{}
-	w := multipart.NewWriter(body)
+	c := &verbs.Call{Verb: v.Name, MaximumBytes: 1 << 30, Values: map[string][]string{}, Files: map[string][]verbs.Content{}}
 	for i := 1; i < len(args); i++ {
 		flag, value, given := strings.Cut(args[i], "=")
 		if long := map[string]string{"-f": "--file", "-o": "--output"}[flag]; long != "" {
@@ -62,15 +61,34 @@ func form(t *testing.T, a *cli.Answerer, args []string) (body *bytes.Buffer, con
 			value = args[i]
 		}
 		if p == nil || p.Kind != verbs.File {
-			must(t, w.WriteField(name, value))
-			continue
+			c.Values[name] = append(c.Values[name], value)
+		} else {
+			c.Files[name] = append(c.Files[name], verbs.Content{Name: value})
 		}
-		part, err := w.CreateFormFile(name, value)
-		must(t, err)
-		text, err := os.ReadFile(value)
-		must(t, err)
-		_, err = part.Write(text)
-		must(t, err)
+	}
+	return c
+}
+
+// form writes the call of a command line as a form, in which files have the names that they have in a directory.
+func form(t *testing.T, a *cli.Answerer, args []string) (body *bytes.Buffer, contentType string) {
+	t.Helper()
+	c := callOf(t, a, args)
+	body = &bytes.Buffer{}
+	w := multipart.NewWriter(body)
+	for name, values := range c.Values {
+		for _, value := range values {
+			must(t, w.WriteField(name, value))
+		}
+	}
+	for name, files := range c.Files {
+		for _, f := range files {
+			part, err := w.CreateFormFile(name, f.Name)
+			must(t, err)
+			text, err := os.ReadFile(f.Name)
+			must(t, err)
+			_, err = part.Write(text)
+			must(t, err)
+		}
 	}
 	must(t, w.Close())
 	return body, w.FormDataContentType()
@@ -131,6 +149,58 @@ func TestServedAnswersAreThoseOfTheCommand(t *testing.T) {
 			t.Errorf("%s is not tried", v.Name)
 		}
 	}
+}
+
+// TestKeptObjectsChangeNoAnswer puts every example and every verb to an Answerer that keeps objects: three times, the last time after a call
+// with the first file alone. The answers equal the answers of the command, and kept files are not read again.
+func TestKeptObjectsChangeNoAnswer(t *testing.T) {
+	a := answerer(t)
+	a.Keep(0)
+	for _, args := range jsonCommands(t) {
+		directory := t.TempDir()
+		args = inDirectory(t, directory, args)
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			t.Chdir(directory)
+			var want, notes bytes.Buffer
+			exit := cli.Run(t.Context(), args, nil, &want, &notes)
+			all := callOf(t, a, args)
+			first := *all
+			first.Files = map[string][]verbs.Content{"file": all.Files["file"][:1]}
+			for i, c := range []*verbs.Call{all, all, &first, all} {
+				read, closed := 0, *c
+				closed.Files = map[string][]verbs.Content{}
+				for parameter, files := range c.Files {
+					for _, f := range files {
+						text, err := os.ReadFile(f.Name)
+						must(t, err)
+						f.Reader, f.Identity, f.Bytes = &counted{bytes.NewReader(text), &read}, string(text), len(text)
+						closed.Files[parameter] = append(closed.Files[parameter], f)
+					}
+				}
+				var got bytes.Buffer
+				status, err := a.Answer(t.Context(), &closed, &got, io.Discard)
+				if c == all && (err != nil || status != exit || !bytes.Equal(got.Bytes(), want.Bytes())) {
+					t.Errorf("%d: exit status %d, want %d, %v\n%s\nwant\n%s%s", i, status, exit, err, got.Bytes(), want.Bytes(), notes.Bytes())
+				}
+				if others := len(c.Files) - 1; i == 1 && read > others {
+					t.Errorf("%d files are read again, and %d parameters have others", read, others)
+				}
+			}
+		})
+	}
+}
+
+// counted counts a file once it is read.
+type counted struct {
+	*bytes.Reader
+	files *int
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	if c.Len() == int(c.Size()) {
+		*c.files++
+	}
+	return c.Reader.Read(p)
 }
 
 // TestServedFlags holds that a served verb has the flags of its command but for flags that reach this machine.

@@ -81,6 +81,10 @@ type Call struct {
 type Content struct {
 	Name string
 	io.Reader
+	// Identity names the content for an Answerer that keeps objects: contents with the same one are equal. Empty for none.
+	Identity string
+	// Bytes is the length of a content with an identity.
+	Bytes int
 }
 
 // Answerer answers calls.
