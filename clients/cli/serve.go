@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/stowage-scheduler/stowage/clients/bounded"
@@ -16,11 +17,25 @@ import (
 const mebibyte = 1 << 20
 
 type serveCommand struct {
-	Listen      string `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"The address to listen on, ${default} by default. One that other machines reach needs --token-file."`
+	Listen      string `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"The address to listen on, ${default} by default, with port 8080 unless it has another. One that other machines reach needs --token-file."`
 	TokenFile   string `placeholder:"FILE" help:"File with the bearer token that requests must have."`
 	MaxBody     int64  `default:"128" placeholder:"MEBIBYTES" help:"Maximum size of a request's body, and of what it unpacks to, ${default} by default."`
 	MaxInFlight int64  `default:"256" placeholder:"MEBIBYTES" help:"Maximum size of the bodies and the answers of all requests at a time, and of the pods that workloads become, ${default} by default. Each counts as 32 at least. Objects take some eight times the memory of their text."`
+	Cluster     bool   `help:"Let the page read the live cluster. Implied by --kubeconfig and --context. Everyone who may call gets what the kubeconfig may list: without --token-file all users of this machine."`
+	Kubeconfig  string `placeholder:"FILE" help:"The kubeconfig of --cluster. Default: $$KUBECONFIG, then ~/.kube/config, then the service account of the pod."`
+	Context     string `placeholder:"NAME" values:"context" help:"The context of the kubeconfig. Default: its current context."`
 	remote      `group:"server"`
+}
+
+// port is the port of an address that names none.
+const port = "8080"
+
+// address is the address to listen on.
+func (c *serveCommand) address() string {
+	if host := strings.Trim(c.Listen, "[]"); net.ParseIP(host) != nil || !strings.Contains(host, ":") {
+		return net.JoinHostPort(host, port)
+	}
+	return c.Listen
 }
 
 // Run is called by kong.
@@ -45,11 +60,18 @@ func (c *serveCommand) Run(s *session, _ *answered) error {
 	defer stop()
 	o := serve.Defaults()
 	o.Token, o.MaximumBody, o.MaximumBodies = token, c.MaxBody*mebibyte, c.MaxInFlight*mebibyte
+	if c.Cluster || c.Kubeconfig != "" || c.Context != "" {
+		source := &cluster{Kubeconfig: c.Kubeconfig, Context: c.Context}
+		if _, _, err := source.config(); err != nil {
+			return fmt.Errorf("--cluster: %w", err)
+		}
+		o.Cluster = source.write
+	}
 	handler, err := serve.NewHandler(a, o)
 	if err != nil {
 		return err
 	}
-	l, err := serve.Listen(s.ctx, c.Listen, token)
+	l, err := serve.Listen(s.ctx, c.address(), &o)
 	if err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}

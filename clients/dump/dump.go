@@ -3,8 +3,10 @@ package dump
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -27,6 +29,34 @@ const Role = "stowage-reader"
 // node is known unless it is gone. It also skips kinds that the user may not list, and returns the reasons in forbidden, and kinds that
 // the API server does not have.
 func Read(ctx context.Context, config *rest.Config, add func(kind string, o metav1.Object) error) (forbidden []error, err error) {
+	return each(ctx, config, func(k *kind, o metav1.Object) error { return add(k.name, o) })
+}
+
+// Write writes the objects of Read as kubectl get -o json prints objects of several kinds: as a List, in which each has its version and kind.
+func Write(ctx context.Context, config *rest.Config, w io.Writer) (forbidden []error, err error) {
+	if _, err := io.WriteString(w, `{"apiVersion":"v1","kind":"List","items":[`); err != nil {
+		return nil, err
+	}
+	separator := "\n"
+	forbidden, err = each(ctx, config, func(k *kind, o metav1.Object) error {
+		o.(runtime.Object).GetObjectKind().SetGroupVersionKind(k.group.WithKind(k.name))
+		text, err := json.Marshal(o)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(append([]byte(separator), text...))
+		separator = ",\n"
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, err = io.WriteString(w, "]}\n")
+	return forbidden, err
+}
+
+// each calls a function with each object.
+func each(ctx context.Context, config *rest.Config, add func(k *kind, o metav1.Object) error) (forbidden []error, err error) {
 	api, err := newClient(config)
 	if err != nil {
 		return nil, err
@@ -42,7 +72,7 @@ func Read(ctx context.Context, config *rest.Config, add func(kind string, o meta
 		objects, err := all(ctx, pages, o)
 		for _, object := range objects {
 			if err == nil {
-				err = add(k.name, object)
+				err = add(k, object)
 			}
 		}
 		switch {

@@ -28,6 +28,7 @@ func TestIdentitiesByPaths(t *testing.T) {
 		{"GET", "/openapi.json", false},
 		{"GET", "/schemas/place.json", false},
 		{"POST", "/v1/place", false},
+		{"POST", "/v1/cluster", false},
 	}
 	callers := []caller{
 		{name: "nobody", open: 200, question: 200, openWithToken: 200, questionWithToken: 401},
@@ -79,12 +80,12 @@ func TestIdentitiesByPaths(t *testing.T) {
 func serving(t *testing.T, token string) (url string) {
 	t.Helper()
 	o := serve.Defaults()
-	o.Token = token
+	o.Token, o.Cluster = token, twoNodes
 	h, err := serve.NewHandler(echo{}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := serve.Listen(t.Context(), "127.0.0.1:0", token)
+	l, err := serve.Listen(t.Context(), "127.0.0.1:0", &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,23 +101,29 @@ func serving(t *testing.T, token string) (url string) {
 	return "http://" + l.Addr().String()
 }
 
-// TestListen opens addresses: one that other machines reach needs a token.
+// TestListen opens addresses: one that other machines reach needs a token, and has no cluster.
 func TestListen(t *testing.T) {
 	for _, c := range []struct {
 		address, token string
-		opens          bool
+		opens, cluster bool // whether it is opened, and with a cluster
 	}{
-		{"127.0.0.1:0", "", true}, {"localhost:0", "", true}, {"127.0.0.1:0", "secret", true},
-		{"0.0.0.0:0", "", false}, {":0", "", false}, {"[::]:0", "", false}, {"0.0.0.0:0", "secret", true},
+		{"127.0.0.1:0", "", true, true}, {"localhost:0", "", true, true}, {"127.0.0.1:0", "secret", true, true}, {"[::1]:0", "", true, true},
+		{"0.0.0.0:0", "", false, false}, {":0", "", false, false}, {"[::]:0", "", false, false}, {"0.0.0.0:0", "secret", true, false},
 	} {
-		l, err := serve.Listen(t.Context(), c.address, c.token)
-		if (err == nil) != c.opens || err != nil && !strings.Contains(err.Error(), "needs a token") {
-			t.Errorf("%s with token %q: %v", c.address, c.token, err)
+		for _, cluster := range []bool{false, true} {
+			o, opens, why := serve.Options{Token: c.token}, c.opens, "needs a token"
+			if cluster {
+				o.Cluster, opens, why = twoNodes, c.cluster, "must not read the cluster"
+			}
+			l, err := serve.Listen(t.Context(), c.address, &o)
+			if (err == nil) != opens || err != nil && !strings.Contains(err.Error(), why) {
+				t.Errorf("%s with token %q, cluster %t: %v", c.address, c.token, cluster, err)
+			}
+			if err == nil {
+				_ = l.Close()
+			}
+			t.Logf("%-14s token %-8q cluster %-5t opens: %t", c.address, c.token, cluster, err == nil)
 		}
-		if err == nil {
-			_ = l.Close()
-		}
-		t.Logf("%-14s token %-8q opens: %t", c.address, c.token, err == nil)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 
 type object = map[string]any
 
-// openAPI describes the paths of the verbs. The schemas of answers are documents of their own.
-func openAPI(all []verbs.Verb) ([]byte, error) {
+// openAPI describes the paths of the verbs, and of a cluster if there is one. The schemas of answers are documents of their own.
+func openAPI(all []verbs.Verb, cluster bool) ([]byte, error) {
 	paths := object{}
 	for _, v := range all {
 		paths["/v1/"+v.Name] = object{"post": operation(&v)}
@@ -25,6 +25,19 @@ func openAPI(all []verbs.Verb) ([]byte, error) {
 		"parameters": []object{{"name": "verb", "in": "path", "required": true, "schema": object{"type": "string"}}},
 		"responses":  object{"200": object{"description": "The schema.", "content": object{"application/schema+json": object{}}}, "default": problem("An error.")},
 	}}
+	if cluster {
+		paths[clusterPath] = object{"post": object{
+			"summary": "The objects of the cluster, as kubectl get -o json prints them. For callers on this machine.",
+			"responses": object{
+				"200": object{
+					"description": "A List.", "content": object{"application/json": object{}},
+					"headers": object{Notes: object{"description": "Kinds that may not be listed. Absent if there are none.", "schema": object{"type": "string"}}},
+				},
+				"422": problem("The cluster has more than --max-body."), "429": later("The cluster is being read for another request."),
+				"502": problem("The cluster cannot be read."), "default": problem("An error."),
+			},
+		}}
+	}
 	return json.MarshalIndent(object{
 		"openapi": "3.1.0",
 		"info": object{

@@ -24,14 +24,18 @@ const (
 	shutdownPeriod = 10 * time.Second
 )
 
-// Listen opens an address. Without a token only callers on this machine may be served: others could use its processors, and read nothing.
-func Listen(ctx context.Context, address, token string) (net.Listener, error) {
+// Listen opens an address. Without a token only callers on this machine may be served: others could use its processors. A cluster is for callers
+// on this machine, with or without a token.
+func Listen(ctx context.Context, address string, o *Options) (net.Listener, error) {
 	var listen net.ListenConfig
 	l, err := listen.Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	if token == "" && !loopback(l.Addr()) {
+	switch local := loopback(l.Addr()); {
+	case !local && o.Cluster != nil:
+		return nil, errors.Join(fmt.Errorf("%s is reachable from other machines, which must not read the cluster", l.Addr()), l.Close())
+	case !local && o.Token == "":
 		return nil, errors.Join(fmt.Errorf("%s is reachable from other machines, which needs a token", l.Addr()), l.Close())
 	}
 	return l, nil

@@ -5,6 +5,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"runtime"
 	"strconv"
@@ -33,6 +34,9 @@ type Options struct {
 	MaximumReceive time.Duration
 	// MaximumTime bounds a request, from its first byte until its answer is decided. Its caller has a minute more to read the answer.
 	MaximumTime time.Duration
+	// Cluster, unless nil, writes the objects of a cluster as kubectl get -o json does, and returns a note about what it lacks. The page asks
+	// for them.
+	Cluster func(ctx context.Context, w io.Writer) (note string, err error)
 }
 
 // Defaults are the options for a machine with 4 GiB of memory: objects take some eight times their text.
@@ -50,13 +54,17 @@ type server struct {
 	Options
 	answerer    verbs.Answerer
 	room, seats *semaphore.Weighted
+	cluster     *semaphore.Weighted // is read by one request at a time
 }
 
 // NewHandler returns a handler with a path for each verb.
 func NewHandler(a verbs.Answerer, o Options) (http.Handler, error) {
 	o.MinimumShare = min(o.MinimumShare, o.MaximumBody)
-	s := &server{Options: o, answerer: a, room: semaphore.NewWeighted(o.MaximumBodies), seats: semaphore.NewWeighted(o.MaximumAnswers)}
-	description, err := openAPI(a.Verbs())
+	s := &server{
+		Options: o, answerer: a,
+		room: semaphore.NewWeighted(o.MaximumBodies), seats: semaphore.NewWeighted(o.MaximumAnswers), cluster: semaphore.NewWeighted(1),
+	}
+	description, err := openAPI(a.Verbs(), o.Cluster != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +84,16 @@ func NewHandler(a verbs.Answerer, o Options) (http.Handler, error) {
 		}
 		mux.Handle("GET "+path, page.Handler())
 	}
-	mux.HandleFunc("GET /healthz", document("text/plain; charset=utf-8", []byte("ok\n")))
+	health := document("text/plain; charset=utf-8", []byte("ok\n"))
+	if o.Cluster == nil {
+		mux.HandleFunc("GET /healthz", health)
+	} else {
+		mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set(HasCluster, "true")
+			health(w, r)
+		})
+		mux.HandleFunc("POST "+clusterPath, s.readCluster)
+	}
 	return hardened(identified(sameOrigin(routed(mux)), o.Token)), nil
 }
 
