@@ -339,7 +339,7 @@ func TestHTTPSlowBodies(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, _ := io.ReadAll(response.Body)
-		if code, reason, _, _ := why(errorOf(t, text)); response.StatusCode != http.StatusGatewayTimeout || code != codes.DeadlineExceeded || reason != "CANCELLED" {
+		if code, reason, _, _ := why(errorOf(t, text)); response.StatusCode != http.StatusRequestTimeout || code != codes.DeadlineExceeded || reason != "CANCELLED" {
 			t.Errorf("a slow body: %d %s", response.StatusCode, text)
 		}
 		_, _ = response.Body.Close(), conn.Close()

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -51,7 +52,7 @@ func (g *Gateway) receive(w http.ResponseWriter, r *http.Request, c *call) (*bod
 	case errors.Is(err, errTooLarge):
 		return nil, g.tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, rpcerror.Cancelled(context.DeadlineExceeded)
+		return nil, &runtime.HTTPStatusError{HTTPStatus: http.StatusRequestTimeout, Err: rpcerror.Cancelled(context.DeadlineExceeded)}
 	case err != nil:
 		return nil, err
 	}

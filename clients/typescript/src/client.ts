@@ -75,7 +75,7 @@ async function post<T>(o: Options, path: string, body: string, deadline: Deadlin
 function errorOf(response: Response, text: string): StowageError {
   const json = parsed(text) as (StatusJson & { error?: StatusJson }) | null | undefined, status = json?.error ?? json;
   if (Number.isInteger(status?.code) && status!.code! <= 16) return new StowageError(status!);
-  const code = { 401: 16, 403: 7, 429: 8, 502: 14, 503: 14, 504: 4 }[response.status] ?? 2;
+  const code = { 401: 16, 403: 7, 408: 4, 429: 8, 502: 14, 503: 14, 504: 4 }[response.status] ?? 2;
   return new StowageError({ code, message: excerpt(response, text), details: retryDetails(retryAfter(response)) });
 }
 

@@ -11,7 +11,7 @@ export interface Problem { object?: string; field?: string; detail: string }
 /** An error of `stowage serve`. */
 export class ObjectsError extends StowageError {
   constructor(readonly status: number, readonly problems: readonly Problem[], retryAfter?: number) {
-    super({ code: { 400: 3, 401: 16, 403: 7, 429: 8, 503: 14, 504: 4 }[status] ?? 2, message: problems.map((p) => [p.object, p.field, p.detail].filter(Boolean).join(": ")).join("\n"),
+    super({ code: { 400: 3, 401: 16, 403: 7, 408: 4, 429: 8, 503: 14, 504: 4 }[status] ?? 2, message: problems.map((p) => [p.object, p.field, p.detail].filter(Boolean).join(": ")).join("\n"),
       details: retryDetails(retryAfter) });
     this.name = "ObjectsError";
   }
