@@ -78,7 +78,8 @@ func TestHandler(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		page.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-		if w.Code != 200 || w.Header().Get("Content-Type") != kind || !strings.Contains(w.Header().Get("Content-Security-Policy"), "script-src 'self'") {
+		policy := w.Header().Get("Content-Security-Policy")
+		if w.Code != 200 || w.Header().Get("Content-Type") != kind || !strings.Contains(policy, "script-src 'self';") || strings.Contains(policy, "unsafe") {
 			t.Errorf("%s: %d %v", path, w.Code, w.Header())
 		}
 	}

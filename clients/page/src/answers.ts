@@ -34,10 +34,18 @@ export interface PlacedPod {
 
 export interface PodReference { namespace: string; name: string; nodeIndex: number; count: number }
 
+export interface Rollout {
+  kind: string; namespace: string; name: string; replicas: number; placed: number; old: number; complete: boolean;
+  steps: { placed: string[]; left: { name: string; node: string }[] }[];
+  stuck?: { message: string };
+}
+
 export interface ConflictRule { plugin: string; rule: string; topologyKey: string; resource: string }
 
 export interface Place extends Header {
   pods: PlacedPod[];
+  rollouts?: Rollout[];
+  leavers?: { namespace: string; name: string; node: string }[]; // as their workloads are to have fewer replicas
   nodes: ClusterNode[];
   workloads: { namespace: string; name: string; kind: string; pods: number; placed: number; unplaced: { pods: number; reason: string; preemption?: string }[] }[];
   evictions: { nodeName: string; victims: PodReference[] }[];

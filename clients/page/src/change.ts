@@ -1,15 +1,9 @@
 // Changes of the contract, made in the text of the manifests. A change that is not made here is a sentence without a button.
 import type { Change, Rule } from './answers';
 import { at, type Editor, type KubeObject, type Path, textAt } from './objects';
+import { setMaxSkew, specPath } from './workload';
 
 interface Target { pod: { kind: string; namespace: string; name: string }; nodes: { name: string }[] }
-
-// specPath is where an object has the spec of its pods.
-export function specPath(kind: string): Path {
-  if (kind === 'Pod') return ['spec'];
-  if (kind === 'CronJob') return ['spec', 'jobTemplate', 'spec', 'template', 'spec'];
-  return ['spec', 'template', 'spec'];
-}
 
 const effects: Record<string, string> = {
   TAINT_EFFECT_NO_SCHEDULE: 'NoSchedule', TAINT_EFFECT_PREFER_NO_SCHEDULE: 'PreferNoSchedule', TAINT_EFFECT_NO_EXECUTE: 'NoExecute',
@@ -65,14 +59,15 @@ export function apply(c: Change, e: Editor, t: Target): boolean {
 }
 
 function applyToPod(c: Change, e: Editor, t: Target): boolean {
+  if (c.raisedMaxSkew) return setMaxSkew(e, t.pod, c.raisedMaxSkew.index, c.raisedMaxSkew.to);
   const o = e.find(t.pod.kind, t.pod.namespace, t.pod.name);
-  if (!o) return false;
-  const spec = specPath(o.kind);
+  const spec = specPath(t.pod.kind);
+  // The pods of a workload that the API server has stored are objects of their own, and a patch of it lacks the rules.
+  if (!o || at(o.value, ...spec, 'containers') === undefined || (o.kind !== 'Pod' && at(o.value, 'metadata', 'uid') !== undefined)) return false;
   const set = (path: Path, value: unknown): boolean => {
     e.set(o, [...spec, ...path], value);
     return true;
   };
-  if (c.raisedMaxSkew) return set(['topologySpreadConstraints', c.raisedMaxSkew.index, 'maxSkew'], c.raisedMaxSkew.to);
   if (c.loweredMinDomains) return set(['topologySpreadConstraints', c.loweredMinDomains.index, 'minDomains'], c.loweredMinDomains.to);
   if (c.honoredPolicy) {
     const field = c.honoredPolicy.policy === 'UNCOUNTED_REASON_NODE_TAINTS_POLICY' ? 'nodeTaintsPolicy' : 'nodeAffinityPolicy';

@@ -1,6 +1,7 @@
 // The page: manifests on the left, the cluster in the middle, the answer on the right.
 import type { Change, Drain, Explain, Fail, Place, Score } from './answers';
 import { addNode, apply, removeNode } from './change';
+import { choose, chosen, offer, placing } from './choices';
 import { ClusterView } from './cluster';
 import { byId, type Child } from './dom';
 import { differences, moves, ofComparison, ofDrain, ofFailure, type Effect } from './effect';
@@ -8,17 +9,16 @@ import { connect, type ManifestFile, type Result } from './engine';
 import { decode, encode } from './link';
 import { Manifests } from './manifests';
 import { Editor } from './objects';
-import { opened } from './open';
+import { examples, opened } from './open';
 import * as panel from './panel';
 import { Questions, type Answered } from './questions';
-import { announce, download, options, settled, show, verdict } from './screen';
+import { announce, copied, download, settled, show, suggest, verdict } from './screen';
 import { Shown } from './shown';
+import { type Named, type Numbers, numbersOf, setMaxSkew, setReplicas, workloadOf } from './workload';
 
 const view = new ClusterView(byId<HTMLCanvasElement>('cluster'));
 const text = byId<HTMLTextAreaElement>('text');
 const step = byId<HTMLInputElement>('step');
-const joint = byId<HTMLInputElement>('joint');
-const key = byId<HTMLSelectElement>('key');
 const welcome = byId('verdict').textContent ?? '';
 const manifests = new Manifests();
 const shown = new Shown();
@@ -51,11 +51,8 @@ function refused(r: Result, back: boolean): void {
 // failed shows what went wrong before any request.
 function failed(err: unknown): void { refused({ exit: 2, answer: '', errors: [{ detail: err instanceof Error ? err.message : String(err) }] }, true); }
 
-// placing are the parameters of a placement.
-function placing(): Record<string, string[]> { return { ...(joint.checked ? { joint: ['true'] } : {}), ...(key.value ? { 'topology-key': [key.value] } : {}) }; }
-
-// decide places what is pending. After an edit it shows what the edit moves, and has words announced.
-async function decide(o: { fit?: boolean; edited?: boolean; words?: string }): Promise<void> {
+// decide places what is pending. After an edit it shows what the edit moves, has words announced, and shows the overview or something else.
+async function decide(o: { fit?: boolean; edited?: boolean; words?: string; then?: () => void }): Promise<void> {
   const mine = ++decision;
   question++;
   if (manifests.files.length === 0) {
@@ -80,7 +77,7 @@ async function decide(o: { fit?: boolean; edited?: boolean; words?: string }): P
     draw(false);
   }
   announce([o.words, shown.moved && panel.movesOf(shown.moved)].filter(Boolean).join(' '));
-  overview();
+  (o.then ?? overview)();
   settled();
 }
 
@@ -88,15 +85,8 @@ async function decide(o: { fit?: boolean; edited?: boolean; words?: string }): P
 function set(placement: Answered<Place> | undefined, fit: boolean): void {
   shown.set(placement, manifests.objects());
   step.max = String(shown.steps);
-  choices();
+  offer([...new Set((shown.place?.nodes ?? []).map((n) => n.domain).filter((x): x is string => !!x))], shown.keys);
   draw(fit);
-}
-
-function choices(): void {
-  const names = [...new Set((shown.place?.nodes ?? []).map((n) => n.domain).filter((x): x is string => !!x))];
-  options(byId('domains'), [], names);
-  options(key, ['default'], shown.keys);
-  for (const id of ['fail', 'domain']) byId<HTMLButtonElement>(id).disabled = names.length === 0;
 }
 
 function draw(fit: boolean): void {
@@ -107,12 +97,36 @@ function draw(fit: boolean): void {
   step.setAttribute('aria-valuetext', shown.step + ' of ' + shown.steps + (pod ? ': ' + pod.name + ' ' + (pod.node ?? 'has no node') : ''));
 }
 
-function overview(): void {
+// placed has the placement as the answer, and returns it.
+function placed(): Place | undefined {
   const placement = shown.placement;
-  if (!placement) return;
+  if (!placement) return undefined;
   last = placement;
   verdict(placement.doc.verdict, placement.exit);
-  show(...panel.overview(placement.doc, shown.moved, actions));
+  return placement.doc;
+}
+
+function overview(): void {
+  const placement = placed();
+  if (placement) show(...panel.overview(placement, shown.moved, actions));
+}
+
+// numbers are the numbers of the workload that makes a pod, undefined if the manifests do not have it.
+function numbers(of: Named): Numbers | undefined {
+  const trial = manifests.trial();
+  return numbersOf(trial, workloadOf(trial, of));
+}
+
+function openWorkload(of: Named, field = 'answer'): void {
+  question++;
+  const n = numbers(of), placement = n && placed();
+  if (!placement) {
+    overview();
+    return;
+  }
+  stepTo(shown.step);
+  show(...panel.workload(n, placement, shown.moved, actions));
+  byId(field).focus({ preventScroll: true });
 }
 
 const actions: panel.Actions = {
@@ -136,17 +150,20 @@ const actions: panel.Actions = {
     overview();
   },
   domain: openDomain,
+  workload: openWorkload,
+  replicas: (of, to) => edit('', (e) => setReplicas(e, of, to), () => openWorkload(of, 'replicas')),
+  maxSkew: (of, index, to) => edit('', (e) => setMaxSkew(e, of, index, to), () => openWorkload(of, 'skew-' + index)),
 };
 
 // edit changes the text of the files, and decides again.
-function edit(words: string, change: (e: Editor) => boolean): void {
+function edit(words: string, change: (e: Editor) => boolean, then?: () => void): void {
   const e = new Editor(manifests.files);
   if (!change(e)) {
     failed(new Error('the text does not have that object in a form that can be edited here'));
     return;
   }
   manifests.edited(e.files());
-  void decide({ fit: true, edited: true, words });
+  void decide({ fit: !then, edited: true, words, then });
 }
 
 async function explain(kind: string, namespace: string, name: string, running: boolean): Promise<void> {
@@ -159,7 +176,7 @@ async function explain(kind: string, namespace: string, name: string, running: b
     return;
   }
   last = answered;
-  show(...panel.explanation(kind + ' ' + namespace + '/' + name, answered.doc, () => void score(of), actions));
+  show(...panel.explanation(kind + ' ' + namespace + '/' + name, answered.doc, numbers({ kind, namespace, name }), () => void score(of), actions));
   byId('answer').focus({ preventScroll: true });
   settled();
 }
@@ -241,51 +258,47 @@ async function compare(): Promise<void> {
   settled();
 }
 
+// replace decides about other files. A note about them is beside where they are decided.
+async function replace(files: ManifestFile[], note = ''): Promise<void> {
+  manifests.replace(files);
+  byId('where').textContent = [note, (await engine).where].filter(Boolean).join(' ');
+  await decide({ fit: true });
+}
+
 async function open(list: Iterable<File>): Promise<void> {
   try {
     const files = await opened(list);
-    if (files.length === 0) return;
-    manifests.replace(files);
+    if (files.length > 0) await replace(files);
   } catch (err) {
     failed(err);
-    return;
   }
-  await decide({ fit: true });
+}
+
+// readCluster reads the cluster behind the server as it is now.
+async function readCluster(): Promise<void> {
+  const mine = ++decision;
+  question++;
+  const read = await questions.cluster();
+  if (mine !== decision) return;
+  if (read.answer) await replace([{ name: 'cluster.json', text: read.answer }], ['The cluster of ' + new Date().toLocaleTimeString() + '.', read.notes].filter(Boolean).join(' '));
+  else refused(read, true);
 }
 
 async function copyLink(): Promise<void> {
   manifests.keep();
   try {
-    const choices = { profile: manifests.profile()?.name ?? '', joint: joint.checked, topologyKey: key.value };
-    window.history.replaceState(null, '', await encode({ files: manifests.files, ...choices }));
+    window.history.replaceState(null, '', await encode({ files: manifests.files, profile: manifests.profile()?.name ?? '', ...chosen() }));
   } catch (err) {
     failed(err);
     return;
   }
-  const b = byId<HTMLButtonElement>('link');
-  try {
-    await navigator.clipboard.writeText(location.href);
-    b.textContent = 'Copied';
-  } catch {
-    b.textContent = 'In the address bar';
-  }
-  setTimeout(() => { b.textContent = 'Copy link'; }, 2000);
+  await copied(byId<HTMLButtonElement>('link'));
 }
 
 function find(name: string): void {
-  const n = shown.find(name);
-  if (n) openNode(n);
-}
-
-// suggested is how many names the field to find something suggests.
-const suggested = 100;
-
-function suggest(of: string): void {
-  byId('found').replaceChildren(...shown.suggestions(of, suggested).map((value) => {
-    const e = document.createElement('option');
-    e.value = value;
-    return e;
-  }));
+  const workload = shown.workload(name), node = shown.find(name);
+  if (workload) openWorkload(workload);
+  else if (node) openNode(node);
 }
 
 function stepTo(to: number): void {
@@ -323,6 +336,7 @@ function listen(): void {
   on('out', () => view.zoom(1 / 1.3));
   on('fit', () => view.fit());
   on('link', () => void copyLink());
+  on('connect', () => void readCluster());
   on('json', () => { if (last) download(last.call.verb + '.json', 'application/json', last.answer); });
   on('svg', () => void picture());
   on('undo', () => {
@@ -337,11 +351,11 @@ function listen(): void {
       typed(false);
     });
   }
-  key.addEventListener('change', () => typed(true));
+  byId('key').addEventListener('change', () => typed(true));
   step.addEventListener('input', () => stepTo(Number(step.value)));
   byId('files').addEventListener('change', (e) => manifests.show(Number((e.target as HTMLSelectElement).value)));
   byId('open').addEventListener('change', (e) => void open((e.target as HTMLInputElement).files ?? []));
-  byId('find').addEventListener('input', (e) => suggest((e.target as HTMLInputElement).value.trim()));
+  byId('find').addEventListener('input', (e) => suggest(byId('found'), shown.suggestions((e.target as HTMLInputElement).value.trim(), 100)));
   byId('find').addEventListener('change', (e) => find((e.target as HTMLInputElement).value.trim()));
   text.addEventListener('keydown', (e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) typed(false); });
   document.addEventListener('dragover', (e) => e.preventDefault());
@@ -363,32 +377,18 @@ async function restore(): Promise<void> {
     if (!found) return;
     manifests.replace(found.files);
     manifests.use(found.profile);
-    joint.checked = found.joint;
-    key.replaceChildren(...[...new Set(['', found.topologyKey])].map((k) => new Option(k || 'default', k)));
-    key.value = found.topologyKey;
+    choose(found);
     await decide({ fit: true });
   } catch (err) {
     failed(new Error('the link cannot be read: ' + String(err)));
   }
 }
 
-async function examples(): Promise<void> {
-  const response = await fetch('examples.json');
-  const all = (await response.json()) as { name: string; files: [string, string][] }[];
-  const select = byId<HTMLSelectElement>('examples');
-  select.append(...all.map((x) => new Option(x.name.replaceAll('-', ' '), x.name)));
-  select.addEventListener('change', () => {
-    const x = all.find((y) => y.name === select.value);
-    if (!x) return;
-    manifests.replace(x.files.map(([name, content]) => ({ name, text: content })));
-    void decide({ fit: true });
-  });
-}
-
 async function start(): Promise<void> {
   listen();
-  await examples();
+  await examples(byId<HTMLSelectElement>('examples'), (files) => void replace(files));
   byId('where').textContent = (await engine).where;
+  byId('connect').hidden = !(await engine).cluster;
   document.body.dataset.ready = 'true';
   await restore();
 }

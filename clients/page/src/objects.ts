@@ -1,6 +1,6 @@
 // The objects of the manifests: which pods are on which node, and edits of the text that keep comments. Everything that is decided is
 // decided by the engine, from the same text.
-import { Document, parseAllDocuments, type DocumentOptions, type ParseOptions, type SchemaOptions } from 'yaml';
+import { Document, isCollection, parseAllDocuments, type DocumentOptions, type ParseOptions, type SchemaOptions } from 'yaml';
 
 import type { ManifestFile } from './engine';
 
@@ -69,20 +69,24 @@ function values(text: string): unknown[] {
   }
 }
 
+// parsed are the values of the files that were read last: a large one takes seconds.
+let parsed = new Map<ManifestFile, unknown[]>();
+
 export function read(files: ManifestFile[]): KubeObject[] {
   const out: KubeObject[] = [];
+  parsed = new Map(files.map((f) => [f, parsed.get(f) ?? values(f.text)]));
   const add = (value: unknown, place: Place): void => {
     if (!isValue(value)) return;
     const name = textAt(value, 'metadata', 'name');
     const kind = textAt(value, 'kind');
     if (kind && name) out.push({ kind, namespace: textAt(value, 'metadata', 'namespace') || 'default', name, value, place });
   };
-  files.forEach((f, file) => values(f.text).forEach((value, document) => {
+  files.forEach((f, file) => parsed.get(f)?.forEach((value, document) => {
     const items = at(value, 'items');
     if (!Array.isArray(items)) return add(value, { file, document });
     items.forEach((item: unknown, i) => {
       const kind = textAt(value, 'kind').replace(/List$/, '');
-      add(isValue(item) && kind && !item.kind ? { kind, ...item } : item, { file, document, item: i });
+      add(isValue(item) && kind && !item.kind ? { apiVersion: at(value, 'apiVersion'), kind, ...item } : item, { file, document, item: i });
     });
   }));
   return out;
@@ -115,13 +119,20 @@ export function labelKeys(objects: KubeObject[]): string[] {
   return [...keys].sort();
 }
 
+// nested is a value at a path.
+export function nested(path: Path, value: unknown): unknown { return path.reduceRight((inner, key) => ({ [key]: inner }), value); }
+
 class YAMLTree implements Tree {
   constructor(private d: Document) {}
   get(path: Path): unknown {
     const found: unknown = this.d.getIn(path);
     return typeof found === 'object' && found !== null && 'toJSON' in found ? (found as { toJSON(): unknown }).toJSON() : found;
   }
-  set(path: Path, value: unknown): void { this.d.setIn(path, this.d.createNode(value)); }
+  set(path: Path, value: unknown): void {
+    let there = path.length - 1; // the library makes an ordered map of what is not there
+    while (there > 0 && !isCollection(this.d.getIn(path.slice(0, there)))) there--;
+    this.d.setIn(path.slice(0, there + 1), this.d.createNode(nested(path.slice(there + 1), value)));
+  }
   remove(path: Path): void { this.d.deleteIn(path); }
   text(): string { return this.d.toString({ lineWidth: 0 }).replace(/^---\n/, ''); }
 }
@@ -143,6 +154,10 @@ class JSONTree implements Tree {
   text(): string { return JSON.stringify(this.value, null, 2) + '\n'; }
 }
 
+function is(kind: string, namespace: string, name: string): (o: KubeObject) => boolean {
+  return (o) => o.kind === kind && o.name === name && (kind === 'Node' || o.namespace === (namespace || 'default'));
+}
+
 // Editor edits objects in the text of files.
 export class Editor {
   private trees = new Map<number, Tree[]>();
@@ -151,9 +166,10 @@ export class Editor {
   constructor(private input: ManifestFile[]) { this.objects = read(input); }
 
   // find returns the object of a name: the last one, which replaces others.
-  find(kind: string, namespace: string, name: string): KubeObject | undefined {
-    return this.objects.findLast((o) => o.kind === kind && o.name === name && (kind === 'Node' || o.namespace === (namespace || 'default')));
-  }
+  find(kind: string, namespace: string, name: string): KubeObject | undefined { return this.objects.findLast(is(kind, namespace, name)); }
+
+  // all returns the objects of a name: of several, the later ones replace or change the earlier ones.
+  all(kind: string, namespace: string, name: string): KubeObject[] { return this.objects.filter(is(kind, namespace, name)); }
 
   private tree(p: Place): Tree {
     let trees = this.trees.get(p.file);

@@ -1,4 +1,4 @@
-// Files that are opened or dropped. They may be packed by gzip, as for the command.
+// Files that are opened or dropped, and examples. Files may be packed by gzip, as for the command.
 import { bytesOf } from './bytes';
 import type { ManifestFile } from './engine';
 
@@ -22,4 +22,14 @@ export async function opened(list: Iterable<File>): Promise<ManifestFile[]> {
     }
   }
   return out;
+}
+
+// examples lists the examples, and opens the one that is chosen.
+export async function examples(select: HTMLSelectElement, open: (files: ManifestFile[]) => void): Promise<void> {
+  const all = (await (await fetch('examples.json')).json()) as { name: string; files: [string, string][] }[];
+  select.append(...all.map((x) => new Option(x.name.replaceAll('-', ' '), x.name)));
+  select.addEventListener('change', () => {
+    const x = all.find((y) => y.name === select.value);
+    if (x) open(x.files.map(([name, text]) => ({ name, text })));
+  });
 }

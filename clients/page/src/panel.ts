@@ -4,6 +4,7 @@ import { bar, button, h, table, type Child } from './dom';
 import type { Difference, Moved } from './effect';
 import type { PodSquare } from './paint';
 import { share } from './quantity';
+import type { Named, Numbers } from './workload';
 
 // many is how many rows of a table are shown.
 const many = 200;
@@ -23,6 +24,10 @@ export interface Actions {
   apply(doc: Explain, change: Change): void;
   overview(): void;
   domain(key: string, value: string, nodes: string[]): void;
+  // workload shows the numbers of a workload, and starts at a field of them.
+  workload(of: Named, field?: string): void;
+  replicas(of: Named, to: number): void;
+  maxSkew(of: Named, index: number, to: number): void;
 }
 
 // rest counts the rows that are not shown. The document of the answer may have them.
@@ -88,15 +93,13 @@ export function overview(d: Place, moved: Moved[] | undefined, a: Actions): Chil
   const waiting = d.pods.filter((p) => !p.node);
   if (d.workloads.length > 0) {
     out.push(table('What is to place', ['Workload', 'Placed', ''], d.workloads.slice(0, many).map((w) => [
-      w.namespace + '/' + w.name + ' (' + w.kind + ')', w.placed + ' of ' + w.pods,
+      button(w.namespace + '/' + w.name + ' (' + w.kind + ')', () => a.workload(w)), w.placed + ' of ' + w.pods,
       button('Explain', () => a.explain(w.kind, w.namespace, w.name), { label: 'Explain ' + w.kind + ' ' + w.namespace + '/' + w.name }),
     ])), rest(d.workloads.length));
   }
-  for (const w of d.workloads.filter((x) => x.placed < x.pods).slice(0, 20)) {
-    for (const u of w.unplaced) {
-      out.push(h('p', {}, h('strong', {}, w.name + ': '), u.reason));
-      if (u.preemption) out.push(h('p', { class: 'note' }, u.preemption));
-    }
+  out.push(...d.workloads.filter((x) => x.placed < x.pods).slice(0, 20).flatMap(unplaced));
+  for (const r of d.rollouts ?? []) {
+    out.push(h('p', {}, h('strong', {}, r.name + ': '), 'rollout, ' + r.placed + ' of ' + r.replicas + ' new pods placed, ' + r.old + ' old ones left', r.stuck && '. ' + r.stuck.message));
   }
   for (const g of d.podGroups.filter((x) => x.message).slice(0, 20)) {
     out.push(h('p', {}, h('strong', {}, (g.name === restGroup ? 'All pods' : g.name) + ': '), g.message));
@@ -108,11 +111,48 @@ export function overview(d: Place, moved: Moved[] | undefined, a: Actions): Chil
   return [...out, ...sayings(d)];
 }
 
+function unplaced(w: Place['workloads'][number]): HTMLElement[] {
+  return w.unplaced.flatMap((u) => [h('p', {}, h('strong', {}, w.name + ': '), u.reason), ...(u.preemption ? [h('p', { class: 'note' }, u.preemption)] : [])]);
+}
+
+// number is a field for a number, which changes it at once: by the arrow keys, its steps, or Enter.
+function number(id: string, label: string, value: number, least: number, on: (to: number) => void): HTMLElement {
+  const input = h('input', { type: 'number', id });
+  input.min = String(least);
+  input.max = String(mostReplicas);
+  input.step = '1';
+  input.required = true;
+  input.value = String(value);
+  input.addEventListener('change', () => { if (input.reportValidity() && input.valueAsNumber !== value) on(value = input.valueAsNumber); });
+  return h('label', {}, label + ' ', input);
+}
+
+// mostReplicas bounds what is typed: a cluster has fewer pods.
+const mostReplicas = 1_000_000;
+
+// workload has the numbers of a workload, to change them.
+export function workload(n: Numbers, d: Place, moved: Moved[] | undefined, a: Actions): Child[] {
+  const { kind, namespace, name } = n.of;
+  const placed = d.workloads.find((w) => w.kind === kind && w.namespace === namespace && w.name === name);
+  const hard = (s: string): string => (s === 'DoNotSchedule' ? '' : ' (preferred)');
+  return [
+    title(kind + ' ' + namespace + '/' + name, a, true), ...edited(moved, a),
+    h('div', { class: 'numbers', role: 'group', label: 'Numbers of ' + kind + ' ' + namespace + '/' + name },
+      n.replicas !== undefined && number('replicas', 'Replicas', n.replicas, 0, (to) => a.replicas(n.of, to)),
+      ...n.skews.map((s, i) => number('skew-' + i, 'maxSkew by ' + s.topologyKey + hard(s.whenUnsatisfiable), s.maxSkew, 1, (to) => a.maxSkew(n.of, i, to)))),
+    n.replicas === undefined && n.skews.length === 0 && h('p', { class: 'note' }, 'It has no number of replicas and no topology spread constraints.'),
+    placed && h('p', {}, placed.placed + ' of ' + pods(placed.pods) + ' placed ', button('Explain', () => a.explain(kind, namespace, name))),
+    ...(placed ? unplaced(placed) : []),
+  ];
+}
+
 // explanation has a button for scores, which are a question of their own.
-export function explanation(name: string, d: Explain, score: () => void, a: Actions): Child[] {
+export function explanation(name: string, d: Explain, numbers: Numbers | undefined, score: () => void, a: Actions): Child[] {
   const target = d.targets?.[0];
   const of: FilterAnswer = target?.answer ?? d;
   const out: Child[] = [title(name, a, true), h('p', {}, h('strong', {}, d.verdict))];
+  const fields = [numbers?.replicas !== undefined && 'replicas', numbers && numbers.skews.length > 0 && 'maxSkew'].filter(Boolean).join(' and ');
+  if (numbers && fields) out.push(h('p', {}, button(numbers.of.kind + ' ' + numbers.of.namespace + '/' + numbers.of.name + ': ' + fields, () => a.workload(numbers.of))));
   if (target?.node) out.push(h('p', {}, 'Runs on ', button(target.node, () => a.node(target.node ?? ''))));
   if (d.why) out.push(h('p', {}, d.why));
   if (d.preemptionText) out.push(h('p', {}, d.preemptionText));
@@ -122,7 +162,7 @@ export function explanation(name: string, d: Explain, score: () => void, a: Acti
       return h('li', {}, edit && a.can(d, edit) ? button(text, () => a.apply(d, edit)) : h('span', {}, text));
     })));
   }
-  for (const t of of.explanation?.topologyCounts ?? []) out.push(counts(t, a));
+  for (const t of of.explanation?.topologyCounts ?? []) out.push(counts(t, a), spread(t) && numbers?.skews[t.index]?.topologyKey === t.topologyKey && changeSkew(t, numbers, a));
   if (!target && (of.feasibleNodes?.names ?? []).length > 0) out.push(h('div', { id: 'scores' }, button('Scores by plugin', score)));
   out.push(...verdicts(of, d.nodes ?? [], a));
   return [...out, ...sayings(d)];
@@ -133,15 +173,21 @@ const rules: Record<string, string> = {
   TOPOLOGY_RULE_EXISTING_POD_ANTI_AFFINITY: 'Anti-affinity of pods there',
 };
 
+function spread(t: TopologyCounts): boolean { return t.rule === 'TOPOLOGY_RULE_HARD_SPREAD'; }
+
+function changeSkew(t: TopologyCounts, n: Numbers, a: Actions): HTMLElement {
+  return button('Change maxSkew by ' + t.topologyKey, () => a.workload(n.of, 'skew-' + t.index));
+}
+
 // counts shows the pods that a rule counts in each domain.
 function counts(t: TopologyCounts, a: Actions): HTMLElement {
   const most = Math.max(1, ...t.domains.map((d) => Number(d.matchingPods)));
-  const spread = t.rule === 'TOPOLOGY_RULE_HARD_SPREAD';
-  const caption = (rules[t.rule] ?? t.rule) + ' by ' + t.topologyKey + (t.selector ? ', pods ' + t.selector : '') + (spread ? ', maxSkew ' + t.maxSkew : '');
-  return table(caption, ['Domain', 'Pods', ...(spread ? ['Skew'] : []), ''], t.domains.slice(0, many).map((d) => [
+  const hard = spread(t);
+  const caption = (rules[t.rule] ?? t.rule) + ' by ' + t.topologyKey + (t.selector ? ', pods ' + t.selector : '') + (hard ? ', maxSkew ' + t.maxSkew : '');
+  return table(caption, ['Domain', 'Pods', ...(hard ? ['Skew'] : []), ''], t.domains.slice(0, many).map((d) => [
     button(d.value, () => a.domain(t.topologyKey, d.value, d.nodes.names), { label: 'Pods of ' + t.topologyKey + '=' + d.value }),
     h('span', {}, bar(Number(d.matchingPods) / most, d.feasible ? '' : 'full'), d.matchingPods),
-    ...(spread ? [d.skew] : []), tag(d.feasible),
+    ...(hard ? [d.skew] : []), tag(d.feasible),
   ]));
 }
 

@@ -9,15 +9,20 @@ export class Questions {
   // busy is called when the first question starts and when the last one ends.
   constructor(private engine: Promise<Engine>, private busy: (on: boolean) => void) {}
 
-  // ask returns the result of a call. What goes wrong is part of it.
-  async ask(call: Call): Promise<Result> {
+  ask(call: Call): Promise<Result> { return this.put((engine, signal) => engine.ask(call, signal)); }
+
+  // cluster reads the cluster behind the engine.
+  cluster(): Promise<Result> { return this.put((engine, signal) => engine.cluster?.(signal) ?? Promise.reject(new Error('There is no cluster.'))); }
+
+  // put returns the result of a question. What goes wrong is part of it.
+  private async put(question: (engine: Engine, signal: AbortSignal) => Promise<Result>): Promise<Result> {
     const stop = new AbortController();
     this.open.add(stop);
     this.busy(true);
     try {
       const engine = await this.engine;
       stop.signal.throwIfAborted();
-      return await engine.ask(call, stop.signal);
+      return await question(engine, stop.signal);
     } catch (err) {
       return { exit: 2, answer: '', errors: [{ detail: err instanceof Error ? err.message : String(err) }] };
     } finally {

@@ -28,6 +28,26 @@ export function options(select: HTMLSelectElement, first: string[], values: stri
   if (values.includes(chosen)) select.value = chosen;
 }
 
+// suggest replaces what a field suggests.
+export function suggest(list: HTMLElement, values: string[]): void {
+  list.replaceChildren(...values.map((value) => {
+    const e = document.createElement('option');
+    e.value = value;
+    return e;
+  }));
+}
+
+// copied copies the address, and has a button say so for a while.
+export async function copied(b: HTMLButtonElement): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(location.href);
+    b.textContent = 'Copied';
+  } catch {
+    b.textContent = 'In the address bar';
+  }
+  setTimeout(() => { b.textContent = 'Copy link'; }, 2000);
+}
+
 export function download(name: string, type: string, content: string): void {
   const url = URL.createObjectURL(new Blob([content], { type }));
   const a = h('a', { href: url });

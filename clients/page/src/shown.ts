@@ -5,11 +5,13 @@ import type { Answered } from './questions';
 import { labelKeys, podsByNode, read, type KubeObject } from './objects';
 import type { ManifestFile } from './engine';
 import type { DrawnNode, PodSquare } from './paint';
+import { isWorkload, type Named } from './workload';
 
 export class Shown {
   placement?: Answered<Place>;
   there = new Map<string, KubeObject[]>();
   keys: string[] = []; // of the nodes' labels
+  private workloads = new Map<string, Named>(); // by the text that finds one
   effect?: Effect;
   moved?: Moved[]; // since the answer before, if the manifests are those of before with an edit
   step = 0;
@@ -24,6 +26,7 @@ export class Shown {
     this.placement = placement;
     this.there = podsByNode(objects);
     this.keys = labelKeys(objects);
+    this.workloads = new Map(objects.filter(isWorkload).map((o) => [o.kind + ' ' + o.namespace + '/' + o.name, o]));
     this.effect = this.moved = undefined;
     this.step = this.steps;
   }
@@ -32,14 +35,15 @@ export class Shown {
 
   // standings are all pods with their nodes, once all steps are made.
   standings(): Standing[] {
-    const gone = this.victims();
+    const gone = this.victims(), left = this.leavers();
     const out: Standing[] = [];
     for (const [node, pods] of this.there) {
       for (const p of pods) {
-        out.push({ kind: 'Pod', namespace: p.namespace, name: p.name, node: gone.has(key(node, p.namespace, p.name)) ? undefined : node });
+        const as = key(node, p.namespace, p.name);
+        if (!left.has(as)) out.push({ kind: 'Pod', namespace: p.namespace, name: p.name, node: gone.has(as) ? undefined : node });
       }
     }
-    for (const p of this.place?.pods ?? []) out.push({ kind: p.kind, namespace: p.namespace, name: p.name, node: p.node });
+    for (const p of [...(this.place?.pods ?? []), ...this.replacements()]) out.push({ kind: p.kind, namespace: p.namespace, name: p.name, node: p.node });
     return out;
   }
 
@@ -64,6 +68,18 @@ export class Shown {
     return out;
   }
 
+  // leavers are the pods that leave as their workloads have fewer replicas or another template.
+  private leavers(): Set<string> {
+    const out = new Set((this.place?.leavers ?? []).map((l) => key(l.node, l.namespace, l.name)));
+    for (const r of this.place?.rollouts ?? []) for (const s of r.steps) for (const l of s.left) out.add(key(l.node, r.namespace, l.name));
+    return out;
+  }
+
+  // replacements are the new pods of workloads with another template.
+  private replacements(): Standing[] {
+    return (this.place?.rollouts ?? []).flatMap((r) => r.steps.flatMap((s) => s.placed.map((node) => ({ kind: r.kind, namespace: r.namespace, name: r.name, node }))));
+  }
+
   nodes(): ClusterNode[] {
     if (!this.effect) return (this.place?.nodes ?? []).map((n) => (this.atEnd() ? n : { ...n, requestedAfter: n.requested }));
     // Other answers group nodes by zone, and the picture keeps its domains.
@@ -73,15 +89,16 @@ export class Shown {
 
   // squares returns the function that returns the pods of a node as they are shown now.
   squares(): (node: string) => PodSquare[] {
-    const gone = this.effect?.gone ?? (this.atEnd() ? this.victims() : new Set<string>());
+    const gone = this.effect?.gone ?? (this.atEnd() ? new Set([...this.victims(), ...this.leavers()]) : new Set<string>());
     const marked = this.effect || !this.atEnd() ? new Map<string, Moved[]>() : marks(this.moved ?? []);
-    const placed = this.placed();
+    const placed = this.placed(), fresh = this.atEnd() ? this.replacements() : [];
     return (node) => {
       const out: PodSquare[] = (this.there.get(node) ?? []).map((p) => ({
         name: p.name, namespace: p.namespace, kind: 'Pod', state: gone.has(key(node, p.namespace, p.name)) ? 'gone' : 'there',
       }));
       if (this.effect) return [...out, ...(this.effect.added.get(node) ?? [])];
       for (const p of placed.get(node) ?? []) out.push({ name: p.name, namespace: p.namespace, kind: p.kind, state: 'added' });
+      for (const p of fresh) if (p.node === node) out.push({ name: p.name, namespace: p.namespace, kind: p.kind, state: 'added' });
       for (const m of marked.get(node) ?? []) mark(out, m, node);
       return out;
     };
@@ -104,7 +121,10 @@ export class Shown {
     return nodes.find((x) => x.name === name)?.name ?? pod?.[0] ?? nodes.find((x) => name && x.name.includes(name))?.name;
   }
 
-  // suggestions are nodes and pods whose names contain a text, up to a number.
+  // workload is the workload that a suggestion names.
+  workload(name: string): Named | undefined { return this.workloads.get(name); }
+
+  // suggestions are nodes, workloads and pods whose names contain a text, up to a number.
   suggestions(text: string, most: number): string[] {
     const out: string[] = [];
     const add = (name: string): boolean => {
@@ -112,6 +132,7 @@ export class Shown {
       return out.length >= most;
     };
     for (const n of this.place?.nodes ?? []) if (add(n.name)) return out;
+    for (const name of this.workloads.keys()) if (add(name)) return out;
     for (const pods of this.there.values()) for (const p of pods) if (add(p.namespace + '/' + p.name)) return out;
     return out;
   }

@@ -1,8 +1,8 @@
 // The worker that runs the engine. wasm_exec.js is of the Go release that the engine is built with.
-import type { Reply } from './engine';
+import type { Question, Reply } from './engine';
 import { unpacker } from './unpack';
 
-type Ask = (text: string) => unknown;
+type Ask = (call: string, texts: string[]) => unknown;
 
 interface Go {
   importObject: WebAssembly.Imports;
@@ -12,7 +12,7 @@ interface Go {
 
 interface Scope {
   importScripts(...paths: string[]): void;
-  onmessage: ((e: MessageEvent<{ id: number; call: string }>) => void) | null;
+  onmessage: ((e: MessageEvent<Question>) => void) | null;
   postMessage(message: Reply): void;
   Go: new () => Go;
   stowageReady: (ask: Ask) => void;
@@ -46,8 +46,11 @@ scope.importScripts('wasm_exec.js');
 scope.stowageExpressions = () => load('stowage-cel.wasm');
 const started = load('stowage.wasm');
 started.catch(() => {}); // the first question reports it
-scope.onmessage = (e) => {
-  started.then((ask) => ask(e.data.call)).then((result) => {
-    if (typeof result === 'string') scope.postMessage({ id: e.data.id, result }); // a program that exits returns nothing
+let texts = new Map<number, string>(); // of the last call
+scope.onmessage = ({ data: { id, call, keys, texts: fresh } }) => {
+  texts = new Map(keys.map((k) => [k, fresh.get(k) ?? texts.get(k) ?? '']));
+  const list = keys.map((k) => texts.get(k) ?? '');
+  started.then((ask) => ask(call, list)).then((result) => {
+    if (typeof result === 'string') scope.postMessage({ id, result }); // a program that exits returns nothing
   }).catch(ended);
 };

@@ -42,7 +42,7 @@ export async function open(browser, url, options = {}) {
   const origin = new URL(url).origin;
   page.on('request', (r) => { if (!/^(blob|data):/.test(r.url())) assert.equal(new URL(r.url()).origin, origin, 'a request to another host'); });
   page.on('pageerror', (e) => { throw e; });
-  page.on('console', (m) => { if (m.type() === 'error' && !/status of 4/.test(m.text())) throw new Error(m.text()); });
+  page.on('console', (m) => { if (m.type() === 'error' && !/status of (4|502)/.test(m.text())) throw new Error(m.text()); });
   await page.goto(url);
   await page.waitForSelector('body[data-ready]');
   return page;

@@ -2,11 +2,12 @@
 import { chromium } from 'playwright-core';
 import { cases } from './cases.mjs';
 import { changes } from './changes.mjs';
+import { controls } from './controls.mjs';
 import { ended, folderServer, served } from './harness.mjs';
 import { faults } from './faults.mjs';
 import { size } from './size.mjs';
 
-const tests = { ...cases, ...changes, ...faults, ...size };
+const tests = { ...cases, ...changes, ...controls, ...faults, ...size };
 const only = process.env.ONLY;
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
 let failed = 0;

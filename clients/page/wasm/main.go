@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"sync"
 	"syscall/js"
@@ -21,10 +22,14 @@ import (
 	"github.com/stowage-scheduler/stowage/clients/verbs"
 )
 
-// maximumBytes bounds the manifests of a call: a browser gives a WebAssembly module at most 4 GiB.
-const maximumBytes = 256 << 20
+const (
+	// maximumBytes bounds the manifests of a call: a browser gives a WebAssembly module at most 4 GiB.
+	maximumBytes = 256 << 20
+	// keptBytes is the size from which the objects of a file are kept for the next question.
+	keptBytes = 1 << 20
+)
 
-// call is what the page hands over as JSON.
+// call is what the page hands over as JSON. The texts of its files are beside it.
 type call struct {
 	Verb   string              `json:"verb"`
 	Values map[string][]string `json:"values"`
@@ -34,7 +39,21 @@ type call struct {
 type file struct {
 	Parameter string `json:"parameter"`
 	Name      string `json:"name"`
-	Text      string `json:"text"`
+	Identity  string `json:"identity"` // of the text
+	Bytes     int    `json:"bytes"`
+}
+
+// text is the text of a file, which JavaScript has until it is read. The text of objects that are kept is not.
+type text struct {
+	io.Reader
+	of js.Value
+}
+
+func (t *text) Read(p []byte) (int, error) {
+	if t.Reader == nil {
+		t.Reader = strings.NewReader(t.of.String())
+	}
+	return t.Reader.Read(p)
 }
 
 // result is what the page gets as JSON. Errors are as in stowage serve.
@@ -84,16 +103,17 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
+	a.Keep(keptBytes)
 	cli.Selectors = evaluator
 	// A call returns a promise: the functions that JavaScript calls must not block.
 	js.Global().Get("stowageReady").Invoke(js.FuncOf(func(_ js.Value, args []js.Value) any {
-		text := args[0].String()
+		question, texts := args[0].String(), args[1]
 		var executor js.Func
 		executor = js.FuncOf(func(_ js.Value, settle []js.Value) any {
 			resolve := settle[0]
 			go func() {
 				defer executor.Release()
-				resolve.Invoke(answer(a, text))
+				resolve.Invoke(answer(a, question, texts))
 			}()
 			return nil
 		})
@@ -103,13 +123,13 @@ func main() {
 }
 
 // answer answers a call. What is wrong is part of the result.
-func answer(a verbs.Answerer, text string) string {
+func answer(a verbs.Answerer, question string, texts js.Value) string {
 	var c call
 	r := result{Exit: 2, Errors: []verbs.Problem{}}
-	if err := json.Unmarshal([]byte(text), &c); err != nil {
+	if err := json.Unmarshal([]byte(question), &c); err != nil {
 		r.Errors = append(r.Errors, verbs.Problem{Detail: err.Error()})
 	} else {
-		r.ask(a, &c)
+		r.ask(a, &c, texts)
 	}
 	out, err := json.Marshal(r)
 	if err != nil {
@@ -118,10 +138,12 @@ func answer(a verbs.Answerer, text string) string {
 	return string(out)
 }
 
-func (r *result) ask(a verbs.Answerer, c *call) {
+func (r *result) ask(a verbs.Answerer, c *call, texts js.Value) {
 	question := &verbs.Call{Verb: c.Verb, Values: c.Values, Files: map[string][]verbs.Content{}, MaximumBytes: maximumBytes}
-	for _, f := range c.Files {
-		question.Files[f.Parameter] = append(question.Files[f.Parameter], verbs.Content{Name: f.Name, Reader: strings.NewReader(f.Text)})
+	for i, f := range c.Files {
+		question.Files[f.Parameter] = append(question.Files[f.Parameter], verbs.Content{
+			Name: f.Name, Reader: &text{of: texts.Index(i)}, Identity: f.Identity, Bytes: f.Bytes,
+		})
 	}
 	answering.Lock()
 	defer answering.Unlock()

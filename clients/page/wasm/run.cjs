@@ -22,7 +22,8 @@ async function main() {
   const results = [];
   for (const call of JSON.parse(fs.readFileSync(calls, 'utf8'))) {
     const before = loaded;
-    results.push({ ...JSON.parse(await ask(JSON.stringify(call))), loaded: loaded > before });
+    const files = call.files.map(({ parameter, name, text }) => ({ parameter, name, identity: text, bytes: text.length }));
+    results.push({ ...JSON.parse(await ask(JSON.stringify({ ...call, files }), call.files.map((f) => f.text))), loaded: loaded > before });
   }
   process.stdout.write(JSON.stringify(results), () => process.exit(0));
 }
