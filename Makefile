@@ -53,18 +53,19 @@ test: ## Test every package, random cases cut short: some minutes, the first tim
 	@echo "All passed. make check runs all random cases, the race detector everywhere, the linters and short fuzzing as well."
 
 .PHONY: check
-check: lint generated tidy unit importers ## Run everything that must hold: lint, generated code, all tests, short fuzzing. Some twenty minutes.
+check: lint generated tidy unit importers ## Run everything that must hold: lint, generated code, all tests, short fuzzing. FEW=-short for few cases.
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=$(if $(FEW),100x,1000x)
 	@$(MAKE) --no-print-directory breaking
 
-# Packages with goroutines of their own run all their cases with the race detector, others few of them; with FEW=-short all run few, with
-# the race detector and without, and fuzzing is shorter.
+# Packages with goroutines of their own run all their cases with the race detector, others few of them. With FEW=-short all run few, with the
+# race detector only the former and the engine, and fuzzing is shorter.
 FEW ?=
 CONCURRENT := ./server/... ./clients/batch ./clients/extender ./clients/live ./clients/stowage
+SEQUENTIAL = $(if $(FEW),./engine/...,$$(comm -23 <(go list work | sort) <(go list $(CONCURRENT) | sort)))
 .PHONY: unit
 unit: ## Run all tests with all their cases, and with the race detector.
 	$(RACED) $(FEW) -timeout 1h $(CONCURRENT)
-	$(RACED) -short -timeout 1h $$(comm -23 <(go list work | sort) <(go list $(CONCURRENT) | sort))
+	$(RACED) -short -timeout 1h $(SEQUENTIAL)
 	@$(MAKE) --no-print-directory test SHORT=$(FEW)
 	$(APART) deploy/image test -timeout 5m ./...
 	@$(MAKE) --no-print-directory chart
