@@ -20,10 +20,14 @@ import (
 var inProcess = conformance.Direct(placement.New(0, nil))
 
 func TestStowageDecidesAsKubeScheduler(t *testing.T) {
+	seeds := uint64(30)
+	if testing.Short() {
+		seeds = 3
+	}
 	for _, profile := range generate.Profiles() {
 		t.Run(profile, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(30) {
+			for seed := range seeds {
 				c := generate.Case(profile, seed)
 				r, err := compare.Run(t.Context(), c, inProcess)
 				if err != nil {
