@@ -31,7 +31,7 @@ func (o PlaceOptions) ForgettingClasses() PlaceOptions {
 	return o
 }
 
-// Forgetting returns options that search for the victims of each pod of a queue as if it were the first.
+// Forgetting returns options that search for the victims of each pod of a queue, and rank the domains of each group, as if it were the first.
 func (o PlaceOptions) Forgetting() PlaceOptions {
 	o.tuning.Forget = true
 	return o

@@ -38,7 +38,8 @@ type Cycle struct {
 // NewCycle returns a Cycle for the groups of a queue.
 func NewCycle(q *place.Queue, profile *api.Profile, groups []PodGroup) *Cycle {
 	c := &Cycle{
-		placer: placer{Queue: q, groups: groups, profile: profile, roster: &preempt.Roster{}}, before: q.State.Assumed(), Evicts: true,
+		placer: placer{Queue: q, groups: groups, profile: profile, roster: &preempt.Roster{}, surveys: &surveys{}},
+		before: q.State.Assumed(), Evicts: true,
 	}
 	c.of = make([]*queued, len(q.Pending))
 	for i := range groups {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -31,25 +32,29 @@ func (p *placer) placeInOneDomain(ctx context.Context, g *queued, found *verdict
 		t.failure = unknown
 		return t, nil
 	}
-	s, err := p.survey(ctx, g)
+	s, err := p.keptSurvey(ctx, g)
+	if s == nil && err == nil {
+		s, err = p.survey(ctx, g)
+	}
 	if err != nil {
 		return nil, err
 	}
 	var rejected *attempt
 	tried := 0
 	for _, key := range g.Keys {
-		domains, err := s.domains(ctx, key)
+		r, err := s.rank(ctx, key)
 		if err != nil {
 			return nil, err
 		}
-		tried += len(domains)
-		best, worst, err := s.best(ctx, domains, found)
+		tried += len(r.all)
+		best, worst, err := s.best(ctx, r, found)
 		if err != nil {
 			return nil, err
 		}
 		if worst != nil && worst.failure != "" {
 			return worst.trial, nil
 		}
+		p.keep(s, r)
 		if best != nil {
 			t := best.trial
 			if t.placed < g.pods && !g.Joint { // again, with explanations
@@ -108,13 +113,15 @@ func (s *survey) refuse(ctx context.Context, rejected *attempt, tried int, found
 // in some domain, nil otherwise. Such a group is placed nowhere (pkg/scheduler/schedule_one_podgroup.go
 // podGroupSchedulingPlacementAlgorithm, v1.37).
 func (s *survey) erring(ctx context.Context, domains []*domain) (*trial, error) {
-	mayError := func(kind capacity) bool {
+	mayFail := func(kind capacity) bool {
 		t := kind.class
 		rejected := t.Decision.PreFilter().Rejected
-		return rejected != nil && rejected.Code == verdict.Error || t.Decision.PreScoreFailure(t.Pod.Spec()) != nil ||
-			!noderesources.NewScorer(t.Decision.Cycle).ValidOn(s.p.Candidates)
+		return rejected != nil && rejected.Code == verdict.Error || t.Decision.PreScoreFailure(t.Pod.Spec()) != nil
 	}
-	if s.g.Joint || !slices.ContainsFunc(s.kinds, mayError) {
+	if s.g.Joint || s.kept != nil {
+		return nil, nil
+	}
+	if s.mayFail = slices.ContainsFunc(s.kinds, mayFail) || !s.validOn(s.p.Candidates.All()); !s.mayFail {
 		return nil, nil
 	}
 	for _, d := range domains {
@@ -129,33 +136,26 @@ func (s *survey) erring(ctx context.Context, domains []*domain) (*trial, error) 
 	return nil, nil
 }
 
+// validOn reports whether kube-scheduler accepts the resource scores of nodes for all classes.
+func (s *survey) validOn(nodes iter.Seq[uint32]) bool {
+	for i := range s.kinds {
+		if !noderesources.NewScorer(s.kinds[i].class.Decision.Cycle).ValidOn(nodes) {
+			return false
+		}
+	}
+	return true
+}
+
 // best returns the domain with the highest score among the domains that take the group's minimum. If there is none, rejected is the
 // domain that took the most pods. If kube-scheduler fails with an error in a domain, rejected is that domain.
-func (s *survey) best(
-	ctx context.Context, domains []*domain, found *verdict.PodGroupPlacement,
-) (best, rejected *attempt, err error) {
-	p, g := s.p, s.g
-	if t, err := s.erring(ctx, domains); t != nil || err != nil {
+func (s *survey) best(ctx context.Context, r *ranking, found *verdict.PodGroupPlacement) (best, rejected *attempt, err error) {
+	p, g, most := s.p, s.g, r.most
+	if t, err := s.erring(ctx, r.all); t != nil || err != nil {
 		return nil, &attempt{trial: t}, err
 	}
-	most := 0
-	for _, d := range domains {
-		most = max(most, d.bound)
-	}
-	var failed []*domain
-	domains = slices.DeleteFunc(domains, func(d *domain) bool {
-		if d.bound < g.minimum {
-			failed = append(failed, d)
-		}
-		return d.bound < g.minimum
-	})
-	for _, d := range domains {
-		d.score = s.score(d.bound, most, noderesources.PlacementBound(p.State.Resources, &p.profile.Scoring, s.requested, d.nodes))
-	}
-	slices.SortFunc(domains, func(a, b *domain) int { return cmp.Or(cmp.Compare(b.score, a.score), p.before(a, b)) })
 	var taken []*attempt
 	reached := 0 // maximum number of pods that a domain took
-	for _, d := range domains {
+	for _, d := range r.ranked {
 		if best != nil && reached == most {
 			if least := best.score(s, most); d.score < least || d.score == least && p.before(best.domain, d) < 0 {
 				break // it and the domains after it cannot be better
@@ -192,7 +192,7 @@ func (s *survey) best(
 		best.report(found)
 		return best, nil, nil
 	}
-	if rejected == nil && len(failed) > 0 && !g.Joint {
+	if failed := r.failed(g.minimum); rejected == nil && len(failed) > 0 && !g.Joint {
 		d := slices.MinFunc(failed, p.byBound)
 		rejected = &attempt{trial: &trial{placed: -1, first: g.Entries[0]}, domain: d}
 	}

@@ -28,6 +28,7 @@ type placer struct {
 	profile *api.Profile
 	of      []*queued // by entry; nil for an entry without a group
 	roster  *preempt.Roster
+	surveys *surveys
 }
 
 // Place places a queue with groups and sets their results. If it returns an error, the results hold the groups that were
@@ -35,7 +36,7 @@ type placer struct {
 func Place(
 	ctx context.Context, q *place.Queue, profile *api.Profile, groups []PodGroup, results []verdict.PodGroupPlacement,
 ) error {
-	p := &placer{Queue: q, groups: groups, results: results, profile: profile, roster: &preempt.Roster{}}
+	p := &placer{Queue: q, groups: groups, results: results, profile: profile, roster: &preempt.Roster{}, surveys: &surveys{}}
 	var err error
 	if p.of, err = p.queued(); err != nil {
 		return err

@@ -31,13 +31,18 @@ type survey struct {
 	of        []int       // by entry of the group: index of kinds
 	now       nodeset.Set // nodes that are feasible for the first entry's first pod; nil if unknown
 	requested api.Resources
+	// mayFail is set if kube-scheduler may fail with an error on one of the pods.
+	mayFail bool
 	// undecided is set if a joint search exceeded its budget in a domain.
 	undecided bool
+	// kept is set if the survey is of an earlier group.
+	kept *kept
 }
 
 // capacity bounds how many pods of a class a domain takes.
 type capacity struct {
 	class      *place.Class
+	rules      *rule.Set
 	needs      []rule.Need
 	allowed    nodeset.Set        // nodes that static rules and exclusions allow
 	exclusive  []*topology.Column // keys whose domains take one pod each
@@ -84,7 +89,7 @@ func (p *placer) survey(ctx context.Context, g *queued) (*survey, error) {
 
 func (p *placer) capacity(t *place.Class) capacity {
 	rules := p.Decision(t).Rules()
-	s := capacity{class: t, needs: rules.Fit.Needs(), allowed: nodeset.New(p.State.Len())}
+	s := capacity{class: t, rules: rules, needs: rules.Fit.Needs(), allowed: nodeset.New(p.State.Len())}
 	if static := p.Static(t.Decision, rules); static != nil {
 		s.allowed = static
 	}

@@ -60,7 +60,7 @@ type Tuning struct {
 	Board          bool                          // use the board even where scanning costs less
 	LowCardinality func(domains, nodes int) bool // as in board.New
 	Bytes          int64                         // replaces maxBoardBytes unless 0
-	Forget         bool                          // search for the victims of each pod as if it were the first
+	Forget         bool                          // search for the victims of each pod, and rank the domains of each group, as if it were the first
 }
 
 // Queue is a queue that is being placed.
@@ -249,7 +249,7 @@ func (q *Queue) compile(c *Class) {
 		q.board = board.New(q.State, q.order, q.Options.Tuning.LowCardinality)
 	}
 	d := q.Decision(c)
-	c.board, c.onBoard, c.steady, c.revision = q.board, nil, q.steady(c), q.State.Revision()
+	c.board, c.onBoard, c.steady, c.revision = q.board, nil, q.Steady(c), q.State.Revision()
 	var cordons board.Cordons
 	cordons.Close, cordons.Count = d.Cordons()
 	if cordons.Count || !q.State.AnyCordoned() {
@@ -274,8 +274,8 @@ func (q *Queue) compileFor(c *Class, d *decide.Decision, cordons board.Cordons) 
 	c.onBoard = q.board.Class(d.Cycle, rules, nodes, cordons)
 }
 
-// steady reports whether all that pods of a class read is counted by the groups of other pods.
-func (q *Queue) steady(c *Class) bool {
+// Steady reports whether all that pods of a class read is counted by the groups of other pods.
+func (q *Queue) Steady(c *Class) bool {
 	spec := c.Pod.Spec()
 	return !c.yields && len(c.Pod.HostPorts) == 0 && len(c.Pod.Shape.Volumes) == 0 && len(spec.Volumes) == 0 && !q.State.Binds(spec)
 }

@@ -23,8 +23,8 @@ func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 			key = append(binary.AppendUvarint(key, uint64(len(name))), name...)
 		}
 	}
-	var without []uint8
-	if !slices.ContainsFunc(columns, func(c column) bool { return c.serving != nil }) { // devices are no resources of a node
+	var without []uint8 // nil where it costs less to compute them, or if they do not follow from the node's resources
+	if len(feasible)*few > c.State.Len() && !slices.ContainsFunc(columns, func(c column) bool { return c.serving != nil }) {
 		without = c.State.PerNode(string(key), func(r *cluster.Resources, nodes []uint32, to []uint8) {
 			current(balancedColumns(c, r), nodes, to)
 		})
@@ -35,8 +35,11 @@ func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 		for i := 0; i < len(feasible); {
 			of, last := twoOf(a, b, feasible[i]), feasible[i]|(cluster.PageNodes-1)
 			for ; i < len(feasible) && feasible[i] <= last; i++ {
-				at, before := feasible[i]%cluster.PageNodes, int64(without[feasible[i]])
-				allocatableA, allocatedA, allocatableB, allocatedB := of.on(at)
+				allocatableA, allocatedA, allocatableB, allocatedB := of.on(feasible[i] % cluster.PageNodes)
+				before := int64(unusual)
+				if without != nil {
+					before = int64(without[feasible[i]])
+				}
 				if before == unusual {
 					before = evennessOfTwo(allocatedA, allocatableA, allocatedB, allocatableB)
 				}
@@ -59,6 +62,9 @@ func BalancedScore(c *plugin.Cycle, feasible []uint32) []int64 {
 	}
 	return scores
 }
+
+// few is the ratio of all nodes to the feasible ones from which on the evenness of the others is not computed.
+const few = 16
 
 // balancedColumns returns the resources that NodeResourcesBalancedAllocation reads; nil if the pod requests none of
 // them.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
-	"github.com/stowage-scheduler/stowage/engine/internal/nodeset"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/requests"
+	"iter"
 )
 
 // Scorer scores single nodes for a pod, by their current resources.
@@ -56,8 +56,8 @@ func (s *Scorer) On(n uint32) (score int64, valid bool) {
 }
 
 // ValidOn reports whether the scores of all given nodes are valid.
-func (s *Scorer) ValidOn(nodes nodeset.Set) bool {
-	for n := range nodes.All() {
+func (s *Scorer) ValidOn(nodes iter.Seq[uint32]) bool {
+	for n := range nodes {
 		if _, valid := s.On(n); !valid {
 			return false
 		}
