@@ -96,7 +96,7 @@ export interface Fail extends Header {
 
 export interface Drain extends Header {
   nodes: ClusterNode[];
-  moves: { namespace: string; name: string; from: string; pods: number; to: string[] }[];
+  moves: { namespace: string; name: string; from: string; pods: number; to: { name: string; pods: number }[] }[];
   drains: { unplaced: { pods: PodReference[]; message?: string }[] }[];
 }
 

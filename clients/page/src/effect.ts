@@ -28,7 +28,10 @@ export function ofFailure(d: Fail): Effect {
 
 export function ofDrain(node: string, d: Drain): Effect {
   const e = effect(d.nodes, [node]);
-  for (const m of d.moves) for (const to of m.to.length > 0 ? m.to : [undefined]) move(e, m.from, to, m.namespace, m.name);
+  for (const m of d.moves) {
+    move(e, m.from, undefined, m.namespace, m.name);
+    for (const to of m.to) for (let i = 0; i < to.pods; i++) move(e, undefined, to.name, m.namespace, m.name);
+  }
   return e;
 }
 

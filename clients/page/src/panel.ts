@@ -276,7 +276,7 @@ export function failed(d: Fail, a: Actions): Child[] {
 export function drained(name: string, d: Drain, a: Actions): Child[] {
   return [
     title('Drain of ' + name, a, true), h('p', {}, h('strong', {}, d.verdict)),
-    moves(d.moves.map((m) => ({ pod: m.namespace + '/' + m.name, from: m.from, to: m.to.join(', ') }))), rest(d.moves.length), ...sayings(d),
+    moves(d.moves.map((m) => ({ pod: m.namespace + '/' + m.name, from: m.from, to: m.to.map((to) => to.name + (to.pods > 1 ? ' (' + to.pods + ')' : '')).join(', ') }))), rest(d.moves.length), ...sayings(d),
   ];
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { after, axeClean, ended, example, examples, open, placeOf, press, served, shot, verdict } from './harness.mjs';
+import { after, axeClean, ended, example, examples, open, placeOf, pods, press, served, shot, verdict } from './harness.mjs';
 
 export const cases = {
   async 'all examples'(browser, url) {
@@ -71,7 +71,11 @@ export const cases = {
     await shot(page, 'node');
     await press(page, '#answer button:has-text("Drain")');
     assert.equal(await verdict(page), 'a1 can be drained');
-    assert.ok((await page.locator('#answer table:has-text("What moves") tbody tr').count()) > 0);
+    const moves = await page.locator('#answer table:has-text("What moves") tbody tr').evaluateAll((all) => all.map((r) => [...r.cells].map((c) => c.textContent)));
+    assert.deepEqual(moves.map(([, from]) => from), ['a1', 'a1']);
+    for (const [, , to] of moves) assert.match(to, /^(a2|b1|b2)$/);
+    const come = (await pods(page)).filter((p) => p.state === 'added').map((p) => p.node).sort();
+    assert.deepEqual(come, moves.map(([, , to]) => to).sort());
     await shot(page, 'drained');
   },
 
