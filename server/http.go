@@ -53,9 +53,9 @@ func newHTTP(
 // serve serves until the server is stopped.
 func (h *overHTTP) serve() error { return ignore(http.ErrServerClosed, h.Serve(h.listener)) }
 
-// stop waits for calls underway and ends them at a time.
-func (h *overHTTP) stop(end time.Time) error {
-	ctx, cancel := context.WithDeadline(context.Background(), end)
+// stop waits for calls underway and ends them after a period.
+func (h *overHTTP) stop(period time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), period)
 	defer cancel()
 	if err := h.Shutdown(ctx); err != nil {
 		return h.Close()

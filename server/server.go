@@ -189,20 +189,26 @@ func ignore(expected, err error) error {
 	return err
 }
 
-// stopCalls waits for calls in progress and cancels them after the grace period. Calls over HTTP are calls of the gRPC server, too, so
-// it stops after them.
-func (s *Server) stopCalls() (err error) {
-	end := time.Now().Add(s.config.ShutdownGracePeriod)
-	if s.http != nil {
-		err = s.http.stop(end)
-	}
-	timer := time.AfterFunc(time.Until(end), func() {
+// stopCalls waits for calls in progress and cancels them after the grace period. Requests over HTTP become calls of the gRPC server, which
+// therefore accepts calls until they have ended, but for half the period at most: one slow body must not cut all calls.
+func (s *Server) stopCalls() error {
+	period := s.config.ShutdownGracePeriod
+	timer := time.AfterFunc(period, func() {
 		s.log.Warn("shutdown grace period exceeded, cancelling calls in progress")
 		s.grpc.Stop()
 	})
 	defer timer.Stop()
+	var group errgroup.Group
+	if s.http != nil {
+		ended, end := context.WithTimeout(context.Background(), period/2)
+		group.Go(func() error {
+			defer end()
+			return s.http.stop(period)
+		})
+		<-ended.Done()
+	}
 	s.grpc.GracefulStop()
-	return err
+	return group.Wait()
 }
 
 // isReady reports whether the server serves and answers a probe.

@@ -13,8 +13,12 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 )
 
-// pipeBytes is the buffer of a connection to the gRPC server, for each direction.
-const pipeBytes = 64 << 10
+const (
+	// pipeBytes is the buffer of a connection to the gRPC server, for each direction. An idle connection keeps it, so it is small.
+	pipeBytes = 4 << 10
+	// overheadBytes is what an HTTP connection takes beside its connection to the gRPC server: its own buffers, TLS, and a gRPC client.
+	overheadBytes = 64 << 10
+)
 
 // caller is an HTTP connection. Its requests come one after another.
 type caller struct {
@@ -72,7 +76,7 @@ func (g *Gateway) connect(c *caller) (*grpc.ClientConn, error) {
 	}
 	dial := func(ctx context.Context, _ string) (net.Conn, error) { return g.listener.dial(ctx, c) }
 	conn, err := grpc.NewClient("passthrough:///http", grpc.WithContextDialer(dial), grpc.WithDisableServiceConfig(),
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithReadBufferSize(0),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)))
 	c.conn = conn
 	return conn, err
@@ -149,6 +153,9 @@ type Conn struct {
 	// Info is the AuthInfo of the HTTP connection, nil in plain text.
 	Info credentials.AuthInfo
 }
+
+// Overhead is what the ledger charges for the connection beside its charge for a gRPC connection.
+func (*Conn) Overhead() int64 { return overheadBytes }
 
 // RemoteAddr implements net.Conn.
 func (c *Conn) RemoteAddr() net.Addr { return c.remote }

@@ -61,12 +61,16 @@ func (l *Ledger) newConn(under net.Conn, client string, parts int64) *Conn {
 		Conn: under, ledger: l, client: accountOf(client), frames: newFrames(),
 		buffer: make([]byte, fewBytes), calls: map[uint32]*Call{}, sweep: fewCalls,
 	}
-	if !l.connections.takeOf(c.client, connectionBytes, parts) && !(parts > 1 && l.displace(c.client) && l.connections.takeOf(c.client, connectionBytes, parts)) {
+	charge := int64(connectionBytes)
+	if o, ok := under.(interface{ Overhead() int64 }); ok { // it stands for another connection
+		charge += o.Overhead()
+	}
+	if !l.connections.takeOf(c.client, charge, parts) && !(parts > 1 && l.displace(c.client) && l.connections.takeOf(c.client, charge, parts)) {
 		return nil
 	}
 	c.unread = newUnread(c, c.client)
 	c.fixed.Store(&holding{account: c.client})
-	c.fixed.Load().add(connectionBytes)
+	c.fixed.Load().add(charge)
 	c.stranger = parts > 1
 	c.named.Store(!c.stranger)
 	if c.stranger {
