@@ -7,11 +7,16 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/ledger"
 )
 
@@ -42,6 +47,39 @@ func answerOf(t *testing.T, conn net.Conn) (*http.Response, []byte) {
 		t.Fatal(err)
 	}
 	return response, text
+}
+
+// TestHTTPMalformedChunks sends a body whose chunks are none.
+func TestHTTPMalformedChunks(t *testing.T) {
+	s := run(t, httpConfig(), t.Output(), nil, nil)
+	response, text := answerOf(t, s.open(t, "POST "+filterPath+" HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"))
+	if code, reason, _, _ := why(errorOf(t, text)); response.StatusCode != http.StatusBadRequest || code != codes.InvalidArgument || reason != "INVALID_REQUEST" {
+		t.Errorf("%d %s", response.StatusCode, text)
+	}
+}
+
+// TestHTTPRefusals expects of methods that answer with a message and of methods that stream whether a caller may retry, and when.
+func TestHTTPRefusals(t *testing.T) {
+	cluster := &stowagev1.DecisionContext{Base: &stowagev1.DecisionContext_Cluster{Cluster: threeZones()}}
+	place := &stowagev1.PlaceRequest{Context: cluster, Queue: []*stowagev1.PendingPods{{Pod: apart()}}}
+	for name, request := range map[string]proto.Message{"Place": place, "PlaceStream": &stowagev1.PlaceStreamRequest{Place: place}} {
+		text, err := protojson.Marshal(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := rpcOf(t, name).path
+		c := httpConfig()
+		c.RateLimitPerSecond = 0.5
+		web := run(t, c, t.Output(), nil, nil).overHTTP(t, nil, "")
+		response, answer, err := web.post(t, path, strings.NewReader(string(text)), "Stowage-Max-Answer-Bytes", "1")
+		if err != nil || response.StatusCode != http.StatusUnprocessableEntity || response.Header.Get("Retry-After") != "" || !strings.Contains(string(answer), "ANSWER_TOO_LARGE") {
+			t.Errorf("%s: an answer that is too large: %v %v %s", name, err, response, answer)
+		}
+		response, answer, err = web.post(t, path, strings.NewReader(string(text)))
+		if err != nil || response.StatusCode != http.StatusTooManyRequests || response.Header.Get("Retry-After") == "" || !strings.Contains(string(answer), "RATE_LIMITED") {
+			t.Errorf("%s: a call too many: %v %v %s", name, err, response, answer)
+		}
+	}
 }
 
 // TestHTTPConnectionsTakeWhatTheyCount makes a call on each of many connections, which stay open.

@@ -242,11 +242,13 @@ func TestHTTPRefusesWhatIsNoRequest(t *testing.T) {
 		{name: "a large number", body: strings.NewReader(node(`"allocatable":{"cpuMillis":1e999999999}`)), code: 400, field: at + ".allocatable.cpu_millis"},
 		{name: "a long number", body: strings.NewReader(node(`"allocatable":{"pods":` + strings.Repeat("9", 1<<20) + `}`)), code: 400, field: at + ".allocatable.pods"},
 		{name: "a fraction", body: strings.NewReader(node(`"allocatable":{"pods":1.5}`)), code: 400, field: at + ".allocatable.pods"},
+		{name: "a long name", body: strings.NewReader(node(`"` + strings.Repeat("x", 1<<20) + `":1`)), code: 400, field: at},
+		{name: "a long key", body: strings.NewReader(node(`"labels":{"` + strings.Repeat("x", 1<<20) + `":1}`)), code: 400, field: at + `.labels["` + strings.Repeat("x", 200) + `..."]`},
 		{name: "no text", body: strings.NewReader(node(`"labels":{"a":1}`)), code: 400, field: at + `.labels["a"]`},
 		{name: "a field of the contract's rules", body: strings.NewReader(`{"context":{"cluster":{"nodes":[{"name":"a"},{"name":"a"}]}},"pod":{}}`), code: 400, field: at + ".name"},
 		{name: "too large", body: bytes.NewReader(make([]byte, 4<<20+1)), code: 413},
 		{name: "without an end", body: endlessBody{}, code: 413},
-		{name: "small, and much", body: strings.NewReader(`{"context":{"cluster":{"nodes":[` + strings.Repeat("{},", 1<<20)), code: 429},
+		{name: "small, and much", body: strings.NewReader(`{"context":{"cluster":{"nodes":[` + strings.Repeat("{},", 1<<20)), code: 413},
 		{name: "compressed", body: strings.NewReader("x"), code: 415, also: []string{"Content-Encoding", "gzip"}},
 		{name: "of another page", body: strings.NewReader("{}"), code: 403, also: []string{"Sec-Fetch-Site", "cross-site"}},
 		{name: "of another origin", body: strings.NewReader("{}"), code: 403, also: []string{"Origin", "https://example.com"}},
@@ -261,6 +263,9 @@ func TestHTTPRefusesWhatIsNoRequest(t *testing.T) {
 		}
 		if response.StatusCode != x.code || response.Header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: %d %v %s, want %d", x.name, response.StatusCode, response.Header, text, x.code)
+		}
+		if len(text) > 8<<10 {
+			t.Errorf("%s: the error has %d bytes", x.name, len(text))
 		}
 		_, _, _, bad := why(errorOf(t, text))
 		if x.code == 400 && (len(bad) == 0 || bad[0].GetField() != x.field) {

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	stowagev1 "github.com/stowage-scheduler/stowage/proto/stowage/v1"
 	"github.com/stowage-scheduler/stowage/server/ledger"
 )
 
@@ -26,6 +27,17 @@ type call struct {
 	memory *ledger.Outside
 	// invalid is why the body is no request, if it is none: grpc-gateway drops the details of errors of decoding.
 	invalid error
+	// failed is the error of the answer. Its details decide the status and the headers of HTTP, for which grpc-gateway has no hook in streams.
+	failed *status.Status
+}
+
+// fail notes the error of the answer, and returns it.
+func (c *call) fail(err error) error {
+	if c.invalid != nil {
+		err = c.invalid
+	}
+	c.failed = status.Convert(err)
+	return err
 }
 
 type callKey struct{}
@@ -90,13 +102,31 @@ func answerBytes(m any) int64 {
 type writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
+	call    *call
 }
 
 // Unwrap lets http.ResponseController find the methods of the writer.
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// tooLarge are the statuses of reasons for which RESOURCE_EXHAUSTED has another one, which callers take for a reason to retry.
+var tooLarge = map[string]int{
+	stowagev1.ErrorReason_ERROR_REASON_REQUEST_TOO_LARGE.Short():  http.StatusRequestEntityTooLarge,
+	stowagev1.ErrorReason_ERROR_REASON_SNAPSHOT_TOO_LARGE.Short(): http.StatusRequestEntityTooLarge,
+	stowagev1.ErrorReason_ERROR_REASON_ANSWER_TOO_LARGE.Short():   http.StatusUnprocessableEntity,
+}
+
 // WriteHeader implements http.ResponseWriter. grpc-gateway sets the header of the scheme to a text for people.
 func (w *writer) WriteHeader(code int) {
+	for _, d := range w.call.failed.Details() {
+		switch d := d.(type) {
+		case *errdetails.RetryInfo:
+			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(d.GetRetryDelay().AsDuration().Seconds()))))
+		case *errdetails.ErrorInfo:
+			if other, ok := tooLarge[d.GetReason()]; ok {
+				code = other
+			}
+		}
+	}
 	if code == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
@@ -120,22 +150,10 @@ func (w *writer) Write(text []byte) (written int, err error) {
 
 // fail is a runtime.ErrorHandlerFunc.
 func fail(ctx context.Context, mux *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
-	if c := callOf(ctx); c != nil && c.invalid != nil {
-		err = c.invalid
-	}
-	s := status.Convert(err)
-	for _, d := range s.Details() {
-		if retry, ok := d.(*errdetails.RetryInfo); ok {
-			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(retry.GetRetryDelay().AsDuration().Seconds()))))
-		}
-	}
-	runtime.DefaultHTTPErrorHandler(ctx, mux, m, w, r, err)
+	runtime.DefaultHTTPErrorHandler(ctx, mux, m, w, r, callOf(ctx).fail(err))
 }
 
 // streamError is a runtime.StreamErrorHandlerFunc.
 func streamError(ctx context.Context, err error) *status.Status {
-	if c := callOf(ctx); c != nil && c.invalid != nil {
-		err = c.invalid
-	}
-	return status.Convert(err)
+	return status.Convert(callOf(ctx).fail(err))
 }

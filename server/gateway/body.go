@@ -51,8 +51,6 @@ func (g *Gateway) receive(w http.ResponseWriter, r *http.Request, c *call) (*bod
 	switch {
 	case errors.Is(err, errTooLarge):
 		return nil, g.tooLarge()
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &runtime.HTTPStatusError{HTTPStatus: http.StatusRequestTimeout, Err: rpcerror.Cancelled(context.DeadlineExceeded)}
 	case err != nil:
 		return nil, err
 	}
@@ -88,8 +86,10 @@ func read(from io.Reader, length, most int64, memory *ledger.Outside) ([]byte, e
 			return nil, errTooLarge
 		case errors.Is(err, io.EOF):
 			return text, nil
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, &runtime.HTTPStatusError{HTTPStatus: http.StatusRequestTimeout, Err: rpcerror.Cancelled(context.DeadlineExceeded)}
 		case err != nil:
-			return nil, err
+			return nil, violation("", stowagev1.ViolationReason_VIOLATION_REASON_MALFORMED, err.Error())
 		}
 		if len(text) == cap(text) {
 			if err := memory.Receive(int64(2 * cap(text))); err != nil {

@@ -131,10 +131,10 @@ func forwarded(name string) (string, bool) {
 
 // ServeHTTP implements http.Handler.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w = &writer{w, http.NewResponseController(w)}
+	c := &call{caller: callerOf(r.Context())}
+	w = &writer{w, http.NewResponseController(w), c}
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
-	c := &call{caller: callerOf(r.Context())}
 	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
 	if err := g.check(w, r); err != nil {
 		g.refuse(w, r, err)

@@ -77,7 +77,7 @@ func (d *decoder) next(m proto.Message) (text []byte, at string, err error) {
 		return d.body.text, "", nil
 	}
 	if d.values == nil {
-		d.values = jsontext.NewDecoder(bytes.NewBuffer(d.body.text))
+		d.values = jsontext.NewDecoder(bytes.NewBuffer(d.body.text), jsontext.AllowDuplicateNames(true)) // which protojson refuses, with their path
 	}
 	at = "[" + strconv.Itoa(d.count) + "]"
 	d.count++
@@ -116,7 +116,16 @@ func invalid(text []byte, err error, m protoreflect.MessageDescriptor, at string
 }
 
 func violation(at string, reason stowagev1.ViolationReason, description string) error {
-	return rpcerror.Invalid(&decode.Error{Violations: []decode.Violation{{Field: at, Reason: reason, Description: description}}})
+	return rpcerror.Invalid(&decode.Error{Violations: []decode.Violation{{Field: at, Reason: reason, Description: shortened(description)}}})
+}
+
+// shortened bounds a text that may have parts of a request: nothing counts the bytes of an error.
+func shortened(text string) string {
+	const longest = 200
+	if len(text) <= longest {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longest], "") + "..."
 }
 
 // offset returns the index of a line and a column in a text.
@@ -154,7 +163,7 @@ func pathOf(p jsontext.Pointer, m protoreflect.MessageDescriptor) (string, stowa
 			list = nil
 			continue
 		case entry != nil:
-			path.WriteString("[" + strconv.Quote(token) + "]")
+			path.WriteString("[" + strconv.Quote(shortened(token)) + "]")
 			entry = nil
 			continue
 		case m == nil: // within a value that has no fields
