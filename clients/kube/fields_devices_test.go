@@ -81,7 +81,7 @@ var deviceFields = map[string]string{
 	"ResourceClaim.Status.Devices.Device":                                      failed,
 	"ResourceClaim.Status.Devices.Conditions":                                  failed,
 	"ResourceClaim.Status.ReservedFor.APIGroup":                                `status: {reservedFor: [{apiGroup: g, resource: pods, name: p}]}`,
-	"ResourceClaim.Status.ReservedFor.Resource":                                `status: {reservedFor: [{resource: pods, name: p}]}`,
+	"ResourceClaim.Status.ReservedFor.Resource":                                `status: {reservedFor: [{resource: podgroups, name: p}]}`,
 	"ResourceClaim.Status.ReservedFor.Name":                                    `status: {reservedFor: [{resource: pods, name: p}]}`,
 
 	"ResourceClaimTemplate.Spec.Spec": `spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: c}}]}}}`, // converted as the spec of a claim is
