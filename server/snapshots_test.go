@@ -115,8 +115,11 @@ func TestSnapshot(t *testing.T) {
 	if err != nil || !proto.Equal(inline, byDelta) {
 		t.Errorf("%v: by delta %v, in the request %v", err, byDelta, inline)
 	}
-	if _, err := put(t, client, onto(address), delta(d), end(inline.SnapshotAddress)); err != nil {
-		t.Fatal(err)
+	for _, expected := range []string{inline.SnapshotAddress, ""} { // or the caller leaves it to the server
+		answer, err := put(t, client, onto(address), delta(d), end(expected))
+		if err != nil || answer.Address != inline.SnapshotAddress {
+			t.Fatalf("%v: %v, want address %s", err, answer, inline.SnapshotAddress)
+		}
 	}
 	kept, err := client.Filter(t.Context(), filterOn(inline.SnapshotAddress, nil))
 	if err != nil || !proto.Equal(inline, kept) {
@@ -182,10 +185,6 @@ func TestBadPuts(t *testing.T) { //nolint:funlen // a table of cases
 				part(whole), {Step: &stowagev1.PutSnapshotRequest_End{End: &stowagev1.PutSnapshotEnd{Address: new("")}}},
 			},
 			codes.InvalidArgument, "INVALID_REQUEST", "end.address",
-		},
-		"delta, no address": {
-			[]*stowagev1.PutSnapshotRequest{onto(base.Address), delta(nil), end("")}, codes.InvalidArgument, "INVALID_REQUEST",
-			"end.address",
 		},
 		"delta, forged": {
 			[]*stowagev1.PutSnapshotRequest{onto(base.Address), delta(nil), end(other)}, codes.InvalidArgument, "ADDRESS_MISMATCH", "",

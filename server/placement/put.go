@@ -251,19 +251,18 @@ func (p *putStream) end(in *stowagev1.PutSnapshotEnd) error {
 	switch {
 	case p.parts != nil:
 		p.cluster = p.parts.Cluster()
-		if in == nil || in.Address == nil {
-			return nil
-		}
 	case p.cluster == nil: // no step before: check that the snapshot is cached
 		c, err := p.service.snapshot(p.turn.ctx, address, "end.address")
 		p.cluster = c
 		return err
 	}
-	if _, err := decode.Address(address, "end.address"); err != nil {
-		return err
-	}
-	if address != p.cluster.Address {
-		return rpcerror.AddressMismatch(address, p.cluster.Address)
+	if in != nil && in.Address != nil {
+		if _, err := decode.Address(address, "end.address"); err != nil {
+			return err
+		}
+		if address != p.cluster.Address {
+			return rpcerror.AddressMismatch(address, p.cluster.Address)
+		}
 	}
 	c, err := p.cluster.Compact(p.turn.ctx)
 	if err != nil {

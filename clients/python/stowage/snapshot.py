@@ -31,8 +31,6 @@ class Snapshot:
             raise ValueError("a snapshot has a cluster, or a base and a delta")
         self._stub, self._cluster, self._base, self._delta = stub, cluster, base, delta
         self._put: _Put | None = None
-        # The address that a delta is expected to lead to. The server checks it, and its error has the right one.
-        self._expected = 64 * "0"
         self._lock: threading.Lock = threading.Lock() if base is None else base._lock
 
     def changed(self, delta: ClusterDelta) -> Snapshot:
@@ -73,14 +71,10 @@ class Snapshot:
                 try:
                     last._put = last._put or last._send()
                 except grpc.RpcError as error:
-                    found = details(error)
                     failures[last] += 1
-                    if last._base is None or failures[last] > 4 or found.reason not in ("UNKNOWN_SNAPSHOT", "ADDRESS_MISMATCH"):
+                    if last._base is None or failures[last] > 3 or details(error).reason != "UNKNOWN_SNAPSHOT":
                         raise
-                    if found.reason == "UNKNOWN_SNAPSHOT":
-                        last._base._put = None
-                    else:
-                        last._expected = found.metadata["address"]
+                    last._base._put = None
                     continue
                 if len(chain) == 1:
                     return last._put
@@ -89,7 +83,7 @@ class Snapshot:
     def _send(self) -> _Put:
         steps = [PutSnapshotRequest(part=self._cluster), PutSnapshotRequest(end=PutSnapshotEnd())]
         if self._base is not None and self._base._put is not None:
-            steps = [PutSnapshotRequest(base_address=self._base._put.address), PutSnapshotRequest(delta=self._delta), PutSnapshotRequest(end=PutSnapshotEnd(address=self._expected))]
+            steps = [PutSnapshotRequest(base_address=self._base._put.address), PutSnapshotRequest(delta=self._delta), PutSnapshotRequest(end=PutSnapshotEnd())]
         return _Put(self._stub.PutSnapshot(iter(steps)).address)
 
 

@@ -19,8 +19,6 @@ type Base = { case: "snapshot"; value: { address: string; delta?: Delta } };
 export class Snapshot {
   /** The put whose address calls have. Calls that fail at the same time forget it once, so the cluster is put again once. */
   #put: Promise<string> | undefined;
-  /** The address that a delta is expected to lead to. The server checks it, and its error has the right one. */
-  #expected = "0".repeat(64);
   private constructor(private readonly client: Placement, private readonly content: { cluster: Cluster } | { base: Snapshot; delta: Delta }) {}
 
   static of(client: Placement, cluster: Cluster): Snapshot { return new Snapshot(client, { cluster }); }
@@ -66,13 +64,11 @@ export class Snapshot {
     for (let attempt = 0; ; attempt++) {
       const base = c.base.address(), baseAddress = await base;
       try {
-        const steps = [{ case: "baseAddress", value: baseAddress }, { case: "delta", value: c.delta }, { case: "end", value: { address: this.#expected } }] as const;
+        const steps = [{ case: "baseAddress", value: baseAddress }, { case: "delta", value: c.delta }, { case: "end", value: {} }] as const;
         return (await this.client.putSnapshot(steps.map((step) => ({ step })))).address;
       } catch (e) {
-        const reason = reasonOf(e);
-        if (attempt >= 4 || (reason !== "UNKNOWN_SNAPSHOT" && reason !== "ADDRESS_MISMATCH")) throw e;
-        if (reason === "UNKNOWN_SNAPSHOT") c.base.forget(base);
-        else this.#expected = (e as StowageError).metadata["address"] ?? "";
+        if (attempt >= 3 || reasonOf(e) !== "UNKNOWN_SNAPSHOT") throw e;
+        c.base.forget(base);
       }
     }
   }

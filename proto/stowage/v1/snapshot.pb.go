@@ -805,8 +805,8 @@ func (*PutSnapshotRequest_End) isPutSnapshotRequest_Step() {}
 // PutSnapshotEnd ends a stream of PutSnapshotRequest.
 type PutSnapshotEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The content address of the result, which the server verifies. Required after deltas and in a stream of an end
-	// alone; after parts it may be absent.
+	// The content address of the result, which the server verifies. Required in a stream of an end alone; otherwise it may be absent, and
+	// the response has the address.
 	Address       *string `protobuf:"bytes,1,opt,name=address,proto3,oneof" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
