@@ -31,7 +31,8 @@ func (s *server) readCluster(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.MaximumTime)
 	defer cancel()
-	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.MaximumTime + answerTimeout)); err != nil {
+	control, end := http.NewResponseController(w), time.Now().Add(s.MaximumTime+answerTimeout)
+	if err := errors.Join(control.SetReadDeadline(end), control.SetWriteDeadline(end)); err != nil { // past the former, net/http ends r's context
 		refuse(w, http.StatusInternalServerError, 0, verbs.Problem{Detail: err.Error()})
 		return
 	}

@@ -97,7 +97,7 @@ func TestClustersThatCannotBeRead(t *testing.T) {
 		}, 504, "deadline"},
 	} {
 		o := serve.Defaults()
-		o.MaximumBody, o.MaximumTime, o.Cluster = 1<<20, time.Second, c.cluster
+		o.MaximumBody, o.MaximumTime, o.Cluster = 1<<20, 1500*time.Millisecond, c.cluster
 		code, body, header := send(t, request(t, "POST", start(t, echo{}, o)+"/v1/cluster", "", ""))
 		if code != c.code || !strings.Contains(body, c.want) || strings.Contains(body, "Node") {
 			t.Errorf("%s: %d %s", c.name, code, body)
