@@ -192,8 +192,8 @@ func (s *survey) best(ctx context.Context, r *ranking, found *verdict.PodGroupPl
 		best.report(found)
 		return best, nil, nil
 	}
-	if failed := r.failed(g.minimum); rejected == nil && len(failed) > 0 && !g.Joint {
-		d := slices.MinFunc(failed, p.byBound)
+	if rejected == nil && len(r.all) > 0 && !g.Joint { // no domain takes the minimum
+		d := slices.MinFunc(r.all, p.byBound)
 		rejected = &attempt{trial: &trial{placed: -1, first: g.Entries[0]}, domain: d}
 	}
 	return nil, rejected, nil

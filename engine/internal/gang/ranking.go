@@ -63,16 +63,6 @@ func (s *survey) scoreBound(d *domain, most int) int64 {
 	return s.score(d.bound, most, noderesources.PlacementBound(s.p.State.Resources, &s.p.profile.Scoring, s.requested, d.nodes))
 }
 
-// failed returns the domains that do not take the group's minimum.
-func (r *ranking) failed(minimum int) (failed []*domain) {
-	for _, d := range r.all {
-		if d.bound < minimum {
-			failed = append(failed, d)
-		}
-	}
-	return failed
-}
-
 // move gives a domain new bounds and its new position. It reports whether all domains have to be ranked again.
 func (r *ranking) move(s *survey, d *domain, bound int) (again bool) {
 	if d.bound >= s.g.minimum {

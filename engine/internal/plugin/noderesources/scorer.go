@@ -2,12 +2,12 @@ package noderesources
 
 import (
 	"encoding/binary"
+	"iter"
 
 	"github.com/stowage-scheduler/stowage/engine/api"
 	"github.com/stowage-scheduler/stowage/engine/internal/cluster"
 	"github.com/stowage-scheduler/stowage/engine/internal/plugin"
 	"github.com/stowage-scheduler/stowage/engine/internal/requests"
-	"iter"
 )
 
 // Scorer scores single nodes for a pod, by their current resources.
