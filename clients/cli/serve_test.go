@@ -117,6 +117,21 @@ func inDirectory(t *testing.T, directory string, args []string) []string {
 	return out
 }
 
+// eachCommand runs the command of every example and every verb in a directory of its own, and has what it printed tried.
+func eachCommand(t *testing.T, try func(t *testing.T, args []string, exit int, want, notes *bytes.Buffer)) {
+	t.Helper()
+	for _, args := range jsonCommands(t) {
+		directory := t.TempDir()
+		args = inDirectory(t, directory, args)
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			t.Chdir(directory)
+			var want, notes bytes.Buffer
+			exit := cli.Run(t.Context(), args, nil, &want, &notes)
+			try(t, args, exit, &want, &notes)
+		})
+	}
+}
+
 // TestServedAnswersAreThoseOfTheCommand puts every example and every verb over HTTP: the answers are the bytes that the command prints.
 func TestServedAnswersAreThoseOfTheCommand(t *testing.T) {
 	a := answerer(t)
@@ -125,25 +140,18 @@ func TestServedAnswersAreThoseOfTheCommand(t *testing.T) {
 	server := httptest.NewServer(handler)
 	defer server.Close()
 	tried := map[string]bool{}
-	for _, args := range jsonCommands(t) {
-		directory := t.TempDir()
-		args = inDirectory(t, directory, args)
-		t.Run(strings.Join(args, " "), func(t *testing.T) {
-			t.Chdir(directory)
-			var want, notes bytes.Buffer
-			exit := cli.Run(t.Context(), args, nil, &want, &notes)
-			body, contentType := form(t, a, args)
-			response, err := http.Post(server.URL+"/v1/"+args[0], contentType, body)
-			must(t, err)
-			defer func() { _ = response.Body.Close() }()
-			got, err := io.ReadAll(response.Body)
-			must(t, err)
-			if status := response.Header.Get(serve.ExitStatus); status != strconv.Itoa(exit) || !bytes.Equal(got, want.Bytes()) {
-				t.Errorf("exit status %s, want %d\n%s\nwant\n%s%s", status, exit, got, want.Bytes(), notes.Bytes())
-			}
-		})
+	eachCommand(t, func(t *testing.T, args []string, exit int, want, notes *bytes.Buffer) {
+		body, contentType := form(t, a, args)
+		response, err := http.Post(server.URL+"/v1/"+args[0], contentType, body)
+		must(t, err)
+		defer func() { _ = response.Body.Close() }()
+		got, err := io.ReadAll(response.Body)
+		must(t, err)
+		if status := response.Header.Get(serve.ExitStatus); status != strconv.Itoa(exit) || !bytes.Equal(got, want.Bytes()) {
+			t.Errorf("exit status %s, want %d\n%s\nwant\n%s%s", status, exit, got, want.Bytes(), notes.Bytes())
+		}
 		tried[args[0]] = true
-	}
+	})
 	for _, v := range a.Verbs() {
 		if !tried[v.Name] {
 			t.Errorf("%s is not tried", v.Name)
@@ -156,38 +164,31 @@ func TestServedAnswersAreThoseOfTheCommand(t *testing.T) {
 func TestKeptObjectsChangeNoAnswer(t *testing.T) {
 	a := answerer(t)
 	a.Keep(0)
-	for _, args := range jsonCommands(t) {
-		directory := t.TempDir()
-		args = inDirectory(t, directory, args)
-		t.Run(strings.Join(args, " "), func(t *testing.T) {
-			t.Chdir(directory)
-			var want, notes bytes.Buffer
-			exit := cli.Run(t.Context(), args, nil, &want, &notes)
-			all := callOf(t, a, args)
-			first := *all
-			first.Files = map[string][]verbs.Content{"file": all.Files["file"][:1]}
-			for i, c := range []*verbs.Call{all, all, &first, all} {
-				read, closed := 0, *c
-				closed.Files = map[string][]verbs.Content{}
-				for parameter, files := range c.Files {
-					for _, f := range files {
-						text, err := os.ReadFile(f.Name)
-						must(t, err)
-						f.Reader, f.Identity, f.Bytes = &counted{bytes.NewReader(text), &read}, string(text), len(text)
-						closed.Files[parameter] = append(closed.Files[parameter], f)
-					}
-				}
-				var got bytes.Buffer
-				status, err := a.Answer(t.Context(), &closed, &got, io.Discard)
-				if c == all && (err != nil || status != exit || !bytes.Equal(got.Bytes(), want.Bytes())) {
-					t.Errorf("%d: exit status %d, want %d, %v\n%s\nwant\n%s%s", i, status, exit, err, got.Bytes(), want.Bytes(), notes.Bytes())
-				}
-				if others := len(c.Files) - 1; i == 1 && read > others {
-					t.Errorf("%d files are read again, and %d parameters have others", read, others)
+	eachCommand(t, func(t *testing.T, args []string, exit int, want, notes *bytes.Buffer) {
+		all := callOf(t, a, args)
+		first := *all
+		first.Files = map[string][]verbs.Content{"file": all.Files["file"][:1]}
+		for i, c := range []*verbs.Call{all, all, &first, all} {
+			read, closed := 0, *c
+			closed.Files = map[string][]verbs.Content{}
+			for parameter, files := range c.Files {
+				for _, f := range files {
+					text, err := os.ReadFile(f.Name)
+					must(t, err)
+					f.Reader, f.Identity, f.Bytes = &counted{bytes.NewReader(text), &read}, string(text), len(text)
+					closed.Files[parameter] = append(closed.Files[parameter], f)
 				}
 			}
-		})
-	}
+			var got bytes.Buffer
+			status, err := a.Answer(t.Context(), &closed, &got, io.Discard)
+			if c == all && (err != nil || status != exit || !bytes.Equal(got.Bytes(), want.Bytes())) {
+				t.Errorf("%d: exit status %d, want %d, %v\n%s\nwant\n%s%s", i, status, exit, err, got.Bytes(), want.Bytes(), notes.Bytes())
+			}
+			if others := len(c.Files) - 1; i == 1 && read > others {
+				t.Errorf("%d files are read again, and %d parameters have others", read, others)
+			}
+		}
+	})
 }
 
 // counted counts a file once it is read.
